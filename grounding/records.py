@@ -1,0 +1,230 @@
+"""The whole vocabulary: the frozen, typed records that pass between the rooms, and nothing else.
+
+A pixel always means a pixel of the *original* screenshot, origin at the top left, unless a name says otherwise.
+Nothing here knows of files, models or metrics.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of all records: immutable, compared by value, written to JSON without its default values."""
+
+
+# --- geometry -----------------------------------------------------------------------------------------------------
+
+
+class Size(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Width and height of an image in its own pixels."""
+
+    width: int
+    height: int
+
+
+class Point(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A place on the original screenshot, in its pixels; fractions are allowed."""
+
+    x_px: float
+    y_px: float
+
+
+class Box(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """An axis-aligned rectangle on the original screenshot; all four edges belong to it."""
+
+    left_px: float
+    top_px: float
+    right_px: float
+    bottom_px: float
+
+    @property
+    def center(self) -> Point:
+        """The midpoint, which stands for the box wherever a single point is needed (RealWebAssist, section 3.1)."""
+        return Point(x_px=(self.left_px + self.right_px) / 2, y_px=(self.top_px + self.bottom_px) / 2)
+
+
+class Polygon(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A closed outline on the original screenshot; the edge belongs to it."""
+
+    points: tuple[Point, ...]
+
+
+class Region(Record, frozen=True, kw_only=True):
+    """Where a click is right: inside or on the edge of any of these shapes."""
+
+    boxes: tuple[Box, ...] = ()
+    polygons: tuple[Polygon, ...] = ()
+
+
+# --- data set -----------------------------------------------------------------------------------------------------
+
+TaskLabel = str | int
+
+
+class Screenshot(Record, frozen=True, kw_only=True):
+    """An image file, its true size (read from the file, never from an annotation) and the hash of its bytes."""
+
+    path: str
+    size: Size
+    sha256: str
+
+
+class HistoryEntry(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What the user said at an earlier step and what was done about it, in words."""
+
+    instruction: str
+    action: str
+
+
+class Step(Record, frozen=True, kw_only=True):
+    """One screenshot, the words spoken over it, and where a click is right.
+
+    ``region`` is None where no click was made: the step is part of the history and is not scored.
+    ``instruction_index`` numbers the instructions of the step's task from 0: an instruction is a maximal run of
+    equal text within a task.
+    ``history_entry`` is what later steps may be told about this one; None where no history file was asked for.
+    """
+
+    id: str
+    participant: str
+    task: TaskLabel
+    instruction_index: int
+    instruction: str
+    screenshot: Screenshot
+    region: Region | None
+    action: str = ""
+    history_entry: HistoryEntry | None = None
+
+
+class Task(Record, frozen=True, kw_only=True):
+    """The steps of one participant that share a task label, in session order."""
+
+    participant: str
+    label: TaskLabel
+    steps: tuple[Step, ...]
+
+
+class Session(Record, frozen=True, kw_only=True):
+    """Everything one participant did, step by step, in the order in which it happened."""
+
+    participant: str
+    steps: tuple[Step, ...]
+
+    def tasks(self) -> tuple[Task, ...]:
+        """The session's tasks in order of their first step; a label that comes back later is the same task."""
+        by_label: dict[TaskLabel, list[Step]] = {}
+        for step in self.steps:
+            by_label.setdefault(step.task, []).append(step)
+        return tuple(
+            Task(participant=self.participant, label=label, steps=tuple(steps)) for label, steps in by_label.items()
+        )
+
+
+class Dataset(Record, frozen=True, kw_only=True):
+    """A loaded data set. ``fingerprint`` is a hash of its content, the same wherever the files lie."""
+
+    name: str
+    fingerprint: str
+    sessions: tuple[Session, ...]
+    history_file: str = ""
+
+
+class Query(Record, frozen=True, kw_only=True):
+    """All that a planner or a grounder may know of a step: never where the click is right.
+
+    ``key`` is the hash of everything that can change the answer; it is passed through to the answer's record.
+    """
+
+    step_id: str
+    key: str
+    screenshot: Screenshot
+    instruction: str
+    history: tuple[HistoryEntry, ...] = ()
+
+
+# --- answers ------------------------------------------------------------------------------------------------------
+
+FailureKind = Literal["unparsed", "missing", "error"]
+"""``unparsed``: a reply came and holds no answer. ``missing``: a recorded file holds no reply for this step.
+``error``: infrastructure failed, after the retries; asking again may help."""
+
+
+class Failure(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Why there is no answer."""
+
+    kind: FailureKind
+    message: str
+
+
+class Usage(Record, frozen=True, kw_only=True):
+    """Tokens as the server counted them. Reasoning tokens are part of the output tokens, cached of the input."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_input_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+class Call(Record, frozen=True, kw_only=True):
+    """What an answer took: wall time of the successful request, tries, tokens and money."""
+
+    seconds: float
+    attempts: int = 1
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    model: str = ""
+
+
+class ImageSizes(Record, frozen=True, kw_only=True):
+    """One picture at three points of its way: on disk, in the request, and as the model saw it."""
+
+    original: Size
+    sent: Size
+    model: Size
+
+
+class Plan(Record, frozen=True, kw_only=True):
+    """One explicit instruction for the grounder, or the reason why there is none.
+
+    ``key`` is the hash of everything that made it; a stored plan is used again only under the same key.
+    """
+
+    step_id: str
+    key: str
+    text: str | None
+    raw: str | None = None
+    failure: Failure | None = None
+    call: Call | None = None
+
+
+class Prediction(Record, frozen=True, kw_only=True):
+    """Where the grounder would click, in pixels of the original screenshot, or the reason why it would not.
+
+    ``point`` is what is scored; a grounder that answers with a box has the box's centre there and the box beside.
+    ``raw`` is the model's reply as it came.
+    """
+
+    step_id: str
+    key: str
+    point: Point | None
+    box: Box | None = None
+    raw: str | None = None
+    sizes: ImageSizes | None = None
+    failure: Failure | None = None
+    call: Call | None = None
+
+
+Outcome = Literal["hit", "miss", "unparsed", "error", "missing"]
+
+
+class Verdict(Record, frozen=True, kw_only=True):
+    """What became of a scored step. ``distance_px`` is Euclidean, to the nearest edge of the region, 0 inside."""
+
+    step_id: str
+    outcome: Outcome
+    point: Point | None = None
+    distance_px: float | None = None
+    reason: str = ""
