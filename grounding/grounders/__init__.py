@@ -1,0 +1,86 @@
+"""Grounders: an explicit instruction over a screenshot in, a place on it (a Prediction) out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from grounding.budget import Budget
+from grounding.cards import GrounderCard, find_card
+from grounding.chat import ChatOptions, open_chat
+from grounding.errors import UserError
+from grounding.grounders.base import Grounder
+from grounding.grounders.bounds import Center, Oracle, Random
+from grounding.records import Record, Session
+
+__all__ = ["BUILTIN", "BuiltGrounder", "Grounder", "build_grounder"]
+
+BUILTIN = {
+    "ocr": "reads the screen and matches the words: the offline baseline",
+    "replay": "answers recorded elsewhere: --predictions FILE",
+    "center": "always the middle of the screen: a floor",
+    "random": "anywhere, seeded: a floor",
+    "oracle": "inside the gold region: the ceiling",
+}
+ENTRY_POINTS = "grounding.grounders"
+
+
+class BuiltGrounder(Record, frozen=True, kw_only=True):
+    """A grounder ready to be asked; ``card`` and ``base_url`` are there when a chat model stands behind it."""
+
+    grounder: Grounder
+    card: GrounderCard | None = None
+    base_url: str = ""
+
+    @property
+    def uses_history(self) -> bool:
+        """Whether the prompt tells the model what happened before."""
+        return self.card is not None and self.card.uses_history
+
+
+def build_grounder(
+    name: str,
+    *,
+    predictions: Path | None,
+    sessions: Sequence[Session],
+    seed: int,
+    cards: Path,
+    options: ChatOptions,
+    budget: Budget,
+    on_retry: Callable[[], None],
+) -> BuiltGrounder:
+    """Make the grounder that a user named: built in, installed by another package, a bundled card, or a card's path.
+
+    Raises:
+        UserError: nothing is called so, or something it needs is missing; says what.
+    """
+    if predictions is not None and name != "replay":
+        raise UserError(
+            f"--predictions replays recorded answers and --grounder {name} makes new ones: give one of them"
+        )
+    match name:
+        case "replay":
+            if predictions is None:
+                raise UserError("--grounder replay needs the file of recorded answers: --predictions FILE")
+            from grounding.grounders.replay import SavedPredictions
+
+            known = {step.id for session in sessions for step in session.steps}
+            return BuiltGrounder(grounder=SavedPredictions(predictions, known))
+        case "ocr":
+            from grounding.grounders.ocr import OcrGrounder
+
+            return BuiltGrounder(grounder=OcrGrounder())
+        case "center":
+            return BuiltGrounder(grounder=Center())
+        case "random":
+            return BuiltGrounder(grounder=Random(seed))
+        case "oracle":
+            return BuiltGrounder(grounder=Oracle(sessions))
+    for found in entry_points(group=ENTRY_POINTS, name=name):
+        return BuiltGrounder(grounder=found.load()())
+    card = find_card(name, cards, GrounderCard, builtin=tuple(BUILTIN), kind="grounder")
+    opened = open_chat(card, options, flag="--base-url", budget=budget, on_retry=on_retry)
+    from grounding.grounders.chat import ChatGrounder
+
+    return BuiltGrounder(grounder=ChatGrounder(card, opened.model), card=card, base_url=opened.base_url)

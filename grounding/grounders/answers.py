@@ -1,0 +1,44 @@
+"""A model's reply to the place it names, in the model's own space. Pure; the rule comes from the model's card."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from grounding.cards import AnswerRule
+from grounding.coordinates import ModelBox, ModelPoint
+
+MAX_REPLY_CHARS = 20_000
+_NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+))"
+_POINT = rf"[(\[]\s*{_NUMBER}\s*,\s*{_NUMBER}\s*[)\]]"
+_BOX = rf"[(\[]\s*{_NUMBER}\s*,\s*{_NUMBER}\s*(?:[)\]]\s*,\s*[(\[]|,)\s*{_NUMBER}\s*,\s*{_NUMBER}\s*[)\]]"
+
+
+@lru_cache(maxsize=64)
+def _patterns(rule: AnswerRule) -> tuple[re.Pattern[str], ...]:
+    if rule.pattern is not None:
+        return (re.compile(rule.pattern),)
+    by_form = {"point": (_POINT,), "box": (_BOX,), "point_or_box": (_BOX, _POINT)}
+    return tuple(re.compile(pattern) for pattern in by_form[rule.form])
+
+
+def read_answer(reply: str, rule: AnswerRule) -> ModelPoint | ModelBox | None:
+    """The place that a reply names, or None where it names none or declines.
+
+    The refusal is looked for before any number is read. Of several matches the card's first or last counts; where
+    both points and boxes are allowed, a box wins over the points that it is written with. Only the first 20,000
+    characters are read.
+    """
+    reply = reply[:MAX_REPLY_CHARS]
+    if rule.refusal is not None and re.search(rule.refusal, reply):
+        return None
+    for pattern in _patterns(rule):
+        matches = list(pattern.finditer(reply))
+        if matches:
+            match = matches[0 if rule.match == "first" else -1]
+            numbers = [float(group) for group in match.groups() if group is not None]
+            if len(numbers) == 2:
+                return ModelPoint(space=rule.space, x=numbers[0], y=numbers[1])
+            if len(numbers) == 4:
+                return ModelBox(space=rule.space, x1=numbers[0], y1=numbers[1], x2=numbers[2], y2=numbers[3])
+    return None

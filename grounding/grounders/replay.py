@@ -1,0 +1,108 @@
+"""The grounder ``replay``: answers recorded elsewhere, in pixels of the original screenshots.
+
+The file has one JSON object a line: ``{"step": id, "point": [x, y]}``, ``{"step": id, "box": [x1, y1, x2, y2]}``,
+or with ``null`` for a reply that named no place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Collection
+from pathlib import Path
+
+import msgspec
+
+from grounding.errors import UserError
+from grounding.records import Box, Failure, Point, Prediction, Query
+
+_Pair = tuple[float, float]
+_Four = tuple[float, float, float, float]
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=False):
+    step: str
+    point: _Pair | None | msgspec.UnsetType = msgspec.UNSET
+    box: _Four | None | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Recorded(msgspec.Struct, frozen=True):
+    point: Point | None
+    box: Box | None
+
+
+class SavedPredictions:
+    """Plays back recorded predictions; a step without a line is ``missing``, a null one ``unparsed``."""
+
+    max_concurrency = 64
+
+    def __init__(self, path: Path, known_steps: Collection[str]) -> None:
+        self._path = path
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise UserError(f"--predictions {path}: can't be read: {error.strerror}") from error
+        self._recorded = _read(path, content, frozenset(known_steps))
+        self.name = f"replay:{path.stem}"
+        self.identity = f"replay {hashlib.sha256(content).hexdigest()}"
+
+    async def ground(self, query: Query) -> Prediction:
+        """The recorded place for the step."""
+        found = self._recorded.get(query.step_id)
+        failure = None
+        if found is None:
+            failure = Failure(kind="missing", message=f"{self._path.name} has no line for {query.step_id}")
+        elif found.point is None:
+            failure = Failure(kind="unparsed", message=f"{self._path.name} records a reply without a place")
+        return Prediction(
+            step_id=query.step_id,
+            key=query.key,
+            point=found.point if found else None,
+            box=found.box if found else None,
+            failure=failure,
+        )
+
+    async def check(self) -> None:
+        """The file was read when the grounder was made."""
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
+
+
+def _read(path: Path, content: bytes, known_steps: frozenset[str]) -> dict[str, _Recorded]:
+    recorded: dict[str, _Recorded] = {}
+    decoder = msgspec.json.Decoder(_Line)
+    for number, text in enumerate(content.split(b"\n"), start=1):
+        if not text.strip():
+            continue
+        where = f"--predictions {path}, line {number}"
+        try:
+            line = decoder.decode(text)
+        except msgspec.DecodeError as error:
+            raise UserError(
+                f'{where}: {error}; expected {{"step": id, "point": [x, y]}}, "box": [x1, y1, x2, y2], or null'
+            ) from error
+        if line.step in recorded:
+            raise UserError(f"{where}: step {line.step} has a line already; keep one")
+        if line.step not in known_steps:
+            raise UserError(
+                f"{where}: the data set has no step {line.step!r} (its ids look like {min(known_steps, default='1/1')})"
+            )
+        recorded[line.step] = _recorded(line, where)
+    return recorded
+
+
+def _recorded(line: _Line, where: str) -> _Recorded:
+    given = [value for value in (line.point, line.box) if value is not msgspec.UNSET]
+    if len(given) != 1:
+        raise UserError(f'{where}: expected exactly one of "point" and "box" (null where there was no answer)')
+    numbers = given[0]
+    if numbers is None:
+        return _Recorded(point=None, box=None)
+    if not all(math.isfinite(number) for number in numbers):
+        raise UserError(f"{where}: {list(numbers)} is not made of finite numbers")
+    if len(numbers) == 2:
+        return _Recorded(point=Point(x_px=numbers[0], y_px=numbers[1]), box=None)
+    x1, y1, x2, y2 = numbers
+    box = Box(left_px=min(x1, x2), top_px=min(y1, y2), right_px=max(x1, x2), bottom_px=max(y1, y2))
+    return _Recorded(point=box.center, box=box)

@@ -1,0 +1,66 @@
+"""The planner ``replay``: plans that were made earlier, read from a file in the layout of the released reasoning.
+
+The file is one JSON object, ``{participant: {image number: text}}``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from grounding.errors import UserError
+from grounding.records import Failure, Plan, Query
+
+
+def read_plans(path: Path) -> dict[str, str]:
+    """Read a file of saved plans into ``{step id: text}``; the step id is ``<participant>/<image number>``.
+
+    Where several steps share a screenshot, the entry ``42`` belongs to the first and ``42#2`` to the second.
+
+    Raises:
+        UserError: the file can't be read, is not JSON, or has another shape; says where.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"--plans {path}: can't be read: {error.strerror}") from error
+    try:
+        saved = msgspec.json.decode(content, type=dict[str, dict[str, str]])
+    except msgspec.ValidationError as error:
+        raise UserError(
+            f"--plans {path}: {error}; expected {{participant: {{image number: text}}}} as in the released files"
+        ) from error
+    except msgspec.DecodeError as error:
+        raise UserError(f"--plans {path}: not valid JSON: {error}") from error
+    return {f"{participant}/{image}": text for participant, images in saved.items() for image, text in images.items()}
+
+
+class SavedPlans:
+    """Plays back a file of plans; a step without an entry is a recorded failure, never the raw instruction."""
+
+    max_concurrency = 64
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._plans = read_plans(path)
+        self.name = f"replay:{path.stem}"
+        self.identity = f"replay {hashlib.sha256(msgspec.json.encode(self._plans, order='sorted')).hexdigest()}"
+
+    async def plan(self, query: Query) -> Plan:
+        """The saved text for the step."""
+        text = self._plans.get(query.step_id)
+        if text is None:
+            failure = Failure(kind="missing", message=f"{self._path.name} has no plan for {query.step_id}")
+            return Plan(step_id=query.step_id, key=query.key, text=None, failure=failure)
+        if not text.strip():
+            failure = Failure(kind="unparsed", message=f"the plan for {query.step_id} in {self._path.name} is empty")
+            return Plan(step_id=query.step_id, key=query.key, text=None, raw=text, failure=failure)
+        return Plan(step_id=query.step_id, key=query.key, text=text)
+
+    async def check(self) -> None:
+        """The file was read when the planner was made."""
+
+    async def aclose(self) -> None:
+        """Nothing is held."""

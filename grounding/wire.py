@@ -1,0 +1,131 @@
+"""The wire format of a chat completion: typed messages to the bytes of a request, the bytes of a reply to a record.
+
+What goes out is what the ``openai`` package sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from grounding.cards import Json
+from grounding.records import Record, Usage
+
+
+class TextPart(Record, frozen=True, kw_only=True):
+    """A piece of text in a message."""
+
+    text: str
+
+
+class ImagePart(Record, frozen=True, kw_only=True):
+    """A picture in a message: a URL as JSON text, quotes included, so that a long one is never escaped or copied."""
+
+    url_json: msgspec.Raw
+
+
+class Message(Record, frozen=True, kw_only=True):
+    """One message of a conversation. A lone text goes out as a plain string, everything else as a list of parts."""
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[TextPart | ImagePart, ...]
+
+
+def encode_request(model: str, messages: Sequence[Message], parameters: dict[str, Json]) -> bytes:
+    """The JSON body of a chat completion, as the ``openai`` package would send it."""
+    return msgspec.json.encode(
+        {"messages": [_message_json(message) for message in messages], "model": model, **parameters}
+    )
+
+
+def _message_json(message: Message) -> dict[str, Any]:
+    if len(message.parts) == 1 and isinstance(message.parts[0], TextPart):
+        return {"role": message.role, "content": message.parts[0].text}
+    content: list[dict[str, Any]] = []
+    for part in message.parts:
+        if isinstance(part, TextPart):
+            content.append({"type": "text", "text": part.text})
+        else:
+            content.append({"type": "image_url", "image_url": {"url": part.url_json}})
+    return {"role": message.role, "content": content}
+
+
+class Completion(Record, frozen=True, kw_only=True):
+    """A reply as the server gave it: the text of its first choice (empty when the model said nothing)."""
+
+    text: str
+    finish_reason: str
+    refused: bool
+    model: str
+    usage: Usage | None
+
+
+class MalformedReply(ValueError):
+    """The body of a successful response is not a chat completion."""
+
+
+class _PromptDetails(msgspec.Struct):
+    cached_tokens: int | None = None
+
+
+class _CompletionDetails(msgspec.Struct):
+    reasoning_tokens: int | None = None
+
+
+class _WireUsage(msgspec.Struct):
+    prompt_tokens: int = 0
+    completion_tokens: int | None = None
+    prompt_tokens_details: _PromptDetails | None = None
+    completion_tokens_details: _CompletionDetails | None = None
+
+
+class _WireMessage(msgspec.Struct):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _WireChoice(msgspec.Struct):
+    message: _WireMessage
+    finish_reason: str | None = None
+
+
+class _WireReply(msgspec.Struct):
+    choices: list[_WireChoice]
+    model: str | None = None
+    usage: _WireUsage | None = None
+
+
+def decode_reply(body: bytes) -> Completion:
+    """Read the body of a successful response.
+
+    Raises:
+        MalformedReply: it is not JSON (cut off, say), not a completion, or has no choice.
+    """
+    try:
+        wire = msgspec.json.decode(body, type=_WireReply)
+    except msgspec.DecodeError as error:
+        raise MalformedReply(f"the reply is not a chat completion: {error}") from error
+    if not wire.choices:
+        raise MalformedReply("the reply has no choices")
+    choice = wire.choices[0]
+    return Completion(
+        text=choice.message.content or choice.message.refusal or "",
+        finish_reason=choice.finish_reason or "",
+        refused=choice.message.refusal is not None and not choice.message.content,
+        model=wire.model or "",
+        usage=_usage(wire.usage),
+    )
+
+
+def _usage(wire: _WireUsage | None) -> Usage | None:
+    if wire is None:
+        return None
+    prompt, completion = wire.prompt_tokens_details, wire.completion_tokens_details
+    return Usage(
+        input_tokens=wire.prompt_tokens,
+        output_tokens=wire.completion_tokens or 0,
+        cached_input_tokens=(prompt.cached_tokens or 0) if prompt else 0,
+        reasoning_tokens=(completion.reasoning_tokens or 0) if completion else 0,
+    )
