@@ -1,0 +1,117 @@
+"""The command ``grounding`` and its sub-commands. Errors of the user end with a sentence and exit code 2."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from grounding import __version__
+from grounding.errors import UserError
+from grounding.eval import EXAMPLES, evaluate_command
+from grounding.options import ScoringName
+
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+app = App(
+    name="grounding",
+    help="Evaluate GUI grounding: from a screenshot and a spoken instruction to a scored click.",
+    version=__version__,
+    result_action="return_value",
+    exit_on_error=False,
+    print_error=True,
+    help_on_error=False,
+    help_format="markdown",
+)
+app.command(evaluate_command, name="eval", help_epilogue=EXAMPLES)
+
+
+@app.command(help_epilogue="Example: grounding check --dataset realwebassist --data-dir DATA")
+def check(
+    *, dataset: str, data_dir: Path | None = None, questions: str | None = None, history_file: str | None = None
+) -> int:
+    """List every problem of a data set at once, with file, item, field, value and what to do.
+
+    Unlike `eval`, which checks the same things, it also decodes every picture to its last pixel. Exit code 0: the
+    data set is sound; 2: it is not.
+
+    Args:
+        dataset: Which data set or layout; `grounding list datasets` shows them.
+        data_dir: Where the data lie.
+        questions: Which questions file.
+        history_file: Which history file; asked for and absent is a problem.
+    """
+    from grounding.loaders import check_dataset
+
+    problems = check_dataset(dataset, data_dir, questions=questions, history=history_file)
+    for problem in problems:
+        print(problem)
+    if problems:
+        print(f"{len(problems)} problems", file=sys.stderr)
+        return EXIT_USAGE
+    print("no problems found")
+    return 0
+
+
+@app.command(help_epilogue="Example: grounding score results/sample-web_none_ocr_0123456789")
+def score(
+    run: Path,
+    /,
+    *,
+    scoring: ScoringName = "paper",
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+) -> int:
+    """Score a run again from its stored answers. Asks no model.
+
+    Args:
+        run: The run's folder.
+        scoring: Which definition the table shows; summary.json has both.
+        json: Print summary.json instead of the table.
+    """
+    from grounding.report.show import show_result
+    from grounding.scorebook import rescore
+
+    return show_result(rescore(run), scoring=scoring, as_json=json)
+
+
+@app.command(name="list", help_epilogue="Example: grounding list grounders")
+def list_what(what: Literal["datasets", "planners", "grounders"], /) -> int:
+    """Show the data sets, planners or grounders that there are.
+
+    Args:
+        what: What to list.
+    """
+    from grounding.catalogue import print_catalogue
+
+    print_catalogue(what)
+    return 0
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Run a command line and leave the process with its exit code."""
+    from cyclopts import CycloptsError
+
+    try:
+        code = app(list(arguments))
+    except UserError as error:
+        print(f"grounding: {error}", file=sys.stderr)
+        code = EXIT_USAGE
+    except CycloptsError:
+        code = EXIT_USAGE
+    except KeyboardInterrupt:
+        print("grounding: interrupted", file=sys.stderr)
+        code = EXIT_INTERRUPTED
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def main() -> None:
+    """Entry point of the command ``grounding``."""
+    run(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    main()

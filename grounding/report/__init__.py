@@ -1,0 +1,1 @@
+"""A run folder in, something for people out."""

@@ -1,0 +1,89 @@
+"""A summary as a table for the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grounding.options import ScoringName
+from grounding.runfolder import RunInfo
+from grounding.scoring.scores import Estimate, Figure
+from grounding.scoring.summary import Summary
+
+_METRICS = (
+    ("step_accuracy", "step accuracy", "steps"),
+    ("instruction_accuracy", "instruction accuracy", "instructions"),
+    ("average_progress", "average progress", "tasks"),
+    ("task_success", "task success", "tasks"),
+    ("average_distance", "average distance", "answers"),
+)
+
+
+def print_summary(console: Console, summary: Summary, info: RunInfo, *, scoring: ScoringName, folder: str) -> None:
+    """Print the scores by one of the two definitions, what became of the steps, time, cost, signature and folder."""
+    console.print(_scores(summary, info, scoring))
+    for line in _lines(summary, info, scoring):
+        console.print(line, soft_wrap=True, highlight=False)
+    console.print(Text(f"signature  {summary.signature}"), soft_wrap=True, highlight=False)
+    console.print(Text(f"run folder {folder}"), soft_wrap=True, highlight=False)
+
+
+def _scores(summary: Summary, info: RunInfo, scoring: ScoringName) -> Table:
+    asked = info.asked
+    table = Table(
+        title=f"{asked.dataset} · planner {asked.planner} · grounder {asked.grounder}",
+        title_style="bold",
+        title_justify="left",
+    )
+    table.add_column(f"score ({scoring})")
+    for name in ("value", "k/n", "95 % interval") if scoring == "paper" else ("value", "k/n"):
+        table.add_column(name, justify="right")
+    scores = summary.scores.paper if scoring == "paper" else summary.scores.official
+    for field, label, unit in _METRICS:
+        found: Estimate | Figure | None = getattr(scores, field, None)
+        if found is None:
+            continue
+        count = f"{found.k}/{found.n} {unit}" if found.k is not None else f"{found.n} {unit}"
+        unit_text = " px" if field == "average_distance" else " %"
+        row = [label, "-" if found.value is None else f"{found.value:.1f}{unit_text}", count]
+        if isinstance(found, Estimate):
+            row.append("-" if found.low is None or found.high is None else f"[{found.low:.1f}, {found.high:.1f}]")
+        table.add_row(*row)
+    return table
+
+
+def _lines(summary: Summary, info: RunInfo, scoring: ScoringName) -> list[Text]:
+    counts, time, cost = summary.counts, summary.time, summary.cost
+    outcomes = f"hit {counts.hit} · miss {counts.miss} · unparsed {counts.unparsed} · error {counts.error}" + (
+        f" · missing {counts.missing}" if counts.missing else ""
+    )
+    lines = [Text(f"steps      {outcomes}  (of {counts.steps} scored; {counts.skipped} without a click)")]
+    lines += [Text(f"warning    {text}", style="yellow") for text in _warnings(summary, info)]
+    rate = f" ({time.wall_s / counts.steps:.2f} s a step)" if counts.steps else ""
+    spent = f"time       {time.wall_s:.1f} s{rate}"
+    spent += f", {time.retries} retries" if time.retries else ""
+    spent += f" · cost ${cost.usd:.4f}" if cost.usd is not None else " · cost: none known"
+    if cost.input_tokens:
+        spent += f" ({cost.input_tokens:,} tokens in, {cost.output_tokens:,} out)"
+    lines.append(Text(spent))
+    how = "bootstrap over tasks, seed " + str(info.asked.seed)
+    if scoring == "paper":
+        lines.append(Text(f"intervals  {how}; the released evaluator's figures: --scoring official"))
+    return lines
+
+
+def _warnings(summary: Summary, info: RunInfo) -> list[str]:
+    counts = summary.counts
+    found = []
+    if info.stopped:
+        found.append(f"stopped before the end: {info.stopped}")
+    if counts.error:
+        found.append(
+            f"{counts.error} steps ended in an error and count as wrong; run the same command again to ask only those"
+        )
+    if summary.status == "partial":
+        found.append("the run is partial: its scores are not final")
+    if counts.missing and summary.status == "complete":
+        found.append(f"{counts.missing} steps have no recorded answer and count as wrong (see verdicts.jsonl)")
+    return found

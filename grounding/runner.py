@@ -1,0 +1,156 @@
+"""Moves items through named stages, many at once, and writes every answer down as it comes.
+
+The runner knows stages, never screenshots: a stage is an asynchronous function from an item (and the record of the
+stage before) to a record, with a journal and a key of its own. An answer that the journal holds under the same key is
+used again and not asked for. An item whose record is a failure goes no further.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from grounding.budget import BudgetReached
+from grounding.journal import Journal, Keyed
+from grounding.records import Record
+
+ItemT = TypeVar("ItemT")
+ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
+
+MIN_ERRORS_IN_A_ROW = 100
+
+
+class Stage(Protocol[ItemT_contra]):
+    """One room of the pipeline."""
+
+    @property
+    def name(self) -> str:
+        """The name for progress and messages."""
+        ...
+
+    @property
+    def journal(self) -> Journal[Any]:
+        """Where its records are kept."""
+        ...
+
+    @property
+    def max_concurrency(self) -> int:
+        """How many items it works on at once."""
+        ...
+
+    def item_id(self, item: ItemT_contra) -> str:
+        """The id under which the item's record is kept."""
+        ...
+
+    def key(self, item: ItemT_contra, earlier: Any) -> str:
+        """Hash of everything that can change the record."""
+        ...
+
+    async def run(self, item: ItemT_contra, earlier: Any, key: str) -> Any:
+        """Make the record. ``earlier`` is the record of the stage before, None in the first."""
+        ...
+
+
+class Done(Record, frozen=True, kw_only=True):
+    """One record was made or found. ``source`` tells which."""
+
+    stage: str
+    source: Literal["asked", "stored"]
+    failed: bool
+
+
+class Stopped(Record, frozen=True, kw_only=True):
+    """Why a run ended before all items were through."""
+
+    reason: str
+
+
+class Runner(Generic[ItemT]):
+    """One pass of items through stages."""
+
+    def __init__(
+        self,
+        stages: tuple[Stage[ItemT], ...],
+        *,
+        on_record: Callable[[Done], None] | None = None,
+        on_item: Callable[[ItemT, Any], None] | None = None,
+    ) -> None:
+        self._stages = stages
+        self._on_record = on_record
+        self._on_item = on_item
+        self._errors_in_a_row = 0
+        self._error_limit = max(MIN_ERRORS_IN_A_ROW, 2 * max(stage.max_concurrency for stage in stages))
+        self._halted: str | None = None
+
+    async def run(self, items: Iterable[ItemT]) -> Stopped | None:
+        """Take every item through the stages; None when all went through, or why not.
+
+        Items are drawn only as fast as they are worked off, so memory doesn't grow with their number. At a halt
+        (the cost limit, too many errors in a row) nothing new is started and what is in flight is waited for.
+
+        Raises:
+            OSError: a record could not be written.
+        """
+        slots = {stage.name: asyncio.Semaphore(stage.max_concurrency) for stage in self._stages}
+        in_flight = asyncio.Semaphore(sum(stage.max_concurrency for stage in self._stages))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for item in items:
+                    await in_flight.acquire()
+                    if self._halted is not None:
+                        break
+                    group.create_task(self._through(item, slots, in_flight))
+        except* OSError as errors:
+            raise _first(errors) from None
+        return None if self._halted is None else Stopped(reason=self._halted)
+
+    async def _through(self, item: ItemT, slots: dict[str, asyncio.Semaphore], in_flight: asyncio.Semaphore) -> None:
+        try:
+            earlier: Keyed | None = None
+            for stage in self._stages:
+                key = stage.key(item, earlier)
+                record = stage.journal.settled(stage.item_id(item), key)
+                if record is None:
+                    async with slots[stage.name]:
+                        if self._halted is not None:
+                            return
+                        record = await stage.run(item, earlier, key)
+                    stage.journal.append(record)
+                    self._watch(stage, record)
+                    self._tell(stage, "asked", record)
+                else:
+                    self._tell(stage, "stored", record)
+                earlier = record
+                if record.failure is not None:
+                    break
+            if self._on_item is not None:
+                self._on_item(item, earlier)
+        except BudgetReached as reached:
+            self._halted = str(reached)
+        finally:
+            in_flight.release()
+
+    def _tell(self, stage: Stage[ItemT], source: Literal["asked", "stored"], record: Keyed) -> None:
+        if self._on_record is not None:
+            self._on_record(Done(stage=stage.name, source=source, failed=record.failure is not None))
+
+    def _watch(self, stage: Stage[ItemT], record: Keyed) -> None:
+        if record.failure is None or record.failure.kind != "error":
+            self._errors_in_a_row = 0
+            return
+        self._errors_in_a_row += 1
+        if self._errors_in_a_row >= self._error_limit:
+            self._halted = (
+                f"{self._errors_in_a_row} errors in a row, the last from {stage.name}: {record.failure.message}"
+            )
+
+
+def _first(errors: BaseExceptionGroup[OSError]) -> OSError:
+    """One plain error out of a group; the others are its consequences."""
+    found: BaseException = errors
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    if not isinstance(found, OSError):
+        raise TypeError(f"expected an OSError in the group, not {found!r}")
+    return found

@@ -1,0 +1,38 @@
+"""One line that says what a number is a number of: two runs with the same signature are comparable."""
+
+from __future__ import annotations
+
+from grounding.cards import ChatCard, ImageRule
+from grounding.chat import identity_hash
+from grounding.runfolder import Asked
+
+SCORING = "paper+official.1"
+"""Both definitions are always computed; the number goes up when either's arithmetic changes."""
+
+
+def image_rule_text(rule: ImageRule) -> str:
+    """The image rule in a word: ``original``, or who resizes to which multiples within which pixel counts."""
+    if rule.resize == "none":
+        return "original"
+    return f"{rule.resize}:{rule.factor}:{rule.min_pixels}-{rule.max_pixels}"
+
+
+def signature(asked: Asked, planner_card: ChatCard | None, grounder_card: ChatCard | None) -> str:
+    """The signature of a run, ``key:value`` pairs joined by bars.
+
+    Everything that can change a score is in it; speed, addresses and file locations are not.
+    """
+    cards = [card for card in (planner_card, grounder_card) if card is not None]
+    parts = {
+        "dataset": f"{asked.dataset}@{asked.fingerprint[:12]}",
+        "planner": f"{asked.planner}@{identity_hash(asked.planner_identity)}",
+        "grounder": f"{asked.grounder}@{identity_hash(asked.grounder_identity)}",
+        "prompt": "+".join(card.prompt_hash for card in cards) or "none",
+        "image": "+".join(image_rule_text(card.image) for card in cards) or "original",
+        "history": f"{asked.history}",
+        "select": asked.select,
+        "scoring": SCORING,
+        "seed": f"{asked.seed}",
+        "version": asked.version,
+    }
+    return "|".join(f"{name}:{value}" for name, value in parts.items())
