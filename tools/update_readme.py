@@ -1,0 +1,74 @@
+"""Puts measured figures into README.md: runs the commands it shows and replaces the blocks between the markers.
+
+python tools/update_readme.py table scores bench      # any of the three; about ten minutes for all
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+REFERENCE = ROOT / "datasets" / "sample-web" / "plans" / "reference.json"
+METRICS = ("step_accuracy", "instruction_accuracy", "average_progress", "task_success")
+
+
+def evaluate(*options: str) -> str:
+    """Standard output of one evaluation into a folder of its own."""
+    with tempfile.TemporaryDirectory() as logs:
+        command = [sys.executable, "-m", "grounding.eval", "--display", "none", "--log-dir", logs, *options]
+        output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        return output.replace(logs, "results")
+
+
+def table() -> str:
+    """What the first command prints."""
+    return f"```\n{evaluate().rstrip()}\n```"
+
+
+def scores() -> str:
+    """Every built-in grounder, with the spoken words and with the sample's reference plans."""
+    lines = [
+        "| grounder | instructions | step accuracy | instruction accuracy | progress | task success |",
+        "|---|---|---|---|---|---|",
+    ]
+    for grounder in ("random", "center", "ocr", "oracle"):
+        for words, plans in (("as spoken", ()), ("explicit", ("--plans", str(REFERENCE)))):
+            if plans and grounder != "ocr":
+                continue
+            summary = json.loads(evaluate("--grounder", grounder, "--json", *plans))
+            cells = [_cell(summary["scores"]["paper"][metric]) for metric in METRICS]
+            lines.append(f"| `{grounder}` | {words if grounder == 'ocr' else 'not used'} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(estimate: dict[str, float]) -> str:
+    return f"{estimate['value']:.1f} [{estimate['low']:.1f}, {estimate['high']:.1f}]"
+
+
+def bench() -> str:
+    """The benchmark's table at its full size, and memory at ten times the steps."""
+    harness = [sys.executable, str(ROOT / "tools" / "bench" / "harness.py")]
+    full = subprocess.run([*harness, "--repeats", "3"], check=True, capture_output=True, text=True).stdout
+    ten = [*harness, "--steps", "17140", "--latency", "0"]
+    more = subprocess.run(ten, check=True, capture_output=True, text=True).stdout
+    return f"```\n{full.rstrip()}\n\n{more.rstrip()}\n```"
+
+
+def main() -> None:
+    """Make the named blocks anew."""
+    blocks = {"table": table, "scores": scores, "bench": bench}
+    for name in sys.argv[1:] or list(blocks):
+        content = f"<!-- {name}:start -->\n{blocks[name]()}\n<!-- {name}:end -->"
+        text = README.read_text()
+        pattern = re.compile(rf"<!-- {name}:start -->.*<!-- {name}:end -->", re.DOTALL)
+        README.write_text(pattern.sub(lambda _match, new=content: new, text))
+
+
+if __name__ == "__main__":
+    main()
