@@ -1,0 +1,39 @@
+"""The room for scores: steps, plans and predictions in, verdicts out; verdicts in, metrics and a summary out."""
+
+from grounding.scoring.costs import CostTotals, TimeTotals, Totals, totals
+from grounding.scoring.intervals import Interval, bootstrap, wilson
+from grounding.scoring.metrics import Metric, Part, metric, registered
+from grounding.scoring.scored import ScoredSession, ScoredStep, ScoredTask, join
+from grounding.scoring.scores import Estimate, Figure, OfficialScores, PaperScores, Scores
+from grounding.scoring.summary import Counts, Group, Status, Summary, summarise
+from grounding.scoring.verdicts import judge, judge_all
+
+__all__ = [
+    "CostTotals",
+    "Counts",
+    "Estimate",
+    "Figure",
+    "Group",
+    "Interval",
+    "Metric",
+    "OfficialScores",
+    "PaperScores",
+    "Part",
+    "ScoredSession",
+    "ScoredStep",
+    "ScoredTask",
+    "Scores",
+    "Status",
+    "Summary",
+    "TimeTotals",
+    "Totals",
+    "bootstrap",
+    "join",
+    "judge",
+    "judge_all",
+    "metric",
+    "registered",
+    "summarise",
+    "totals",
+    "wilson",
+]

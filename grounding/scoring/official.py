@@ -1,0 +1,129 @@
+"""The measures as the authors' released evaluator (``evaluate.py`` of RealWebAssist) computes them, bug for bug.
+
+Scored sessions in, figures out. Where it departs from the paper, it does so here too:
+
+- progress counts steps, not instructions;
+- tasks are pooled by their bare label: equal labels of two participants become one long task, participants in
+  ascending number, then by position;
+- the distance is Manhattan, over steps that have a point; steps without one are wrong but have no distance;
+- a score over nothing is 0.
+
+One thing is not repeated: there, an exception drops the rest of a participant's steps; here no step is ever dropped.
+The evaluator knows boxes only. For a polygon the true outline counts, not the box around it: a click between the two
+is neither a hit nor at distance 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from grounding.records import Box, Point, Polygon, Region, TaskLabel
+from grounding.regions import is_hit
+from grounding.scoring.scored import ScoredSession, ScoredStep
+from grounding.scoring.scores import Figure, OfficialScores
+
+FARTHEST_PX = 1e8
+"""The evaluator's start value for the search of the nearest box: no distance is above it."""
+
+
+def official_scores(sessions: Sequence[ScoredSession]) -> OfficialScores:
+    """The evaluator's four figures; give it one session for the figures of that participant."""
+    tasks = _pool_by_label(sessions)
+    steps = [scored for task in tasks for scored in task]
+    hits = [[scored.is_hit for scored in task] for task in tasks]
+    progress = sum(sum(takewhile(bool, task)) / len(task) * 100 for task in hits)
+    gaps = [_step_gap(scored, scored.verdict.point) for scored in steps if scored.verdict.point is not None]
+    return OfficialScores(
+        step_accuracy=_share(sum(map(sum, hits)), len(steps)),
+        average_progress=_mean(progress, len(tasks)),
+        task_success=_share(sum(map(all, hits)), len(tasks)),
+        average_distance=_mean(sum(gaps), len(gaps)),
+    )
+
+
+def gap_px(region: Region, point: Point) -> float:
+    """Horizontal plus vertical gap in pixels to the nearest shape, 0 inside.
+
+    1e8 for a region without shapes, and 0 for coordinates that are not numbers, as in the evaluator.
+
+    >>> region = Region(boxes=(Box(left_px=10, top_px=10, right_px=20, bottom_px=20),))
+    >>> gap_px(region, Point(x_px=23, y_px=24))
+    7.0
+    >>> gap_px(Region(), Point(x_px=0, y_px=0))
+    100000000.0
+    """
+    nearest = FARTHEST_PX
+    for box in region.boxes:
+        gap = _box_gap(box, point)
+        if gap < nearest:
+            nearest = gap
+    for polygon in region.polygons:
+        gap = _polygon_gap(polygon, point)
+        if gap < nearest:
+            nearest = gap
+    return nearest
+
+
+def _box_gap(box: Box, point: Point) -> float:
+    # comparisons, not max(): a coordinate that is not a number fails them all and adds nothing, as in the evaluator
+    gap = 0.0
+    if point.x_px < box.left_px:
+        gap += box.left_px - point.x_px
+    elif point.x_px > box.right_px:
+        gap += point.x_px - box.right_px
+    if point.y_px < box.top_px:
+        gap += box.top_px - point.y_px
+    elif point.y_px > box.bottom_px:
+        gap += point.y_px - box.bottom_px
+    return gap
+
+
+def _polygon_gap(polygon: Polygon, point: Point) -> float:
+    if is_hit(Region(polygons=(polygon,)), point):
+        return 0.0
+    corners = polygon.points
+    return min(_edge_gap(a, b, point) for a, b in zip(corners, corners[1:] + corners[:1], strict=True))
+
+
+def _edge_gap(a: Point, b: Point, point: Point) -> float:
+    """Manhattan distance to the edge from ``a`` to ``b``.
+
+    Along the edge it is piecewise linear, so it is least at an end, or where the edge passes straight above, below
+    or beside the point.
+    """
+    run, rise = b.x_px - a.x_px, b.y_px - a.y_px
+    places = [0.0, 1.0]
+    if run:
+        places.append((point.x_px - a.x_px) / run)
+    if rise:
+        places.append((point.y_px - a.y_px) / rise)
+    return min(
+        abs(a.x_px + place * run - point.x_px) + abs(a.y_px + place * rise - point.y_px)
+        for place in places
+        if 0 <= place <= 1
+    )
+
+
+def _pool_by_label(sessions: Sequence[ScoredSession]) -> list[list[ScoredStep]]:
+    if all(session.participant.isdecimal() for session in sessions):
+        sessions = sorted(sessions, key=lambda session: int(session.participant))
+    tasks: dict[TaskLabel, list[ScoredStep]] = {}
+    for session in sessions:
+        for task in session.tasks:
+            tasks.setdefault(task.label, []).extend(task.steps)
+    return list(tasks.values())
+
+
+def _step_gap(scored: ScoredStep, point: Point) -> float:
+    if scored.is_hit or scored.step.region is None:
+        return 0.0
+    return gap_px(scored.step.region, point)
+
+
+def _share(k: int, n: int) -> Figure:
+    return Figure(value=k / n * 100 if n else 0.0, k=k, n=n)
+
+
+def _mean(total: float, n: int) -> Figure:
+    return Figure(value=total / n if n else 0.0, n=n)

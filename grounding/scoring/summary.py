@@ -1,0 +1,123 @@
+"""Sessions and verdicts in, the content of ``summary.json`` out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+# importing the module registers the paper's metrics
+import grounding.scoring.paper  # noqa: F401
+from grounding.records import Outcome, Record, Session, Verdict
+from grounding.scoring.costs import CostTotals, TimeTotals
+from grounding.scoring.intervals import RESAMPLES
+from grounding.scoring.metrics import estimate, registered
+from grounding.scoring.official import official_scores
+from grounding.scoring.scored import ScoredSession, join
+from grounding.scoring.scores import PaperScores, Scores
+
+Status = Literal["complete", "partial"]
+
+
+class Counts(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What was scored. Tasks and instructions are those with a scored step; ``skipped`` steps have no region.
+
+    The five outcomes add up to ``steps``.
+    """
+
+    tasks: int
+    instructions: int
+    steps: int
+    skipped: int
+    hit: int
+    miss: int
+    unparsed: int
+    error: int
+    missing: int
+
+
+class Group(Record, frozen=True, kw_only=True):
+    """Counts and scores of a part of the data set; its intervals are over its own tasks."""
+
+    counts: Counts
+    scores: Scores
+
+
+class Summary(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A run in figures. ``groups`` maps a kind of group ("participant") to the groups by name."""
+
+    schema: Literal[1] = 1
+    status: Status
+    signature: str
+    counts: Counts
+    scores: Scores
+    groups: dict[str, dict[str, Group]]
+    time: TimeTotals
+    cost: CostTotals
+
+
+def summarise(
+    sessions: Iterable[Session],
+    verdicts: Iterable[Verdict],
+    *,
+    status: Status,
+    signature: str,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    time: TimeTotals | None = None,
+    cost: CostTotals | None = None,
+) -> Summary:
+    """All counts and scores, over everything and per participant.
+
+    Args:
+        sessions: What was to be answered, with the steps that are not scored.
+        verdicts: At most one per scored step; a step without one counts as missing.
+        status: ``complete`` when every step was asked.
+        signature: One line that says what was run.
+        seed: Seed of the bootstrap.
+        resamples: Size of the bootstrap.
+        time: What :func:`~grounding.scoring.costs.totals` gives.
+        cost: The same.
+
+    Raises:
+        ValueError: Two verdicts or two steps carry one id, or a participant has two sessions.
+        UserError: An installed package announces a metric that cannot be loaded.
+    """
+    scored = join(sessions, verdicts)
+    return Summary(
+        status=status,
+        signature=signature,
+        counts=_counts(scored),
+        scores=_scores(scored, seed, resamples),
+        groups={
+            "participant": {
+                session.participant: Group(counts=_counts([session]), scores=_scores([session], seed, resamples))
+                for session in scored
+            }
+        },
+        time=time or TimeTotals(),
+        cost=cost or CostTotals(),
+    )
+
+
+def _counts(sessions: Sequence[ScoredSession]) -> Counts:
+    tasks = [task for session in sessions for task in session.tasks]
+    outcomes: Counter[Outcome] = Counter(scored.verdict.outcome for task in tasks for scored in task.steps)
+    return Counts(
+        tasks=len(tasks),
+        instructions=sum(len(task.instruction_hits()) for task in tasks),
+        steps=outcomes.total(),
+        skipped=sum(session.skipped for session in sessions),
+        hit=outcomes["hit"],
+        miss=outcomes["miss"],
+        unparsed=outcomes["unparsed"],
+        error=outcomes["error"],
+        missing=outcomes["missing"],
+    )
+
+
+def _scores(sessions: Sequence[ScoredSession], seed: int, resamples: int) -> Scores:
+    tasks = [task for session in sessions for task in session.tasks]
+    estimates = estimate(registered(), tasks, seed=seed, resamples=resamples)
+    paper = {name: estimates.pop(name) for name in PaperScores.__struct_fields__}
+    return Scores(paper=PaperScores(**paper), official=official_scores(sessions), extra=estimates)
