@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
+from cyclopts.config import Env
 
 from grounding import __version__
 from grounding.errors import UserError
@@ -26,6 +27,7 @@ app = App(
     print_error=True,
     help_on_error=False,
     help_format="markdown",
+    config=Env("GROUNDING_"),
 )
 app.command(evaluate_command, name="eval", help_epilogue=EXAMPLES)
 

@@ -83,6 +83,11 @@ def resolve_endpoint(card: ChatCard, base_url: str | None, *, flag: str) -> Endp
     parts = urlsplit(chosen)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UserError(f"{flag} {chosen!r}: expected an address such as http://127.0.0.1:8000/v1")
+    if parts.username or parts.password or parts.query:
+        raise UserError(
+            f"{flag}: the address of {parts.hostname} has a password or a query in it; give the plain address, and the "
+            "key in the environment variable that the card names (endpoint.key_variable)"
+        )
     path = parts.path.rstrip("/").removesuffix("/chat/completions") or "/v1"
     endpoint = Endpoint(
         base_url=f"{parts.scheme}://{parts.netloc}{path}",
