@@ -1,0 +1,63 @@
+"""One hash for the content of a data set: sessions in, SHA-256 in hex out.
+
+What is hashed: the line ``grounding-dataset-1``, then for every step, participants in sorted order and each one's
+steps in session order, one line of compact JSON::
+
+    [participant, id, task, instruction_index, instruction, action, boxes, polygons, screenshot sha256, history entry]
+
+with boxes as ``[left, top, right, bottom]``, polygons as lists of ``[x, y]``, both null for a step that is not scored,
+and the history entry as ``[instruction, action]`` or null. The name of the data set, where its files lie, in which
+order they lie there and how the JSON was written do not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+import msgspec
+
+from grounding.records import Region, Session, Step
+
+SHOWN_CHARS = 12
+
+_VERSION_LINE = b"grounding-dataset-1\n"
+
+
+def fingerprint(sessions: Iterable[Session]) -> str:
+    """SHA-256 of the canonical content, 64 hex digits; people are shown the first 12 (``short_fingerprint``)."""
+    digest = hashlib.sha256(_VERSION_LINE)
+    encoder = msgspec.json.Encoder()
+    for session in sorted(sessions, key=lambda one: one.participant):
+        for step in session.steps:
+            digest.update(encoder.encode(_canonical(step)))
+            digest.update(b"\n")
+    return digest.hexdigest()
+
+
+def short_fingerprint(full: str) -> str:
+    """The first 12 hex digits, enough to tell data sets apart by eye."""
+    return full[:SHOWN_CHARS]
+
+
+def _canonical(step: Step) -> tuple[object, ...]:
+    boxes, polygons = (None, None) if step.region is None else _shapes(step.region)
+    entry = step.history_entry
+    return (
+        step.participant,
+        step.id,
+        step.task,
+        step.instruction_index,
+        step.instruction,
+        step.action,
+        boxes,
+        polygons,
+        step.screenshot.sha256,
+        None if entry is None else (entry.instruction, entry.action),
+    )
+
+
+def _shapes(region: Region) -> tuple[list[tuple[float, ...]], list[list[tuple[float, float]]]]:
+    boxes = [tuple(map(float, (b.left_px, b.top_px, b.right_px, b.bottom_px))) for b in region.boxes]
+    polygons = [[(float(point.x_px), float(point.y_px)) for point in shape.points] for shape in region.polygons]
+    return boxes, polygons

@@ -1,0 +1,133 @@
+"""Options and fixtures for all tests: ``--slow``, and a factory of small data sets in the RealWebAssist layout."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from hypothesis import settings
+
+# Other programs on the machine make single examples slow now and then; pytest-timeout stops what hangs.
+settings.register_profile("grounding", deadline=None, print_blob=True)
+settings.load_profile("grounding")
+
+Item = dict[str, Any]
+"""One item of a questions file, as it is written to JSON."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow, too (always done where CI is set)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow") or os.environ.get("CI"):
+        return
+    skip = pytest.mark.skip(reason="slow: run with --slow")
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(skip)
+
+
+class TinyDataset(Protocol):
+    def __call__(
+        self,
+        folder: str = "tiny",
+        *,
+        participants: int | Sequence[str] = 2,
+        steps: int = 4,
+        size: tuple[int, int] = (64, 48),
+        unscored: Collection[int] = (2,),
+        steps_per_task: int = 3,
+        history: str | None = "extracted_actions_GT.json",
+        edit: Callable[[str, list[Item]], object] | None = None,
+    ) -> Path: ...
+
+
+@pytest.fixture
+def tiny_dataset(tmp_path: Path) -> TinyDataset:
+    """A function that writes a small, correct data set below ``tmp_path`` and returns its folder.
+
+    Step ``i`` (from 0) of participant ``p`` has the screenshot ``images/<i+1>.png``, the instruction ``click thing
+    <i>``, the task ``task <p>.<i // steps_per_task>``, the action ``click``, and one gold box, ``gold_box(i, size)``,
+    painted white on a colour of its own: no two screenshots are equal. Its step id is ``<p>/<i+1>``.
+
+    Arguments of the function:
+
+    - ``folder``: its name below ``tmp_path``, so that one test can have several;
+    - ``participants``: how many (named 1, 2, …), or their names;
+    - ``steps``: how many each of them has, scored or not;
+    - ``size``: width and height of the screenshots in pixels, at least 16 x 16;
+    - ``unscored``: positions of the steps with ``bounding_box: null``;
+    - ``steps_per_task``: after how many steps the task changes;
+    - ``history``: name of the history file, None for none;
+    - ``edit``: called with a participant's name and items before they are written, to change the items in place.
+
+    The default is 2 participants, 8 steps, 6 of them scored, and 4 tasks::
+
+        data_dir = tiny_dataset()
+        data_dir = tiny_dataset(participants=["ann"], steps=1, size=(640, 480), unscored=())
+        data_dir = tiny_dataset(edit=lambda participant, items: items[0].update(bounding_box=None))
+    """
+
+    def make(
+        folder: str = "tiny",
+        *,
+        participants: int | Sequence[str] = 2,
+        steps: int = 4,
+        size: tuple[int, int] = (64, 48),
+        unscored: Collection[int] = (2,),
+        steps_per_task: int = 3,
+        history: str | None = "extracted_actions_GT.json",
+        edit: Callable[[str, list[Item]], object] | None = None,
+    ) -> Path:
+        data_dir = tmp_path / folder
+        names = [str(n + 1) for n in range(participants)] if isinstance(participants, int) else participants
+        for number, name in enumerate(names):
+            images = data_dir / name / "images"
+            images.mkdir(parents=True)
+            items: list[Item] = []
+            for step in range(steps):
+                box = gold_box(step, size)
+                write_screenshot(images / f"{step + 1}.png", size, box, colour=(number % 256, step % 256, step // 256))
+                items.append(
+                    {
+                        "task": f"task {name}.{step // steps_per_task}",
+                        "instruction": f"click thing {step}",
+                        "action": "click",
+                        "final_image": f"images/{step + 1}.png",
+                        "bounding_box": None if step in unscored else [box],
+                    }
+                )
+            entries = [
+                {"instruction": item["instruction"], "extracted_action": f"Clicked thing {step}"}
+                for step, item in enumerate(items)
+            ]
+            if edit is not None:
+                edit(name, items)
+            (data_dir / name / "questions_with_task_updated.json").write_text(json.dumps(items), encoding="utf-8")
+            if history is not None:
+                (data_dir / name / history).write_text(json.dumps(entries), encoding="utf-8")
+        return data_dir
+
+    return make
+
+
+def gold_box(step: int, size: tuple[int, int]) -> dict[str, int]:
+    """The gold box of a step of a tiny data set, as in a questions file: ``x``, ``y``, ``width``, ``height``."""
+    width, height = size
+    return {"x": width // 4 + step % (width // 4), "y": height // 4, "width": width // 4, "height": height // 4}
+
+
+def write_screenshot(
+    path: Path, size: tuple[int, int], box: dict[str, int], colour: tuple[int, int, int] = (0, 0, 0)
+) -> None:
+    """A picture of one colour with the box painted white; the name's ending chooses the format."""
+    from PIL import Image
+
+    image = Image.new("RGB", size, colour)
+    image.paste((255, 255, 255), (box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]))
+    image.save(path)
