@@ -221,4 +221,4 @@ def test_a_history_that_is_wanted_only_if_present_may_be_absent(tiny_dataset: Ti
     broken = tiny_dataset("short", participants=1)
     (broken / "1" / "extracted_actions_GT.json").write_text("[]", encoding="utf-8")
     (problem,) = check(broken, history="if-present")
-    assert "has 0 entries" in problem.what
+    assert "empty list" in problem.what
