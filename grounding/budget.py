@@ -63,6 +63,6 @@ def cost_usd(usage: Usage | None, price: Price | None) -> float | None:
     if usage is None or price is None:
         return None
     cached_usd = price.input_usd if price.cached_input_usd is None else price.cached_input_usd
-    fresh = usage.input_tokens - usage.cached_input_tokens
+    fresh = max(0, usage.input_tokens - usage.cached_input_tokens)
     million = fresh * price.input_usd + usage.cached_input_tokens * cached_usd + usage.output_tokens * price.output_usd
     return million / 1_000_000

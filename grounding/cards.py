@@ -11,7 +11,7 @@ import re
 import types
 import typing
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
@@ -23,6 +23,11 @@ CardT = TypeVar("CardT", bound="ChatCard")
 
 JsonScalar = str | int | float | bool | None
 Json = JsonScalar | list[typing.Any] | dict[str, typing.Any]
+_Positive = Annotated[int, msgspec.Meta(ge=1)]
+_Dollars = Annotated[float, msgspec.Meta(ge=0)]
+
+RESERVED_PARAMETERS = ("model", "messages", "stream", "n")
+"""Fields of the request that are not a card's to set: one reply, whole, to the card's own prompt."""
 
 
 class CardPart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,9 +58,9 @@ class ImageRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     resize: Literal["none", "client", "server"] = "none"
-    factor: int | None = None
-    min_pixels: int | None = None
-    max_pixels: int | None = None
+    factor: _Positive | None = None
+    min_pixels: _Positive | None = None
+    max_pixels: _Positive | None = None
     send: Literal["base64", "file"] = "base64"
 
 
@@ -76,10 +81,10 @@ class AnswerRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Price(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """US dollars per million tokens, and the day on which the price was read."""
 
-    input_usd: float
-    output_usd: float
+    input_usd: _Dollars
+    output_usd: _Dollars
     date: str
-    cached_input_usd: float | None = None
+    cached_input_usd: _Dollars | None = None
 
 
 class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,8 +105,8 @@ class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     parameters: dict[str, Json] = msgspec.field(default_factory=dict)
     takes: tuple[Literal["temperature", "seed"], ...] = ()
     price: Price | None = None
-    max_connections: int = 10
-    timeout_s: float = 600.0
+    max_connections: _Positive = 10
+    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 600.0
     source: str = ""
     notes: str = ""
 
@@ -154,7 +159,7 @@ def read_card(path: Path, card_type: type[CardT]) -> CardT:
         raise UserError(f"{path}: the card can't be read: {error.strerror}") from error
     except msgspec.ValidationError as error:
         text, _, where = str(error).partition(" - at `")
-        fields = re.findall(r"[A-Za-z_]\w*", where)
+        fields = re.findall(r"[A-Za-z_]\w*", where.removeprefix("key` in `"))
         named = ".".join(fields) or "(top level)"
         raise UserError(f"{path}: field {named}: {text}.{_allowed(card_type, fields)}") from error
     except msgspec.DecodeError as error:
@@ -176,8 +181,13 @@ def _problem(card: ChatCard) -> str | None:
         missing = [name for name in ("factor", "min_pixels", "max_pixels") if getattr(rule, name) is None]
         if missing:
             return f"field image: resize {rule.resize} needs {', '.join(missing)}"
+        if rule.min_pixels is not None and rule.max_pixels is not None and rule.min_pixels > rule.max_pixels:
+            return f"field image: min_pixels {rule.min_pixels} is more than max_pixels {rule.max_pixels}"
     if rule.send == "file" and rule.resize == "client":
         return "field image.send: file:// sends the screenshot untouched, so image.resize must be none or server"
+    taken = [name for name in RESERVED_PARAMETERS if name in card.parameters]
+    if taken:
+        return f"field parameters: {', '.join(taken)} can't be set here"
     if isinstance(card, GrounderCard):
         return _answer_problem(card.answer)
     return None

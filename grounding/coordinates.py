@@ -60,15 +60,24 @@ def point_to_original(point: ModelPoint, sizes: ImageSizes) -> Point:
     Nothing is rounded or clamped: a point outside the picture stays outside.
     """
     whole = _extent(point.space, sizes)
-    return Point(x_px=point.x / whole.x * sizes.original.width, y_px=point.y / whole.y * sizes.original.height)
+    return Point(
+        x_px=_scaled(point.x, whole.x, sizes.original.width), y_px=_scaled(point.y, whole.y, sizes.original.height)
+    )
 
 
 def point_from_original(point: Point, space: Space, sizes: ImageSizes) -> ModelPoint:
     """Convert a point in pixels of the original screenshot to a model's space."""
     whole = _extent(space, sizes)
     return ModelPoint(
-        space=space, x=point.x_px / sizes.original.width * whole.x, y=point.y_px / sizes.original.height * whole.y
+        space=space,
+        x=_scaled(point.x_px, sizes.original.width, whole.x),
+        y=_scaled(point.y_px, sizes.original.height, whole.y),
     )
+
+
+def _scaled(value: float, whole: float, new_whole: float) -> float:
+    """A value on one scale to another, as exactly as a float can: an answer on the very edge of a region is a hit."""
+    return value if whole == new_whole else value * new_whole / whole
 
 
 def box_to_original(box: ModelBox, sizes: ImageSizes) -> Box:

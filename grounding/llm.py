@@ -12,6 +12,7 @@ import email.utils
 import os
 import re
 import time
+import urllib.request
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -28,7 +29,8 @@ from grounding.wire import Completion, MalformedReply, decode_reply
 MAX_MESSAGE_CHARS = 500
 MAX_RETRY_AFTER_S = 300.0
 _RETRIED_STATUS = {408, 409, 425, 429}
-_DATA_URL = re.compile(r"data:[\w/+.-]*;base64,[A-Za-z0-9+/=]*|[A-Za-z0-9+/]{200,}={0,2}")
+# Some servers echo with a backslash before every slash, or in lines of 76 characters.
+_DATA_URL = re.compile(r"(?:data:[\w/+.\\-]*;)?base64,[A-Za-z0-9+/=\\]*|[A-Za-z0-9+/\\]{72,}={0,2}")
 
 
 class ChatReply(Record, frozen=True, kw_only=True):
@@ -80,28 +82,50 @@ def resolve_endpoint(card: ChatCard, base_url: str | None, *, flag: str) -> Endp
         raise UserError(
             f"{card.name} ({card.title}) needs a server: give its address with {flag} http://HOST:PORT/v1.{serve}"
         )
-    parts = urlsplit(chosen)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UserError(f"{flag} {chosen!r}: expected an address such as http://127.0.0.1:8000/v1")
-    if parts.username or parts.password or parts.query:
+    if any(mark in chosen for mark in "@?#"):  # Asked first: nothing of such an address may be shown.
         raise UserError(
-            f"{flag}: the address of {parts.hostname} has a password or a query in it; give the plain address, and the "
+            f"{flag}: the address has a user, a password or a query in it (@, ? or #); give the plain address, and the "
             "key in the environment variable that the card names (endpoint.key_variable)"
         )
+    if not _is_address(chosen):
+        raise UserError(f"{flag} {chosen!r}: expected an address such as http://127.0.0.1:8000/v1")
+    parts = urlsplit(chosen)
     path = parts.path.rstrip("/").removesuffix("/chat/completions") or "/v1"
     endpoint = Endpoint(
         base_url=f"{parts.scheme}://{parts.netloc}{path}",
         key_variable=card.endpoint.key_variable,
     )
     key = endpoint.key()
-    if key is not None and key != key.strip():
-        raise UserError(f"the key in {endpoint.key_variable} has blanks or a line end around it: set it without them")
+    if key is not None and any(character.isspace() or not character.isprintable() for character in key):
+        raise UserError(f"the key in {endpoint.key_variable} has a blank or a line end in it: set it without")
     if not key and endpoint.key_variable and base_url is None:
         raise UserError(
             f"{card.name} ({card.title}) at {endpoint.base_url} needs a key: set {endpoint.key_variable}, "
             f"or use a server of your own with {flag} http://HOST:PORT/v1"
         )
     return endpoint
+
+
+def _proxy(base_url: str) -> str | None:
+    """The proxy that the environment names for an address.
+
+    Looked up here because aiohttp's ``trust_env`` would also read ~/.netrc, and refuse to send a key beside an entry.
+    """
+    parts = urlsplit(base_url)
+    if urllib.request.proxy_bypass(parts.netloc):
+        return None
+    return urllib.request.getproxies().get(parts.scheme)
+
+
+def _is_address(text: str) -> bool:
+    """Whether a request could be sent there at all."""
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # Raises for a port that is none.
+        host = (parts.hostname or "").encode("idna")  # Raises for two dots in a row and names that are too long.
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(host) and not any(character.isspace() for character in text)
 
 
 class ChatClient:
@@ -150,7 +174,7 @@ class ChatClient:
                 timeout=aiohttp.ClientTimeout(total=self._timeout_s, connect=min(30.0, self._timeout_s)),
                 headers=headers,
                 raise_for_status=False,
-                trust_env=True,
+                proxy=_proxy(self._endpoint.base_url),
             )
         return self._session
 
@@ -163,7 +187,7 @@ class ChatClient:
     def _clean(self, text: str) -> str:
         key = self._endpoint.key()
         if key:
-            text = text.replace(key, "[key]")
+            text = text.replace(key, "[key]").replace(key.replace("/", "\\/"), "[key]")
         text = " ".join(_DATA_URL.sub("[base64]", text).split())
         return text if len(text) <= MAX_MESSAGE_CHARS else text[:MAX_MESSAGE_CHARS] + "…"
 
@@ -191,10 +215,10 @@ class ChatClient:
         if status != 200:
             return  # Not every endpoint lists its models; the first request will tell.
         try:
-            listed = [item["id"] for item in msgspec.json.decode(body)["data"]]
-        except (msgspec.DecodeError, KeyError, TypeError):
+            listed = [item["id"] for item in msgspec.json.decode(body)["data"] if isinstance(item["id"], str)]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
             return
-        if listed and self._card.model not in listed and not any(name.endswith(self._card.model) for name in listed):
+        if listed and not any(name == self._card.model or name.endswith(f"/{self._card.model}") for name in listed):
             shown = ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
             raise UserError(
                 f"{self._endpoint.base_url} does not serve {self._card.model} (it serves {shown}); serve it under that "
@@ -285,13 +309,12 @@ class ChatClient:
 
 def _retry_after_s(milliseconds: str | None, seconds_or_date: str | None) -> float | None:
     """How long the server asks to wait, from either of its headers; None where it doesn't say."""
-    try:
-        if milliseconds is not None:
-            return max(0.0, float(milliseconds) / 1000)
-        if seconds_or_date is not None:
-            return max(0.0, float(seconds_or_date))
-    except ValueError:
-        pass  # Not a number: it may be a date.
+    for text, unit_s in ((milliseconds, 0.001), (seconds_or_date, 1.0)):
+        try:
+            if text is not None:
+                return max(0.0, float(text) * unit_s)
+        except ValueError:
+            pass  # Not a number: it may be a date.
     if seconds_or_date is None:
         return None
     try:

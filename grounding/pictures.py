@@ -62,10 +62,15 @@ def _data_url(content: bytes) -> msgspec.Raw:
 
 
 def _scaled(content: bytes, size: Size) -> bytes:
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
-    with Image.open(io.BytesIO(content)) as image:
-        scaled = image.convert("RGB").resize((size.width, size.height), Image.Resampling.BICUBIC)
+    try:
+        with Image.open(io.BytesIO(content)) as image:
+            scaled = image.convert("RGB").resize((size.width, size.height), Image.Resampling.BICUBIC)
+    except UnidentifiedImageError as error:
+        raise OSError("not a picture that can be read") from error
+    except (SyntaxError, Image.DecompressionBombError) as error:  # Pillow's words for a broken PNG and a huge picture.
+        raise OSError(f"the picture can't be read: {error}") from error
     buffer = io.BytesIO()
     scaled.save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()

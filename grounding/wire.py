@@ -75,7 +75,7 @@ class _CompletionDetails(msgspec.Struct):
 
 
 class _WireUsage(msgspec.Struct):
-    prompt_tokens: int = 0
+    prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: _PromptDetails | None = None
     completion_tokens_details: _CompletionDetails | None = None
@@ -101,11 +101,11 @@ def decode_reply(body: bytes) -> Completion:
     """Read the body of a successful response.
 
     Raises:
-        MalformedReply: it is not JSON (cut off, say), not a completion, or has no choice.
+        MalformedReply: it is not JSON (cut off, say), not UTF-8, not a completion, or has no choice.
     """
     try:
         wire = msgspec.json.decode(body, type=_WireReply)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise MalformedReply(f"the reply is not a chat completion: {error}") from error
     if not wire.choices:
         raise MalformedReply("the reply has no choices")
@@ -113,7 +113,7 @@ def decode_reply(body: bytes) -> Completion:
     return Completion(
         text=choice.message.content or choice.message.refusal or "",
         finish_reason=choice.finish_reason or "",
-        refused=choice.message.refusal is not None and not choice.message.content,
+        refused=bool(choice.message.refusal) and not choice.message.content,
         model=wire.model or "",
         usage=_usage(wire.usage),
     )
@@ -124,7 +124,7 @@ def _usage(wire: _WireUsage | None) -> Usage | None:
         return None
     prompt, completion = wire.prompt_tokens_details, wire.completion_tokens_details
     return Usage(
-        input_tokens=wire.prompt_tokens,
+        input_tokens=wire.prompt_tokens or 0,
         output_tokens=wire.completion_tokens or 0,
         cached_input_tokens=(prompt.cached_tokens or 0) if prompt else 0,
         reasoning_tokens=(completion.reasoning_tokens or 0) if completion else 0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import lru_cache
 
@@ -9,7 +10,10 @@ from grounding.cards import AnswerRule
 from grounding.coordinates import ModelBox, ModelPoint
 
 MAX_REPLY_CHARS = 20_000
-_NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+))"
+MAX_COORDINATE = 1e9
+"""No screen is that large in any space: a number beyond it (or one that overflows to infinity) names no place."""
+
+_NUMBER = r"([-+]?(?:\d+(?:\.\d*)?|\.\d+))"
 _POINT = rf"[(\[]\s*{_NUMBER}\s*,\s*{_NUMBER}\s*[)\]]"
 _BOX = rf"[(\[]\s*{_NUMBER}\s*,\s*{_NUMBER}\s*(?:[)\]]\s*,\s*[(\[]|,)\s*{_NUMBER}\s*,\s*{_NUMBER}\s*[)\]]"
 
@@ -27,18 +31,27 @@ def read_answer(reply: str, rule: AnswerRule) -> ModelPoint | ModelBox | None:
 
     The refusal is looked for before any number is read. Of several matches the card's first or last counts; where
     both points and boxes are allowed, a box wins over the points that it is written with. Only the first 20,000
-    characters are read.
+    characters are read, or the last where the last match counts.
     """
-    reply = reply[:MAX_REPLY_CHARS]
+    reply = reply[:MAX_REPLY_CHARS] if rule.match == "first" else reply[-MAX_REPLY_CHARS:]
     if rule.refusal is not None and re.search(rule.refusal, reply):
         return None
     for pattern in _patterns(rule):
         matches = list(pattern.finditer(reply))
         if matches:
             match = matches[0 if rule.match == "first" else -1]
-            numbers = [float(group) for group in match.groups() if group is not None]
+            numbers = _numbers(match)
             if len(numbers) == 2:
                 return ModelPoint(space=rule.space, x=numbers[0], y=numbers[1])
             if len(numbers) == 4:
                 return ModelBox(space=rule.space, x1=numbers[0], y1=numbers[1], x2=numbers[2], y2=numbers[3])
     return None
+
+
+def _numbers(match: re.Match[str]) -> tuple[float, ...]:
+    """The groups that took part, as numbers; none at all where one of them can't be part of a place."""
+    try:
+        numbers = tuple(float(group) for group in match.groups() if group is not None)
+    except ValueError:  # A card's own pattern may let words through.
+        return ()
+    return numbers if all(math.isfinite(number) and abs(number) <= MAX_COORDINATE for number in numbers) else ()

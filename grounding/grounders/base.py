@@ -6,7 +6,6 @@ from typing import Protocol
 
 from grounding.records import Prediction, Query
 
-
 GroundingQuery = Query
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
-from grounding.records import Point, Prediction, Query, Region, Session
+from grounding.records import Failure, Point, Prediction, Query, Region, Session
+from grounding.regions import is_hit
 
 
 class _Offline:
@@ -62,14 +63,21 @@ class Oracle(_Offline):
 
     async def ground(self, query: Query) -> Prediction:
         """The middle of the step's first gold box, or a point inside its first polygon."""
-        return Prediction(step_id=query.step_id, key=query.key, point=_inside(self._regions[query.step_id]))
+        region = self._regions.get(query.step_id)
+        point = _inside(region) if region is not None else None
+        failure = None if point else Failure(kind="missing", message=f"no gold region to click in {query.step_id}")
+        return Prediction(step_id=query.step_id, key=query.key, point=point, failure=failure)
 
 
-def _inside(region: Region) -> Point:
+def _inside(region: Region) -> Point | None:
     if region.boxes:
         return region.boxes[0].center
+    if not region.polygons:
+        return None
     import shapely
 
     outline = shapely.Polygon([(point.x_px, point.y_px) for point in region.polygons[0].points])
     inside = outline.representative_point()
-    return Point(x_px=inside.x, y_px=inside.y)
+    point = Point(x_px=inside.x, y_px=inside.y)
+    # In a sliver the rounded point may fall beside the outline; its corners never do.
+    return point if is_hit(region, point) else region.polygons[0].points[0]

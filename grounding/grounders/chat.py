@@ -37,7 +37,9 @@ class ChatGrounder:
         said = asked.completion
         place = read_answer(said.text, self._card.answer)
         point = box = failure = None
-        if place is None:
+        if said.refused:
+            failure = Failure(kind="unparsed", message="the model refused")
+        elif place is None:
             form = self._card.answer.form.replace("_", " ")
             ending = f" (finish reason: {said.finish_reason})" if said.finish_reason not in ("", "stop") else ""
             failure = Failure(kind="unparsed", message=f"no {form} in the reply{ending}")

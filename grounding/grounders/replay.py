@@ -22,8 +22,8 @@ _Four = tuple[float, float, float, float]
 
 class _Line(msgspec.Struct, forbid_unknown_fields=False):
     step: str
-    point: _Pair | None | msgspec.UnsetType = msgspec.UNSET
-    box: _Four | None | msgspec.UnsetType = msgspec.UNSET
+    point: _Pair | msgspec.UnsetType | None = msgspec.UNSET
+    box: _Four | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class _Recorded(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ def _read(path: Path, content: bytes, known_steps: frozenset[str]) -> dict[str, 
         where = f"--predictions {path}, line {number}"
         try:
             line = decoder.decode(text)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UserError(
                 f'{where}: {error}; expected {{"step": id, "point": [x, y]}}, "box": [x1, y1, x2, y2], or null'
             ) from error
@@ -105,4 +105,7 @@ def _recorded(line: _Line, where: str) -> _Recorded:
         return _Recorded(point=Point(x_px=numbers[0], y_px=numbers[1]), box=None)
     x1, y1, x2, y2 = numbers
     box = Box(left_px=min(x1, x2), top_px=min(y1, y2), right_px=max(x1, x2), bottom_px=max(y1, y2))
-    return _Recorded(point=box.center, box=box)
+    center = box.center
+    if not (math.isfinite(center.x_px) and math.isfinite(center.y_px)):
+        raise UserError(f"{where}: {list(numbers)} is too large to have a middle")
+    return _Recorded(point=center, box=box)

@@ -32,7 +32,7 @@ def read_plans(path: Path) -> dict[str, str]:
         raise UserError(
             f"--plans {path}: {error}; expected {{participant: {{image number: text}}}} as in the released files"
         ) from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"--plans {path}: not valid JSON: {error}") from error
     return {f"{participant}/{image}": text for participant, images in saved.items() for image, text in images.items()}
 

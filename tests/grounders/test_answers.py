@@ -1,0 +1,283 @@
+"""Replies to places: what is read, what is not, and that no reply whatever can do harm."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+from fakes.make import MODELS
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from grounding.cards import AnswerRule, GrounderCard, read_card
+from grounding.coordinates import ModelBox, ModelPoint
+from grounding.grounders.answers import MAX_COORDINATE, MAX_REPLY_CHARS, read_answer
+
+GTA1 = read_card(MODELS / "grounders" / "gta1-7b-2507.yaml", GrounderCard).answer
+
+
+def read(reply: str, **rule: Any) -> tuple[float, ...] | None:
+    """The numbers that are read from a reply: two for a point, four for a box."""
+    place = read_answer(reply, msgspec.convert({"form": "point", "space": "rel_1000", **rule}, AnswerRule))
+    if place is None:
+        return None
+    assert place.space == "rel_1000"
+    return (place.x, place.y) if isinstance(place, ModelPoint) else (place.x1, place.y1, place.x2, place.y2)
+
+
+@pytest.mark.parametrize(
+    ("reply", "place"),
+    [
+        ("(10, 20)", (10, 20)),
+        ("[10, 20]", (10, 20)),
+        ("(10,20)", (10, 20)),
+        (" (  10\n,\t20 ) ", (10, 20)),
+        ("(10.5, 20.25)", (10.5, 20.25)),
+        ("(.5, 5.)", (0.5, 5)),
+        ("(0.73, 0.21)", (0.73, 0.21)),
+        ("(-3, +4)", (-3, 4)),
+        ("(-0.5, -.5)", (-0.5, -0.5)),
+        ("(007, 020)", (7, 20)),
+        ("The button is at (10, 20).", (10, 20)),
+        ("<point>[[10, 20]]</point>", (10, 20)),
+        ("<|box_start|>(10,20)<|box_end|>", (10, 20)),
+        ('{"coordinate": [10, 20]}', (10, 20)),
+        ("(1, 2) or (3, 4)", (1, 2)),
+        ("(1,2),(3,4)", (1, 2)),
+        ("[10, 20)", (10, 20)),
+        ("点击(10, 20)按钮", (10, 20)),
+        ("(\u00a010, 20)", (10, 20)),  # a space that does not break
+        ("(\uff11\uff10, \uff12\uff10)", (10, 20)),  # wide digits
+        ("(a, b) (10, 20)", (10, 20)),
+        ("((10, 20))", (10, 20)),
+        # Not a point.
+        ("", None),
+        ("no idea", None),
+        ("10, 20", None),
+        ("(10)", None),
+        ("(10 20)", None),
+        ("(10; 20)", None),
+        ("(10, 20", None),
+        ("(10, 20, 30)", None),
+        ("(10, 20, 30, 40)", None),
+        ("(10, )", None),
+        ("(1.2.3, 4)", None),
+        ("(x=10, y=20)", None),
+        ("(1e3, 20)", None),
+        ("(--1, 2)", None),
+        ("(10, 20%)", None),
+        ("(\u221210, 20)", None),  # a minus sign that is no hyphen
+        ("(nan, inf)", None),
+        ("\uff0810\uff0c20\uff09", None),
+    ],
+)
+def test_points(reply: str, place: tuple[float, float] | None) -> None:
+    assert read(reply) == place
+
+
+@pytest.mark.parametrize(
+    ("reply", "place"),
+    [
+        ("[1, 2, 3, 4]", (1, 2, 3, 4)),
+        ("(1, 2, 3, 4)", (1, 2, 3, 4)),
+        ("[[1.5, 2, 3, 4]]", (1.5, 2, 3, 4)),
+        ("(1,2),(3,4)", (1, 2, 3, 4)),
+        ("(1, 2) , (3, 4)", (1, 2, 3, 4)),
+        ("[[1,2],[3,4]]", (1, 2, 3, 4)),
+        ("<|box_start|>(576,12),(592,42)<|box_end|>", (576, 12, 592, 42)),
+        ("[30, 40, 10, 20]", (30, 40, 10, 20)),  # corners are put in order later
+        ("[-1, -2, 3, 4]", (-1, -2, 3, 4)),
+        ("[1,2,3,4] [5,6,7,8]", (1, 2, 3, 4)),
+        ("(1, 2)", None),
+        ("(1,2) and (3,4)", None),
+        ("[1, 2, 3]", None),
+        ("[1, 2, 3, 4, 5]", None),
+        ("none", None),
+    ],
+)
+def test_boxes(reply: str, place: tuple[float, ...] | None) -> None:
+    assert read(reply, form="box") == place
+
+
+@pytest.mark.parametrize(
+    ("reply", "place"),
+    [
+        ("(1, 2)", (1, 2)),
+        ("[1, 2, 3, 4]", (1, 2, 3, 4)),
+        ("(1,2),(3,4)", (1, 2, 3, 4)),
+        ("(9, 9) in [1, 2, 3, 4]", (1, 2, 3, 4)),
+        ("nothing", None),
+    ],
+)
+def test_points_or_boxes(reply: str, place: tuple[float, ...] | None) -> None:
+    assert read(reply, form="point_or_box") == place
+
+
+@pytest.mark.parametrize(
+    ("match", "place"),
+    [("first", (1, 2)), ("last", (5, 6))],
+)
+@pytest.mark.parametrize(
+    "reply",
+    ["(1, 2) (3, 4) (5, 6)", "<think>maybe (1, 2), or rather (3, 4)</think>\n(5, 6)", "[1, 2]\n\n[5, 6]\n"],
+)
+def test_the_card_says_which_match_counts(reply: str, match: str, place: tuple[int, int]) -> None:
+    assert read(reply, match=match) == place
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["I can't find (10, 20).", "(10, 20)? Sorry, NOT POSSIBLE", "terminate\n(10, 20)", "[-1, -1]", "( -1,-1 )"],
+)
+@pytest.mark.parametrize("match", ["first", "last"])
+def test_a_refusal_comes_before_any_number(reply: str, match: str) -> None:
+    refusal = r"(?i)can't|not possible|^terminate|[\[(]\s*-1\s*,\s*-1\s*[\])]"
+    assert read(reply, match=match, refusal=refusal) is None
+    assert read("(10, 20)", match=match, refusal=refusal) == (10, 20)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reply", "place"),
+    [
+        (r"click\(x=(\d+),\s*y=(\d+)\)", "pyautogui.click(x=12, y=34)", (12, 34)),
+        (r"(\w+),(\w+)", "one,two", None),  # words where numbers should be
+        (r"(\w+),(\w+)", "1_000,5", (1000, 5)),
+        (r"(\S+) (\S+)", "nan inf", None),
+        (r"(\S+) (\S+)", "1e3 -2E-1", (1000, -0.2)),
+        (r"(\d+)?,(\d+)", ",5", None),  # a group that took no part
+        (r"(\d*),(\d*)", ",", None),  # empty groups
+    ],
+)
+def test_a_cards_own_pattern(pattern: str, reply: str, place: tuple[float, float] | None) -> None:
+    assert read(reply, pattern=pattern) == place
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reply", "place"),
+    [
+        (r"(\d+),(\d+)(?:,(\d+),(\d+))?", "1,2", (1, 2)),
+        (r"(\d+),(\d+)(?:,(\d+),(\d+))?", "1,2,3,4", (1, 2, 3, 4)),
+    ],
+)
+def test_a_pattern_for_both_forms(pattern: str, reply: str, place: tuple[float, ...]) -> None:
+    assert read(reply, form="point_or_box", pattern=pattern) == place
+
+
+@pytest.mark.parametrize(
+    ("reply", "place"),
+    [
+        ("(966, 546)", (966, 546)),
+        ("(966,546)", (966, 546)),
+        ("(966.25, .5)", (966.25, 0.5)),
+        ("(-5, 3)", (-5, 3)),
+        ("(1, 2)(3, 4)", (1, 2)),
+        ("no idea", None),
+        ("( 1, 2)", None),
+        ("[1, 2]", None),
+    ],
+)
+def test_the_pattern_of_gta1(reply: str, place: tuple[float, float] | None) -> None:
+    found = read_answer(reply, GTA1)
+    assert (found and (found.x, found.y) if isinstance(found, ModelPoint) else None) == place
+
+
+# --- numbers that are too much ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("digits", ["9" * 400, "1" + "0" * 309, "-" + "9" * 5000, "1000000001", "9" * 308])
+@pytest.mark.parametrize("form", ["point", "box", "point_or_box"])
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_a_number_beyond_every_screen_names_no_place(digits: str, form: str, place: int) -> None:
+    numbers = ["5"] * 4
+    numbers[place] = digits
+    assert read(f"[{', '.join(numbers)}]", form=form) is None
+    assert read(f"({', '.join(numbers[:2])})", form="point") == ((5, 5) if place > 1 else None)
+
+
+def test_the_largest_number_that_is_read() -> None:
+    assert read(f"({MAX_COORDINATE:.0f}, -{MAX_COORDINATE:.0f})") == (MAX_COORDINATE, -MAX_COORDINATE)
+
+
+# --- long replies -----------------------------------------------------------------------------------------------------
+
+
+def test_of_a_long_reply_the_beginning_is_read_or_the_end() -> None:
+    filler = "word " * 200_000  # a megabyte
+    assert len(filler) > MAX_REPLY_CHARS
+    assert read("(1, 2)" + filler + "(3, 4)") == (1, 2)
+    assert read("(1, 2)" + filler + "(3, 4)", match="last") == (3, 4)
+    assert read(filler + "(3, 4)") is None
+    assert read("no" + filler + "(3, 4)", refusal="^no") is None
+
+
+HOSTILE = [
+    "(" + "1" * 1_000_000,
+    "(1," + "1" * 1_000_000,
+    "(1,2,3," + "1" * 1_000_000,
+    "(" + " " * 1_000_000,
+    "(1" + " " * 1_000_000,
+    "(" * 1_000_000,
+    "(1,2" * 250_000,
+    "(1,2)," * 200_000,
+    "-." * 500_000,
+    "(1." + "0" * 1_000_000,
+    "[" + "1,2,3," * 200_000,
+]
+
+
+@pytest.mark.parametrize("reply", HOSTILE, ids=lambda reply: repr(reply[:8]))
+@pytest.mark.parametrize("form", ["point", "box", "point_or_box"])
+@pytest.mark.parametrize("match", ["first", "last"])
+@pytest.mark.timeout(5)  # the slow way took minutes: every run of digits was cut at every place
+def test_a_megabyte_made_to_hurt(reply: str, form: str, match: str) -> None:
+    rule = AnswerRule(form=form, space="rel_1", match=match)  # type: ignore[arg-type]
+    place = read_answer(reply, rule)
+    assert place is None or "(1,2)" in reply
+
+
+# --- anything at all --------------------------------------------------------------------------------------------------
+
+rules = st.builds(
+    AnswerRule,
+    form=st.sampled_from(["point", "box", "point_or_box"]),
+    space=st.just("rel_1"),
+    match=st.sampled_from(["first", "last"]),
+    pattern=st.none(),
+    refusal=st.sampled_from([None, "no", r"^\s*$"]),
+) | st.builds(
+    AnswerRule,
+    form=st.just("point"),
+    space=st.just("rel_1"),
+    match=st.sampled_from(["first", "last"]),
+    pattern=st.sampled_from([r"(.*),(.*)", r"(\S*) (\S*)", r"([^(]+)|(\d+)"]),
+)
+odd_text = st.text(st.sampled_from("0123456789.,-+()[] \n٣e_∞"), max_size=200)
+
+
+@given(st.text() | odd_text, rules)
+@example("(" + "9" * 400 + ", 1)", AnswerRule(form="point", space="rel_1"))
+def test_no_reply_can_do_more_than_name_a_place(reply: str, rule: AnswerRule) -> None:
+    place = read_answer(reply, rule)
+    if isinstance(place, ModelPoint):
+        assert rule.form != "box"
+        assert all(math.isfinite(number) for number in (place.x, place.y))
+    elif isinstance(place, ModelBox):
+        assert rule.form != "point"
+        assert all(math.isfinite(number) for number in (place.x1, place.y1, place.x2, place.y2))
+    else:
+        assert place is None
+
+
+number = st.integers(-9999, 9999) | st.decimals(-9999, 9999, places=2)
+
+
+@given(number, number, st.sampled_from(["({}, {})", "[{},{}]", "at ( {} ,{} ).", "<point>[[{}, {}]]</point>"]))
+def test_every_point_that_is_written_is_read(x: float, y: float, form: str) -> None:
+    assert read(form.format(x, y)) == (float(x), float(y))
+
+
+@given(*[number] * 4, st.sampled_from(["({}, {}, {}, {})", "[{},{},{},{}]", "({},{}),({},{})", "[[{},{}],[{},{}]]"]))
+def test_every_box_that_is_written_is_read(x1: float, y1: float, x2: float, y2: float, form: str) -> None:
+    assert read(form.format(x1, y1, x2, y2), form="box") == tuple(map(float, (x1, y1, x2, y2)))

@@ -1,0 +1,153 @@
+"""Saved plans: the layout of the released reasoning of RealWebAssist, and the released files themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from fakes.make import REPOSITORY, query
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grounding.errors import UserError
+from grounding.planners.replay import SavedPlans, read_plans
+from grounding.records import Failure, Plan
+
+
+def saved(path: Path, content: object) -> SavedPlans:
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return SavedPlans(path)
+
+
+def plan(planner: SavedPlans, step: str) -> Plan:
+    async def run() -> Plan:
+        await planner.check()
+        made = await planner.plan(query(step=step))
+        await planner.aclose()
+        return made
+
+    return asyncio.run(run())
+
+
+PLANS = {"1": {"1": "Click é 点", "5": " as it\nis "}, "10": {"1": "other", "2": "", "3": " \n", "1#2": "second"}}
+
+
+@pytest.mark.parametrize(
+    ("step", "text"), [("1/1", "Click é 点"), ("1/5", " as it\nis "), ("10/1", "other"), ("10/1#2", "second")]
+)
+def test_a_saved_plan_is_played_back_as_it_was_written(tmp_path: Path, step: str, text: str) -> None:
+    assert plan(saved(tmp_path / "p.json", PLANS), step) == Plan(step_id=step, key="k", text=text)
+
+
+@pytest.mark.parametrize("step", ["1/2", "2/1", "10/5", "1/1#2", "101/1", "1/01"])
+def test_a_step_without_an_entry_is_missing_and_never_the_users_words(tmp_path: Path, step: str) -> None:
+    made = plan(saved(tmp_path / "p.json", PLANS), step)
+    assert made.text is None
+    assert made.failure == Failure(kind="missing", message=f"p.json has no plan for {step}")
+
+
+@pytest.mark.parametrize(("step", "raw"), [("10/2", ""), ("10/3", " \n")])
+def test_an_empty_plan_is_unparsed(tmp_path: Path, step: str, raw: str) -> None:
+    made = plan(saved(tmp_path / "p.json", PLANS), step)
+    assert made.text is None
+    assert made.raw == raw
+    assert made.failure == Failure(kind="unparsed", message=f"the plan for {step} in p.json is empty")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "not valid JSON"),
+        (b'{"1": {"1": "x"', "not valid JSON"),
+        (b"\xff\xfe", "not valid JSON"),
+        (b"[]", "expected {participant: {image number: text}}"),
+        (b'{"1": ["x"]}', "Expected `object`, got `array`"),
+        (b'{"1": {"1": null}}', "Expected `str`, got `null`"),
+        (b'{"1": {"1": {"text": "x"}}}', "Expected `str`, got `object`"),
+        (b"[" * 100_000, "Expected `object`, got `array`"),
+        (b'{"1": "x"}', "Expected `object`, got `str`"),
+        (b'{"1": {"1": "\xff"}}', "not valid JSON"),
+    ],
+)
+def test_a_file_of_another_shape_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "p.json"
+    path.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        SavedPlans(path)
+    assert str(caught.value).startswith(f"--plans {path}: ")
+    assert words in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--plans .*p\.json: can't be read: No such file"):
+        SavedPlans(tmp_path / "p.json")
+    with pytest.raises(UserError, match="can't be read: Is a directory"):
+        SavedPlans(tmp_path)
+
+
+def test_the_identity_is_that_of_the_plans_and_not_of_the_file(tmp_path: Path) -> None:
+    one = saved(tmp_path / "p.json", PLANS)
+    turned = saved(tmp_path / "q.json", dict(reversed(PLANS.items())))
+    other = saved(tmp_path / "r.json", {**PLANS, "1": {"1": "Click é 点.", "5": " as it\nis "}})
+    assert one.identity == turned.identity != other.identity
+    assert one.name == "replay:p"
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(st.dictionaries(words, st.dictionaries(words, words)))
+def test_every_entry_is_under_its_step(
+    tmp_path_factory: pytest.TempPathFactory, content: dict[str, dict[str, str]]
+) -> None:
+    path = tmp_path_factory.mktemp("plans") / "p.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    plans = read_plans(path)
+    assert {f"{participant}/{image}" for participant, images in content.items() for image in images} == plans.keys()
+
+
+# --- the released files -----------------------------------------------------------------------------------------------
+
+RELEASED = REPOSITORY.parent / "shared" / "data" / "realwebassist"
+IN_FULL = {"1": 111, "2": 85, "3": 201, "4": 196, "5": 199, "6": 170, "7": 194, "8": 186, "9": 218, "10": 154}
+
+
+def released(name: str) -> dict[str, str]:
+    path = RELEASED / f"{name}.json"
+    if not path.exists():
+        pytest.skip(f"the released plans of RealWebAssist are not beside the repository: {path.name}")
+    return read_plans(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "of_participant_7"),
+    [("gpt_reasoning_10", 1714, 194), ("gpt_reasoning_o1_10", 1714, 194), ("claude_reasoning_10", 1562, 42)],
+)
+def test_the_released_plans(name: str, count: int, of_participant_7: int) -> None:
+    plans = released(name)
+    assert len(plans) == count
+    per_participant = Counter(step.partition("/")[0] for step in plans)
+    assert per_participant == {**IN_FULL, "7": of_participant_7}
+    assert all(step.partition("/")[2].isdigit() for step in plans)
+    assert all(text.strip() for text in plans.values())
+
+
+def test_claude_misses_the_end_of_participant_7_and_nothing_else() -> None:
+    of_gpt, of_o1, of_claude = (
+        released(name).keys() for name in ("gpt_reasoning_10", "gpt_reasoning_o1_10", "claude_reasoning_10")
+    )
+    assert of_gpt == of_o1
+    missing = of_gpt - of_claude
+    assert len(missing) == 152
+    assert of_claude - of_gpt == set()
+    assert all(step.startswith("7/") and int(step[2:]) > 64 for step in missing)
+
+
+def test_the_missing_plans_are_failures_when_played_back() -> None:
+    steps = released("gpt_reasoning_10").keys()
+    planner = SavedPlans(RELEASED / "claude_reasoning_10.json")
+    kinds = Counter(made.failure.kind if made.failure else "plan" for made in (plan(planner, step) for step in steps))
+    assert kinds == {"plan": 1562, "missing": 152}

@@ -1,0 +1,206 @@
+"""Money: what a call costs, and that a limit holds however many requests are open at once."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+from fakes.chat_server import ChatServer, after, error, reply
+from fakes.make import client, planner_card
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grounding.budget import Budget, BudgetReached, cost_usd
+from grounding.cards import Price
+from grounding.llm import CallFailed
+from grounding.records import Usage
+
+PRICE = Price(input_usd=2.0, output_usd=8.0, date="2026-11-21", cached_input_usd=0.5)
+PRICE_FIELDS = {"input_usd": 2.0, "output_usd": 8.0, "date": "2026-11-21"}
+
+
+@pytest.mark.parametrize(
+    ("usage", "price", "expected"),
+    [
+        (Usage(input_tokens=1_000_000, output_tokens=0), PRICE, 2.0),
+        (Usage(input_tokens=0, output_tokens=1_000_000), PRICE, 8.0),
+        (Usage(input_tokens=1000, output_tokens=100), PRICE, 0.0028),
+        # Of 1000 input tokens 600 are cached: 400 at 2 and 600 at 0.5.
+        (Usage(input_tokens=1000, output_tokens=0, cached_input_tokens=600), PRICE, 0.0011),
+        # Reasoning tokens are part of the output, not on top of it.
+        (Usage(input_tokens=0, output_tokens=1000, reasoning_tokens=900), PRICE, 0.008),
+        # Without a price of their own, cached tokens cost what all others do.
+        (
+            Usage(input_tokens=1000, output_tokens=0, cached_input_tokens=600),
+            Price(input_usd=2.0, output_usd=8.0, date="x"),
+            0.002,
+        ),
+        (
+            Usage(input_tokens=1000, output_tokens=0, cached_input_tokens=1000),
+            Price(input_usd=2.0, output_usd=8.0, date="x", cached_input_usd=0.0),
+            0.0,
+        ),
+        # A server that counts cached tokens beside the input never pays us back.
+        (Usage(input_tokens=100, output_tokens=0, cached_input_tokens=300), PRICE, 0.00015),
+        (Usage(input_tokens=0, output_tokens=0), PRICE, 0.0),
+        (None, PRICE, None),
+        (Usage(input_tokens=1, output_tokens=1), None, None),
+        (None, None, None),
+    ],
+)
+def test_cost(usage: Usage | None, price: Price | None, expected: float | None) -> None:
+    assert cost_usd(usage, price) == (None if expected is None else pytest.approx(expected, abs=1e-12))
+
+
+@dataclass(frozen=True)
+class Played:
+    """How a row of requests went: how many were open at each start, what was spent, and how dear surprises were.
+
+    ``surprise_usd`` is by how much the requests open at the last start cost more than was set aside for them.
+    """
+
+    opened: list[int]
+    spent_usd: float
+    surprise_usd: float
+
+
+def play(limit: float, costs: Sequence[float | None], workers: int, *, spent: float = 0.0, seed: int = 0) -> Played:
+    """Send one request per cost, many at once, until the limit.
+
+    Asserts at every start that what is paid and what is set aside stay within the limit together.
+    """
+    budget = Budget(limit, spent)
+    shuffle = random.Random(seed)
+    in_flight: dict[int, tuple[float, float]] = {}  # what is set aside for each open request, and what it will cost
+    opened: list[int] = []
+    surprises = [0.0]
+    waiting = list(enumerate(costs))
+
+    async def worker() -> None:
+        while waiting:
+            number, cost = waiting.pop()
+            reserved = await budget.reserve()
+            in_flight[number] = (reserved, cost or 0.0)
+            assert budget.spent_usd + sum(aside for aside, _ in in_flight.values()) <= limit + 1e-9
+            opened.append(len(in_flight))
+            surprises.append(sum(cost - aside for aside, cost in in_flight.values()))
+            for _ in range(shuffle.randint(1, 5)):
+                await asyncio.sleep(0)
+            del in_flight[number]
+            budget.settle(reserved, cost)
+
+    async def run() -> None:
+        for result in await asyncio.gather(*(worker() for _ in range(workers)), return_exceptions=True):
+            if isinstance(result, BaseException) and not isinstance(result, BudgetReached):
+                raise result
+
+    asyncio.run(run())
+    return Played(opened=opened, spent_usd=budget.spent_usd, surprise_usd=surprises[-1])
+
+
+@given(
+    limit=st.floats(0.01, 10),
+    costs=st.lists(st.floats(0.001, 1), min_size=1, max_size=60),
+    workers=st.integers(1, 20),
+    seed=st.integers(0, 1000),
+)
+def test_the_limit_is_passed_by_no_more_than_the_surprise_of_what_was_open(
+    limit: float, costs: list[float], workers: int, seed: int
+) -> None:
+    played = play(limit, costs, workers, seed=seed)
+    assert played.spent_usd <= limit + max(0.0, played.surprise_usd) + 1e-9
+
+
+@given(limit=st.floats(0.05, 5), workers=st.integers(1, 30))
+def test_with_even_costs_the_limit_is_never_passed_and_fully_used(limit: float, workers: int) -> None:
+    played = play(limit, [0.05] * 200, workers)
+    assert played.spent_usd <= limit + 1e-9
+    assert played.spent_usd > limit - 0.05 - 1e-9
+
+
+def test_the_first_request_goes_alone() -> None:
+    opened = play(100.0, [0.01] * 30, workers=10).opened
+    assert opened[:2] == [1, 1]
+    assert max(opened) == 10
+
+
+def test_while_no_cost_is_known_requests_go_one_at_a_time() -> None:
+    assert max(play(100.0, [None] * 12, workers=6).opened) == 1
+
+
+def test_every_request_is_taken_to_cost_as_much_as_the_dearest() -> None:
+    async def run() -> list[float]:
+        budget = Budget(1.0)
+        reserved = []
+        for cost in (0.1, 0.4, 0.01, None, 0.02):
+            reserved.append(await budget.reserve())
+            budget.settle(reserved[-1], cost)
+        assert budget.spent_usd == pytest.approx(0.53)
+        reserved.append(await budget.reserve())
+        with pytest.raises(BudgetReached):  # 0.53 spent, 0.4 set aside for the open one: no room for another 0.4
+            await budget.reserve()
+        return reserved
+
+    assert asyncio.run(run()) == [0.0, 0.1, 0.4, 0.4, 0.4, 0.4]
+
+
+def test_what_was_spent_before_counts() -> None:
+    assert play(1.0, [0.1] * 5, workers=2, spent=1.0).opened == []
+    assert len(play(1.0, [0.1] * 5, workers=2, spent=0.95).opened) == 1
+
+
+def test_without_a_limit_nothing_waits_and_the_sum_is_kept() -> None:
+    budget = Budget(None)
+
+    async def run() -> None:
+        for cost in (0.5, None, 0.25):
+            budget.settle(await budget.reserve(), cost)
+        assert [await budget.reserve() for _ in range(50)] == [0.0] * 50
+
+    asyncio.run(run())
+    assert budget.spent_usd == 0.75
+
+
+def test_the_message_names_the_limit_and_what_was_spent() -> None:
+    with pytest.raises(BudgetReached, match=r"the cost limit of \$0\.5 is reached \(\$0\.6000 spent\)"):
+        asyncio.run(Budget(0.5, 0.6).reserve())
+
+
+def test_a_run_stops_at_its_limit_and_sends_nothing_more() -> None:
+    # 1000 input and 10 output tokens: $0.00208 each, so $0.01 is enough for four.
+    with ChatServer(after(0.01, reply("x"))) as server:
+        budget = Budget(0.01)
+
+        async def run() -> list[object]:
+            ours = client(server.base_url, planner_card(price=PRICE_FIELDS), budget=budget, max_connections=16)
+            results = await asyncio.gather(*(ours.complete(b"{}") for _ in range(30)), return_exceptions=True)
+            await ours.aclose()
+            return list(results)
+
+        results = asyncio.run(run())
+        assert server.count == 4
+    assert sum(isinstance(result, BudgetReached) for result in results) == 26
+    assert budget.spent_usd == pytest.approx(4 * 0.00208)
+
+
+def test_a_failed_request_gives_its_reservation_back() -> None:
+    with ChatServer() as server:
+        server.script(reply("x"), error(400), error(400), error(400), error(400), error(400), reply("x"))
+        budget = Budget(0.005)  # enough for two
+
+        async def run() -> list[str]:
+            ours = client(server.base_url, planner_card(price=PRICE_FIELDS), budget=budget)
+            outcomes = []
+            for _ in range(8):
+                try:
+                    await ours.complete(b"{}")
+                    outcomes.append("reply")
+                except (CallFailed, BudgetReached) as reason:
+                    outcomes.append(type(reason).__name__)
+            await ours.aclose()
+            return outcomes
+
+        assert asyncio.run(run()) == ["reply", *["CallFailed"] * 5, "reply", "BudgetReached"]

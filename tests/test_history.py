@@ -1,0 +1,75 @@
+"""The window of earlier steps and its text, as the released evaluator of RealWebAssist writes them."""
+
+from __future__ import annotations
+
+from fakes.make import screenshot
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grounding.history import history_text, history_window
+from grounding.records import HistoryEntry, Step
+
+
+def entry(number: int) -> HistoryEntry:
+    return HistoryEntry(instruction=f"say {number}", action=f"did {number}")
+
+
+def step(number: int, *, task: str = "a", entered: bool = True) -> Step:
+    return Step(
+        id=f"1/{number}",
+        participant="1",
+        task=task,
+        instruction_index=0,
+        instruction=f"say {number}",
+        screenshot=screenshot(),
+        region=None,
+        history_entry=entry(number) if entered else None,
+    )
+
+
+def test_the_text_of_a_window() -> None:
+    window = (
+        HistoryEntry(instruction="Open the shop", action="Clicked the link 'Shop'"),
+        HistoryEntry(instruction="First one, please", action="Clicked the first result"),
+    )
+    assert history_text(window) == (
+        "1. Instruction: Open the shop\n   Action: Clicked the link 'Shop'\n"
+        "2. Instruction: First one, please\n   Action: Clicked the first result"
+    )
+
+
+def test_the_first_step_has_no_history() -> None:
+    steps = [step(n) for n in range(3)]
+    assert history_window(steps, 0, 10) == ()
+    assert history_text(()) == ""
+
+
+def test_the_last_ten_count_and_numbers_start_again() -> None:
+    steps = [step(n) for n in range(30)]
+    window = history_window(steps, 25, 10)
+    assert window == tuple(entry(n) for n in range(15, 25))
+    lines = history_text(window).split("\n")
+    assert lines[0] == "1. Instruction: say 15"
+    assert lines[-2:] == ["10. Instruction: say 24", "   Action: did 24"]
+
+
+def test_tasks_are_crossed_and_the_step_itself_is_left_out() -> None:
+    steps = [step(0, task="a"), step(1, task="b"), step(2, task="c")]
+    assert history_window(steps, 2, 10) == (entry(0), entry(1))
+
+
+def test_without_a_history_file_there_is_none() -> None:
+    steps = [step(n, entered=False) for n in range(5)]
+    assert history_window(steps, 4, 10) == ()
+
+
+def test_empty_words_and_line_ends_are_written_as_they_are() -> None:
+    window = (HistoryEntry(instruction="", action=""), HistoryEntry(instruction="a\nb", action='"{instruction}"'))
+    assert history_text(window) == ('1. Instruction: \n   Action: \n2. Instruction: a\nb\n   Action: "{instruction}"')
+
+
+@given(count=st.integers(0, 40), position=st.integers(0, 40), length=st.integers(0, 15))
+def test_a_window_is_never_longer_nor_ahead(count: int, position: int, length: int) -> None:
+    position = min(position, count)
+    window = history_window([step(n) for n in range(count)], position, length)
+    assert window == tuple(entry(n) for n in range(max(0, position - length), position))
