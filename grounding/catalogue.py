@@ -16,7 +16,8 @@ from grounding.places import models_dir
 
 def print_catalogue(what: Literal["datasets", "planners", "grounders"]) -> None:
     """Print one of the three tables."""
-    console = Console() if Console().is_terminal else Console(width=120)
+    width = None if Console().is_terminal else 120
+    console = Console(width=width, markup=False, emoji=False, highlight=False)
     match what:
         case "datasets":
             console.print(_datasets())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +19,7 @@ from grounding.options import ScoringName
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
+EXIT_READER_LEFT = 141
 
 app = App(
     name="grounding",
@@ -26,6 +29,7 @@ app = App(
     exit_on_error=False,
     print_error=True,
     help_on_error=False,
+    suppress_keyboard_interrupt=False,
     help_format="markdown",
     config=Env("GROUNDING_"),
 )
@@ -45,11 +49,11 @@ def check(
         dataset: Which data set or layout; `grounding list datasets` shows them.
         data_dir: Where the data lie.
         questions: Which questions file.
-        history_file: Which history file; asked for and absent is a problem.
+        history_file: Which history file; asked for and absent is a problem [default: the one that is there].
     """
     from grounding.loaders import check_dataset
 
-    problems = check_dataset(dataset, data_dir, questions=questions, history=history_file)
+    problems = check_dataset(dataset, data_dir, questions=questions, history=history_file or "if-present")
     for problem in problems:
         print(problem)
     if problems:
@@ -99,6 +103,7 @@ def run(arguments: Sequence[str]) -> None:
 
     try:
         code = app(list(arguments))
+        sys.stdout.flush()
     except UserError as error:
         print(f"grounding: {error}", file=sys.stderr)
         code = EXIT_USAGE
@@ -107,7 +112,24 @@ def run(arguments: Sequence[str]) -> None:
     except KeyboardInterrupt:
         print("grounding: interrupted", file=sys.stderr)
         code = EXIT_INTERRUPTED
+    except OSError as error:
+        code = _output_failed(error) if error.filename is None else _file_failed(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _file_failed(error: OSError) -> int:
+    print(f"grounding: {error.filename}: {error.strerror}", file=sys.stderr)
+    return EXIT_USAGE
+
+
+def _output_failed(error: OSError) -> int:
+    """Standard output is full or its reader has left (``| head``): say so and have nothing more written to it."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return EXIT_READER_LEFT
+    print(f"grounding: the output can't be written: {error.strerror}", file=sys.stderr)
+    return EXIT_USAGE
 
 
 def main() -> None:

@@ -100,7 +100,7 @@ def evaluate_command(
         questions=questions,
         history_file=history_file,
         planner=planner,
-        grounder=grounder or ("replay" if predictions is not None else "ocr"),
+        grounder=grounder if grounder is not None else ("ocr" if predictions is None else "replay"),
         plans=plans,
         predictions=predictions,
         history=history,
@@ -121,10 +121,11 @@ def evaluate_command(
         command=shlex.join(["grounding", "eval", *_arguments()]),
     )
     from grounding.display import Progress
-    from grounding.evaluation import evaluate
+    from grounding.evaluation import INTERRUPTED, evaluate
     from grounding.report.show import show_result
 
-    return show_result(evaluate(options, Progress(display)), scoring=scoring, as_json=json)
+    result = evaluate(options, Progress(display))
+    return show_result(result, scoring=scoring, as_json=json, interrupted=result.info.stopped == INTERRUPTED)
 
 
 def _arguments() -> list[str]:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import importlib.metadata
+import math
 import platform
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+from contextlib import suppress
 
 import msgspec
 
 from grounding import __version__
 from grounding.budget import Budget
+from grounding.cards import GrounderCard, find_card
 from grounding.chat import ChatOptions
 from grounding.display import Progress
 from grounding.errors import UserError
-from grounding.grounders import BuiltGrounder, build_grounder
+from grounding.grounders import BUILTIN, ENTRY_POINTS, BuiltGrounder, build_grounder
 from grounding.journal import Journal
 from grounding.loaders import load_dataset
 from grounding.options import EvalOptions
@@ -34,6 +34,7 @@ from grounding.signature import signature
 from grounding.steps import GroundStage, PlanStage, StepItem, step_items
 
 DEFAULT_HISTORY = 10
+INTERRUPTED = "interrupted"
 _LIBRARIES = ("aiohttp", "msgspec", "numpy", "onnxruntime", "opencv-python-headless", "pillow", "rapidocr", "shapely")
 
 
@@ -55,6 +56,7 @@ def evaluate(options: EvalOptions, progress: Progress) -> Scored:
         UserError: something is missing or wrong; nothing was asked of any model yet, or the disk failed in mid-run
             (what was answered is kept).
     """
+    _check_numbers(options)
     budget = Budget(options.cost_limit)
     prepared = _prepare(options, budget, progress)
     folder = RunFolder(options.log_dir / prepared.info.run_id)
@@ -91,7 +93,12 @@ def _prepare(options: EvalOptions, budget: Budget, progress: Progress) -> _Prepa
         on_retry=progress.retried,
     )
     # The data set is read after the planner's card and before the grounder: some grounders need it.
-    history = _history_length(options, uses_history=planner.uses_history or options.history is not None)
+    history = _history_length(options, uses_history=planner.uses_history or _grounder_uses_history(options.grounder))
+    if options.history_file is not None and not history:
+        raise UserError(
+            f"--history-file {options.history_file}: neither this planner nor this grounder is told what happened "
+            "before; leave it out, or ask for it with --history N"
+        )
     with progress.phase("reading the data set"):
         dataset = load_dataset(
             options.dataset,
@@ -150,7 +157,37 @@ def _history_length(options: EvalOptions, *, uses_history: bool) -> int:
     return DEFAULT_HISTORY if uses_history else 0
 
 
+def _grounder_uses_history(name: str) -> bool:
+    """Whether the prompt of the named grounder has a place for history; known before the grounder is made."""
+    if name in BUILTIN or importlib.metadata.entry_points(group=ENTRY_POINTS, name=name):
+        return False
+    return find_card(
+        name, models_dir() / "grounders", GrounderCard, builtin=tuple(BUILTIN), kind="grounder"
+    ).uses_history
+
+
+def _check_numbers(options: EvalOptions) -> None:
+    least = {"history": 0, "seed": 0, "max_connections": 1, "max_retries": 0}
+    for name, lowest in least.items():
+        value = getattr(options, name)
+        if value is not None and value < lowest:
+            raise UserError(f"--{name.replace('_', '-')} {value}: expected {lowest} or more")
+    if options.timeout is not None and not (math.isfinite(options.timeout) and options.timeout > 0):
+        raise UserError(f"--timeout {options.timeout}: expected seconds, more than 0")
+    if options.cost_limit is not None and not options.cost_limit > 0:
+        raise UserError(f"--cost-limit {options.cost_limit}: expected US dollars, more than 0")
+
+
 def _check_cards(options: EvalOptions, planner: BuiltPlanner, grounder: BuiltGrounder) -> None:
+    for flag, url, card in (
+        ("--base-url", options.base_url, grounder.card),
+        ("--planner-base-url", options.planner_base_url, planner.card),
+    ):
+        if url is not None and card is None:
+            who = f"grounder {options.grounder}" if flag == "--base-url" else f"planner {options.planner}"
+            raise UserError(
+                f"{flag} {url}: the {who} asks no server; name the model that is served there, or leave it out"
+            )
     cards = [card for card in (planner.card, grounder.card) if card is not None]
     if options.temperature is not None and not any("temperature" in card.takes for card in cards):
         names = " and ".join(card.name for card in cards) or "this planner and grounder"
@@ -194,10 +231,9 @@ def _run(prepared: _Prepared, folder: RunFolder, budget: Budget, progress: Progr
     plans, predictions = folder.plans(), folder.predictions()
     budget.spent_usd = _spent_usd(plans) + _spent_usd(predictions)
     try:
-        with _terminated_like_interrupted():
-            return asyncio.run(_ask(prepared, plans, predictions, progress))
-    except KeyboardInterrupt:
-        return "interrupted"
+        return asyncio.run(_ask(prepared, plans, predictions, progress))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return INTERRUPTED
     except OSError as error:
         raise UserError(
             f"{folder.path}: writing failed: {error.strerror}. What was answered is kept; make room and run the same "
@@ -214,9 +250,12 @@ async def _ask(prepared: _Prepared, plans: Journal[Plan], predictions: Journal[P
     uses_history = prepared.grounder.uses_history
     ground = GroundStage(grounder, predictions, uses_history=uses_history)
     runner = Runner[StepItem]((PlanStage(planner, plans), ground), on_record=progress.record, on_item=progress.item)
+    _terminate_like_interrupt()
+    ended_at_plan = sum(plan.failure is not None and plan.failure.kind != "error" for plan in plans)
     try:
-        if predictions.settled_count < len(selection.step_ids):
+        if plans.settled_count < len(selection.step_ids):
             await planner.check()
+        if predictions.settled_count < len(selection.step_ids) - ended_at_plan:
             await grounder.check()
         with progress.steps(len(selection.step_ids)):
             stopped = await runner.run(step_items(prepared.dataset.sessions, selection.step_ids, history))
@@ -230,19 +269,10 @@ def _spent_usd(journal: Journal[Plan] | Journal[Prediction]) -> float:
     return sum(record.call.cost_usd or 0.0 for record in journal if record.call is not None)
 
 
-@contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
-    """A polite kill (SIGTERM) ends a run as Ctrl-C does: what was answered is scored and the summary is written."""
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        signal.raise_signal(signal.SIGINT)
-
-    try:
-        before = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # Not in the main thread, where signals can't be set.
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _terminate_like_interrupt() -> None:
+    """Let a polite kill (SIGTERM) end a run as Ctrl-C does: what was answered is scored and the summary is written."""
+    task = asyncio.current_task()
+    if task is not None:
+        # Outside the main thread signals can't be handled.
+        with suppress(ValueError, RuntimeError):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

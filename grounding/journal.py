@@ -39,12 +39,6 @@ class Keyed(Protocol):
 RecordT = TypeVar("RecordT", bound=Keyed)
 
 
-class _Head(msgspec.Struct):
-    step_id: str
-    key: str
-    failure: Failure | None = None
-
-
 class _Place(msgspec.Struct, frozen=True):
     """Where the last record for a step lies in the file."""
 
@@ -71,28 +65,31 @@ class Journal(Generic[RecordT]):
             self._file = os.open(path, os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise UserError(f"{path}: can't be opened: {error.strerror}") from error
-        self._load()
+        try:
+            self._load()
+        except UserError:
+            self.close()
+            raise
 
     def _load(self) -> None:
-        heads = msgspec.json.Decoder(_Head)
         with open(self._file, "rb", closefd=False) as lines:
             for number, line in enumerate(lines, start=1):
                 if not line.endswith(b"\n"):
                     break
                 try:
-                    head = heads.decode(line)
-                except msgspec.DecodeError as error:
+                    record = self._decoder.decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                     raise UserError(
                         f"{self.path}, line {number}: not a record of this run ({error}); delete that line to have "
                         "the step asked again, or start over with --fresh"
                     ) from error
-                self._note(head, len(line))
+                self._note(record, len(line))
         if not self._read_only:
             os.ftruncate(self._file, self._end)
 
-    def _note(self, head: Keyed, length: int) -> None:
-        settled = head.failure is None or head.failure.kind != "error"
-        self._places[head.step_id] = _Place(offset=self._end, length=length, key=head.key, settled=settled)
+    def _note(self, record: Keyed, length: int) -> None:
+        settled = record.failure is None or record.failure.kind != "error"
+        self._places[record.step_id] = _Place(offset=self._end, length=length, key=record.key, settled=settled)
         self._end += length
 
     def __len__(self) -> int:

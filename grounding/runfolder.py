@@ -7,6 +7,7 @@ again wherever the data has gone), ``plans.jsonl`` and ``predictions.jsonl`` the
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import fcntl
 import os
@@ -90,7 +91,10 @@ class RunFolder:
         Raises:
             UserError: another process is writing to it.
         """
-        self._lock = os.open(self.path, os.O_RDONLY)
+        try:
+            self._lock = os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            raise UserError(f"the run folder {self.path} can't be opened: {error.strerror}") from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -106,13 +110,23 @@ class RunFolder:
             self._lock = None
 
     def set_aside(self) -> Path | None:
-        """Rename the folder, if there is one, so that a run starts afresh and nothing paid for is lost."""
+        """Rename the folder, if there is one, so that a run starts afresh and nothing paid for is lost.
+
+        Raises:
+            UserError: another process is writing to it, or it can't be renamed.
+        """
         if not self.path.exists():
             return None
         number = 1
         while (aside := self.path.with_name(f"{self.path.name}.old{number}")).exists():
             number += 1
-        self.path.rename(aside)
+        self.lock()
+        try:
+            self.path.rename(aside)
+        except OSError as error:
+            raise UserError(f"the run folder {self.path} can't be set aside: {error.strerror}") from error
+        finally:
+            self.release()
         return aside
 
     # --- what was asked ---
@@ -132,7 +146,7 @@ class RunFolder:
             return msgspec.json.decode(path.read_bytes(), type=RunInfo)
         except OSError as error:
             raise UserError(f"{self.path} is not a run folder: run.json can't be read ({error.strerror})") from error
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise UserError(f"{path}: not a run description of this version: {error}") from error
 
     def write_steps(self, sessions: Iterable[Session]) -> None:
@@ -155,7 +169,7 @@ class RunFolder:
         for number, line in enumerate(lines, start=1):
             try:
                 step = decoder.decode(line)
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise UserError(f"{path}, line {number}: not a step: {error}") from error
             by_participant.setdefault(step.participant, []).append(step)
         return tuple(Session(participant=name, steps=tuple(steps)) for name, steps in by_participant.items())
@@ -182,8 +196,16 @@ class RunFolder:
 
     def _replace(self, name: str, content: bytes) -> None:
         temporary = self.path / f".{name}.new"
-        temporary.write_bytes(content + (b"" if content.endswith(b"\n") or not content else b"\n"))
-        temporary.replace(self.path / name)
+        try:
+            temporary.write_bytes(content + (b"" if content.endswith(b"\n") or not content else b"\n"))
+            temporary.replace(self.path / name)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise UserError(
+                f"{self.path / name}: can't be written: {error.strerror}. What was answered is kept; make room and run "
+                "the same command again."
+            ) from error
 
 
 def _lines(records: Iterable[Record]) -> Iterable[bytes]:

@@ -8,10 +8,12 @@ used again and not asked for. An item whose record is a failure goes no further.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from grounding.budget import BudgetReached
+from grounding.errors import UserError
 from grounding.journal import Journal, Keyed
 from grounding.records import Record
 
@@ -79,7 +81,7 @@ class Runner(Generic[ItemT]):
         self._stages = stages
         self._on_record = on_record
         self._on_item = on_item
-        self._errors_in_a_row = 0
+        self._errors_in_a_row: Counter[str] = Counter()
         self._error_limit = max(MIN_ERRORS_IN_A_ROW, 2 * max(stage.max_concurrency for stage in stages))
         self._halted: str | None = None
 
@@ -91,6 +93,7 @@ class Runner(Generic[ItemT]):
 
         Raises:
             OSError: a record could not be written.
+            UserError: a stage can't go on, and the user can put it right.
         """
         slots = {stage.name: asyncio.Semaphore(stage.max_concurrency) for stage in self._stages}
         in_flight = asyncio.Semaphore(sum(stage.max_concurrency for stage in self._stages))
@@ -101,7 +104,7 @@ class Runner(Generic[ItemT]):
                     if self._halted is not None:
                         break
                     group.create_task(self._through(item, slots, in_flight))
-        except* OSError as errors:
+        except* (OSError, UserError) as errors:
             raise _first(errors) from None
         return None if self._halted is None else Stopped(reason=self._halted)
 
@@ -137,20 +140,16 @@ class Runner(Generic[ItemT]):
 
     def _watch(self, stage: Stage[ItemT], record: Keyed) -> None:
         if record.failure is None or record.failure.kind != "error":
-            self._errors_in_a_row = 0
+            self._errors_in_a_row[stage.name] = 0
             return
-        self._errors_in_a_row += 1
-        if self._errors_in_a_row >= self._error_limit:
-            self._halted = (
-                f"{self._errors_in_a_row} errors in a row, the last from {stage.name}: {record.failure.message}"
-            )
+        self._errors_in_a_row[stage.name] += 1
+        in_a_row = self._errors_in_a_row[stage.name]
+        if in_a_row >= self._error_limit:
+            self._halted = f"{in_a_row} errors in a row, the last from {stage.name}: {record.failure.message}"
 
 
-def _first(errors: BaseExceptionGroup[OSError]) -> OSError:
+def _first(errors: BaseException) -> BaseException:
     """One plain error out of a group; the others are its consequences."""
-    found: BaseException = errors
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    if not isinstance(found, OSError):
-        raise TypeError(f"expected an OSError in the group, not {found!r}")
-    return found
+    while isinstance(errors, BaseExceptionGroup):
+        errors = errors.exceptions[0]
+    return errors

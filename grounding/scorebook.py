@@ -7,9 +7,9 @@ from pathlib import Path
 
 from grounding.records import Plan, Record, Session, Verdict
 from grounding.runfolder import RunFolder, RunInfo
-from grounding.scoring.summary import Summary, summarise
 from grounding.scoring.costs import totals
-from grounding.scoring.verdicts import judge_all
+from grounding.scoring.summary import Summary, summarise
+from grounding.scoring.verdicts import judge
 
 
 class Scored(Record, frozen=True, kw_only=True):
@@ -39,7 +39,12 @@ def score_run(folder: RunFolder, sessions: Sequence[Session] | None = None) -> S
     steps = tuple(sessions) if sessions is not None else folder.read_sessions()
     plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
     try:
-        verdicts = tuple(judge_all(steps, plans, predictions))
+        verdicts = tuple(
+            judge(step, plans.last(step.id), predictions.last(step.id))
+            for session in steps
+            for step in session.steps
+            if step.region is not None
+        )
         sums = totals(plans, predictions, wall_s=info.wall_s)
         unasked = any(
             step.region is not None and step.id not in predictions and not _ended_at_plan(plans.last(step.id))

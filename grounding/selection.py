@@ -29,6 +29,8 @@ def select_steps(
         UserError: a name that the data set doesn't have, a step that is not scored, or nothing left.
     """
     _check_names(sessions, participants, sample_ids)
+    if limit is not None and limit < 1:
+        raise UserError(f"--limit {limit}: expected 1 or more")
     chosen = [session for session in sessions if not participants or session.participant in participants]
     wanted = frozenset(sample_ids)
     scored = [
@@ -51,7 +53,7 @@ def select_steps(
         for session in chosen
     )
     words = [
-        f"participant={','.join(participants)}" if participants else "",
+        f"participant={','.join(session.participant for session in chosen)}" if participants else "",
         f"steps={','.join(sorted(wanted))}" if wanted else "",
         f"limit={limit}" if limit is not None else "",
     ]

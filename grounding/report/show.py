@@ -16,8 +16,8 @@ EXIT_PARTIAL = 1
 EXIT_INTERRUPTED = 130
 
 
-def show_result(result: Scored, *, scoring: ScoringName, as_json: bool) -> int:
-    """Print a result; the exit code is 0 for a complete run, 1 for a partial one, 130 for an interrupted one."""
+def show_result(result: Scored, *, scoring: ScoringName, as_json: bool, interrupted: bool = False) -> int:
+    """Print a result; the exit code is 0 for a complete run, 1 for a partial one, 130 where it was interrupted now."""
     summary, info = result.summary, result.info
     if result.set_aside is not None:
         print(f"the earlier run was set aside as {result.set_aside}", file=sys.stderr)
@@ -25,7 +25,7 @@ def show_result(result: Scored, *, scoring: ScoringName, as_json: bool) -> int:
         print(msgspec.json.format(msgspec.json.encode(summary), indent=2).decode())
     else:
         print_summary(_console(), summary, info, scoring=scoring, folder=str(result.folder))
-    if info.stopped == "interrupted":
+    if interrupted:
         print("interrupted; the same command again goes on from here", file=sys.stderr)
         return EXIT_INTERRUPTED
     return EXIT_OK if summary.status == "complete" else EXIT_PARTIAL

@@ -32,13 +32,14 @@ def print_summary(console: Console, summary: Summary, info: RunInfo, *, scoring:
 def _scores(summary: Summary, info: RunInfo, scoring: ScoringName) -> Table:
     asked = info.asked
     table = Table(
-        title=f"{asked.dataset} · planner {asked.planner} · grounder {asked.grounder}",
+        title=Text(f"{asked.dataset} · planner {asked.planner} · grounder {asked.grounder}"),
         title_style="bold",
         title_justify="left",
     )
-    table.add_column(f"score ({scoring})")
+    # Folded, not cut: on a narrow terminal no digit may be lost.
+    table.add_column(f"score ({scoring})", overflow="fold")
     for name in ("value", "k/n", "95 % interval") if scoring == "paper" else ("value", "k/n"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold")
     scores = summary.scores.paper if scoring == "paper" else summary.scores.official
     for field, label, unit in _METRICS:
         found: Estimate | Figure | None = getattr(scores, field, None)

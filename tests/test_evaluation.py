@@ -1,0 +1,456 @@
+"""Whole runs in real processes: killed, interrupted, starved of disk and server, and resumed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import resource
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+import shell
+from conftest import Item, TinyDataset
+from fakes.slow_server import SlowServer, slow_server
+from shell import CONNECTIONS, IN_FLIGHT, Bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path, tiny_dataset: TinyDataset) -> Bench:
+    """Three participants, 90 scored steps of 99."""
+
+    def in_two_steps(participant: str, items: list[Item]) -> None:
+        for number, item in enumerate(items):
+            item["instruction"] = f"{participant}: click thing {number // 2}"
+
+    data_dir = tiny_dataset(participants=3, steps=33, unscored=(2, 3, 30), steps_per_task=5, edit=in_two_steps)
+    return Bench(tmp_path, data_dir)
+
+
+STEPS = 90
+
+
+def undisturbed(bench: Bench) -> tuple[Path, SlowServer]:
+    """The same run in another folder, with nothing in its way."""
+    with slow_server() as server:
+        log_dir = bench.folder / "undisturbed"
+        done = bench.call(server, log_dir=log_dir)
+        assert done.returncode == 0, done.stderr
+        assert server.requests == STEPS
+        assert set(server.asked.values()) == {1}
+        return shell.run_folder(log_dir), server
+
+
+def assert_same_result(found: Path, wanted: Path) -> None:
+    mine, theirs = shell.scores(found), shell.scores(wanted)
+    # The address of the server is no part of the signature.
+    assert mine == theirs
+    assert mine["status"] == "complete"
+    answers = [
+        {one["step_id"]: one["point"] for one in shell.records(folder / "predictions.jsonl")}
+        for folder in (found, wanted)
+    ]
+    assert answers[0] == answers[1]
+    assert (found / "verdicts.jsonl").read_bytes() == (wanted / "verdicts.jsonl").read_bytes()
+
+
+def killed_again_and_again(bench: Bench, moments: list[int]) -> None:
+    wanted, _ = undisturbed(bench)
+    outcomes = shell.summary(wanted)["counts"]
+    assert min(outcomes["hit"], outcomes["miss"], outcomes["unparsed"]) > 0, "a run that tells nothing apart"
+    with slow_server(latency_s=0.005) as server:
+        before: list[bytes] = []
+        for moment in moments:
+            # The server goes no further than a few answers beyond, so that the process can't finish first.
+            server.let_go(server.answered + moment - len(before) + CONNECTIONS)
+            process = bench.start(server)
+            shell.wait_until(lambda moment=moment: len(bench.answers()) >= moment, process)  # type: ignore[misc]
+            process.kill()
+            process.communicate()
+            server.stop()
+            server.start()
+            now = bench.answers()
+            assert now[: len(before)] == before
+            before = now
+            assert json.loads((bench.run_folder / "run.json").read_text())["status"] == "started"
+        server.let_go(None)
+        done = bench.run(server)
+        assert done.returncode == 0, done.stderr
+        found = bench.answers()
+        assert found[: len(before)] == before
+        assert len(found) == STEPS
+        assert len({json.loads(line)["step_id"] for line in found}) == STEPS
+        assert len(server.asked) == STEPS
+        assert server.requests <= STEPS + len(moments) * CONNECTIONS
+        assert server.most_at_once <= CONNECTIONS * (1 + len(moments))
+    assert_same_result(bench.run_folder, wanted)
+
+
+def test_killed_three_times_a_run_ends_as_if_nothing_had_been(bench: Bench) -> None:
+    killed_again_and_again(bench, [1, 23, 61])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_at_random_moments_a_run_ends_as_if_nothing_had_been(bench: Bench, seed: int) -> None:
+    draw = random.Random(seed)
+    killed_again_and_again(bench, sorted(draw.sample(range(STEPS - CONNECTIONS - 1), 8)))
+
+
+def test_killed_in_mid_line_the_line_is_asked_again(bench: Bench) -> None:
+    with slow_server() as server:
+        assert bench.call(server).returncode == 0
+        folder = bench.run_folder
+        wanted = shell.scores(folder)
+        for name in ("plans.jsonl", "predictions.jsonl"):
+            content = (folder / name).read_bytes()
+            (folder / name).write_bytes(content[:-7])
+        done = bench.call(server)
+        assert done.returncode == 0
+        assert server.requests == STEPS + 1
+        assert shell.scores(folder) == wanted
+
+
+def test_a_complete_run_asks_nothing_more_even_of_a_server_that_is_gone(bench: Bench) -> None:
+    with slow_server() as server:
+        first = bench.call(server, "--json")
+    assert first.returncode == 0
+    again = bench.call(server, "--json")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert {**json.loads(again.stdout), "time": 0} == {**json.loads(first.stdout), "time": 0}
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_politely_a_run_is_scored_and_can_go_on(bench: Bench, how: signal.Signals) -> None:
+    wanted, _ = undisturbed(bench)
+    with slow_server() as server:
+        server.let_go(37)
+        process = bench.start(server)
+        shell.wait_until(lambda: len(bench.answers()) >= 37, process)
+        process.send_signal(how)
+        stopped = shell.finish(process)
+        assert stopped.returncode == 130
+        assert "interrupted" in stopped.stderr
+        assert "stopped before the end: interrupted" in stopped.stdout
+        partial = shell.summary(bench.run_folder)
+        assert partial["status"] == "partial"
+        assert (partial["counts"]["steps"], partial["counts"]["missing"]) == (STEPS, STEPS - 37)
+        info = json.loads((bench.run_folder / "run.json").read_text())
+        assert (info["status"], info["stopped"]) == ("partial", "interrupted")
+
+        rescored = shell.run("score", bench.run_folder, cwd=bench.folder, module="grounding.cli")
+        assert rescored.returncode == 1
+        assert "goes on from here" not in rescored.stderr
+
+        server.let_go(None)
+        done = bench.run(server)
+        assert done.returncode == 0, done.stderr
+        assert server.requests <= STEPS + CONNECTIONS
+    assert "stopped" not in done.stdout
+    assert_same_result(bench.run_folder, wanted)
+
+
+def test_a_polite_kill_reaches_a_run_in_the_background_of_a_script_too(bench: Bench) -> None:
+    # A shell without job control starts background jobs with SIGINT ignored.
+    def ignore() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    with slow_server() as server:
+        server.let_go(10)
+        process = bench.start(server, process={"preexec_fn": ignore})
+        shell.wait_until(lambda: len(bench.answers()) >= 10, process)
+        process.send_signal(signal.SIGTERM)
+        stopped = shell.finish(process)
+    assert stopped.returncode == 130
+    assert shell.summary(bench.run_folder)["status"] == "partial"
+
+
+def test_a_full_disk_ends_a_run_with_a_sentence_and_it_can_go_on(bench: Bench) -> None:
+    wanted, _ = undisturbed(bench)
+    # Room for some of the answers; run.json and steps.jsonl are smaller than that.
+    room = 30_000
+    steps = (wanted / "steps.jsonl").stat().st_size
+    preparation = {"preexec_fn": lambda: _limit_files(max(room, steps + 1))}
+    with slow_server(long_winded) as server:
+        process = bench.start(server, process=preparation)
+        full = shell.finish(process)
+        assert full.returncode == 2
+        assert full.stdout == ""
+        assert "make room and run the same command again" in full.stderr
+        assert full.stderr.count("\n") == 1
+        kept = bench.answers()
+        assert 0 < len(kept) < STEPS
+        assert (bench.run_folder / "predictions.jsonl").read_bytes() == b"".join(kept)
+        asked = server.requests
+        assert asked <= len(kept) + IN_FLIGHT
+        done = bench.run(server)
+        assert done.returncode == 0, done.stderr
+        assert server.requests - asked == STEPS - len(kept)
+        assert bench.answers()[: len(kept)] == kept
+    assert shell.summary(bench.run_folder)["counts"]["steps"] == STEPS
+
+
+def long_winded(_model: str, question: str) -> str:
+    return "thinking " * 60 + f"({len(question) % 60},18)"
+
+
+def _limit_files(size: int) -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@pytest.mark.parametrize("name", ["steps.jsonl", "run.json", "summary.json", "verdicts.jsonl"])
+def test_a_file_of_the_run_that_cannot_be_written_is_a_sentence(bench: Bench, name: str) -> None:
+    assert bench.call(None, "--grounder", "center").returncode == 0
+    (bench.run_folder / f".{name}.new").mkdir()
+    done = bench.call(None, "--grounder", "center")
+    assert done.returncode == 2
+    assert f"{name}: can't be written" in done.stderr
+
+
+def test_a_server_that_dies_in_mid_run_costs_only_the_steps_it_did_not_answer(bench: Bench) -> None:
+    wanted, _ = undisturbed(bench)
+    with slow_server() as server:
+        server.let_go(40)
+        process = bench.start(server)
+        shell.wait_until(lambda: len(bench.answers()) >= 40, process)
+        server.stop()
+        died = shell.finish(process)
+        assert died.returncode == 1
+        found = shell.summary(bench.run_folder)
+        assert found["status"] == "partial"
+        assert (found["counts"]["steps"], found["counts"]["error"]) == (STEPS, STEPS - 40)
+        assert f"{STEPS - 40} steps ended in an error" in died.stdout
+        assert "run the same command again to ask only those" in died.stdout
+        assert "the run is partial" in died.stdout
+        assert found["scores"]["paper"]["step_accuracy"]["n"] == STEPS
+        errors = [one for one in shell.records(bench.run_folder / "predictions.jsonl") if one.get("failure")]
+        assert any("connection" in one["failure"]["message"] for one in errors)
+
+        gone = bench.run(server)
+        assert gone.returncode == 2
+        assert "nothing answers at" in gone.stderr
+        assert shell.summary(bench.run_folder) == found
+
+        asked = server.requests
+        server.let_go(None)
+        server.start()
+        done = bench.run(server)
+        assert done.returncode == 0, done.stderr
+        assert server.requests - asked == STEPS - 40
+    assert "error 0" in done.stdout
+    assert_same_result(bench.run_folder, wanted)
+
+
+def test_a_server_that_only_fails_ends_the_run_early(tmp_path: Path, tiny_dataset: TinyDataset) -> None:
+    bench = Bench(tmp_path, tiny_dataset(participants=2, steps=150, unscored=()))
+    with slow_server() as server:
+        server.status = 500
+        failed = bench.call(server)
+        assert failed.returncode == 1
+        assert "errors in a row" in failed.stdout
+        assert "made to fail" in failed.stdout
+        counts = shell.summary(bench.run_folder)["counts"]
+        assert counts["steps"] == 300
+        assert 100 <= counts["error"] <= 2 * 64 + IN_FLIGHT  # 64: how many steps the planner `none` takes at once.
+        assert counts["missing"] == 300 - counts["error"]
+        server.status = None
+        assert bench.call(server).returncode == 0
+    assert shell.summary(bench.run_folder)["counts"]["missing"] == 0
+
+
+def test_a_run_stays_within_its_connections(bench: Bench) -> None:
+    with slow_server(latency_s=0.005) as server:
+        assert bench.run(server, "--max-connections", "2").returncode == 0
+        assert server.most_at_once <= 2
+
+
+def test_the_cost_limit_stops_a_run_and_a_higher_one_lets_it_go_on(bench: Bench) -> None:
+    with bench.card.open("a") as card:
+        # A request costs 110 $ by the server's count of tokens.
+        card.write("price: {input_usd: 1000000, output_usd: 1000000, date: spring}\n")
+    with slow_server() as server:
+        stopped = bench.call(server, "--cost-limit", "1100")
+        assert stopped.returncode == 1
+        assert "stopped before the end: the cost limit of $1100 is reached" in stopped.stdout
+        assert server.requests == 10
+        assert bench.call(server, "--cost-limit", "1100").returncode == 1
+        assert server.requests == 10
+        higher = bench.call(server, "--cost-limit", "100000", "--json")
+        assert higher.returncode == 0
+        assert server.requests == STEPS
+    assert json.loads(higher.stdout)["cost"]["usd"] == pytest.approx(110 * STEPS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_the_main_job_can_be_stopped_and_goes_on(tmp_path: Path, how: signal.Signals) -> None:
+    args, env = ["--limit", "8", "--log-dir", str(tmp_path / "results")], {"GROUNDING_NO_CACHE": "1"}
+    process = shell.start(*args, cwd=tmp_path, env=env)
+    shell.wait_until(lambda: any(map(shell.lines, tmp_path.glob("results/*/predictions.jsonl"))), process)
+    process.send_signal(how)
+    process.communicate(timeout=shell.PATIENCE_S)
+    assert process.returncode == (-how if how == signal.SIGKILL else 130)
+    folder = shell.run_folder(tmp_path / "results")
+    before = shell.lines(folder / "predictions.jsonl")
+    done = shell.run(*args, cwd=tmp_path, env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    after = shell.lines(folder / "predictions.jsonl")
+    assert after[: len(before)] == before
+    assert len({json.loads(line)["step_id"] for line in after}) == len(after) == 8
+    assert shell.summary(folder)["counts"]["steps"] == 8
+
+
+# --- which options make another run -----------------------------------------------------------------------------
+
+
+def test_what_can_change_an_answer_makes_another_run_and_speed_does_not(
+    tmp_path: Path, tiny_dataset: TinyDataset
+) -> None:
+    bench = Bench(tmp_path, tiny_dataset())
+    (tmp_path / "plans.json").write_text('{"1": {"1": "a"}}')
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "plans.json").write_text('{"1": {"1": "b"}}')
+    other_card = shell.grounder_card(tmp_path / "other", text="Where is {instruction}?")
+    with slow_server() as server, slow_server() as elsewhere:
+
+        def run_id(*more: str | Path) -> str:
+            # Where an option is given twice, the later one is meant.
+            given = dict(zip(*[iter(bench.args(server))] * 2, strict=True))
+            given.update(zip(*[iter(map(str, more))] * 2, strict=True))
+            if given["--grounder"] == "center":
+                del given["--base-url"]
+            done = shell.call(*itertools.chain(*given.items()))
+            assert done.returncode in (0, 1), done.stderr
+            (line,) = [line for line in done.stdout.splitlines() if line.startswith("run folder ")]
+            return Path(line.removeprefix("run folder ")).name
+
+        first = run_id()
+        assert server.requests == 6
+        same = [
+            run_id("--max-connections", "1"),
+            run_id("--display", "plain"),
+            run_id("--timeout", "7"),
+            run_id("--log-dir", tmp_path / "elsewhere"),
+            run_id("--scoring", "official"),
+            run_id("--seed", "0"),
+        ]
+        assert set(same) == {first}
+        others = {
+            "seed": run_id("--seed", "1"),
+            "participant": run_id("--participant", "1"),
+            "limit": run_id("--limit", "2"),
+            "step": run_id("--sample-id", "1/1"),
+            "history": run_id("--history", "2"),
+            "plans": run_id("--plans", tmp_path / "plans.json"),
+            "content of plans": run_id("--plans", tmp_path / "other" / "plans.json"),
+            "base url": run_id("--base-url", elsewhere.url),
+            "prompt": run_id("--grounder", other_card),
+            "grounder": run_id("--grounder", "center", "--log-dir", tmp_path / "third"),
+        }
+        assert len({first, *others.values()}) == len(others) + 1, others
+        shutil.copytree(bench.data_dir, tmp_path / "copied")
+        assert run_id("--data-dir", tmp_path / "copied") == first
+        questions = tmp_path / "copied" / "2" / "questions_with_task_updated.json"
+        questions.write_text(questions.read_text().replace("thing 1", "thing one"))
+        assert run_id("--data-dir", tmp_path / "copied") != first
+
+
+def test_fresh_sets_the_old_run_aside_and_asks_everything_again(bench: Bench) -> None:
+    with slow_server() as server:
+        assert bench.call(server).returncode == 0
+        old = (bench.run_folder / "predictions.jsonl").read_bytes()
+        name = bench.run_folder.name
+        again = bench.call(server, "--fresh")
+        assert again.returncode == 0
+        assert server.requests == 2 * STEPS
+    aside = bench.results / f"{name}.old1"
+    assert str(aside) in again.stderr
+    assert (aside / "predictions.jsonl").read_bytes() == old
+    assert bench.run_folder.name == name
+
+
+def test_two_processes_never_share_a_run(bench: Bench) -> None:
+    with slow_server() as server:
+        server.let_go(20)
+        process = bench.start(server)
+        shell.wait_until(lambda: len(bench.answers()) >= 20, process)
+        before = {path.name: path.read_bytes() for path in bench.run_folder.iterdir()}
+        for more in ((), ("--fresh",)):
+            second = bench.call(server, *more)
+            assert second.returncode == 2
+            assert second.stdout == ""
+            assert "another process is at work" in second.stderr
+        rescored = shell.call("score", bench.run_folder, module="grounding.cli")
+        assert rescored.returncode == 2
+        assert "another process is at work" in rescored.stderr
+        assert {path.name: path.read_bytes() for path in bench.run_folder.iterdir()} == before
+        server.let_go(None)
+        assert shell.finish(process).returncode == 0
+        assert server.requests == STEPS
+
+
+# --- planner and history ------------------------------------------------------------------------------------------
+
+
+def test_planner_and_grounder_run_one_after_the_other_and_each_is_asked_once(bench: Bench) -> None:
+    planner = shell.planner_card(bench.folder, text="{instruction} after {history}")
+
+    def reply(model: str, _text: str) -> str:
+        return "the blue bag" if model == "thinker" else "(20,15)"
+
+    with slow_server(reply) as server:
+        args = ["--planner", planner, "--planner-base-url", server.url]
+        done = bench.call(server, *args)
+        assert done.returncode == 0, done.stderr
+        assert server.texts["pointer: the blue bag"] == STEPS
+        asked = [text for text in server.texts.elements() if text.startswith("thinker: ")]
+        assert len(asked) == STEPS
+        # Ten earlier steps, those without a click among them, never another participant's.
+        (last,) = [text for text in asked if text.startswith("thinker: 2: click thing 16 ")]
+        assert "10. Instruction: 2: click thing 15\n" in last or "10. Instruction: " in last
+        assert "11. Instruction" not in last
+        assert "Clicked thing 31" in last
+        assert "Clicked thing 30" in last
+        assert "Clicked thing 21" not in last
+        (first,) = [text for text in asked if text.endswith("after ") and text.startswith("thinker: 1: click thing 0")]
+        assert first == "thinker: 1: click thing 0 after "
+    assert "history:10" in shell.summary(bench.run_folder)["signature"]
+
+
+def test_a_grounder_whose_prompt_has_a_place_for_history_is_told_it(bench: Bench) -> None:
+    bench.card = shell.grounder_card(bench.folder, text="{instruction} after {history}")
+    with slow_server() as server:
+        assert bench.call(server).returncode == 0
+        assert sum("Action: Clicked thing" in text for text in server.texts) > 0
+    assert "history:10" in shell.summary(bench.run_folder)["signature"]
+
+
+@pytest.mark.parametrize("dead", ["planner", "grounder"])
+def test_only_who_still_has_to_answer_must_be_there(bench: Bench, dead: str) -> None:
+    planner = shell.planner_card(bench.folder)
+    with slow_server() as thinking, slow_server() as pointing:
+        args = ["--planner", planner, "--planner-base-url", thinking.url]
+        if dead == "planner":
+            pointing.status = 500
+        assert bench.call(pointing, *args).returncode == (1 if dead == "planner" else 0)
+        pointing.status = None
+        (thinking if dead == "planner" else pointing).stop()
+        thinking_asked = thinking.requests
+        done = bench.call(pointing, *args)
+        assert done.returncode == 0, done.stderr
+        assert thinking.requests == thinking_asked
+
+
+def test_progress_goes_to_standard_error_and_only_when_asked_for(bench: Bench) -> None:
+    with slow_server() as server:
+        plain = bench.call(server, "--display", "plain", "--json")
+    json.loads(plain.stdout)
+    assert plain.stderr.splitlines()[-1].startswith(f"{STEPS}/{STEPS} steps, ")
+    assert "hit" in plain.stderr
+    silent = bench.call(server, "--json")
+    assert silent.stderr == ""
+    kept = bench.call(server, "--display", "plain", "--json")
+    assert f"kept from before {STEPS}" in kept.stderr

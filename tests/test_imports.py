@@ -1,0 +1,169 @@
+"""The design's picture of who may know whom, held against every import statement in the package."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import grounding
+
+PACKAGE = Path(grounding.__file__).parent
+CHECKOUT = PACKAGE.parent
+HEAVY = {"torch", "transformers", "vllm", "whisper", "pandas", "ray", "tkinter"}
+
+VALUES = {"records", "coordinates", "errors"}
+SHARED = VALUES | {"cards", "chat", "llm", "wire", "budget", "history", "pictures", "places", "regions"}
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "records": set(),
+    "errors": set(),
+    "coordinates": {"records", "errors"},
+    "regions": VALUES,
+    "history": VALUES,
+    "places": {"errors"},
+    "options": {"records", "errors"},
+    "cards": VALUES,
+    "budget": {"records", "errors", "cards"},
+    "wire": VALUES | {"cards"},
+    "pictures": VALUES | {"cards"},
+    "llm": VALUES | {"cards", "budget", "wire"},
+    "chat": SHARED - {"chat"},
+    "journal": {"records", "errors"},
+    "runner": {"records", "errors", "budget", "journal"},
+    "loaders": VALUES | {"places", "loaders"},
+    "planners": SHARED | {"planners"},
+    "grounders": SHARED | {"grounders"},
+    "scoring": VALUES | {"regions", "scoring"},
+    "steps": {"records", "history", "journal", "planners", "grounders"},
+    "selection": VALUES,
+    "runfolder": {"records", "errors", "journal", "scoring"},
+    "signature": {"records", "cards", "chat", "runfolder"},
+    "scorebook": {"records", "runfolder", "scoring"},
+    "display": {"records", "options", "runner", "steps", "scoring"},
+    "report": {"records", "options", "runfolder", "scorebook", "scoring", "report"},
+}
+"""Which rooms and files of ours each may import. The tests below say what of this is a law, whatever is added."""
+
+KNOW_EVERYBODY = {"evaluation", "eval", "cli", "catalogue"}
+
+
+def room(module: str) -> str:
+    """``grounding.scoring.paper`` is in the room ``scoring``."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if "_data" not in path.relative_to(PACKAGE).parts:
+            dotted = ".".join(("grounding", *path.relative_to(PACKAGE).with_suffix("").parts))
+            found[dotted.removesuffix(".__init__")] = path
+    return found
+
+
+def imported(name: str, path: Path, *, top_level_only: bool = False) -> set[str]:
+    """The modules that a file names in import statements, wherever in the file; type checking is no exception."""
+    found = set()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = _top_level(tree) if top_level_only else list(ast.walk(tree))
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, *([node.module] if node.module else [])])
+            found |= {f"{base}.{alias.name}" for alias in node.names} if base == "grounding" else {base}
+    return found
+
+
+def _top_level(tree: ast.AST) -> list[ast.AST]:
+    """Statements that run at import: all but those inside functions."""
+    found: list[ast.AST] = []
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            found += [node, *_top_level(node)]
+    return found
+
+
+def ours(name: str, path: Path) -> set[str]:
+    """The rooms that a module imports."""
+    rooms = {room(found) for found in imported(name, path) if found.split(".")[0] == "grounding"}
+    # `from grounding import __version__` imports no room.
+    return rooms - {"", "__version__"}
+
+
+def by_room() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for name, path in modules().items():
+        if room(name):
+            found.setdefault(room(name), set()).update(ours(name, path))
+    return found
+
+
+def test_the_reader_of_imports_can_read() -> None:
+    found = by_room()
+    assert {"records", "errors", "journal", "budget"} >= found["runner"] >= {"journal"}
+    assert "planners" in found["evaluation"]
+    assert "numpy" in imported("grounding.scoring.metrics", PACKAGE / "scoring" / "metrics.py", top_level_only=True)
+    chat = imported("grounding.planners", PACKAGE / "planners" / "__init__.py", top_level_only=True)
+    assert "grounding.planners.chat" not in chat
+    assert "grounding.planners.chat" in imported("grounding.planners", PACKAGE / "planners" / "__init__.py")
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_every_module_imports_only_what_the_picture_allows(name: str) -> None:
+    here = room(name)
+    if not here or here in KNOW_EVERYBODY:
+        return
+    assert here in MAY_IMPORT, f"{here} is not in the picture: say what it may import"
+    surplus = ours(name, modules()[name]) - MAY_IMPORT[here]
+    assert not surplus, f"{name} imports {surplus}"
+
+
+def test_the_picture_is_of_what_is_there() -> None:
+    assert set(MAY_IMPORT) | KNOW_EVERYBODY == set(by_room())
+
+
+def test_the_rooms_never_look_into_each_other() -> None:
+    rooms = {"loaders", "planners", "grounders", "scoring"}
+    for here in rooms:
+        assert not MAY_IMPORT[here] & (rooms - {here})
+
+
+def test_runner_and_journal_know_no_screenshots() -> None:
+    assert MAY_IMPORT["runner"] | MAY_IMPORT["journal"] <= {"records", "errors", "budget", "journal"}
+    for name in ("runner", "journal"):
+        words = {
+            node.attr if isinstance(node, ast.Attribute) else node.id
+            for node in ast.walk(ast.parse((PACKAGE / f"{name}.py").read_text(encoding="utf-8")))
+            if isinstance(node, ast.Attribute | ast.Name)
+        }
+        assert words.isdisjoint({"Plan", "Prediction", "Step", "Screenshot", "screenshot", "instruction", "point"})
+
+
+def test_the_report_knows_no_models() -> None:
+    assert MAY_IMPORT["report"].isdisjoint({"planners", "grounders", "llm", "chat", "evaluation", "loaders"})
+
+
+def test_only_those_who_may_know_everybody() -> None:
+    knowing = {here for here, found in by_room().items() if {"loaders", "planners", "grounders"} <= found}
+    assert knowing <= KNOW_EVERYBODY
+    assert not {here for here, found in by_room().items() if found & KNOW_EVERYBODY} - KNOW_EVERYBODY
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_no_module_loads_heavy_libraries_when_it_is_imported(name: str) -> None:
+    found = {each.split(".")[0] for each in imported(name, modules()[name], top_level_only=True)}
+    assert not found & HEAVY
+
+
+@pytest.mark.parametrize("folder", ["datasets", "models", "results", "tools"])
+def test_folders_of_data_are_no_packages(folder: str) -> None:
+    assert (CHECKOUT / folder).is_dir() or folder == "results"
+    assert not (CHECKOUT / folder / "__init__.py").exists()

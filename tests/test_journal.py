@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grounding.errors import UserError
+from grounding.journal import Journal
+from grounding.records import Failure, Point, Prediction
+
+ERROR = Failure(kind="error", message="no reply")
+UNPARSED = Failure(kind="unparsed", message="no point")
+MISSING = Failure(kind="missing", message="no line")
+
+
+def prediction(step_id: str, key: str = "k", *, raw: str | None = None, failure: Failure | None = None) -> Prediction:
+    point = None if failure else Point(x_px=1, y_px=2)
+    return Prediction(step_id=step_id, key=key, point=point, raw=raw, failure=failure)
+
+
+def opened(path: Path, *, read_only: bool = False) -> Journal[Prediction]:
+    return Journal(path, Prediction, read_only=read_only)
+
+
+def written(path: Path, *records: Prediction) -> None:
+    journal = opened(path)
+    for record in records:
+        journal.append(record)
+    journal.close()
+
+
+def test_what_is_appended_is_found_again(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    first, second = prediction("1/1", raw='line\nend "quoted" \u2028 \x00'), prediction("1/2", failure=UNPARSED)
+    written(path, first, second)
+    journal = opened(path)
+    assert list(journal) == [first, second]
+    assert len(journal) == 2
+    assert "1/1" in journal
+    assert "1/3" not in journal
+    assert journal.last("1/3") is None
+    assert journal.settled("1/1", "k") == first
+    assert path.read_bytes().count(b"\n") == 2
+
+
+def test_a_record_is_on_disk_when_append_returns(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    journal = opened(path)
+    journal.append(prediction("1/1"))
+    assert list(opened(path, read_only=True)) == [prediction("1/1")]
+
+
+def test_the_last_line_of_a_step_counts_and_keeps_its_place_in_the_order(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    again = prediction("1/1", raw="second")
+    written(path, prediction("1/1", failure=ERROR), prediction("1/2"), again)
+    journal = opened(path)
+    assert list(journal) == [again, prediction("1/2")]
+    assert journal.last("1/1") == again
+    assert len(journal) == 2
+    assert path.read_bytes().count(b"\n") == 3
+
+
+def test_another_key_is_not_the_same_answer(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    written(path, prediction("1/1", "old"))
+    journal = opened(path)
+    assert journal.settled("1/1", "new") is None
+    assert journal.settled("1/1", "old") == prediction("1/1", "old")
+    journal.append(prediction("1/1", "new"))
+    assert journal.settled("1/1", "old") is None
+    assert journal.settled("1/1", "new") == prediction("1/1", "new")
+
+
+def test_only_infrastructure_errors_are_asked_again(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    records = [
+        prediction("1/1", failure=ERROR),
+        prediction("1/2", failure=UNPARSED),
+        prediction("1/3", failure=MISSING),
+        prediction("1/4"),
+    ]
+    written(path, *records)
+    journal = opened(path)
+    assert [journal.settled(record.step_id, "k") for record in records] == [None, *records[1:]]
+    assert journal.last("1/1") == records[0]
+    assert journal.settled_count == 3
+    journal.append(prediction("1/4", failure=ERROR))
+    assert journal.settled_count == 2
+
+
+@given(texts=st.lists(st.text(max_size=30), min_size=1, max_size=5), data=st.data())
+def test_cut_anywhere_the_complete_lines_are_kept_and_the_file_goes_on(texts: list[str], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "p.jsonl"
+        records = [prediction(f"1/{number}", raw=text) for number, text in enumerate(texts)]
+        written(path, *records)
+        whole = path.read_bytes()
+        cut = data.draw(st.integers(0, len(whole)))
+        path.write_bytes(whole[:cut])
+        kept = records[: whole[:cut].count(b"\n")]
+
+        reader = opened(path, read_only=True)
+        assert list(reader) == kept
+        reader.close()
+        assert path.read_bytes() == whole[:cut]
+
+        journal = opened(path)
+        assert list(journal) == kept
+        for record in records[len(kept) :]:
+            journal.append(record)
+        journal.close()
+        assert path.read_bytes() == whole
+
+
+@given(garbage=st.binary(max_size=40).filter(lambda found: b"\n" not in found))
+def test_whatever_an_unfinished_last_line_holds_it_is_dropped(garbage: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "p.jsonl"
+        written(path, prediction("1/1"))
+        before = path.read_bytes()
+        path.write_bytes(before + garbage)
+        journal = opened(path)
+        journal.close()
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"\n",
+        b"nonsense\n",
+        b'{"step_id":"1/2","key":"k","poi\n',
+        b'{"step_id":"1/2"}\n',
+        b'{"step_id":"1/2","key":"k","point":"left of it"}\n',
+        b'{"step_id":"1/2","key":"k","point":null,"failure":{"kind":"odd","message":""}}\n',
+        b'{"step_id":"1/\xff","key":"k","point":null}\n',
+        b'{"step_id":"1/2","key":"k","point":null,"raw":"\xc3"}\n',
+        b"\x00\x00\x00\n",
+        b'{"z":' + b"[" * 100_000 + b"\n",
+    ],
+)
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_damaged_line_is_refused_with_its_number_and_left_alone(
+    tmp_path: Path, damaged: bytes, read_only: bool
+) -> None:
+    path = tmp_path / "p.jsonl"
+    written(path, prediction("1/1"), prediction("1/3"))
+    good = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(good[0] + damaged + good[1])
+    with pytest.raises(UserError) as refused:
+        opened(path, read_only=read_only)
+    assert str(path) in str(refused.value)
+    assert "line 2" in str(refused.value)
+    assert path.read_bytes() == good[0] + damaged + good[1]
+
+
+def test_read_only_needs_the_file_and_makes_none(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="absent"):
+        opened(tmp_path / "absent.jsonl", read_only=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_opened_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").mkdir()
+    with pytest.raises(UserError, match=r"p\.jsonl: can't be opened"):
+        opened(tmp_path / "p.jsonl")
+
+
+FILL = """
+import resource, signal, sys
+from pathlib import Path
+from grounding.journal import Journal
+from grounding.records import Point, Prediction
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+journal = Journal(Path(sys.argv[1]), Prediction)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+def record(step_id, raw):
+    return Prediction(step_id=step_id, key="k", point=Point(x_px=1, y_px=2), raw=raw)
+written = 0
+try:
+    for number in range(1000):
+        journal.append(record(f"1/{number}", "x" * 50))
+        written += 1
+except OSError as error:
+    whole = Path(sys.argv[1]).read_bytes().endswith(b"\\n")
+    print(written, len(journal), journal.last(f"1/{written}"), whole)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+journal.append(record("2/1", "after"))
+"""
+
+
+@pytest.mark.parametrize("room", [700, 777, 1_000])
+def test_a_full_disk_takes_the_half_written_line_back(tmp_path: Path, room: int) -> None:
+    path = tmp_path / "p.jsonl"
+    done = subprocess.run(
+        [sys.executable, "-c", FILL, str(path), str(room)], capture_output=True, text=True, check=True, timeout=60
+    )
+    count = int(done.stdout.split()[0])
+    assert 0 < count < 1000
+    assert done.stdout.split()[1:] == [str(count), "None", "True"]
+    journal = opened(path)
+    assert [record.step_id for record in journal] == [*(f"1/{number}" for number in range(count)), "2/1"]
+    assert path.read_bytes().endswith(b"\n")

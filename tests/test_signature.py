@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from grounding.cards import AnswerRule, CardPart, GrounderCard, ImageRule, PlannerCard
+from grounding.runfolder import Asked
+from grounding.signature import image_rule_text, signature
+
+ASKED = Asked(
+    dataset="web",
+    fingerprint="0123456789abcdef",
+    questions="",
+    history=0,
+    history_file="",
+    select="all",
+    planner="none",
+    planner_identity="none",
+    planner_base_url="",
+    grounder="center",
+    grounder_identity="center",
+    base_url="",
+    seed=0,
+    version="1.2",
+)
+CARD = GrounderCard(
+    name="g",
+    title="G",
+    model="g",
+    user=(CardPart(image="screenshot"), CardPart(text="{instruction}")),
+    answer=AnswerRule(form="point", space="sent_px"),
+)
+PLANNER = PlannerCard(
+    name="p", title="P", model="p", user=(CardPart(image="screenshot"), CardPart(text="plan {instruction}"))
+)
+
+
+def parts(line: str) -> dict[str, str]:
+    return dict(part.split(":", 1) for part in line.split("|"))
+
+
+def sign(**changes: Any) -> str:
+    return signature(msgspec.structs.replace(ASKED, **changes), None, None)
+
+
+def test_it_says_what_a_number_is_a_number_of() -> None:
+    found = parts(sign())
+    assert found["dataset"] == "web@0123456789ab"
+    assert found["planner"].startswith("none@")
+    assert found["grounder"].startswith("center@")
+    assert found["prompt"] == "none"
+    assert found["image"] == "original"
+    assert (found["history"], found["select"], found["seed"], found["version"]) == ("0", "all", "0", "1.2")
+    assert found["scoring"].startswith("paper+official.")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dataset": "other"},
+        {"fingerprint": "1123456789abcdef"},
+        {"history": 10},
+        {"select": "limit=3"},
+        {"planner": "o3"},
+        {"planner_identity": "other"},
+        {"grounder": "other"},
+        {"grounder_identity": "other"},
+        {"seed": 1},
+        {"version": "1.3"},
+    ],
+)
+def test_what_changes_a_score_changes_it(changes: dict[str, Any]) -> None:
+    assert sign(**changes) != sign()
+
+
+@pytest.mark.parametrize("changes", [{"base_url": "http://10.0.0.1/v1"}, {"planner_base_url": "http://10.0.0.1/v1"}])
+def test_addresses_are_not_in_it(changes: dict[str, Any]) -> None:
+    assert sign(**changes) == sign()
+
+
+def test_prompts_and_image_rules_of_both_models_are_in_it() -> None:
+    resized = msgspec.structs.replace(
+        CARD, image=ImageRule(resize="client", factor=28, min_pixels=3136, max_pixels=9999)
+    )
+    both = parts(signature(ASKED, PLANNER, resized))
+    assert both["prompt"] == f"{PLANNER.prompt_hash}+{CARD.prompt_hash}"
+    assert both["image"] == "original+client:28:3136-9999"
+    other_words = msgspec.structs.replace(CARD, system="Be brief.")
+    assert parts(signature(ASKED, None, other_words))["prompt"] != parts(signature(ASKED, None, CARD))["prompt"]
+
+
+def test_image_rules_in_a_word() -> None:
+    assert image_rule_text(ImageRule()) == "original"
+    rule = ImageRule(resize="server", factor=32, min_pixels=1, max_pixels=2)
+    assert image_rule_text(rule) == "server:32:1-2"
