@@ -1,0 +1,149 @@
+"""The built-in offline grounder: reads the screen, takes the instruction apart, clicks the text that fits."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from grounding.errors import UserError
+from grounding.grounders.base import GroundingQuery
+from grounding.grounders.ocr.candidates import Candidate
+from grounding.grounders.ocr.engine import EngineError
+from grounding.grounders.ocr.instruction import Query, parse
+from grounding.grounders.ocr.match import Choice, choose
+from grounding.grounders.ocr.reader import Reader, UnreadableImageError, core_count, reader_identity
+from grounding.grounders.ocr.screen import Screen
+from grounding.records import Box, Call, Failure, ImageSizes, Prediction, Record
+
+MATCHER_VERSION = "1"
+"""Goes up whenever the same reading may be answered differently."""
+
+
+class Explanation(Record, frozen=True, kw_only=True):
+    """Why a text was chosen, for people: written to ``Prediction.raw``. ``score`` is the fit of the text, 0 to 1."""
+
+    text: str
+    score: float
+    rule: str
+    query: Query
+    runner_up: str = ""
+    runner_up_score: float = 0.0
+
+
+class OcrGrounder:
+    """Grounds instructions by the text on the screen, without a network, a graphics card or a key.
+
+    It sees the screenshot's file and the instruction, nothing else. Screens that were read stay in the user's cache
+    folder; set GROUNDING_NO_CACHE=1 to do without.
+    """
+
+    def __init__(self, reader: Reader | None = None) -> None:
+        """Load nothing yet; the first query loads the networks.
+
+        Args:
+            reader: What reads the screenshots; one of its own if None.
+        """
+        self._reader = reader or Reader()
+
+    @property
+    def name(self) -> str:
+        """The short name for tables."""
+        return "ocr"
+
+    @property
+    def identity(self) -> str:
+        """Canonical text of everything that can change an answer."""
+        try:
+            reader = reader_identity()
+        except EngineError as error:
+            reader = f"no reader: {error}"
+        return f"ocr matcher {MATCHER_VERSION}, {reader}"
+
+    @property
+    def max_concurrency(self) -> int:
+        """One query per core: more would only wait for each other."""
+        return core_count()
+
+    async def ground(self, query: GroundingQuery) -> Prediction:
+        """Click the text that the instruction means.
+
+        A screenshot that cannot be read is a failure of kind ``error``, one without any text of kind ``unparsed``;
+        in all other cases there is an answer, if only the best guess.
+        """
+        started = time.perf_counter()
+        try:
+            screen = await self._reader.read(query.screenshot)
+        except (UnreadableImageError, EngineError) as error:
+            return self._failed(query, Failure(kind="error", message=str(error)), started)
+        wanted = parse(query.instruction)
+        choice = await self._reader.run(lambda: choose(wanted, screen))
+        if choice is None:
+            message = f"no text was read on {query.screenshot.path}"
+            return self._failed(query, Failure(kind="unparsed", message=message), started, screen)
+        box = _inside(choice.chosen.box, screen)
+        return Prediction(
+            step_id=query.step_id,
+            key=query.key,
+            point=box.center,
+            box=box,
+            raw=_explained(choice, wanted),
+            sizes=_sizes(screen),
+            call=_call(started),
+        )
+
+    async def check(self) -> None:
+        """Raise a UserError where the networks are not installed: then no screenshot can be read."""
+        try:
+            reader_identity()
+        except EngineError as error:
+            raise UserError(f"the grounder ocr cannot read: {error}") from error
+
+    async def aclose(self) -> None:
+        """Let go of the threads."""
+        self._reader.close()
+
+    def _failed(
+        self, query: GroundingQuery, failure: Failure, started: float, screen: Screen | None = None
+    ) -> Prediction:
+        return Prediction(
+            step_id=query.step_id,
+            key=query.key,
+            point=None,
+            failure=failure,
+            sizes=_sizes(screen) if screen is not None else None,
+            call=_call(started),
+        )
+
+
+def _explained(choice: Choice, query: Query) -> str:
+    other: Candidate | None = choice.runner_up
+    explanation = Explanation(
+        text=choice.chosen.text,
+        score=round(choice.chosen.score, 3),
+        rule=choice.rule,
+        runner_up=other.text if other is not None else "",
+        runner_up_score=round(other.score, 3) if other is not None else 0.0,
+        query=query,
+    )
+    return msgspec.json.encode(explanation).decode()
+
+
+def _inside(box: Box, screen: Screen) -> Box:
+    """The part of a box that lies on the screenshot."""
+    right, bottom = float(screen.size.width), float(screen.size.height)
+    return Box(
+        left_px=min(max(box.left_px, 0.0), right),
+        top_px=min(max(box.top_px, 0.0), bottom),
+        right_px=min(max(box.right_px, 0.0), right),
+        bottom_px=min(max(box.bottom_px, 0.0), bottom),
+    )
+
+
+def _sizes(screen: Screen) -> ImageSizes:
+    """The detector's input is what was sent and what the model saw: nothing is resized behind it."""
+    return ImageSizes(original=screen.size, sent=screen.model_size, model=screen.model_size)
+
+
+def _call(started: float) -> Call:
+    return Call(seconds=time.perf_counter() - started)
