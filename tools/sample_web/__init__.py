@@ -1,0 +1,1 @@
+"""Generator of the bundled sample: small web sites, driven for real and photographed."""
