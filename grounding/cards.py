@@ -6,129 +6,55 @@ A card with a wrong or missing field is refused with the file, the field and wha
 from __future__ import annotations
 
 import difflib
-import hashlib
 import re
 import types
 import typing
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
-from grounding.coordinates import Space
+from grounding.card_schema import (
+    PREFILL_PARAMETERS,
+    RESERVED_PARAMETERS,
+    AnswerRule,
+    CardPart,
+    ChatCard,
+    EndpointCard,
+    Family,
+    GrounderCard,
+    ImageRule,
+    Json,
+    JsonScalar,
+    PlannerCard,
+    Price,
+    PublishedScore,
+    ServingCard,
+)
 from grounding.errors import UserError
-from grounding.records import Record
 
-CardT = TypeVar("CardT", bound="ChatCard")
+__all__ = [
+    "PREFILL_PARAMETERS",
+    "RESERVED_PARAMETERS",
+    "AnswerRule",
+    "CardPart",
+    "ChatCard",
+    "EndpointCard",
+    "Family",
+    "GrounderCard",
+    "ImageRule",
+    "Json",
+    "JsonScalar",
+    "PlannerCard",
+    "Price",
+    "PublishedScore",
+    "ServingCard",
+    "find_card",
+    "read_card",
+    "read_cards",
+]
 
-JsonScalar = str | int | float | bool | None
-Json = JsonScalar | list[typing.Any] | dict[str, typing.Any]
-_Positive = Annotated[int, msgspec.Meta(ge=1)]
-_Dollars = Annotated[float, msgspec.Meta(ge=0)]
-
-RESERVED_PARAMETERS = ("model", "messages", "stream", "n")
-"""Fields of the request that are not a card's to set: one reply, whole, to the card's own prompt."""
-
-
-class CardPart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One part of the user message: either a text template or the screenshot.
-
-    Templates know ``{instruction}``, ``{history}``, ``{width}`` and ``{height}`` (of the image as the model sees it);
-    all other braces are plain text.
-    """
-
-    text: str | None = None
-    image: Literal["screenshot"] | None = None
-
-
-class EndpointCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the model is served; ``base_url`` is what the ``openai`` package would be given."""
-
-    base_url: str | None = None
-    key_variable: str | None = None
-    how_to_serve: str = ""
-
-
-class ImageRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which size of the screenshot the model sees, and who makes it so.
-
-    ``resize``: ``none`` sends the file as it is and the model's space is relative or in its pixels; ``client`` scales
-    it here; ``server`` sends the file as it is and knows what the server's processor will make of it.
-    ``send``: ``base64`` in the request, or ``file`` as a file:// URL for a server that reads the same disk.
-    """
-
-    resize: Literal["none", "client", "server"] = "none"
-    factor: _Positive | None = None
-    min_pixels: _Positive | None = None
-    max_pixels: _Positive | None = None
-    send: Literal["base64", "file"] = "base64"
-
-
-class AnswerRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to read a reply: the shape of the answer, the space of its numbers, which match counts.
-
-    ``pattern`` is a regular expression with two groups (point) or four (box); without one the usual bracketed forms
-    are taken. ``refusal`` is a regular expression that marks a reply which declines to answer.
-    """
-
-    form: Literal["point", "box", "point_or_box"]
-    space: Space
-    match: Literal["first", "last"] = "first"
-    pattern: str | None = None
-    refusal: str | None = None
-
-
-class Price(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """US dollars per million tokens, and the day on which the price was read."""
-
-    input_usd: _Dollars
-    output_usd: _Dollars
-    date: str
-    cached_input_usd: _Dollars | None = None
-
-
-class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A model behind an OpenAI-compatible chat endpoint.
-
-    ``parameters`` go into the request as they stand; ``takes`` names the command line's sampling options that the
-    model accepts (others are refused with a message rather than sent and rejected).
-    """
-
-    name: str
-    title: str
-    model: str
-    user: tuple[CardPart, ...]
-    system: str | None = None
-    aliases: tuple[str, ...] = ()
-    endpoint: EndpointCard = EndpointCard()
-    image: ImageRule = ImageRule()
-    parameters: dict[str, Json] = msgspec.field(default_factory=dict)
-    takes: tuple[Literal["temperature", "seed"], ...] = ()
-    price: Price | None = None
-    max_connections: _Positive = 10
-    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 600.0
-    source: str = ""
-    notes: str = ""
-
-    @property
-    def uses_history(self) -> bool:
-        """Whether the prompt has a place for the history."""
-        return any("{history}" in text for text in (self.system, *(part.text for part in self.user)) if text)
-
-    @property
-    def prompt_hash(self) -> str:
-        """Eight hex digits over the exact prompt: system text, user parts and their order."""
-        return hashlib.sha256(msgspec.json.encode((self.system, self.user))).hexdigest()[:8]
-
-
-class PlannerCard(ChatCard, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A chat model that rewrites the user's words; its whole reply is the plan."""
-
-
-class GrounderCard(ChatCard, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A chat model that answers with a place on the screen."""
-
-    answer: AnswerRule
+CardT = TypeVar("CardT", bound=ChatCard)
 
 
 def _allowed(card_type: type, path: list[str]) -> str:
@@ -185,26 +111,42 @@ def _problem(card: ChatCard) -> str | None:
             return f"field image: min_pixels {rule.min_pixels} is more than max_pixels {rule.max_pixels}"
     if rule.send == "file" and rule.resize == "client":
         return "field image.send: file:// sends the screenshot untouched, so image.resize must be none or server"
-    taken = [name for name in RESERVED_PARAMETERS if name in card.parameters]
+    taken = [name for name in _reserved(card) if name in card.parameters]
     if taken:
         return f"field parameters: {', '.join(taken)} can't be set here"
+    if card.prefill == "":
+        return "field prefill: is empty; leave it out"
+    if card.serving.how in ("in-process", "recorded") and not card.serving.reason:
+        return f"field serving.reason: how {card.serving.how} needs the reason"
+    if card.serving.how == "vllm-flags" and not (card.serving.flags and card.serving.reason):
+        return "field serving: how vllm-flags needs the flags and the reason"
     if isinstance(card, GrounderCard):
         return _answer_problem(card.answer)
     return None
 
 
+def _reserved(card: ChatCard) -> tuple[str, ...]:
+    return RESERVED_PARAMETERS if card.prefill is None else (*RESERVED_PARAMETERS, *PREFILL_PARAMETERS)
+
+
 def _answer_problem(rule: AnswerRule) -> str | None:
-    for name in ("pattern", "refusal"):
-        value = getattr(rule, name)
-        if value is None:
-            continue
+    wanted = {"point": (2,), "box": (4,), "point_or_box": (2, 4)}[rule.form]
+    checks: list[tuple[str, str, tuple[int, ...], str]] = [
+        ("pattern", pattern, wanted, f"form {rule.form}") for pattern in rule.patterns
+    ]
+    if rule.within is not None:
+        checks.append(("within", rule.within, (1,), "the part to be read"))
+    if rule.refusal is not None:
+        checks.append(("refusal", rule.refusal, (), ""))
+    for name, value, counts, what in checks:
         try:
             groups = re.compile(value).groups
         except re.error as error:
             return f"field answer.{name}: not a regular expression: {error}"
-        wanted = {"point": (2,), "box": (4,), "point_or_box": (2, 4)}[rule.form]
-        if name == "pattern" and groups not in wanted:
-            return f"field answer.pattern: has {groups} groups; form {rule.form} needs {' or '.join(map(str, wanted))}"
+        if counts and groups not in counts:
+            return f"field answer.{name}: has {groups} groups; {what} needs {' or '.join(map(str, counts))}"
+    if rule.whole_numbers is not None and rule.space != "rel_1":
+        return f"field answer.whole_numbers: is for space rel_1, where a 2 is outside; space is {rule.space}"
     return None
 
 

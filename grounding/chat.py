@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 
 from grounding.budget import Budget
-from grounding.cards import CardPart, ChatCard, Json
+from grounding.cards import PREFILL_PARAMETERS, ChatCard, Json
+from grounding.errors import UserError
 from grounding.history import history_text
 from grounding.llm import CallFailed, ChatClient, resolve_endpoint
 from grounding.pictures import Picture, picture_sizes, prepare_picture
@@ -46,20 +47,18 @@ def fill_template(template: str, *, instruction: str, history: str, seen: Size) 
 
 
 def render_messages(card: ChatCard, query: Query, picture: Picture) -> tuple[Message, ...]:
-    """The conversation for one step: the card's system text, then one user message in the card's order of parts."""
-    history = history_text(query.history)
+    """The conversation for one step: the card's system text, one user message in the card's order, its prefill."""
+    history = history_text(query.history) or card.no_history
+    instruction = query.instruction.removesuffix(card.strip_suffix)
     seen = picture.sizes.model
 
-    def part(card_part: CardPart) -> TextPart | ImagePart:
-        if card_part.text is None:
-            return ImagePart(url_json=picture.url_json)
-        return TextPart(text=fill_template(card_part.text, instruction=query.instruction, history=history, seen=seen))
+    def fill(template: str) -> TextPart:
+        return TextPart(text=fill_template(template, instruction=instruction, history=history, seen=seen))
 
-    user = Message(role="user", parts=tuple(part(each) for each in card.user))
-    if card.system is None:
-        return (user,)
-    text = fill_template(card.system, instruction=query.instruction, history=history, seen=seen)
-    return (Message(role="system", parts=(TextPart(text=text),)), user)
+    parts = tuple(ImagePart(url_json=picture.url_json) if part.text is None else fill(part.text) for part in card.user)
+    system = [] if card.system is None else [Message(role="system", parts=(fill(card.system),))]
+    prefill = [] if card.prefill is None else [Message(role="assistant", parts=(TextPart(text=card.prefill),))]
+    return (*system, Message(role="user", parts=parts), *prefill)
 
 
 class ChatOptions(Record, frozen=True, kw_only=True):
@@ -74,8 +73,10 @@ class ChatOptions(Record, frozen=True, kw_only=True):
 
 
 def request_parameters(card: ChatCard, options: ChatOptions) -> dict[str, Json]:
-    """The card's parameters, and those of the user's sampling options that the model takes."""
+    """The card's parameters, those of the user's sampling options that the model takes, and what a prefill needs."""
     parameters = dict(card.parameters)
+    if card.prefill is not None:
+        parameters.update(PREFILL_PARAMETERS)
     if options.temperature is not None and "temperature" in card.takes:
         parameters["temperature"] = options.temperature
     if options.seed is not None and "seed" in card.takes:
@@ -95,7 +96,21 @@ class ChatModel:
     @property
     def identity(self) -> str:
         """Canonical text of all that can change a reply: model, prompt, image rule, reading rule, parameters."""
-        volatile = ("title", "aliases", "endpoint", "price", "max_connections", "timeout_s", "source", "notes", "takes")
+        volatile = (
+            "title",
+            "aliases",
+            "endpoint",
+            "price",
+            "max_connections",
+            "timeout_s",
+            "source",
+            "notes",
+            "takes",
+            "family",
+            "serving",
+            "published",
+            "disagreements",
+        )
         fields = {name: value for name, value in msgspec.to_builtins(self.card).items() if name not in volatile}
         fields["parameters"] = self._parameters
         return msgspec.json.encode(fields, order="sorted").decode()
@@ -150,8 +165,10 @@ def open_chat(
     """Put a card, a user's options and an endpoint together. Sends nothing yet.
 
     Raises:
-        UserError: the address or the key is missing or can't be right.
+        UserError: the address or the key is missing or can't be right, or the model's answer is not text.
     """
+    if card.serving.how == "in-process":
+        raise UserError(f"{card.name} ({card.title}) can't be asked over a chat endpoint: {card.serving.reason}")
     endpoint = resolve_endpoint(card, options.base_url, flag=flag)
     client = ChatClient(
         card,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,11 @@ RESIZED = {"resize": "client", "factor": 28, "min_pixels": 3136, "max_pixels": 8
         # Unknown.
         (changed("modle", to="x"), "(top level)", "unknown field `modle`. Known fields: name, title, model, user,"),
         (changed("image", to={"size": 5}), "image", "Known fields: resize, factor, min_pixels, max_pixels, send."),
-        (changed("answer", "regex", to="x"), "answer", "Known fields: form, space, match, pattern, refusal."),
+        (
+            changed("answer", "regex", to="x"),
+            "answer",
+            "Known fields: form, space, match, within, pattern, refusal, whole_numbers.",
+        ),
         (changed("endpoint", to={"url": "x"}), "endpoint", "Known fields: base_url, key_variable, how_to_serve."),
         (changed("endpoint", to={"key": "sk-1"}), "endpoint", "Known fields: base_url, key_variable, how_to_serve."),
         (changed("user", 1, "txt", to="x"), "user", "unknown field `txt`"),
@@ -93,6 +98,11 @@ RESIZED = {"resize": "client", "factor": 28, "min_pixels": 3136, "max_pixels": 8
         (changed("image", "send", to="url"), "image.send", "Allowed: base64, file."),
         (changed("user", 0, "image", to="shot"), "user.image", "Allowed: screenshot."),
         (changed("takes", to=["top_p"]), "takes", "Allowed: temperature, seed."),
+        (changed("family", to="qwen9_vl"), "family", "Allowed: qwen_vl, qwen2_vl, qwen2_5_vl, qwen3_vl, aria,"),
+        (changed("serving", to={"how": "sglang"}), "serving.how", "Allowed: vllm, vllm-flags, in-process, recorded."),
+        (changed("serving", to={"flag": []}), "serving", "Known fields: how, reason, flags."),
+        (changed("answer", "whole_numbers", to="grid"), "answer.whole_numbers", f"Allowed: {SPACES}."),
+        (changed("published", to=[{"value": 1}]), "published", "missing required field `benchmark`"),
         # Of another type.
         (changed("name", to=5), "name", "Expected `str`, got `int`"),
         (changed("aliases", to="one"), "aliases", "Expected `array`, got `str`"),
@@ -159,6 +169,30 @@ def test_a_wrong_field_is_named_with_what_is_allowed(
             "field image.send: file:// sends the screenshot untouched, so image.resize must be none or server",
         ),
         (changed("parameters", to={"messages": []}), "field parameters: messages can't be set here"),
+        (
+            {**CARD, "prefill": "(", "parameters": {"continue_final_message": False}},
+            "field parameters: continue_final_message can't be set here",
+        ),
+        (changed("prefill", to=""), "field prefill: is empty; leave it out"),
+        (changed("serving", to={"how": "recorded"}), "field serving.reason: how recorded needs the reason"),
+        (changed("serving", to={"how": "in-process"}), "field serving.reason: how in-process needs the reason"),
+        *[
+            (
+                changed("serving", to={"how": "vllm-flags", **given}),
+                "field serving: how vllm-flags needs the flags and the reason",
+            )
+            for given in ({}, {"reason": "x"}, {"flags": ["--x"]})
+        ],
+        (
+            changed("answer", "whole_numbers", to="rel_1000"),
+            "field answer.whole_numbers: is for space rel_1, where a 2 is outside; space is rel_1000",
+        ),
+        (changed("answer", "within", to="x.*"), "field answer.within: has 0 groups; the part to be read needs 1"),
+        (changed("answer", "within", to="(x)(y)"), "field answer.within: has 2 groups; the part to be read needs 1"),
+        (
+            changed("answer", "pattern", to=[r"(\d) (\d)", r"(\d)"]),
+            "field answer.pattern: has 1 groups; form point needs 2",
+        ),
         (changed("parameters", to={"stream": True, "n": 2}), "field parameters: stream, n can't be set here"),
     ],
 )
@@ -196,13 +230,19 @@ def test_a_pattern_has_as_many_groups_as_its_form(tmp_path: Path, form: str, pat
 )
 def test_patterns_that_fit(tmp_path: Path, form: str, pattern: str) -> None:
     card = changed("answer", to={"form": form, "space": "rel_1", "pattern": pattern})
-    assert read_card(write(tmp_path / "c.yaml", card), GrounderCard).answer.pattern == pattern
+    assert read_card(write(tmp_path / "c.yaml", card), GrounderCard).answer.patterns == (pattern,)
 
 
-def test_a_refusal_that_is_no_pattern_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path, changed("answer", "refusal", to="[")).startswith(
-        "field answer.refusal: not a regular expression"
-    )
+def test_several_patterns_keep_their_order(tmp_path: Path) -> None:
+    patterns = [r"b(\d),(\d)", r"a(\d),(\d)"]
+    card = read_card(write(tmp_path / "c.yaml", changed("answer", "pattern", to=patterns)), GrounderCard)
+    assert card.answer.patterns == tuple(patterns)
+
+
+@pytest.mark.parametrize("field", ["refusal", "within", "pattern"])
+def test_what_is_no_pattern_is_refused(tmp_path: Path, field: str) -> None:
+    message = refusal(tmp_path, changed("answer", field, to="["))
+    assert message.startswith(f"field answer.{field}: not a regular expression")
 
 
 @pytest.mark.parametrize(
@@ -258,6 +298,21 @@ def folder(tmp_path: Path) -> Path:
     write(tmp_path / "mine.yaml", CARD)
     write(tmp_path / "mine-two.yaml", {**CARD, "name": "mine2", "model": "org/mine-7B-v2", "aliases": []})
     return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("fields", "order"),
+    [
+        ({}, "image, text"),
+        ({"system": "s"}, "system, image, text"),
+        (
+            {"user": [{"text": "a"}, {"image": "screenshot"}, {"text": "b"}], "prefill": "("},
+            "text, image, text, prefill",
+        ),
+    ],
+)
+def test_the_order_of_a_prompt_in_words(fields: dict[str, Any], order: str) -> None:
+    assert grounder_card(**fields).order == order
 
 
 def find(name: str, folder: Path) -> GrounderCard:
@@ -324,6 +379,51 @@ def test_all_bundled_cards_are_right_and_can_be_told_apart(kind: str, card_type:
             assert find_card(name, MODELS / kind, card_type, builtin=(), kind=kind) == card
 
 
+GROUNDERS = read_cards(MODELS / "grounders", GrounderCard)
+
+
+@pytest.mark.parametrize(
+    ("alias", "model"),
+    [
+        ("gta1", "Salesforce/GTA1-7B-2507"),
+        ("uground", "osunlp/UGround-V1-7B"),
+        ("os-atlas", "OS-Copilot/OS-Atlas-Base-7B"),
+        ("os-atlas-pro", "OS-Copilot/OS-Atlas-Pro-7B"),
+        ("aria-ui", "Aria-UI/Aria-UI-base"),
+        ("ui-tars", "ByteDance-Seed/UI-TARS-1.5-7B"),
+        ("gui-actor", "microsoft/GUI-Actor-7B-Qwen2.5-VL"),
+        ("showui", "showlab/ShowUI-2B"),
+        ("gui-r1", "ritzzai/GUI-R1/GUI-R1-7B"),
+        ("gui-owl", "mPLUG/GUI-Owl-7B"),
+        ("seeclick", "cckevinn/SeeClick"),
+        ("qwen2.5-vl", "Qwen/Qwen2.5-VL-7B-Instruct"),
+        ("qwen3-vl", "Qwen/Qwen3-VL-8B-Instruct"),
+    ],
+)
+def test_a_short_name_means_one_release(alias: str, model: str) -> None:
+    assert find_card(alias, MODELS / "grounders", GrounderCard, builtin=(), kind="grounder").model == model
+
+
+@pytest.mark.parametrize("card", GROUNDERS, ids=lambda card: card.name)
+def test_what_every_bundled_grounder_states(card: GrounderCard) -> None:
+    assert card.family is not None
+    assert card.revision
+    assert card.disagreements
+    assert "som" not in (card.name, *card.aliases)
+    if card.serving.how not in ("vllm", "vllm-flags"):
+        return
+    # What is shown to the user and what is given to a server that is started here are the same.
+    shown = shlex.split(card.endpoint.how_to_serve.partition("; then")[0])
+    flags = list(card.serving.flags)
+    assert shown[shown.index("8000") + 1 :][-len(flags) :] == flags
+    assert card.model in shown
+    assert card.parameters["temperature"] == 0
+    assert "repetition_penalty" in card.parameters  # The checkpoint's own would be taken otherwise.
+    if card.image.max_pixels is not None:
+        limits = {"min_pixels": card.image.min_pixels, "max_pixels": card.image.max_pixels}
+        assert msgspec.json.decode(flags[flags.index("--mm-processor-kwargs") + 1]) == limits
+
+
 @pytest.mark.parametrize("path", sorted(MODELS.glob("*/*.yaml")), ids=lambda path: path.stem)
 def test_no_bundled_card_holds_a_key(path: Path) -> None:
     assert not re.search(r"sk-[A-Za-z0-9]{8}|Bearer ", path.read_text(encoding="utf-8"))
@@ -350,6 +450,12 @@ def identity(**fields: Any) -> str:
         {"answer": {"form": "point", "space": "original_px", "match": "last"}},
         {"answer": {"form": "point", "space": "original_px", "pattern": r"(\d) (\d)"}},
         {"answer": {"form": "point", "space": "original_px", "refusal": "no"}},
+        {"answer": {"form": "point", "space": "original_px", "within": "(x)"}},
+        {"answer": {"form": "point", "space": "original_px", "whole_numbers": "rel_1000"}},
+        {"prefill": "("},
+        {"no_history": "None"},
+        {"strip_suffix": "."},
+        {"revision": "v2"},
     ],
 )
 def test_what_can_change_an_answer_changes_the_identity(fields: dict[str, Any]) -> None:
@@ -368,6 +474,10 @@ def test_what_can_change_an_answer_changes_the_identity(fields: dict[str, Any]) 
         {"max_connections": 3},
         {"timeout_s": 3},
         {"takes": ["seed"]},
+        {"serving": {"how": "vllm-flags", "reason": "x", "flags": ["--x"]}},
+        {"published": [{"benchmark": "x", "value": 1, "source": "x"}]},
+        {"disagreements": ["x"]},
+        {"family": "qwen3_vl"},
     ],
 )
 def test_what_can_not_change_an_answer_leaves_the_identity(fields: dict[str, Any]) -> None:
@@ -386,5 +496,8 @@ def test_the_prompt_hash_covers_the_prompt_and_nothing_else() -> None:
         {"system": "x"},
         {"user": [{"text": "{instruction}"}, {"image": "screenshot"}]},
         {"user": [{"image": "screenshot"}, {"text": "{instruction}\n"}]},
+        {"prefill": "("},
+        {"no_history": "None"},
+        {"strip_suffix": "."},
     ]
     assert len({grounder_card(**prompt).prompt_hash for prompt in prompts}) == len(prompts)

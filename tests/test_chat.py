@@ -79,7 +79,12 @@ def test_gta1_is_asked_as_its_authors_do(
 
     (body,) = server.bodies
     system, user = body.pop("messages")
-    assert body == {"model": "Salesforce/GTA1-7B-2507", "temperature": 0, "max_tokens": 32}
+    assert body == {
+        "model": "Salesforce/GTA1-7B-2507",
+        "temperature": 0,
+        "repetition_penalty": 1.0,
+        "max_tokens": 32,
+    }
     expected = GTA1_SYSTEM.replace("{height}", str(seen[1])).replace("{width}", str(seen[0]))
     assert system == {"role": "system", "content": expected}
     assert user["role"] == "user"
@@ -187,6 +192,62 @@ def test_the_parts_keep_the_cards_order(tmp_path: Path) -> None:
     system, user = render_messages(card, query(), picture)
     assert (system.role, system.parts) == ("system", (TextPart(text="S 64"),))
     assert [getattr(part, "text", "IMAGE") for part in user.parts] == ["a", "IMAGE", "the blue button"]
+
+
+def test_the_beginning_of_the_reply_is_the_last_message(server: ChatServer, tmp_path: Path) -> None:
+    card = grounder_card(prefill='{"at": [', parameters={"max_tokens": 9})
+    (asked,) = ask(opened(card, server.base_url), query(picture_file(tmp_path / "1.png")))
+    (body,) = server.bodies
+    assert [message["role"] for message in body.pop("messages")] == ["user", "assistant"]
+    assert server.bodies[0]["messages"][-1] == {"role": "assistant", "content": '{"at": ['}
+    assert body == {
+        "model": "m",
+        "max_tokens": 9,
+        "add_generation_prompt": False,
+        "continue_final_message": True,
+    }
+    assert asked.completion is not None
+    assert asked.completion.text == "(1, 2)"  # kept as it came
+
+
+def test_without_a_prefill_nothing_of_it_is_sent(server: ChatServer, tmp_path: Path) -> None:
+    ask(opened(grounder_card(), server.base_url), query(picture_file(tmp_path / "1.png")))
+    assert server.bodies[0].keys() == {"model", "messages"}
+    assert [message["role"] for message in server.bodies[0]["messages"]] == ["user"]
+
+
+@pytest.mark.parametrize(
+    ("history", "said"),
+    [((), "before: None."), (HISTORY[:1], "before: 1. Instruction: Open it\n   Action: Clicked the icon.")],
+)
+def test_a_card_says_what_stands_for_no_history(tmp_path: Path, history: tuple[HistoryEntry, ...], said: str) -> None:
+    card = grounder_card(user=[{"image": "screenshot"}, {"text": "before: {history}."}], no_history="None")
+    picture = prepare_picture(picture_file(tmp_path / "1.png"), card.image)
+    (user,) = render_messages(card, query(history=history), picture)
+    assert user.parts[1] == TextPart(text=said)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "words", "sent"),
+    [
+        (".", "Click it.", "Click it"),
+        (".", "Click it..", "Click it."),
+        (".", "a. b", "a. b"),
+        (".", ".", ""),
+        ("", "Click it.", "Click it."),
+    ],
+)
+def test_one_ending_is_dropped_from_the_instruction(tmp_path: Path, suffix: str, words: str, sent: str) -> None:
+    card = grounder_card(strip_suffix=suffix, system="{instruction}")
+    picture = prepare_picture(picture_file(tmp_path / "1.png"), card.image)
+    for message in render_messages(card, query(instruction=words), picture):
+        assert message.parts[-1] == TextPart(text=sent)
+
+
+def test_a_model_whose_answer_is_no_text_has_no_endpoint() -> None:
+    card = grounder_card(serving={"how": "in-process", "reason": "it points with its attention"})
+    with pytest.raises(UserError, match="can't be asked over a chat endpoint: it points with its attention"):
+        opened(card, "http://127.0.0.1:1/v1")
 
 
 # --- parameters -------------------------------------------------------------------------------------------------------

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import cast, get_args
+from pathlib import Path
+from typing import Any, cast, get_args
 
 import pytest
 from hypothesis import assume, given
@@ -67,6 +70,45 @@ def test_every_space_and_back(space: Space, at: ImageSizes, across: float, down:
     back = point_to_original(point_from_original(point, space, at), at)
     assert back.x_px == pytest.approx(point.x_px, abs=1e-6)
     assert back.y_px == pytest.approx(point.y_px, abs=1e-6)
+
+
+@given(st.sampled_from(SPACES), image_sizes, share, share, share, share)
+def test_every_box_and_back(space: Space, at: ImageSizes, x1: float, y1: float, x2: float, y2: float) -> None:
+    box = Box(
+        left_px=min(x1, x2) * at.original.width,
+        top_px=min(y1, y2) * at.original.height,
+        right_px=max(x1, x2) * at.original.width,
+        bottom_px=max(y1, y2) * at.original.height,
+    )
+    one = point_from_original(Point(x_px=box.left_px, y_px=box.top_px), space, at)
+    two = point_from_original(Point(x_px=box.right_px, y_px=box.bottom_px), space, at)
+    back = box_to_original(ModelBox(space=space, x1=one.x, y1=one.y, x2=two.x, y2=two.y), at)
+    edges = [back.left_px, back.top_px, back.right_px, back.bottom_px]
+    assert edges == pytest.approx([box.left_px, box.top_px, box.right_px, box.bottom_px], abs=1e-6)
+
+
+WHOLE_NUMBERS: tuple[Space, ...] = ("original_px", "sent_px", "resized_px", "rel_999", "rel_1000")
+
+
+def units(space: Space, at: ImageSizes) -> Size:
+    """How many whole numbers a model has for the width and the height."""
+    grid = {"rel_999": 999, "rel_1000": 1000}.get(space)
+    by_space = {"original_px": at.original, "sent_px": at.sent, "resized_px": at.model}
+    return Size(width=grid, height=grid) if grid else by_space[space]
+
+
+@given(st.sampled_from(WHOLE_NUMBERS), image_sizes, st.floats(0, 1), st.floats(0, 1))
+def test_an_answer_in_whole_numbers_is_off_by_half_a_unit_at_most(
+    space: Space, at: ImageSizes, across: float, down: float
+) -> None:
+    """Half a unit of the space: half a pixel where a unit is no larger, 4.1 pixels for a grid of 999 over 8192."""
+    point = Point(x_px=across * at.original.width, y_px=down * at.original.height)
+    exact, whole = point_from_original(point, space, at), units(space, at)
+    back = point_to_original(ModelPoint(space=space, x=round(exact.x), y=round(exact.y)), at)
+    assert abs(back.x_px - point.x_px) <= 0.5 * at.original.width / whole.width + 1e-6
+    assert abs(back.y_px - point.y_px) <= 0.5 * at.original.height / whole.height + 1e-6
+    if whole.width >= at.original.width and whole.height >= at.original.height:
+        assert max(abs(back.x_px - point.x_px), abs(back.y_px - point.y_px)) <= 0.5 + 1e-6
 
 
 @given(image_sizes, st.floats(-1e4, 1e4), st.floats(-1e4, 1e4))
@@ -194,3 +236,42 @@ def test_what_the_processors_refuse_is_refused(width: int, height: int) -> None:
 @pytest.mark.parametrize(("width", "height"), [(200, 1), (28, 5600)])
 def test_two_hundred_times_is_still_allowed(width: int, height: int) -> None:
     smart_resize(Size(width=width, height=height), **GTA1)
+
+
+# --- the libraries' own functions -------------------------------------------------------------------------------------
+
+Resize = Callable[..., tuple[int, int]]
+TABLE: dict[str, Any] = json.loads((Path(__file__).parent / "smart_resize.json").read_text(encoding="utf-8"))
+
+
+def test_the_table_covers_all_branches() -> None:
+    kept = shrunk = grown = 0
+    for width, height, factor, low, high, *_ in TABLE["rows"]:
+        rounded = round(width / factor) * round(height / factor) * factor**2
+        kept += low <= rounded <= high
+        shrunk += rounded > high
+        grown += rounded < low
+    assert min(kept, shrunk, grown) >= 10
+
+
+@pytest.mark.parametrize("row", TABLE["rows"], ids=lambda row: "-".join(map(str, row[:5])))
+def test_the_sizes_are_those_of_both_libraries(row: list[int]) -> None:
+    width, height, factor, low, high, *theirs = row
+    made = smart_resize(Size(width=width, height=height), factor=factor, min_pixels=low, max_pixels=high)
+    assert [made.width, made.height] * 2 == theirs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["transformers.models.qwen2_vl.image_processing_qwen2_vl", "qwen_vl_utils"])
+@given(
+    st.builds(Size, width=side, height=side),
+    st.sampled_from([28, 32]),
+    st.integers(3136, 10**6),
+    st.integers(10**6, 2 * 10**7),
+)
+def test_the_installed_library_agrees(module: str, size: Size, factor: int, low: int, high: int) -> None:
+    resize: Resize = pytest.importorskip(module, reason="needs the library itself", exc_type=ImportError).smart_resize
+    assume(max(size.width, size.height) <= 200 * min(size.width, size.height))
+    height, width = resize(size.height, size.width, factor=factor, min_pixels=low, max_pixels=high)
+    made = smart_resize(size, factor=factor, min_pixels=low, max_pixels=high)
+    assert (made.width, made.height) == (width, height)

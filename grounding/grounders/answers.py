@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 
 from grounding.cards import AnswerRule
-from grounding.coordinates import ModelBox, ModelPoint
+from grounding.coordinates import ModelBox, ModelPoint, Space
 
 MAX_REPLY_CHARS = 20_000
 MAX_COORDINATE = 1e9
@@ -20,8 +20,8 @@ _BOX = rf"[(\[]\s*{_NUMBER}\s*,\s*{_NUMBER}\s*(?:[)\]]\s*,\s*[(\[]|,)\s*{_NUMBER
 
 @lru_cache(maxsize=64)
 def _patterns(rule: AnswerRule) -> tuple[re.Pattern[str], ...]:
-    if rule.pattern is not None:
-        return (re.compile(rule.pattern),)
+    if rule.patterns:
+        return tuple(re.compile(pattern) for pattern in rule.patterns)
     by_form = {"point": (_POINT,), "box": (_BOX,), "point_or_box": (_BOX, _POINT)}
     return tuple(re.compile(pattern) for pattern in by_form[rule.form])
 
@@ -33,19 +33,40 @@ def read_answer(reply: str, rule: AnswerRule) -> ModelPoint | ModelBox | None:
     both points and boxes are allowed, a box wins over the points that it is written with. Only the first 20,000
     characters are read, or the last where the last match counts.
     """
-    reply = reply[:MAX_REPLY_CHARS] if rule.match == "first" else reply[-MAX_REPLY_CHARS:]
-    if rule.refusal is not None and re.search(rule.refusal, reply):
+    answer = _section(reply, rule)
+    if answer is None or declines(reply, rule):
         return None
     for pattern in _patterns(rule):
-        matches = list(pattern.finditer(reply))
+        matches = list(pattern.finditer(answer))
         if matches:
             match = matches[0 if rule.match == "first" else -1]
             numbers = _numbers(match)
+            space = _space(numbers, rule)
             if len(numbers) == 2:
-                return ModelPoint(space=rule.space, x=numbers[0], y=numbers[1])
+                return ModelPoint(space=space, x=numbers[0], y=numbers[1])
             if len(numbers) == 4:
-                return ModelBox(space=rule.space, x1=numbers[0], y1=numbers[1], x2=numbers[2], y2=numbers[3])
+                return ModelBox(space=space, x1=numbers[0], y1=numbers[1], x2=numbers[2], y2=numbers[3])
     return None
+
+
+def declines(reply: str, rule: AnswerRule) -> bool:
+    """Whether a reply says, in the form that the card knows, that there is no such place."""
+    answer = _section(reply, rule)
+    return rule.refusal is not None and answer is not None and re.search(rule.refusal, answer) is not None
+
+
+def _section(reply: str, rule: AnswerRule) -> str | None:
+    """The part of a reply that holds the answer, None where it is missing."""
+    reply = reply[:MAX_REPLY_CHARS] if rule.match == "first" else reply[-MAX_REPLY_CHARS:]
+    if rule.within is None:
+        return reply
+    found = re.search(rule.within, reply)
+    return found[1] if found else None
+
+
+def _space(numbers: tuple[float, ...], rule: AnswerRule) -> Space:
+    on_grid = all(number.is_integer() for number in numbers) and any(number > 1 for number in numbers)
+    return rule.whole_numbers if rule.whole_numbers is not None and on_grid else rule.space
 
 
 def _numbers(match: re.Match[str]) -> tuple[float, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grounding.cards import GrounderCard
 from grounding.chat import ChatModel
 from grounding.coordinates import ModelBox, box_to_original, point_to_original
-from grounding.grounders.answers import read_answer
+from grounding.grounders.answers import declines, read_answer
 from grounding.records import Failure, Prediction, Query
 
 
@@ -35,10 +35,13 @@ class ChatGrounder:
                 step_id=query.step_id, key=query.key, point=None, sizes=asked.sizes, failure=asked.failure
             )
         said = asked.completion
-        place = read_answer(said.text, self._card.answer)
+        whole = (self._card.prefill or "") + said.text
+        place = read_answer(whole, self._card.answer)
         point = box = failure = None
         if said.refused:
             failure = Failure(kind="unparsed", message="the model refused")
+        elif declines(whole, self._card.answer):
+            failure = Failure(kind="unparsed", message="the model says that there is no such place")
         elif place is None:
             form = self._card.answer.form.replace("_", " ")
             ending = f" (finish reason: {said.finish_reason})" if said.finish_reason not in ("", "stop") else ""

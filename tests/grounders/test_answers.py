@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from grounding.cards import AnswerRule, GrounderCard, read_card
 from grounding.coordinates import ModelBox, ModelPoint
-from grounding.grounders.answers import MAX_COORDINATE, MAX_REPLY_CHARS, read_answer
+from grounding.grounders.answers import MAX_COORDINATE, MAX_REPLY_CHARS, declines, read_answer
 
 GTA1 = read_card(MODELS / "grounders" / "gta1-7b-2507.yaml", GrounderCard).answer
 
@@ -163,6 +163,71 @@ def test_a_cards_own_pattern(pattern: str, reply: str, place: tuple[float, float
 )
 def test_a_pattern_for_both_forms(pattern: str, reply: str, place: tuple[float, ...]) -> None:
     assert read(reply, form="point_or_box", pattern=pattern) == place
+
+
+@pytest.mark.parametrize(
+    ("reply", "place"),
+    [
+        ("b(1,2)", (1, 2)),
+        ("a(1,2) b(3,4)", (3, 4)),  # the first pattern that is found at all, wherever it stands
+        ("a(1,2) a(5,6)", (1, 2)),
+        ("c(1,2)", None),
+    ],
+)
+def test_patterns_are_tried_in_turn(reply: str, place: tuple[float, float] | None) -> None:
+    assert read(reply, pattern=[r"b\((\d),(\d)\)", r"a\((\d),(\d)\)"]) == place
+
+
+@pytest.mark.parametrize(
+    ("reply", "place"),
+    [
+        ("<think>(9, 9)</think><answer>(1, 2)</answer> (8, 8)", (1, 2)),
+        ("<answer>(1, 2)</answer><answer>(3, 4)</answer>", (1, 2)),
+        ("<answer>\n(1,\n2)\n</answer>", (1, 2)),
+        ("<answer>no, I can't</answer>", None),
+        ("<think>no (9, 9)</think><answer>(1, 2)</answer>", (1, 2)),  # a refusal counts in the answer alone
+        ("(1, 2)", None),
+        ("<answer>(1, 2)", None),
+        ("<answer></answer>(1, 2)", None),
+    ],
+)
+def test_only_the_part_that_holds_the_answer_is_read(reply: str, place: tuple[float, float] | None) -> None:
+    rule = {"within": "(?s)<answer>(.*?)</answer>", "refusal": "no"}
+    assert read(reply, **rule) == place
+
+
+@pytest.mark.parametrize(
+    ("reply", "space"),
+    [
+        ("[0.73, 0.21]", "rel_1"),
+        ("[730, 210]", "rel_1000"),
+        ("[1, 1]", "rel_1"),
+        ("[0, 1]", "rel_1"),
+        ("[0, 2]", "rel_1000"),
+        ("[1.02, 0.5]", "rel_1"),  # outside, not on the grid
+        ("[730.0, 210.5]", "rel_1"),
+        ("[-730, -210]", "rel_1"),
+        ("(100,200),(300,400)", "rel_1000"),
+        ("(0.1,0.2),(0.3,0.4)", "rel_1"),
+    ],
+)
+def test_whole_numbers_above_1_are_on_the_grid_that_the_card_names(reply: str, space: str) -> None:
+    rule = AnswerRule(form="point_or_box", space="rel_1", whole_numbers="rel_1000")
+    place = read_answer(reply, rule)
+    assert place is not None
+    assert place.space == space
+    plain = read_answer(reply, AnswerRule(form="point_or_box", space="rel_1"))
+    assert plain is not None
+    assert plain.space == "rel_1"
+
+
+def test_a_refusal_is_told_from_chatter() -> None:
+    rule = AnswerRule(form="point", space="rel_1", within="<a>(.*)</a>", refusal="none")
+    assert declines("<a>none</a>", rule)
+    assert not declines("<a>well</a>", rule)
+    assert not declines("none <a>(1, 2)</a>", rule)
+    assert not declines("none", rule)
+    assert not declines("none", AnswerRule(form="point", space="rel_1"))
 
 
 @pytest.mark.parametrize(

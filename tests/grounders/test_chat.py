@@ -137,6 +137,29 @@ def test_a_reply_without_a_place_is_unparsed_and_kept_in_full(
     assert server.count == 1  # and is not asked for again
 
 
+def test_a_reply_that_declines_is_unparsed_and_says_so(server: ChatServer, shot: Screenshot) -> None:
+    server.default = reply("[-1, -1]")
+    answer = {"form": "point", "space": "rel_1000", "refusal": r"\[-1, -1\]"}
+    found = ask(grounder_card(answer=answer), server, query(shot))
+    assert found.point is None
+    assert found.raw == "[-1, -1]"
+    assert found.failure is not None
+    message = "the model says that there is no such place"
+    assert (found.failure.kind, found.failure.message) == ("unparsed", message)
+
+
+@pytest.mark.parametrize(
+    ("said", "point"), [("960, 540]}", (960, 540)), ('{"at": [960, 540]}', (960, 540)), ("no", None)]
+)
+def test_a_reply_goes_on_from_its_prefill(
+    server: ChatServer, shot: Screenshot, said: str, point: tuple[float, float] | None
+) -> None:
+    server.default = reply(said)
+    found = ask(grounder_card(prefill='{"at": ['), server, query(shot))
+    assert found.raw == said
+    assert (found.point and (found.point.x_px, found.point.y_px)) == point
+
+
 def test_both_forms_are_named_where_both_are_allowed(server: ChatServer, shot: Screenshot) -> None:
     server.default = reply("no")
     found = ask(grounder_card(answer={"form": "point_or_box", "space": "rel_1"}), server, query(shot))

@@ -1,0 +1,179 @@
+"""What a model card can say, as frozen typed records. Reading and checking the files is ``grounding.cards``."""
+
+from __future__ import annotations
+
+import hashlib
+import typing
+from typing import Annotated, Literal
+
+import msgspec
+
+from grounding.coordinates import Space
+from grounding.records import Record
+
+JsonScalar = str | int | float | bool | None
+Json = JsonScalar | list[typing.Any] | dict[str, typing.Any]
+_Positive = Annotated[int, msgspec.Meta(ge=1)]
+_Dollars = Annotated[float, msgspec.Meta(ge=0)]
+
+Family = Literal["qwen_vl", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "aria", "opencua", "hosted", "other"]
+"""The architecture that a model was trained from: it decides the image tokens and how it can be served."""
+
+RESERVED_PARAMETERS = ("model", "messages", "stream", "n")
+"""Fields of the request that are not a card's to set: one reply, whole, to the card's own prompt."""
+
+PREFILL_PARAMETERS: dict[str, bool] = {"add_generation_prompt": False, "continue_final_message": True}
+"""Fields of the request (vLLM) that make the model go on with the last message instead of answering it."""
+
+
+class CardPart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One part of the user message: either a text template or the screenshot.
+
+    Templates know ``{instruction}``, ``{history}``, ``{width}`` and ``{height}`` (of the image as the model sees it);
+    all other braces are plain text.
+    """
+
+    text: str | None = None
+    image: Literal["screenshot"] | None = None
+
+
+class EndpointCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the model is served; ``base_url`` is what the ``openai`` package would be given."""
+
+    base_url: str | None = None
+    key_variable: str | None = None
+    how_to_serve: str = ""
+
+
+class ImageRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which size of the screenshot the model sees, and who makes it so.
+
+    ``resize``: ``none`` sends the file as it is and the model's space is relative or in its pixels; ``client`` scales
+    it here; ``server`` sends the file as it is and knows what the server's processor will make of it.
+    ``send``: ``base64`` in the request, or ``file`` as a file:// URL for a server that reads the same disk.
+    """
+
+    resize: Literal["none", "client", "server"] = "none"
+    factor: _Positive | None = None
+    min_pixels: _Positive | None = None
+    max_pixels: _Positive | None = None
+    send: Literal["base64", "file"] = "base64"
+
+
+class AnswerRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to read a reply: the shape of the answer, the space of its numbers, which match counts.
+
+    ``within`` is a regular expression with one group: only that part of the reply is read, and a reply without it
+    holds no answer. ``pattern`` is a regular expression with two groups (point) or four (box), or several to be tried
+    in turn; without one the usual bracketed forms are taken. ``refusal`` is a regular expression that marks a reply
+    which declines to answer. ``whole_numbers`` is the space of an answer in whole numbers of which one is above 1, for
+    a model that was trained on fractions (space ``rel_1``) and on a grid.
+    """
+
+    form: Literal["point", "box", "point_or_box"]
+    space: Space
+    match: Literal["first", "last"] = "first"
+    within: str | None = None
+    pattern: str | tuple[str, ...] | None = None
+    refusal: str | None = None
+    whole_numbers: Space | None = None
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The card's own patterns in the order in which they are tried; none where the usual forms are taken."""
+        return (self.pattern,) if isinstance(self.pattern, str) else self.pattern or ()
+
+
+class ServingCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a model can be run here at all.
+
+    ``vllm``: by the stock server as it is. ``vllm-flags``: by the stock server, only with the flags. ``in-process``:
+    by a backend of this package, because its answer is not text. ``recorded``: not here; answers recorded elsewhere
+    can be scored. ``reason`` says why it is not simply ``vllm``. ``flags`` are passed to the server one by one, never
+    through a shell.
+    """
+
+    how: Literal["vllm", "vllm-flags", "in-process", "recorded"] = "vllm"
+    reason: str = ""
+    flags: tuple[str, ...] = ()
+
+
+class PublishedScore(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A figure that somebody stated for the model: per cent right on a benchmark, and who says so."""
+
+    benchmark: str
+    value: float
+    source: str
+
+
+class Price(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """US dollars per million tokens, and the day on which the price was read."""
+
+    input_usd: _Dollars
+    output_usd: _Dollars
+    date: str
+    cached_input_usd: _Dollars | None = None
+
+
+class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model behind an OpenAI-compatible chat endpoint.
+
+    ``parameters`` go into the request as they stand; ``takes`` names the command line's sampling options that the
+    model accepts (others are refused with a message rather than sent and rejected). ``prefill`` is the beginning of
+    the reply, which the model is made to continue (vLLM: ``continue_final_message``). ``no_history`` stands where the
+    history would, at a step without one. ``strip_suffix`` is an ending that is dropped, once, from the instruction.
+    ``published`` are figures that others state; ``disagreements`` is where sources contradict each other. Neither
+    changes what is asked.
+    """
+
+    name: str
+    title: str
+    model: str
+    user: tuple[CardPart, ...]
+    system: str | None = None
+    prefill: str | None = None
+    no_history: str = ""
+    strip_suffix: str = ""
+    revision: str = "main"
+    family: Family | None = None
+    serving: ServingCard = ServingCard()
+    published: tuple[PublishedScore, ...] = ()
+    disagreements: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    endpoint: EndpointCard = EndpointCard()
+    image: ImageRule = ImageRule()
+    parameters: dict[str, Json] = msgspec.field(default_factory=dict)
+    takes: tuple[Literal["temperature", "seed"], ...] = ()
+    price: Price | None = None
+    max_connections: _Positive = 10
+    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 600.0
+    source: str = ""
+    notes: str = ""
+
+    @property
+    def uses_history(self) -> bool:
+        """Whether the prompt has a place for the history."""
+        return any("{history}" in text for text in (self.system, *(part.text for part in self.user)) if text)
+
+    @property
+    def order(self) -> str:
+        """The parts of the prompt in the order in which the model reads them, such as ``system, image, text``."""
+        parts = ["image" if part.text is None else "text" for part in self.user]
+        ends = (["system"] if self.system is not None else [], ["prefill"] if self.prefill is not None else [])
+        return ", ".join([*ends[0], *parts, *ends[1]])
+
+    @property
+    def prompt_hash(self) -> str:
+        """Eight hex digits over the exact prompt: system text, user parts and their order, and what else is put in."""
+        extras = tuple(text for text in (self.prefill, self.no_history, self.strip_suffix) if text)
+        return hashlib.sha256(msgspec.json.encode((self.system, self.user, *extras))).hexdigest()[:8]
+
+
+class PlannerCard(ChatCard, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A chat model that rewrites the user's words; its whole reply is the plan."""
+
+
+class GrounderCard(ChatCard, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A chat model that answers with a place on the screen."""
+
+    answer: AnswerRule
