@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grounding.budget import Budget
-from grounding.cards import GrounderCard, find_card
+from grounding.cards import ChatCard, GrounderCard, find_card
 from grounding.chat import ChatOptions, open_chat
 from grounding.errors import UserError
 from grounding.grounders.base import Grounder
 from grounding.grounders.bounds import Center, Oracle, Random
+from grounding.grounders.som.card import find_som_card, is_som
 from grounding.records import Record, Session
 
-__all__ = ["BUILTIN", "BuiltGrounder", "Grounder", "build_grounder"]
+if TYPE_CHECKING:
+    from grounding.grounders.hf.options import HfOptions
+
+__all__ = ["BUILTIN", "BuiltGrounder", "Grounder", "build_grounder", "card_behind"]
 
 BUILTIN = {
     "ocr": "reads the screen and matches the words: the offline baseline",
+    "som": "regions numbered on the screenshot, a chat model names one (alias set-of-mark; --base-url)",
     "replay": "answers recorded elsewhere: --predictions FILE",
     "center": "always the middle of the screen: a floor",
     "random": "anywhere, seeded: a floor",
@@ -30,13 +36,24 @@ class BuiltGrounder(Record, frozen=True, kw_only=True):
     """A grounder ready to be asked; ``card`` and ``base_url`` are there when a chat model stands behind it."""
 
     grounder: Grounder
-    card: GrounderCard | None = None
+    card: ChatCard | None = None
     base_url: str = ""
 
     @property
     def uses_history(self) -> bool:
         """Whether the prompt tells the model what happened before."""
         return self.card is not None and self.card.uses_history
+
+
+def card_behind(name: str, cards: Path) -> GrounderCard | None:
+    """The card that a grounder's name stands for; None for one that is built in or installed by another package.
+
+    Raises:
+        UserError: nothing is called so.
+    """
+    if name in BUILTIN or is_som(name) or entry_points(group=ENTRY_POINTS, name=name):
+        return None
+    return find_card(name, cards, GrounderCard, builtin=tuple(BUILTIN), kind="grounder")
 
 
 def build_grounder(
@@ -49,8 +66,13 @@ def build_grounder(
     options: ChatOptions,
     budget: Budget,
     on_retry: Callable[[], None],
+    card: GrounderCard | None = None,
+    local: HfOptions | None = None,
 ) -> BuiltGrounder:
     """Make the grounder that a user named: built in, installed by another package, a bundled card, or a card's path.
+
+    ``card`` is taken instead of the one that goes by the name. ``local`` runs its weights in this process, with no
+    server.
 
     Raises:
         UserError: nothing is called so, or something it needs is missing; says what.
@@ -77,9 +99,19 @@ def build_grounder(
             return BuiltGrounder(grounder=Random(seed))
         case "oracle":
             return BuiltGrounder(grounder=Oracle(sessions))
+    som_card = find_som_card(name, cards.parent / "pipelines")
+    if som_card is not None:
+        from grounding.grounders.som.grounder import open_som
+
+        som = open_som(som_card, options, budget=budget, on_retry=on_retry)
+        return BuiltGrounder(grounder=som.grounder, card=som_card, base_url=som.base_url)
     for found in entry_points(group=ENTRY_POINTS, name=name):
         return BuiltGrounder(grounder=found.load()())
-    card = find_card(name, cards, GrounderCard, builtin=tuple(BUILTIN), kind="grounder")
+    card = card or find_card(name, cards, GrounderCard, builtin=tuple(BUILTIN), kind="grounder")
+    if local is not None:
+        from grounding.grounders.hf import open_hf
+
+        return BuiltGrounder(grounder=open_hf(card, local, options), card=card)
     opened = open_chat(card, options, flag="--base-url", budget=budget, on_retry=on_retry)
     from grounding.grounders.chat import ChatGrounder
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from grounding.records import Prediction, Query
 
@@ -42,4 +43,13 @@ class Grounder(Protocol):
 
     async def aclose(self) -> None:
         """Let go of connections and workers."""
+        ...
+
+
+@runtime_checkable
+class KeepsFiles(Protocol):
+    """A grounder that leaves something to look at in the run folder."""
+
+    def keep_in(self, folder: Path) -> None:
+        """Write below this folder from now on."""
         ...

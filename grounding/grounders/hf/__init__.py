@@ -1,0 +1,34 @@
+"""Grounders whose weights run in this process with transformers: any Qwen-VL card, and GUI-Actor (extra ``hf``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from grounding.cards import GrounderCard
+from grounding.chat import ChatModel, ChatOptions, request_parameters
+from grounding.errors import UserError
+from grounding.grounders.hf.options import HfOptions
+
+if TYPE_CHECKING:
+    from grounding.grounders.base import Grounder
+
+__all__ = ["HfOptions", "open_hf"]
+
+
+def open_hf(card: GrounderCard, options: HfOptions, chat: ChatOptions) -> Grounder:
+    """The grounder of a card, run here; the weights are loaded when it is first checked or asked.
+
+    Raises:
+        UserError: packages or files are missing, or the card asks for what can't be done here.
+    """
+    if card.serving.how == "recorded":
+        raise UserError(f"{card.name} ({card.title}) can't be run here: {card.serving.reason}")
+    if card.serving.how == "in-process":
+        from grounding.grounders.hf.actor import GuiActor
+
+        return GuiActor(card, options)
+    from grounding.grounders.chat import ChatGrounder
+    from grounding.grounders.hf.chat import HfChat
+
+    model = HfChat(card, options, request_parameters(card, chat))
+    return ChatGrounder(card, cast(ChatModel, model))
