@@ -1,0 +1,132 @@
+"""What a server made of the pictures, by its own count of tokens. Pure functions.
+
+The count covers text and picture together. The text is the same for every size of screenshot, apart from the words of
+the instruction, so that the sizes can be held against one another.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from grounding.card_schema import Family
+from grounding.probe.findings import Finding
+from grounding.probe.fits import Observation
+from grounding.records import Record, Size
+from grounding.tokens import PIXELS_PER_SIDE, image_tokens
+
+CHARS_PER_TOKEN = 4.0
+FEWEST_CHARS_PER_TOKEN = 1.5
+MOST_CHARS_PER_TOKEN = 8.0
+MOST_TEMPLATE_TOKENS = 150
+"""What a chat template puts around the text, its own system prompt included."""
+
+USUAL_TEMPLATE_TOKENS = 25
+
+
+class TokenLine(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Screenshots of one size: what the card expects of the picture and what the server counted.
+
+    ``prompt_min``, ``prompt_median`` and ``prompt_max`` are the whole requests; ``seen_tokens`` is what is left for the
+    picture without the text, and ``seen`` a picture of so many tokens. ``agrees`` is within the tolerance.
+    """
+
+    original: Size
+    expected: Size
+    expected_tokens: int
+    replies: int
+    prompt_min: int
+    prompt_median: float
+    prompt_max: int
+    seen_tokens: int
+    seen: Size
+    agrees: bool
+
+
+def token_lines(observations: Sequence[Observation], family: Family | None, *, tolerance: int) -> tuple[TokenLine, ...]:
+    """One line for each size of screenshot; none where the family's formula or the server's count isn't known."""
+    factor = None if family is None else PIXELS_PER_SIDE.get(family)
+    groups: dict[tuple[Size, Size, int], list[Observation]] = defaultdict(list)
+    for seen in observations:
+        expected = image_tokens(family, seen.sizes.model)
+        if expected is not None and seen.input_tokens:
+            groups[seen.sizes.original, seen.sizes.model, expected].append(seen)
+    if factor is None or not groups:
+        return ()
+    left = {group: statistics.median(_without_text(seen) for seen in found) for group, found in groups.items()}
+    chars = statistics.median(seen.text_chars for found in groups.values() for seen in found)
+    template = _template_tokens([left[group] - group[2] for group in groups], chars, tolerance)
+    lines = []
+    for (original, expected_size, expected), found in groups.items():
+        prompts = [seen.input_tokens or 0 for seen in found]
+        tokens = max(1, round(left[original, expected_size, expected] - template))
+        agrees = abs(tokens - expected) <= tolerance
+        lines.append(
+            TokenLine(
+                original=original,
+                expected=expected_size,
+                expected_tokens=expected,
+                replies=len(found),
+                prompt_min=min(prompts),
+                prompt_median=statistics.median(prompts),
+                prompt_max=max(prompts),
+                seen_tokens=expected if agrees else tokens,
+                seen=expected_size if agrees else _size_of(tokens, original, factor),
+                agrees=agrees,
+            )
+        )
+    return tuple(sorted(lines, key=lambda line: line.original.width * line.original.height))
+
+
+def text_chars(templates: Iterable[str | None], instruction: str) -> int:
+    """The length of all text in a request, from the card's templates."""
+    return len("".join(text for text in templates if text).replace("{instruction}", instruction))
+
+
+def _without_text(seen: Observation) -> float:
+    return (seen.input_tokens or 0) - seen.text_chars / CHARS_PER_TOKEN
+
+
+def _template_tokens(differences: Sequence[float], chars: float, tolerance: int) -> float:
+    """What the text takes beyond its characters: the figure that most sizes agree on, if it is one that text can have.
+
+    Where the server shrinks only large pictures, the small ones show it; where none is possible, a usual one is taken.
+    """
+    usual = chars / CHARS_PER_TOKEN
+    low = chars / MOST_CHARS_PER_TOKEN - usual - tolerance
+    high = chars / FEWEST_CHARS_PER_TOKEN - usual + MOST_TEMPLATE_TOKENS
+    possible = [value for value in differences if low <= value <= high]
+    if not possible:
+        return USUAL_TEMPLATE_TOKENS
+
+    def support(value: float) -> tuple[int, float]:
+        return sum(abs(other - value) <= tolerance for other in possible), -abs(value - USUAL_TEMPLATE_TOKENS)
+
+    best = max(possible, key=support)
+    return statistics.median(value for value in possible if abs(value - best) <= tolerance)
+
+
+def _size_of(tokens: int, original: Size, factor: int) -> Size:
+    """The screenshot's shape at so many tokens, in whole ones."""
+    scale = math.sqrt(tokens * factor**2 / (original.width * original.height))
+    width, height = (max(1, round(side * scale / factor)) * factor for side in (original.width, original.height))
+    return Size(width=width, height=height)
+
+
+def token_findings(lines: Sequence[TokenLine]) -> tuple[Finding, ...]:
+    """One warning that names the sizes at which the server saw another picture than the card says."""
+    wrong = [line for line in lines if not line.agrees]
+    if not wrong:
+        return ()
+    named = "; ".join(
+        f"at {_words(line.original)} the server saw about {_words(line.seen)} ({line.seen_tokens:,} image tokens), "
+        f"the card says {_words(line.expected)} ({line.expected_tokens:,})"
+        for line in wrong[-3:]
+    )
+    return (Finding(kind="tokens", level="warning", text=named),)
+
+
+def _words(size: Size) -> str:
+    return f"{size.width}x{size.height}"
