@@ -16,6 +16,8 @@ from grounding import __version__
 from grounding.errors import UserError
 from grounding.eval import EXAMPLES, evaluate_command
 from grounding.options import ScoringName
+from grounding.probe.command import AUDIT_EXAMPLES, PROBE_EXAMPLES, audit_command, probe_command
+from grounding.serve import SERVE_EXAMPLES, serve_command
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
@@ -34,6 +36,9 @@ app = App(
     config=Env("GROUNDING_"),
 )
 app.command(evaluate_command, name="eval", help_epilogue=EXAMPLES)
+app.command(serve_command, name="serve", help_epilogue=SERVE_EXAMPLES)
+app.command(probe_command, name="probe", help_epilogue=PROBE_EXAMPLES)
+app.command(audit_command, name="audit", help_epilogue=AUDIT_EXAMPLES)
 
 
 @app.command(help_epilogue="Example: grounding check --dataset realwebassist --data-dir DATA")

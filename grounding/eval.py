@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from grounding.options import Display, EvalOptions, ScoringName
+from grounding.options import Backend, Display, Dtype, EvalOptions, ImageSend, ScoringName
 
 EXAMPLES = """
 Examples:
@@ -42,7 +42,15 @@ def evaluate_command(
     grounder: str | None = None,
     plans: Path | None = None,
     predictions: Path | None = None,
-    base_url: str | None = None,
+    base_url: Annotated[tuple[str, ...], _Several] = (),
+    replicas: int = 1,
+    server_command: str | None = None,
+    send: ImageSend | None = None,
+    backend: Backend | None = None,
+    model_path: str | None = None,
+    dtype: Dtype | None = None,
+    device: str | None = None,
+    batch_size: int | None = None,
     planner_base_url: str | None = None,
     history: int | None = None,
     history_file: str | None = None,
@@ -56,6 +64,7 @@ def evaluate_command(
     timeout: float | None = None,
     max_retries: int = 5,
     cost_limit: float | None = None,
+    no_probe: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     scoring: ScoringName = "paper",
     log_dir: Path = Path("results"),
     fresh: Annotated[bool, Parameter(negative="", show_default=False)] = False,
@@ -74,7 +83,18 @@ def evaluate_command(
         grounder: Who finds the place: `ocr` (default), `replay`, `center`, `random`, `oracle`, a card's name or a path.
         plans: Saved plans to replay, `{participant: {image number: text}}` (means --planner replay).
         predictions: Recorded answers to replay, JSON lines (means --grounder replay).
-        base_url: The grounder's server, such as http://127.0.0.1:8000/v1.
+        base_url: The grounder's server, such as http://127.0.0.1:8000/v1, or several that share the work. Without one,
+            a card that vLLM serves gets a server of its own for the run, where there is a GPU.
+        replicas: How many servers to start, where this command starts them.
+        server_command: What starts a server, instead of `vllm serve`; asked for, it is used without a GPU as well.
+        send: How screenshots are sent: `base64` in the request, or `file` for a server that reads the same disk
+            [default: the card's].
+        backend: Who runs the model of a card: a `server`, or transformers in this process (`hf`)
+            [default: a server, or what the card needs].
+        model_path: Weights for --backend hf: a folder or an id on the hub [default: the card's].
+        dtype: Their precision [default: bfloat16].
+        device: Where they run, such as cuda:0 or cpu [default: the GPU where there is one].
+        batch_size: How many steps at once [default: 8].
         planner_base_url: The planner's server, instead of the one in its card.
         history: How many earlier steps models are told of [default: 10 where a prompt has a place for them].
         history_file: Which history file, whatever the case of its name.
@@ -84,10 +104,11 @@ def evaluate_command(
         limit: Only the first so many scored steps.
         temperature: Sampling temperature [default: the card's].
         seed: Seed of the bootstrap, the random grounder and models that take one [default: 0].
-        max_connections: Requests open at once, for each model [default: the card's].
+        max_connections: Requests open at once, for each model, over all its servers [default: the card's].
         timeout: Seconds to wait for a reply [default: the card's].
         max_retries: How often a request is tried again after 429, 5xx, a timeout or a dropped connection.
         cost_limit: US dollars that a run may cost in all; it stops before and can go on with a higher limit.
+        no_probe: Don't ask a chat grounder about a dozen drawn screenshots first, to see that its card fits.
         scoring: Which definition the table shows; summary.json has both.
         log_dir: Where run folders are made.
         fresh: Start over; what an earlier run left is set aside, not deleted.
@@ -109,12 +130,21 @@ def evaluate_command(
         participant=participant,
         max_connections=max_connections,
         base_url=base_url,
+        replicas=replicas,
+        server_command=server_command,
+        send=send,
+        backend=backend,
+        model_path=model_path,
+        dtype=dtype,
+        device=device,
+        batch_size=batch_size,
         planner_base_url=planner_base_url,
         temperature=temperature,
         seed=seed,
         timeout=timeout,
         max_retries=max_retries,
         cost_limit=cost_limit,
+        no_probe=no_probe,
         log_dir=log_dir,
         fresh=fresh,
         display=display,

@@ -11,8 +11,8 @@ import asyncio
 import email.utils
 import os
 import re
+import sys
 import time
-import urllib.request
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -20,6 +20,7 @@ import aiohttp
 import msgspec
 import tenacity
 
+from grounding.addresses import Address, Addresses
 from grounding.budget import Budget, cost_usd
 from grounding.cards import ChatCard
 from grounding.errors import UserError
@@ -28,6 +29,7 @@ from grounding.wire import Completion, MalformedReply, decode_reply
 
 MAX_MESSAGE_CHARS = 500
 MAX_RETRY_AFTER_S = 300.0
+CONNECT_S = 30.0
 _RETRIED_STATUS = {408, 409, 425, 429}
 # Some servers echo with a backslash before every slash, or in lines of 76 characters.
 _DATA_URL = re.compile(r"(?:data:[\w/+.\\-]*;)?base64,[A-Za-z0-9+/=\\]*|[A-Za-z0-9+/\\]{72,}={0,2}")
@@ -60,7 +62,10 @@ class _TryAgain(Exception):
 
 
 class Endpoint(Record, frozen=True, kw_only=True):
-    """An address and, apart from it, the key: the key is read when a request is sent and shown by nothing."""
+    """An address and, apart from it, the key: the key is read when a request is sent and shown by nothing.
+
+    ``base_url`` may be several addresses, separated by blanks, where servers of the same model share the work.
+    """
 
     base_url: str
     key_variable: str | None = None
@@ -73,6 +78,8 @@ class Endpoint(Record, frozen=True, kw_only=True):
 def resolve_endpoint(card: ChatCard, base_url: str | None, *, flag: str) -> Endpoint:
     """The endpoint a card is to be reached at; ``base_url`` is the user's and wins over the card's.
 
+    Several addresses are separated by blanks.
+
     Raises:
         UserError: no address, an address that is none, or no key where the card's own endpoint wants one.
     """
@@ -82,17 +89,9 @@ def resolve_endpoint(card: ChatCard, base_url: str | None, *, flag: str) -> Endp
         raise UserError(
             f"{card.name} ({card.title}) needs a server: give its address with {flag} http://HOST:PORT/v1.{serve}"
         )
-    if any(mark in chosen for mark in "@?#"):  # Asked first: nothing of such an address may be shown.
-        raise UserError(
-            f"{flag}: the address has a user, a password or a query in it (@, ? or #); give the plain address, and the "
-            "key in the environment variable that the card names (endpoint.key_variable)"
-        )
-    if not _is_address(chosen):
-        raise UserError(f"{flag} {chosen!r}: expected an address such as http://127.0.0.1:8000/v1")
-    parts = urlsplit(chosen)
-    path = parts.path.rstrip("/").removesuffix("/chat/completions") or "/v1"
+    addresses = dict.fromkeys(_address(each, flag) for each in chosen.split(" "))
     endpoint = Endpoint(
-        base_url=f"{parts.scheme}://{parts.netloc}{path}",
+        base_url=" ".join(sorted(addresses)),
         key_variable=card.endpoint.key_variable,
     )
     key = endpoint.key()
@@ -106,15 +105,17 @@ def resolve_endpoint(card: ChatCard, base_url: str | None, *, flag: str) -> Endp
     return endpoint
 
 
-def _proxy(base_url: str) -> str | None:
-    """The proxy that the environment names for an address.
-
-    Looked up here because aiohttp's ``trust_env`` would also read ~/.netrc, and refuse to send a key beside an entry.
-    """
-    parts = urlsplit(base_url)
-    if urllib.request.proxy_bypass(parts.netloc):
-        return None
-    return urllib.request.getproxies().get(parts.scheme)
+def _address(chosen: str, flag: str) -> str:
+    if any(mark in chosen for mark in "@?#"):  # Asked first: nothing of such an address may be shown.
+        raise UserError(
+            f"{flag}: the address has a user, a password or a query in it (@, ? or #); give the plain address, and the "
+            "key in the environment variable that the card names (endpoint.key_variable)"
+        )
+    if not _is_address(chosen):
+        raise UserError(f"{flag} {chosen!r}: expected an address such as http://127.0.0.1:8000/v1")
+    parts = urlsplit(chosen)
+    path = parts.path.rstrip("/").removesuffix("/chat/completions") or "/v1"
+    return f"{parts.scheme}://{parts.netloc}{path}"
 
 
 def _is_address(text: str) -> bool:
@@ -130,6 +131,9 @@ def _is_address(text: str) -> bool:
 
 class ChatClient:
     """Asynchronous client for one model: bounded connections, bounded retries by class of error, one budget.
+
+    ``max_connections`` bounds the requests open at once over all addresses together. Each request, and each retry, goes
+    to the least busy server; one that no longer takes connections is given up with a warning while another is there.
 
     Retried with backoff (and the server's Retry-After): 408, 409, 425, 429 and 5xx, timeouts, dropped or refused
     connections, replies that are not complete JSON. Any other 4xx is final at once.
@@ -149,6 +153,7 @@ class ChatClient:
     ) -> None:
         self._card = card
         self._endpoint = endpoint
+        self._addresses = Addresses(endpoint.base_url.split(" "), self._warn_gone)
         self._slots = asyncio.Semaphore(max_connections)
         self._max_connections = max_connections
         self._timeout_s = timeout_s
@@ -171,10 +176,9 @@ class ChatClient:
                 headers["Authorization"] = f"Bearer {key}"
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-                timeout=aiohttp.ClientTimeout(total=self._timeout_s, connect=min(30.0, self._timeout_s)),
+                timeout=aiohttp.ClientTimeout(total=self._timeout_s, connect=min(CONNECT_S, self._timeout_s)),
                 headers=headers,
                 raise_for_status=False,
-                proxy=_proxy(self._endpoint.base_url),
             )
         return self._session
 
@@ -184,6 +188,10 @@ class ChatClient:
             await self._session.close()
             self._session = None
 
+    def _warn_gone(self, base_url: str, left: int) -> None:
+        others = "the other server" if left == 1 else f"the other {left} servers"
+        print(f"grounding: nothing answers at {base_url} any more; going on with {others}", file=sys.stderr, flush=True)
+
     def _clean(self, text: str) -> str:
         key = self._endpoint.key()
         if key:
@@ -192,26 +200,30 @@ class ChatClient:
         return text if len(text) <= MAX_MESSAGE_CHARS else text[:MAX_MESSAGE_CHARS] + "…"
 
     async def check(self) -> None:
-        """Ask the endpoint for its models, so that a wrong address, key or model name is known before a run.
+        """Ask every address for its models, so that a wrong address, key or model name is known before a run.
 
         Raises:
-            UserError: nothing answers there, the key is refused, or the model is not served.
+            UserError: nothing answers at one of them, the key is refused, or the model is not served.
         """
-        url = f"{self._endpoint.base_url}/models"
+        for address in self._addresses.all:
+            await self._check(address)
+
+    async def _check(self, address: Address) -> None:
+        url, timeout = f"{address.base_url}/models", aiohttp.ClientTimeout(total=30)
         try:
-            async with self._open().get(url, timeout=aiohttp.ClientTimeout(total=30)) as response:
+            async with self._open().get(url, timeout=timeout, proxy=address.proxy) as response:
                 status, body = response.status, await response.read()
         except (aiohttp.ClientError, TimeoutError) as error:
             how = self._card.endpoint.how_to_serve
             raise UserError(
-                f"nothing answers at {self._endpoint.base_url} ({self._clean(str(error)) or type(error).__name__}); "
+                f"nothing answers at {address.base_url} ({self._clean(str(error)) or type(error).__name__}); "
                 f"start the server of {self._card.name} there, or correct the address."
                 + (f"\nTo serve it yourself: {how}" if how else "")
             ) from error
         if status in (401, 403):
             name = self._endpoint.key_variable
             what = f"check the key in {name}" if name else "the card names no key variable (endpoint.key_variable)"
-            raise UserError(f"{self._endpoint.base_url} refuses the key (HTTP {status}): {what}")
+            raise UserError(f"{address.base_url} refuses the key (HTTP {status}): {what}")
         if status != 200:
             return  # Not every endpoint lists its models; the first request will tell.
         try:
@@ -221,7 +233,7 @@ class ChatClient:
         if listed and not any(name == self._card.model or name.endswith(f"/{self._card.model}") for name in listed):
             shown = ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
             raise UserError(
-                f"{self._endpoint.base_url} does not serve {self._card.model} (it serves {shown}); serve it under that "
+                f"{address.base_url} does not serve {self._card.model} (it serves {shown}); serve it under that "
                 "name (vLLM: --served-model-name), or write a card with another `model:`"
             )
 
@@ -271,15 +283,24 @@ class ChatClient:
             self._on_retry()
 
     async def _once(self, body: bytes, attempts: int) -> ChatReply:
-        started = time.perf_counter()
-        url = f"{self._endpoint.base_url}/chat/completions"
+        started, began = time.perf_counter(), time.monotonic()
+        address = self._addresses.take()
+        url = f"{address.base_url}/chat/completions"
         try:
-            async with self._open().post(url, data=body) as response:
+            async with self._open().post(url, data=body, proxy=address.proxy) as response:
                 status, headers, content = response.status, response.headers, await response.read()
+            self._addresses.answered(address)
+        except aiohttp.ConnectionTimeoutError as error:
+            self._addresses.failed(address, began)
+            raise _TryAgain(f"no connection within {min(CONNECT_S, self._timeout_s):g} s") from error
         except TimeoutError as error:
             raise _TryAgain(f"no reply within {self._timeout_s:g} s") from error
         except aiohttp.ClientError as error:
+            if isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError):
+                self._addresses.failed(address, began)
             raise _TryAgain(f"connection failed: {self._clean(str(error)) or type(error).__name__}") from error
+        finally:
+            self._addresses.give_back(address)
         seconds = time.perf_counter() - started
         if status != 200:
             raise self._refused(status, headers.get("Retry-After-Ms"), headers.get("Retry-After"), content, attempts)

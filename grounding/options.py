@@ -8,6 +8,9 @@ from typing import Literal
 from grounding.records import Record
 
 Display = Literal["rich", "plain", "none"]
+ImageSend = Literal["base64", "file"]
+Backend = Literal["server", "hf"]
+Dtype = Literal["bfloat16", "float16", "float32"]
 ScoringName = Literal["paper", "official"]
 
 
@@ -27,13 +30,22 @@ class EvalOptions(Record, frozen=True, kw_only=True):
     sample_id: tuple[str, ...] = ()
     participant: tuple[str, ...] = ()
     max_connections: int | None = None
-    base_url: str | None = None
+    base_url: tuple[str, ...] = ()
+    replicas: int = 1
+    server_command: str | None = None
+    send: ImageSend | None = None
+    backend: Backend | None = None
+    model_path: str | None = None
+    dtype: Dtype | None = None
+    device: str | None = None
+    batch_size: int | None = None
     planner_base_url: str | None = None
     temperature: float | None = None
     seed: int | None = None
     timeout: float | None = None
     max_retries: int = 5
     cost_limit: float | None = None
+    no_probe: bool = False
     log_dir: Path = Path("results")
     fresh: bool = False
     display: Display | None = None

@@ -17,6 +17,7 @@ from typing import Literal
 
 import msgspec
 
+from grounding.card_schema import Family
 from grounding.errors import UserError
 from grounding.journal import Journal
 from grounding.records import Plan, Prediction, Record, Session, Step, Verdict
@@ -46,7 +47,10 @@ class Asked(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class RunInfo(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``run.json``. A run that died is the one whose status is still ``started``."""
+    """The content of ``run.json``. A run that died is the one whose status is still ``started``.
+
+    ``family`` is the grounder's architecture, which says how many tokens its pictures take; it changes no answer.
+    """
 
     schema: Literal[1] = 1
     run_id: str
@@ -59,6 +63,7 @@ class RunInfo(Record, frozen=True, kw_only=True, omit_defaults=False):
     started_at: str
     wall_s: float = 0.0
     stopped: str = ""
+    family: Family | None = None
 
 
 def utc_now() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from grounding.probe.kept import probe_predictions
 from grounding.records import Plan, Record, Session, Verdict
 from grounding.runfolder import RunFolder, RunInfo
 from grounding.scoring.costs import totals
@@ -45,7 +46,7 @@ def score_run(folder: RunFolder, sessions: Sequence[Session] | None = None) -> S
             for step in session.steps
             if step.region is not None
         )
-        sums = totals(plans, predictions, wall_s=info.wall_s)
+        sums = totals(plans, (*predictions, *probe_predictions(folder.path)), wall_s=info.wall_s)
         unasked = any(
             step.region is not None and step.id not in predictions and not _ended_at_plan(plans.last(step.id))
             for session in steps

@@ -22,11 +22,19 @@ class StepItem(Record, frozen=True, kw_only=True):
 
 
 def step_items(sessions: Sequence[Session], selected: frozenset[str], history: int) -> Iterator[StepItem]:
-    """The selected steps in session order, each with its history window over the whole session."""
+    """The selected steps in session order, each with its history window over the whole session.
+
+    Steps over equal screenshots follow one another, at the place of the first: a server that keeps what it made of a
+    picture then finds it again, however small its cache.
+    """
+    by_screenshot: dict[str, list[tuple[Session, int]]] = {}
     for session in sessions:
         for position, step in enumerate(session.steps):
             if step.id in selected:
-                yield StepItem(step=step, history=history_window(session.steps, position, history))
+                by_screenshot.setdefault(step.screenshot.sha256, []).append((session, position))
+    for steps in by_screenshot.values():
+        for session, position in steps:
+            yield StepItem(step=session.steps[position], history=history_window(session.steps, position, history))
 
 
 def _key(*parts: object) -> str:

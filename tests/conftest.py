@@ -15,6 +15,9 @@ from hypothesis import settings
 settings.register_profile("grounding", deadline=None, print_blob=True)
 settings.load_profile("grounding")
 
+# Tests count requests and ask servers that answer nonsense: the probe before a run is tested on its own.
+os.environ["GROUNDING_EVAL_NO_PROBE"] = "true"
+
 Item = dict[str, Any]
 """One item of a questions file, as it is written to JSON."""
 

@@ -351,7 +351,7 @@ def test_interrupted_before_the_first_question_is_130(monkeypatch: pytest.Monkey
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("grounding.evaluation.load_dataset", interrupted)
+    monkeypatch.setattr("grounding.preparation.load_dataset", interrupted)
     done = shell.call(*eval_args, "--grounder", "center")
     assert (done.returncode, done.stdout) == (130, "")
     assert "interrupted" in done.stderr

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from grounding.options import ScoringName
+from grounding.probe.kept import probe_warnings
 from grounding.runfolder import RunInfo
 from grounding.scoring.scores import Estimate, Figure
 from grounding.scoring.summary import Summary
@@ -25,6 +28,8 @@ def print_summary(console: Console, summary: Summary, info: RunInfo, *, scoring:
     console.print(_scores(summary, info, scoring))
     for line in _lines(summary, info, scoring):
         console.print(line, soft_wrap=True, highlight=False)
+    for text in probe_warnings(Path(folder)):
+        console.print(Text(f"warning    {text}", style="yellow"), soft_wrap=True, highlight=False)
     console.print(Text(f"signature  {summary.signature}"), soft_wrap=True, highlight=False)
     console.print(Text(f"run folder {folder}"), soft_wrap=True, highlight=False)
 

@@ -1,0 +1,231 @@
+"""Options in, everything that a run needs out: checked before the first question is asked."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import math
+import platform
+
+import msgspec
+
+from grounding import __version__
+from grounding.budget import Budget
+from grounding.cards import GrounderCard
+from grounding.chat import ChatOptions
+from grounding.display import Progress
+from grounding.errors import UserError
+from grounding.grounders import BuiltGrounder, build_grounder, card_behind
+from grounding.grounders.hf.options import HfOptions
+from grounding.grounders.som.card import find_som_card
+from grounding.loaders import load_dataset
+from grounding.options import EvalOptions
+from grounding.places import models_dir
+from grounding.planners import BuiltPlanner, build_planner
+from grounding.probe.gate import EvalProbe, eval_probe
+from grounding.records import Dataset, Record
+from grounding.runfolder import Asked, RunInfo, utc_now
+from grounding.selection import Selection, select_steps
+from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, send_as
+from grounding.signature import signature
+
+DEFAULT_HISTORY = 10
+_LIBRARIES = ("aiohttp", "msgspec", "numpy", "onnxruntime", "opencv-python-headless", "pillow", "rapidocr", "shapely")
+
+
+class Prepared(Record, frozen=True, kw_only=True):
+    """Everything a run needs, checked before the first question is asked."""
+
+    dataset: Dataset
+    selection: Selection
+    planner: BuiltPlanner
+    grounder: BuiltGrounder
+    servers: ManagedServers | None
+    probe: EvalProbe | None
+    asked: Asked
+    info: RunInfo
+
+
+def prepare(options: EvalOptions, budget: Budget, progress: Progress) -> Prepared:
+    """Find everything that a run needs. Asks nothing of any model and writes nothing.
+
+    Raises:
+        UserError: something is missing or wrong; says what.
+    """
+    _check_numbers(options)
+    chat = ChatOptions(
+        temperature=options.temperature,
+        seed=options.seed,
+        max_connections=options.max_connections,
+        timeout_s=options.timeout,
+        max_retries=options.max_retries,
+    )
+    planner = build_planner(
+        options.planner,
+        plans=options.plans,
+        cards=models_dir() / "planners",
+        options=msgspec.structs.replace(chat, base_url=options.planner_base_url),
+        budget=budget,
+        on_retry=progress.retried,
+    )
+    # The data set is read after the cards and before the grounder is made: some grounders need it.
+    card = _grounder_card(options)
+    local = _local_options(options, card)
+    som = find_som_card(options.grounder, models_dir() / "pipelines")
+    told = (planner.card, card, som)
+    history = _history_length(options, uses_history=any(one is not None and one.uses_history for one in told))
+    if options.history_file is not None and not history:
+        raise UserError(
+            f"--history-file {options.history_file}: neither this planner nor this grounder is told what happened "
+            "before; leave it out, or ask for it with --history N"
+        )
+    with progress.phase("reading the data set"):
+        dataset = load_dataset(
+            options.dataset,
+            options.data_dir,
+            questions=options.questions,
+            history=(options.history_file or "auto") if history else None,
+        )
+    selection = select_steps(
+        dataset.sessions, participants=options.participant, sample_ids=options.sample_id, limit=options.limit
+    )
+    seed = options.seed or 0
+    servers = None if local else manage_servers(card, options, dataset.sessions)
+    address = servers.base_url if servers else " ".join(options.base_url)
+    grounder = build_grounder(
+        options.grounder,
+        card=card,
+        local=local,
+        predictions=options.predictions,
+        sessions=dataset.sessions,
+        seed=seed,
+        cards=models_dir() / "grounders",
+        options=msgspec.structs.replace(chat, base_url=address or None),
+        budget=budget,
+        on_retry=progress.retried,
+    )
+    _check_cards(options, planner, grounder)
+    asked = Asked(
+        dataset=dataset.name,
+        fingerprint=dataset.fingerprint,
+        questions=options.questions or "",
+        history=history,
+        history_file=dataset.history_file if history else "",
+        select=selection.text,
+        planner=planner.planner.name,
+        planner_identity=planner.planner.identity,
+        planner_base_url=planner.base_url,
+        grounder=grounder.grounder.name,
+        grounder_identity=grounder.grounder.identity,
+        base_url=MANAGED if servers else grounder.base_url,
+        seed=seed,
+        version=__version__,
+    )
+    info = RunInfo(
+        run_id=_run_id(asked),
+        status="started",
+        signature=signature(asked, planner.card, grounder.card),
+        asked=asked,
+        data_dir=str(options.data_dir or ""),
+        command=options.command,
+        versions=_versions(),
+        started_at=utc_now(),
+        family=grounder.card.family if grounder.card else None,
+    )
+    return Prepared(
+        dataset=dataset,
+        selection=selection,
+        planner=planner,
+        grounder=grounder,
+        servers=servers,
+        probe=eval_probe(grounder, chat, wanted=not options.no_probe, budget=budget, on_retry=progress.retried),
+        asked=asked,
+        info=info,
+    )
+
+
+def _grounder_card(options: EvalOptions) -> GrounderCard | None:
+    """The card behind the grounder with the user's --send; None where no card stands behind it."""
+    card = None if options.predictions is not None else card_behind(options.grounder, models_dir() / "grounders")
+    if card is None and options.send is not None:
+        raise UserError(f"--send: {options.grounder} sends no pictures to a server; leave it out")
+    return None if card is None else send_as(card, options.send)
+
+
+def _history_length(options: EvalOptions, *, uses_history: bool) -> int:
+    """How many earlier steps models are told of: what was asked for, or ten where a prompt has a place for them."""
+    if options.history is not None:
+        return options.history
+    return DEFAULT_HISTORY if uses_history else 0
+
+
+def _local_options(options: EvalOptions, card: GrounderCard | None) -> HfOptions | None:
+    """How the weights run in this process, where the user or the card asks for that."""
+    given = (options.model_path, options.dtype, options.device, options.batch_size)
+    in_process = card is not None and card.serving.how == "in-process"
+    if options.backend != "hf" and not (in_process and options.backend is None and not options.base_url):
+        if any(value is not None for value in given):
+            raise UserError("--model-path, --dtype, --device and --batch-size belong to --backend hf")
+        return None
+    if card is None:
+        raise UserError(f"--backend hf runs the model of a card, and {options.grounder} has none: leave it out")
+    if options.base_url:
+        raise UserError("--backend hf runs the model in this process: leave out --base-url")
+    usual = HfOptions()
+    return HfOptions(
+        model_path=options.model_path or usual.model_path,
+        dtype=options.dtype or usual.dtype,
+        device=options.device or usual.device,
+        batch_size=options.batch_size or usual.batch_size,
+    )
+
+
+def _check_numbers(options: EvalOptions) -> None:
+    least = {"history": 0, "seed": 0, "max_connections": 1, "max_retries": 0}
+    for name, lowest in least.items():
+        value = getattr(options, name)
+        if value is not None and value < lowest:
+            raise UserError(f"--{name.replace('_', '-')} {value}: expected {lowest} or more")
+    if options.timeout is not None and not (math.isfinite(options.timeout) and options.timeout > 0):
+        raise UserError(f"--timeout {options.timeout}: expected seconds, more than 0")
+    if options.cost_limit is not None and not options.cost_limit > 0:
+        raise UserError(f"--cost-limit {options.cost_limit}: expected US dollars, more than 0")
+
+
+def _check_cards(options: EvalOptions, planner: BuiltPlanner, grounder: BuiltGrounder) -> None:
+    for flag, url, card in (
+        ("--base-url", options.base_url, grounder.card),
+        ("--planner-base-url", options.planner_base_url, planner.card),
+    ):
+        if url and card is None:
+            who = f"grounder {options.grounder}" if flag == "--base-url" else f"planner {options.planner}"
+            address = url if isinstance(url, str) else " ".join(url)
+            raise UserError(
+                f"{flag} {address}: the {who} asks no server; name the model that is served there, or leave it out"
+            )
+    cards = [card for card in (planner.card, grounder.card) if card is not None]
+    if options.temperature is not None and not any("temperature" in card.takes for card in cards):
+        names = " and ".join(card.name for card in cards) or "this planner and grounder"
+        raise UserError(f"--temperature: {names} take no temperature; leave it out")
+    if options.cost_limit is not None and cards and not any(card.price for card in cards):
+        names = " and ".join(card.name for card in cards)
+        raise UserError(f"--cost-limit: the card of {names} states no price (field price), so no limit can be kept")
+
+
+def _run_id(asked: Asked) -> str:
+    """A readable name with the hash of everything that was asked, so that a changed option is another folder."""
+    digest = hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()[:10]
+    words = "_".join(
+        name.replace(":", "-").replace("/", "-") for name in (asked.dataset, asked.planner, asked.grounder)
+    )
+    return f"{words}_{digest}"
+
+
+def _versions() -> dict[str, str]:
+    found = {"grounding": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found

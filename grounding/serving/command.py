@@ -1,0 +1,95 @@
+"""A card and a user's wishes to the command line of its server: a list of arguments, never a text for a shell."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from grounding.cards import ChatCard
+from grounding.errors import UserError
+from grounding.records import Record
+
+COMMAND_VARIABLE = "GROUNDING_VLLM"
+DEFAULT_COMMAND = ("vllm", "serve")
+LOOPBACK = "127.0.0.1"
+_WILDCARDS = {"0.0.0.0": LOOPBACK, "::": "::1", "": LOOPBACK}
+
+
+class ServerOptions(Record, frozen=True, kw_only=True):
+    """What a user may say about a server.
+
+    ``command`` is what the model's name is appended to: ``vllm serve``, or ``python -m
+    vllm.entrypoints.openai.api_server --model``. ``model`` is a local checkpoint in place of the card's id.
+    ``media_dir`` is the folder whose files the server may open (file:// URLs). ``port`` None takes free ones.
+    """
+
+    command: tuple[str, ...] = DEFAULT_COMMAND
+    host: str = LOOPBACK
+    port: int | None = None
+    replicas: int = 1
+    data_parallel_size: int = 1
+    model: str | None = None
+    media_dir: Path | None = None
+    flags: tuple[str, ...] = ()
+    start_timeout_s: float = 3600.0
+
+
+def server_command(given: str | None) -> tuple[str, ...]:
+    """The words of the command that starts a server: the option's, the environment's, or ``vllm serve``.
+
+    Raises:
+        UserError: a quote is not closed.
+    """
+    text = given or os.environ.get(COMMAND_VARIABLE) or ""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UserError(f"--server-command (or {COMMAND_VARIABLE}) {text!r}: {error}") from error
+    return words or DEFAULT_COMMAND
+
+
+def check_servable(card: ChatCard) -> None:
+    """Refuse a card that a stock vLLM server can't serve, with the card's reason and the ways out.
+
+    Raises:
+        UserError: the card is served in another way.
+    """
+    if card.endpoint.base_url:
+        raise UserError(
+            f"{card.name} ({card.title}) is served at {card.endpoint.base_url}; there is nothing to start here"
+        )
+    why = f": {card.serving.reason.rstrip('.')}" if card.serving.reason else ""
+    if card.serving.how == "recorded":
+        raise UserError(
+            f"{card.name} ({card.title}) can't be run here{why}. Ways out: score answers recorded elsewhere with "
+            "`grounding eval --predictions FILE`, or give the address of a server that speaks for it with --base-url"
+        )
+    if card.serving.how == "in-process":
+        raise UserError(
+            f"{card.name} ({card.title}) can't be served by vLLM{why}. Ways out: `grounding eval --grounder "
+            f"{card.name}`, which runs it in its own process, or `--predictions FILE` with answers recorded elsewhere"
+        )
+
+
+def server_arguments(card: ChatCard, options: ServerOptions, port: int) -> tuple[str, ...]:
+    """The whole command line of one server; what the user adds comes last and so wins over the card's flags."""
+    command = options.command
+    if any(word.endswith("api_server") for word in command) and command[-1] != "--model":
+        command = (*command, "--model")  # The module takes the model by name only.
+    arguments = [*command, options.model or card.model]
+    arguments += ["--host", options.host, "--port", str(port), "--served-model-name", card.model]
+    if card.revision != "main" and options.model is None:
+        arguments += ["--revision", card.revision]
+    arguments += card.serving.flags
+    if options.data_parallel_size > 1:
+        arguments += ["--data-parallel-size", str(options.data_parallel_size)]
+    if options.media_dir is not None:
+        arguments += ["--allowed-local-media-path", str(options.media_dir.resolve())]
+    return (*arguments, *options.flags)
+
+
+def base_url(host: str, port: int) -> str:
+    """The address that a client on this machine reaches a server at."""
+    reached = _WILDCARDS.get(host, host)
+    return f"http://[{reached}]:{port}/v1" if ":" in reached else f"http://{reached}:{port}/v1"

@@ -1,0 +1,157 @@
+"""Runs one server and sees to its end. Started as a script, apart from the package; knows only the standard library.
+
+    python keeper.py INTERRUPT_S TERMINATE_S COMMAND [ARGUMENT ...]
+
+Its standard input is a pipe whose other end only the grounding process holds. When that end closes, because the process
+closed it or died in whatever way, the server and everything it started are ended: SIGINT to the server's group; SIGTERM
+to what is left once the server has ended, at the latest after INTERRUPT_S seconds; SIGKILL TERMINATE_S seconds later.
+The keeper is the "subreaper" of the server: processes that leave the server's
+group, or outlive their parent, stay its descendants and are found. Server and keeper write to standard error; when the
+server ends by itself its exit code (128 + n after signal n) is the one line on standard output, and the keeper's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+EXIT_NOT_STARTED = 127
+_LOOK_EVERY_S = 0.05
+# What a server that has ended may leave its children to end by themselves.
+_TIDY_S = 1.0
+
+
+def descendants(of: int) -> list[int]:
+    """The living processes below one, from /proc; those that only wait to be reaped are left out."""
+    children: dict[int, list[tuple[int, str]]] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:  # Ended since the folder was listed.
+            continue
+        state, parent = stat.rpartition(")")[2].split()[:2]  # The name before it may hold blanks and brackets.
+        children.setdefault(int(parent), []).append((int(entry.name), state))
+    found: list[int] = []
+    left = [of]
+    while left:
+        for pid, state in children.get(left.pop(), []):
+            left.append(pid)
+            if state not in "ZX":
+                found.append(pid)
+    return found
+
+
+def _send(number: int, kill: Callable[[int, int], None], pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # Ended meanwhile, which is what was wanted.
+        kill(pid, number)
+
+
+class Keeper:
+    """The server, its exit status, and the way to its end."""
+
+    def __init__(self, command: list[str]) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        keeper = os.getpid()
+
+        def end_with_the_keeper() -> None:
+            libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+            if os.getppid() != keeper:  # It died before the line above took effect.
+                os._exit(1)
+
+        self._server = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr.fileno(),
+            start_new_session=True,
+            preexec_fn=end_with_the_keeper,
+        )
+        self.code: int | None = None
+
+    def reap(self) -> None:
+        """Take in what ended; remember how the server did."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self._server.pid:
+                code = os.waitstatus_to_exitcode(status)
+                self._server.returncode = code
+                self.code = 128 - code if code < 0 else code
+
+    def _within(self, seconds: float, is_so: Callable[[], bool]) -> bool:
+        until = time.monotonic() + seconds
+        while True:
+            self.reap()
+            if is_so():
+                return True
+            if time.monotonic() >= until:
+                return False
+            time.sleep(_LOOK_EVERY_S)
+
+    def end(self, interrupt_s: float, terminate_s: float) -> None:
+        """End the server and all it started, politely first."""
+
+        def nothing_left() -> bool:
+            return not descendants(os.getpid())
+
+        self.reap()
+        if self.code is None:
+            _send(signal.SIGINT, os.killpg, self._server.pid)
+            self._within(interrupt_s, lambda: self.code is not None)
+        if self._within(min(_TIDY_S, interrupt_s), nothing_left):
+            return
+        for pid in descendants(os.getpid()):
+            _send(signal.SIGTERM, os.kill, pid)
+        if self._within(terminate_s, nothing_left):
+            return
+        while not self._within(0.0, nothing_left):  # Again and again: a dying tree may still fork.
+            for pid in descendants(os.getpid()):
+                _send(signal.SIGKILL, os.kill, pid)
+            time.sleep(_LOOK_EVERY_S)
+
+
+def main() -> int:
+    """Run the server until it ends or is no longer wanted."""
+    interrupt_s, terminate_s, command = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
+    told, tell = os.pipe()
+    os.set_blocking(tell, False)
+    signal.set_wakeup_fd(tell)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)  # The number arrives at the pipe.
+    try:
+        keeper = Keeper(command)
+    except OSError as error:
+        print(f"{command[0]}: {error.strerror}", file=sys.stderr)
+        return EXIT_NOT_STARTED
+    wanted = True
+    while wanted and keeper.code is None:
+        ready, _, _ = select.select([sys.stdin.fileno(), told], [], [])
+        if told in ready and any(number != signal.SIGCHLD for number in os.read(told, 64)):
+            wanted = False
+        if sys.stdin.fileno() in ready:
+            wanted = False
+        keeper.reap()
+    if keeper.code is not None:
+        print(keeper.code, flush=True)
+    keeper.end(interrupt_s, terminate_s)
+    return 0 if keeper.code is None else keeper.code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

