@@ -84,14 +84,15 @@ def serve_command(
     log = log_dir / "serving" / f"{found.name}{'' if port is None else f'-{port}'}.log"
     print(f"the server's output goes to {log}", file=sys.stderr, flush=True)
     with terminated_like_interrupted(), running_servers(found, options, log, live=sys.stderr.isatty()) as fleet:
-        print(*fleet.base_urls, sep="\n", flush=True)
-        told = f"grounding eval --grounder {card} --base-url {' '.join(fleet.base_urls)}"
-        print(
-            f"ready after {fleet.ready_after_s:.0f} s; Ctrl-C ends it. In another terminal: {told}",
-            file=sys.stderr,
-            flush=True,
-        )
+        # From the moment that the address is told, an interruption is the way to end this.
         try:
+            print(*fleet.base_urls, sep="\n", flush=True)
+            told = f"grounding eval --grounder {card} --base-url {' '.join(fleet.base_urls)}"
+            print(
+                f"ready after {fleet.ready_after_s:.0f} s; Ctrl-C ends it. In another terminal: {told}",
+                file=sys.stderr,
+                flush=True,
+            )
             fleet.watch()
         except KeyboardInterrupt:
             print("stopping", file=sys.stderr, flush=True)
