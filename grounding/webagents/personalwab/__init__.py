@@ -1,0 +1,1 @@
+"""PersonalWAB: an agent chooses a web function and fills it for one particular user."""
