@@ -10,15 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from grounding.errors import UserError
 from grounding.webagents.personalwab.extras import needs
-
-if TYPE_CHECKING:
-    from grounding.webagents.personalwab.functions.sasrec import Sasrec
 
 RESULTS = 10
 SHORT = 4
@@ -38,17 +35,32 @@ class Recommender(Protocol):
         ...
 
 
+class SequenceModel(Protocol):
+    """What scores the numbers of products; a :class:`~.sasrec.Sasrec` is one."""
+
+    @property
+    def items(self) -> int:
+        """The greatest number that it knows."""
+        ...
+
+    def scores(self, sequence: list[int], items: Any) -> Any:
+        """A tensor with a score for each of the tensor ``items`` of numbers."""
+        ...
+
+
 class SasrecRecommender:
     """A trained model and the numbers of the products that it may recommend."""
 
-    def __init__(self, model: Sasrec, number_of: Mapping[str, int], *, leave_out_bought: bool, source: str) -> None:
+    def __init__(
+        self, model: SequenceModel, number_of: Mapping[str, int], *, leave_out_bought: bool, source: str
+    ) -> None:
         import torch
 
-        outside = [asin for asin, number in number_of.items() if not 1 <= number <= model.shape.items]
+        outside = [asin for asin, number in number_of.items() if not 1 <= number <= model.items]
         if outside:
             raise UserError(
                 f"the product {outside[0]} has number {number_of[outside[0]]}, and the recommender knows the numbers 1 "
-                f"to {model.shape.items}: the file of numbers belongs to another model"
+                f"to {model.items}: the file of numbers belongs to another model"
             )
         self._model = model
         self._number_of = dict(number_of)

@@ -62,6 +62,11 @@ class Sasrec(nn.Module):
         self.forward_layers = nn.ModuleList(_FeedForward(hidden, shape.dropout) for _ in blocks)
         self.last_layernorm = nn.LayerNorm(hidden, eps=EPSILON)
 
+    @property
+    def items(self) -> int:
+        """The greatest number of a product."""
+        return self.shape.items
+
     def features(self, sequences: Tensor) -> Tensor:
         """What is known at each place of the sequences: ``batch x length x hidden``."""
         length = sequences.shape[1]
