@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -27,6 +27,10 @@ from grounding.tokens import RequestTokens, request_tokens
 from grounding.wire import Completion, ImagePart, Message, TextPart, encode_request
 
 PREPARE_THREADS = 4
+NO_PICTURE = Size(width=0, height=0)
+NO_PICTURES = ImageSizes(original=NO_PICTURE, sent=NO_PICTURE, model=NO_PICTURE)
+"""The sizes of a conversation in words alone."""
+
 _FIELD = re.compile(r"\{(instruction|history|goal|steps_done|width|height)\}")
 
 
@@ -172,12 +176,19 @@ class ChatModel:
             return Asked(failure=Failure(kind="error", message=f"{query.screenshot.path}: {error}"))
         return await self.send(lambda: self._messages(query), sizes)
 
-    async def send(self, render: Callable[[], Sequence[Message]], sizes: ImageSizes) -> Asked:
+    async def send(
+        self,
+        render: Callable[[], Sequence[Message]],
+        sizes: ImageSizes,
+        *,
+        tools: Sequence[dict[str, Any]] = (),
+    ) -> Asked:
         """Ask with any conversation.
 
         Args:
             render: Makes the conversation, in a worker thread; an OSError or ValueError in it is the answer's failure.
             sizes: Those of the largest picture in it, on its way to the model.
+            tools: The functions that the model may call, as the API has them.
 
         Raises:
             BudgetReached: the cost limit leaves no room; nothing was sent.
@@ -185,7 +196,7 @@ class ChatModel:
         """
         loop = asyncio.get_running_loop()
         try:
-            body = await loop.run_in_executor(self._threads, self.request, render, sizes)
+            body = await loop.run_in_executor(self._threads, self.request, render, sizes, tools)
         except (OSError, ValueError) as error:
             return Asked(failure=Failure(kind="error", message=str(error)))
         try:
@@ -225,16 +236,22 @@ class ChatModel:
             raise ValueError(f"{query.screenshot.path}: {error}") from error
         return render_messages(self.card, query, picture)
 
-    def request(self, render: Callable[[], Sequence[Message]], sizes: ImageSizes) -> ChatRequest:
+    def request(
+        self,
+        render: Callable[[], Sequence[Message]],
+        sizes: ImageSizes,
+        tools: Sequence[dict[str, Any]] = (),
+    ) -> ChatRequest:
         """Make a request and send nothing; the tokens are counted where a price or a limit makes them matter.
 
         Raises:
             OSError, ValueError: a picture can't be read, or the model refuses its shape.
         """
         messages = render()
-        content = encode_request(self.card.model, messages, self._parameters)
+        content = encode_request(self.card.model, messages, self._parameters, tools=tools)
         counted = self.card.price is not None or self.card.tokens_per_minute is not None
-        tokens = request_tokens(self.card, messages, sizes, self._parameters) if counted else None
+        offered = msgspec.json.encode(tools).decode() if tools else ""
+        tokens = request_tokens(self.card, messages, sizes, self._parameters, tools=offered) if counted else None
         return ChatRequest(content=content, tokens=tokens)
 
 

@@ -26,21 +26,60 @@ class ImagePart(Record, frozen=True, kw_only=True):
     url_json: msgspec.Raw
 
 
+class ToolCall(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A function that a model calls. ``arguments`` is the text that the model wrote: JSON, if it did well."""
+
+    id: str
+    name: str
+    arguments: str
+
+
 class Message(Record, frozen=True, kw_only=True):
-    """One message of a conversation. A lone text goes out as a plain string, everything else as a list of parts."""
+    """One message of a conversation. A lone text goes out as a plain string, everything else as a list of parts.
 
-    role: Literal["system", "user", "assistant"]
+    ``tool_calls`` are those of an assistant's message, which may have no part; ``answers`` is the id of the call that a
+    message of the role ``tool`` answers, ``name`` that call's function.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     parts: tuple[TextPart | ImagePart, ...]
+    tool_calls: tuple[ToolCall, ...] = ()
+    answers: str = ""
+    name: str = ""
 
 
-def encode_request(model: str, messages: Sequence[Message], parameters: dict[str, Json]) -> bytes:
-    """The JSON body of a chat completion, as the ``openai`` package would send it."""
-    return msgspec.json.encode(
-        {"messages": [_message_json(message) for message in messages], "model": model, **parameters}
-    )
+def encode_request(
+    model: str,
+    messages: Sequence[Message],
+    parameters: dict[str, Json],
+    *,
+    tools: Sequence[dict[str, Any]] = (),
+) -> bytes:
+    """The JSON body of a chat completion, as the ``openai`` package would send it.
+
+    ``tools`` are the functions that the model may call, as the API has them; without any the field is left out.
+    """
+    body = {"messages": [_message_json(message) for message in messages], "model": model, **parameters}
+    return msgspec.json.encode({**body, "tools": list(tools)} if tools else body)
 
 
 def _message_json(message: Message) -> dict[str, Any]:
+    plain = _plain_json(message)
+    if message.tool_calls:
+        plain["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    if message.role == "tool":
+        plain["tool_call_id"] = message.answers
+        if message.name:
+            plain["name"] = message.name
+    return plain
+
+
+def _plain_json(message: Message) -> dict[str, Any]:
+    if not message.parts:
+        return {"role": message.role, "content": None}
     if len(message.parts) == 1 and isinstance(message.parts[0], TextPart):
         return {"role": message.role, "content": message.parts[0].text}
     content: list[dict[str, Any]] = []
@@ -74,13 +113,14 @@ OpenAI-compatible endpoint has been seen to pass through.
 
 
 class Completion(Record, frozen=True, kw_only=True):
-    """A reply as the server gave it: the text of its first choice (empty when the model said nothing)."""
+    """A reply as the server gave it: text and calls of its first choice; the text is empty where there was none."""
 
     text: str
     finish_reason: str
     refused: bool
     model: str
     usage: Usage | None
+    tool_calls: tuple[ToolCall, ...] = ()
 
     @property
     def filtered(self) -> bool:
@@ -109,9 +149,20 @@ class _WireUsage(msgspec.Struct):
     completion_tokens_details: _CompletionDetails | None = None
 
 
+class _WireFunction(msgspec.Struct):
+    name: str = ""
+    arguments: str | dict[str, Any] | None = None
+
+
+class _WireToolCall(msgspec.Struct):
+    function: _WireFunction
+    id: str | None = None
+
+
 class _WireMessage(msgspec.Struct):
     content: str | None = None
     refusal: str | None = None
+    tool_calls: list[_WireToolCall] | None = None
 
 
 class _WireChoice(msgspec.Struct):
@@ -144,7 +195,15 @@ def decode_reply(body: bytes) -> Completion:
         refused=bool(choice.message.refusal) and not choice.message.content,
         model=wire.model or "",
         usage=_usage(wire.usage),
+        tool_calls=tuple(_tool_call(place, call) for place, call in enumerate(choice.message.tool_calls or ())),
     )
+
+
+def _tool_call(place: int, wire: _WireToolCall) -> ToolCall:
+    arguments = wire.function.arguments
+    # Some servers send the object itself, and some no id.
+    text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments or {}).decode()
+    return ToolCall(id=wire.id or f"call_{place}", name=wire.function.name, arguments=text)
 
 
 class _WireAnything(msgspec.Struct):

@@ -47,7 +47,12 @@ class RequestTokens(Record, frozen=True, kw_only=True):
 
 
 def request_tokens(
-    card: ChatCard, messages: Sequence[Message], sizes: ImageSizes, parameters: dict[str, Json]
+    card: ChatCard,
+    messages: Sequence[Message],
+    sizes: ImageSizes,
+    parameters: dict[str, Json],
+    *,
+    tools: str = "",
 ) -> RequestTokens:
     """Count a conversation as it will be sent.
 
@@ -56,8 +61,11 @@ def request_tokens(
         messages: The conversation; every picture in it has the same size.
         sizes: That of the picture on its way to the model.
         parameters: Those of the request.
+        tools: The functions that the model may call, as JSON text; servers write them into the prompt in other words.
     """
     texts = [part.text for message in messages for part in message.parts if isinstance(part, TextPart)]
+    texts += [call.name + call.arguments for message in messages for call in message.tool_calls]
+    texts += [tools] if tools else []
     pictures = sum(isinstance(part, ImagePart) for message in messages for part in message.parts)
     each = picture_tokens(card, sizes)
     images = 0 if not pictures else None if each is None else each * pictures
