@@ -152,14 +152,17 @@ class Observation(Record, frozen=True, kw_only=True):
 class Turn(Record, frozen=True, kw_only=True):
     """One move of the agent and what came of it: an observation of the web, or the user's reply.
 
-    ``thought`` is what the agent said beside its call. ``extra_calls`` counts calls of the same message that were not
-    carried out. ``seconds`` is the wall time of the agent's share.
+    ``thought`` is what the agent said beside its call, ``raw`` its whole message where calls are written as text, and
+    ``reflection`` what it made of the user's reply. ``extra_calls`` counts calls of the same message that were not
+    carried out. ``seconds`` is the wall time of the agent's share, ``completions`` the model's replies in it.
     """
 
     call: FunctionCall
     observation: Observation | None = None
     user_reply: str | None = None
     thought: str = ""
+    raw: str = ""
+    reflection: str = ""
     extra_calls: int = 0
     seconds: float = 0.0
     completions: int = 1

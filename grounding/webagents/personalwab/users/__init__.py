@@ -1,0 +1,1 @@
+"""Simulated users of PersonalWAB's multi-turn track."""
