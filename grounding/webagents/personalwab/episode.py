@@ -1,7 +1,8 @@
 """One episode: an agent, the web and, in the multi-turn track, a user; a task in, everything that happened out.
 
 Single-turn (paper, section 3.3): the first call of one of the three functions that end a task ends it, also one that
-was refused; so does talking, because nobody listens. Multi-turn: the agent's ``stop`` or the limit of steps ends it; every move is a step.
+was refused; so does talking, because nobody listens. Multi-turn: the agent's ``stop`` or the limit of steps ends it;
+every move is a step.
 """
 
 from __future__ import annotations

@@ -28,13 +28,15 @@ MAX_KEPT_CHARS = 20_000
 class Started(Record, frozen=True, kw_only=True):
     """What an agent begins a task with: the memory, the type it takes the task for, and what finding out took.
 
-    ``opening`` is the text of the memory that is put into its prompt, profile and all.
+    ``opening`` is the text of the memory that is put into its prompt; ``profile`` what an agent distilled of the user's
+    likings, as JSON text, where it does so.
     """
 
     track: Track
     max_steps: int
     memory: Recalled = Recalled()
     opening: str = ""
+    profile: str = ""
     predicted: TaskType | None = None
     calls: tuple[Call, ...] = ()
     completions: int = 0
