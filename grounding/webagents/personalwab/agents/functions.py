@@ -20,7 +20,7 @@ from grounding.webagents.personalwab.agents.base import (
 )
 from grounding.webagents.personalwab.agents.conversation import respond, with_calls
 from grounding.webagents.personalwab.functions import schemas
-from grounding.webagents.personalwab.memory import Memory, Recalled
+from grounding.webagents.personalwab.memory import Memory, Recalled, remember
 from grounding.webagents.personalwab.prompts import ShopPrompts, fill
 from grounding.webagents.personalwab.records import FunctionCall, FunctionName, TaskType, TaskView, Track, Turn
 from grounding.webagents.personalwab.verdicts import FUNCTION_OF
@@ -70,7 +70,7 @@ class FunctionAgent:
         )
 
     async def _recalled(self, view: TaskView, predicted: TaskType | None) -> Recalled:
-        return self._memory.recall(view, predicted=predicted)
+        return await remember(self._memory, view, predicted)
 
     async def move(self, started: Started, view: TaskView, turns: Sequence[Turn]) -> Move:
         """Ask for the next call. A message without one is said to the user; of several calls the first counts."""

@@ -22,7 +22,7 @@ from grounding.webagents.personalwab.agents.base import (
 )
 from grounding.webagents.personalwab.agents.conversation import respond, text_message, with_text
 from grounding.webagents.personalwab.functions import schemas
-from grounding.webagents.personalwab.memory import Memory
+from grounding.webagents.personalwab.memory import Memory, remember
 from grounding.webagents.personalwab.prompts import ShopPrompts, fill
 from grounding.webagents.personalwab.records import FunctionCall, FunctionName, TaskView, Track, Turn
 
@@ -49,7 +49,7 @@ class ReactAgent:
 
     async def start(self, view: TaskView, *, track: Track, max_steps: int) -> Started:
         """Choose what is remembered."""
-        recalled = self._memory.recall(view)
+        recalled = await remember(self._memory, view)
         return Started(track=track, max_steps=max_steps, memory=recalled, opening=recalled.text)
 
     async def move(self, started: Started, view: TaskView, turns: Sequence[Turn]) -> Move:

@@ -70,6 +70,11 @@ class SasrecRecommender:
         numbers = hashlib.sha256(msgspec.json.encode(self._number_of)).hexdigest()[:16]
         self.identity = f"sasrec:{VERSION};{source};numbers={numbers};without_bought={leave_out_bought}"
 
+    @property
+    def size(self) -> int:
+        """How many products it chooses from."""
+        return len(self._asins)
+
     def recommend(self, sequence: Sequence[str], k: int = RESULTS) -> tuple[str, ...]:
         """At most ``k`` ASINs, best first, equal scores in the order of the products."""
         import torch

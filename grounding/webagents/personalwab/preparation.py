@@ -1,0 +1,350 @@
+"""Options in, everything that a run over a shop needs out: checked before the first question is asked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+
+from grounding import __version__
+from grounding.budget import Budget
+from grounding.cards import PlannerCard, find_card
+from grounding.chat import ChatModel, ChatOptions, open_chat
+from grounding.display import OutcomeProgress
+from grounding.errors import UserError
+from grounding.loaders.registry import locate
+from grounding.places import models_dir
+from grounding.records import Record
+from grounding.runfolder import utc_now
+from grounding.runid import library_versions, run_id
+from grounding.webagents.personalwab.agents.base import ShopAgent
+from grounding.webagents.personalwab.agents.words import meant_type
+from grounding.webagents.personalwab.functions import WebFunctions
+from grounding.webagents.personalwab.functions.recommend import NoRecommender, Recommender, open_recommender
+from grounding.webagents.personalwab.functions.search import open_search
+from grounding.webagents.personalwab.loader import find_files, load_shop
+from grounding.webagents.personalwab.memory import Memory
+from grounding.webagents.personalwab.options import WITHOUT_MODEL, ShopOptions, check_options
+from grounding.webagents.personalwab.prompts import ShopPrompts, shop_prompts
+from grounding.webagents.personalwab.records import ShopDataset, ShopTask
+from grounding.webagents.personalwab.runfiles import ShopAsked, ShopRunInfo, TaskLine
+from grounding.webagents.personalwab.signature import shop_signature
+from grounding.webagents.personalwab.users.base import SimulatedUser
+
+SCRIPTED = "scripted"
+LIBRARIES = ("bm25s", "nltk", "regex", "sentence-transformers", "torch", "transformers")
+
+
+class Web(Record, frozen=True, kw_only=True):
+    """The functions of a shop, and how many products its recommender chooses from."""
+
+    functions: WebFunctions
+    recommended: int
+
+
+class PreparedShop(Record, frozen=True, kw_only=True):
+    """Everything a run needs, checked before the first question is asked."""
+
+    dataset: ShopDataset
+    tasks: tuple[ShopTask, ...]
+    functions: WebFunctions
+    agent: ShopAgent
+    user: SimulatedUser | None
+    info: ShopRunInfo
+
+    def task_lines(self) -> tuple[TaskLine, ...]:
+        """The tasks as the run folder keeps them."""
+        lines = []
+        for task in self.tasks:
+            user = self.dataset.users[task.user_id]
+            earlier = sum(one.review.timestamp_ms < task.timestamp_ms for one in user.behaviours)
+            product = self.dataset.products[task.target_asin]
+            lines.append(TaskLine(task=task, earlier_behaviours=earlier, profile=user.profile, product=product))
+        return tuple(lines)
+
+
+class Shelf:
+    """Reads data sets and builds webs, each once for runs that follow one another."""
+
+    def __init__(self) -> None:
+        self._datasets: dict[tuple[object, ...], ShopDataset] = {}
+        self._webs: dict[tuple[object, ...], Web] = {}
+
+    def dataset(self, options: ShopOptions) -> ShopDataset:
+        """The data set that the options name."""
+        what = (options.dataset, options.data_dir, options.split)
+        if what not in self._datasets:
+            self._datasets[what] = load_for(options)
+        return self._datasets[what]
+
+    def web(self, options: ShopOptions, dataset: ShopDataset) -> Web:
+        """The functions over a data set as the options want them."""
+        what = (dataset.fingerprint, options.data_dir, options.search, options.search_index, options.preset)
+        if what not in self._webs:
+            self._webs[what] = _web(options, dataset)
+        return self._webs[what]
+
+
+def load_for(options: ShopOptions) -> ShopDataset:
+    """Read the data set that the options name.
+
+    Raises:
+        UserError: it is not there or wrong.
+    """
+    return load_shop(options.dataset, options.data_dir, splits=(options.split,))
+
+
+def prepare_shop(
+    options: ShopOptions,
+    budget: Budget,
+    progress: OutcomeProgress,
+    *,
+    shelf: Shelf | None = None,
+) -> PreparedShop:
+    """Find everything that a run needs. Asks nothing of any model and writes nothing.
+
+    Args:
+        options: What is asked for.
+        budget: What may be spent.
+        progress: Who is told how far it is.
+        shelf: Reads data sets and builds webs; runs that follow one another may share one.
+
+    Raises:
+        UserError: something is missing or wrong; says what.
+    """
+    check_options(options)
+    prompts = shop_prompts()
+    card = _card(options.model) if options.model is not None else None
+    _check_money(options, card)
+    user_card = _user_card(options)
+    shelf = shelf or Shelf()
+    with progress.phase("reading the data set"):
+        dataset = shelf.dataset(options)
+    tasks = select_tasks(dataset.tasks, options)
+    with progress.phase("building the search index and the recommender"):
+        web = shelf.web(options, dataset)
+    functions = web.functions
+    model = None if card is None else _open(card, options, " ".join(options.base_url), "--base-url", budget, progress)
+    memory = _memory(options, dataset, prompts)
+    agent = _agent(options, dataset, functions, prompts, memory, model)
+    user = _user(options, dataset, prompts, user_card, budget, progress)
+    asked = ShopAsked(
+        dataset=dataset.name,
+        fingerprint=dataset.fingerprint,
+        select=selection_text(options),
+        split=options.split,
+        agent=options.agent,
+        agent_identity=agent.identity,
+        model=card.name if card is not None else (str(options.model_path) if options.model_path else ""),
+        base_url=" ".join(options.base_url),
+        memory=options.memory_kind,
+        memory_length=options.behaviours,
+        memory_tokens=options.memory_tokens,
+        user=(options.user or SCRIPTED) if user is not None else "",
+        user_identity=user.identity if user is not None else "",
+        functions_identity=functions.identity,
+        search=options.search,
+        track=options.track,
+        max_steps=options.steps,
+        preset=options.preset,
+        seed=options.seed or 0,
+        version=__version__,
+    )
+    info = ShopRunInfo(
+        run_id=run_id(asked, (asked.dataset, asked.agent, card.name if card else "offline", asked.memory)),
+        status="started",
+        signature="",
+        asked=asked,
+        data_dir=str(options.data_dir or ""),
+        command=options.command,
+        versions=library_versions(LIBRARIES),
+        started_at=utc_now(),
+        attempt=options.attempt,
+        prompt="" if options.agent in ("rules", "oracle") else prompts.label,
+        products=len(dataset.products),
+        recommended=web.recommended,
+    )
+    info = msgspec.structs.replace(info, signature=shop_signature(info))
+    return PreparedShop(dataset=dataset, tasks=tasks, functions=functions, agent=agent, user=user, info=info)
+
+
+def select_tasks(tasks: Sequence[ShopTask], options: ShopOptions) -> tuple[ShopTask, ...]:
+    """Choose by type, user and task id, and the first ``limit`` of what is left.
+
+    Raises:
+        UserError: a name that the data set doesn't have, or nothing left.
+    """
+    users, ids = {task.user_id for task in tasks}, {task.id for task in tasks}
+    for user in options.participant:
+        if user not in users:
+            raise UserError(f"--participant {user}: no task is of this user; users look like {min(users, default='')}")
+    for task_id in options.sample_id:
+        if task_id not in ids:
+            raise UserError(f"--sample-id {task_id}: no such task; ids look like {min(ids, default='test/0')}")
+    chosen = [
+        task
+        for task in tasks
+        if (options.kind is None or task.type == options.kind)
+        and (not options.participant or task.user_id in options.participant)
+        and (not options.sample_id or task.id in options.sample_id)
+    ][: options.limit]
+    if not chosen:
+        raise UserError("no task is left by --kind, --participant, --sample-id and --limit")
+    return tuple(chosen)
+
+
+def selection_text(options: ShopOptions) -> str:
+    """The choice of tasks for the signature."""
+    words = [
+        f"kind={options.kind}" if options.kind is not None else "",
+        f"users={','.join(sorted(options.participant))}" if options.participant else "",
+        f"tasks={','.join(sorted(options.sample_id))}" if options.sample_id else "",
+        f"limit={options.limit}" if options.limit is not None else "",
+        f"split={options.split}" if options.split != "test" else "",
+    ]
+    return ";".join(word for word in words if word) or "all"
+
+
+def _card(name: str) -> PlannerCard:
+    return find_card(name, models_dir() / "planners", PlannerCard, builtin=(), kind="model")
+
+
+def _user_card(options: ShopOptions) -> PlannerCard | None:
+    if options.track == "single" or options.user in (None, SCRIPTED):
+        return None
+    return _card(str(options.user))
+
+
+def _check_money(options: ShopOptions, card: PlannerCard | None) -> None:
+    if options.cost_limit is not None and card is not None and card.price is None:
+        raise UserError(f"--cost-limit: the card of {card.name} states no price (field price), so no limit can be kept")
+    if options.temperature is not None and (card is None or "temperature" not in card.takes):
+        raise UserError(f"--temperature: {options.model or options.agent} takes no temperature; leave it out")
+
+
+def _open(
+    card: PlannerCard,
+    options: ShopOptions,
+    base_url: str,
+    flag: str,
+    budget: Budget,
+    progress: OutcomeProgress,
+) -> ChatModel:
+    chat = ChatOptions(
+        base_url=base_url or None,
+        temperature=options.temperature,
+        seed=options.seed,
+        max_connections=options.max_connections,
+        timeout_s=options.timeout,
+        max_retries=options.max_retries,
+    )
+    return open_chat(card, chat, flag=flag, budget=budget, on_retry=progress.retried).model
+
+
+def _web(options: ShopOptions, dataset: ShopDataset) -> Web:
+    files = find_files(locate(options.dataset, options.data_dir).folder)
+    recommender: Recommender = NoRecommender()
+    recommended = 0
+    if files.checkpoint is not None and files.numbers is not None:
+        loaded = open_recommender(files.checkpoint, files.numbers, leave_out_bought=options.preset == "paper")
+        recommender, recommended = loaded, loaded.size
+    search = open_search(options.search, dataset.products, options.search_index)
+    return Web(functions=WebFunctions(dataset.products, search, recommender), recommended=recommended)
+
+
+def _memory(options: ShopOptions, dataset: ShopDataset, prompts: ShopPrompts) -> Memory:
+    kind = options.memory_kind
+    return Memory(
+        kind,
+        dataset,
+        prompts,
+        length=options.behaviours,
+        max_tokens=options.memory_tokens,
+        seed=options.seed or 0,
+        embed=_embedder() if kind in ("relevant", "task-specific") else None,
+    )
+
+
+def _embedder() -> Callable[[Sequence[str]], np.ndarray]:
+    """Embeddings that are made once for each text: a user's past comes back with every task."""
+    from grounding.webagents.personalwab.similarity import sentence_model
+
+    model = sentence_model()
+    known: dict[str, np.ndarray] = {}
+    one_at_a_time = threading.Lock()
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        with one_at_a_time:
+            new = [text for text in dict.fromkeys(texts) if text not in known]
+            known.update(zip(new, model.encode(new), strict=True))
+            return np.stack([known[text] for text in texts])
+
+    return embed
+
+
+def _agent(
+    options: ShopOptions,
+    dataset: ShopDataset,
+    functions: WebFunctions,
+    prompts: ShopPrompts,
+    memory: Memory,
+    model: ChatModel | None,
+) -> ShopAgent:
+    if options.agent in WITHOUT_MODEL or model is None:
+        return _offline(options, dataset, functions, prompts, memory)
+    if options.agent in ("react", "reflexion"):
+        from grounding.webagents.personalwab.agents.react import ReactAgent
+
+        return ReactAgent(model, memory, prompts, reflects=options.agent == "reflexion")
+    if options.agent == "interecagent":
+        from grounding.webagents.personalwab.agents.interec import InterecAgent
+
+        return InterecAgent(model, memory, prompts, dataset.products)
+    from grounding.webagents.personalwab.agents.functions import FunctionAgent
+
+    return FunctionAgent(model, memory, prompts)
+
+
+def _offline(
+    options: ShopOptions, dataset: ShopDataset, functions: WebFunctions, prompts: ShopPrompts, memory: Memory
+) -> ShopAgent:
+    if options.agent == "oracle":
+        from grounding.webagents.personalwab.agents.oracle import Oracle
+
+        return Oracle(dataset, functions)
+    if options.agent == "puma-local" and options.model_path is not None:
+        from grounding.webagents.personalwab.agents.parameters import LocalModel, ParameterAgent
+
+        return ParameterAgent(
+            LocalModel(options.model_path),
+            memory,
+            prompts,
+            lambda view: "review" if view.review_product is not None else meant_type(view.instruction),
+            predictor="words",
+            shuffle_seed=(options.seed or 0) if options.preset == "official" else None,
+        )
+    from grounding.webagents.personalwab.agents.rules import RuleAgent
+
+    return RuleAgent(memory, dataset)
+
+
+def _user(
+    options: ShopOptions,
+    dataset: ShopDataset,
+    prompts: ShopPrompts,
+    card: PlannerCard | None,
+    budget: Budget,
+    progress: OutcomeProgress,
+) -> SimulatedUser | None:
+    if options.track == "single":
+        return None
+    if card is None:
+        from grounding.webagents.personalwab.users.scripted import ScriptedUser
+
+        return ScriptedUser(dataset)
+    from grounding.webagents.personalwab.users.model import ModelUser
+
+    model = _open(card, options, options.user_base_url or "", "--user-base-url", budget, progress)
+    return ModelUser(model, dataset, prompts)
