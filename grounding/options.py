@@ -17,6 +17,14 @@ ScoringName = Literal["paper", "official"]
 ClusterChoice = Literal["task", "participant"]
 DesktopScoringName = Literal["paper", "official", "strict"]
 MemoryKind = Literal["thought", "none", "other-step", "shuffled"]
+ShopMemory = Literal["none", "random", "last", "relevant", "task-specific"]
+ShopAgentName = Literal[
+    "rules", "function-calling", "react", "reflexion", "recmind", "interecagent", "puma", "puma-local", "oracle"
+]
+ShopTrack = Literal["single", "multi"]
+ShopSearch = Literal["bm25", "dense", "pyserini"]
+ShopKind = Literal["search", "recommend", "review"]
+ShopAttempt = Literal["first", "best", "last"]
 PromptStyle = Literal["percu", "native"]
 TaskKind = Literal["preference", "routine"]
 
@@ -27,6 +35,9 @@ class EvalOptions(Record, frozen=True, kw_only=True):
     dataset: str = "sample-web"
     data_dir: Path | None = None
     questions: str | None = None
+    transcript: str | None = None
+    noise_dir: Path | None = None
+    asr_base_url: str | None = None
     history_file: str | None = None
     planner: str = "none"
     planner_prompt: str | None = None

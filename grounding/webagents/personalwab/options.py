@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from grounding.errors import UserError
-from grounding.options import Display
+from grounding.options import Display, ShopAgentName, ShopSearch
 from grounding.records import Record
 from grounding.webagents.personalwab.episode import MAX_STEPS
 from grounding.webagents.personalwab.memory import PAPER_LENGTHS, RECMIND_LENGTH, RELEASE_LENGTH, MemoryName
 from grounding.webagents.personalwab.records import Split, TaskType, Track
 from grounding.webagents.personalwab.verdicts import ShopRule, Which
 
-AgentName = Literal[
-    "rules", "function-calling", "react", "reflexion", "recmind", "interecagent", "puma", "puma-local", "oracle"
-]
+AgentName = ShopAgentName
+SearchName = ShopSearch
 Preset = Literal["paper", "official"]
-SearchName = Literal["bm25", "dense", "pyserini"]
 
 AGENTS: dict[AgentName, str] = {
     "rules": "rules on the words, the remembered purchases and the user's own reviews: the offline default, the floor",
