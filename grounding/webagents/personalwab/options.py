@@ -76,6 +76,7 @@ class ShopOptions(Record, frozen=True, kw_only=True):
     cost_limit: float | None = None
     log_dir: Path = Path("results")
     fresh: bool = False
+    no_report: bool = False
     display: Display | None = None
     command: str = ""
 

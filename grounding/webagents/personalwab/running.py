@@ -16,6 +16,7 @@ from grounding.options import Display
 from grounding.records import Call
 from grounding.runner import Done, Runner
 from grounding.webagents.personalwab.options import ShopOptions
+from grounding.webagents.personalwab.page.page import shop_page
 from grounding.webagents.personalwab.preparation import PreparedShop, Shelf, prepare_shop
 from grounding.webagents.personalwab.records import Episode, ShopTask
 from grounding.webagents.personalwab.runfiles import ShopFolder, ShopRunInfo
@@ -84,9 +85,11 @@ def evaluate_shop(
         scored = score_shop(folder)
         info = msgspec.structs.replace(scored.info, status=scored.summary.status)
         folder.write_info(info)
+        scored = msgspec.structs.replace(scored, info=info, set_aside=set_aside)
+        report = None if options.no_report else shop_page(scored)
     finally:
         folder.release()
-    return msgspec.structs.replace(scored, info=info, set_aside=set_aside)
+    return msgspec.structs.replace(scored, report=report)
 
 
 def paid_calls(folder: ShopFolder) -> tuple[Call, ...]:

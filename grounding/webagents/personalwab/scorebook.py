@@ -22,7 +22,8 @@ RULES: tuple[ShopRule, ...] = ("paper", "official")
 class ShopScored(Record, frozen=True, kw_only=True):
     """A scored run: its description as it stands now, its tasks, its verdicts by each reading and its figures.
 
-    ``set_aside`` is where an earlier run of the same command was moved, if one was.
+    ``set_aside`` is where an earlier run of the same command was moved, if one was; ``report`` is the page, if one was
+    written.
     """
 
     folder: Path
@@ -31,6 +32,7 @@ class ShopScored(Record, frozen=True, kw_only=True):
     verdicts: dict[ShopRule, tuple[ShopVerdict, ...]]
     summary: ShopSummary
     set_aside: Path | None = None
+    report: Path | None = None
 
 
 def score_shop(folder: ShopFolder, *, attempt: Which | None = None) -> ShopScored:

@@ -28,7 +28,8 @@ def print_shop(console: Console, results: Sequence[ShopScored], *, rule: ShopRul
     for result in results:
         console.print(Text(f"signature  {result.summary.signature}"), soft_wrap=True, highlight=False)
     for result in results:
-        console.print(Text(f"run folder {result.folder}"), soft_wrap=True, highlight=False)
+        where = f"run folder {result.folder}" if result.report is None else f"report     {result.report}"
+        console.print(Text(where), soft_wrap=True, highlight=False)
 
 
 def row_name(result: ShopScored) -> str:
