@@ -22,6 +22,7 @@ from grounding.loaders import (
 from grounding.loaders.captions import caption_path, with_captions
 from grounding.loaders.cards import DatasetCard, ExpectedCounts, dataset_cards, read_card
 from grounding.loaders.counts import count_desktop, count_steps, differences
+from grounding.loaders.folders import find_participants
 from grounding.loaders.problems import DatasetProblems, Problem
 from grounding.places import datasets_dir
 from grounding.records import Dataset, Record
@@ -65,6 +66,9 @@ _DESKTOP: dict[str, Callable[..., DesktopDataset]] = {
     percu.TRACKER_NAME: percu.load_tracker,
 }
 """Layouts of recorded desktop tasks, which an agent answers with actions instead of points."""
+
+WEB_LAYOUTS = ("personalwab", "agenticshop")
+"""Layouts of benchmarks in the room ``webagents``, which reads them itself."""
 
 
 def load_dataset(
@@ -136,16 +140,66 @@ def load_desktop(
     return dataset
 
 
+def participant_folders(
+    name: str, data_dir: Path | str | None = None, *, questions: str | None = None
+) -> dict[str, Path]:
+    """The participants' folders of a data set in RealWebAssist's layout, where its recordings and transcripts lie.
+
+    Raises:
+        DatasetProblems: There are no such folders.
+        UserError: The name is not known, the files are not there, or the layout has no participants' folders.
+    """
+    source = _find(name, None if data_dir is None else Path(data_dir))
+    if source.layout is not realwebassist.load:
+        raise UserError(
+            f"the data set {source.name!r} has no recordings: transcripts need the layout of realwebassist, with audio "
+            "and transcriptions in every participant's folder"
+        )
+    problems: list[Problem] = []
+    chosen = questions or source.questions or realwebassist.QUESTIONS
+    folders = find_participants(source.folder, chosen, (), problems)
+    if problems:
+        raise DatasetProblems(problems)
+    return {folder.participant: folder.path for folder in folders}
+
+
+class Located(Record, frozen=True, kw_only=True):
+    """Where a data set lies, and how it is laid out."""
+
+    name: str
+    layout: str
+    folder: Path
+
+
+def locate(name: str, data_dir: Path | str | None = None) -> Located:
+    """Find a data set by the name of its card, by the path of a card, or by the name of a layout, whatever it holds.
+
+    Raises:
+        UserError: The name is not known, or the files are not there.
+    """
+    source = _find(name, None if data_dir is None else Path(data_dir))
+    return Located(name=source.name, layout=source.layout_name, folder=source.folder)
+
+
+def layout_of(name: str) -> str:
+    """The layout of a data set, by the name or path of its card or by the layout's own name.
+
+    Raises:
+        UserError: The card is wrong.
+    """
+    if name.endswith((".yaml", ".yml")):
+        return read_card(Path(name)).layout
+    card = dataset_cards().get(name)
+    return name if card is None else card.layout
+
+
 def is_desktop(name: str) -> bool:
     """Whether a data set, by the name or path of its card or the name of its layout, holds desktop tasks.
 
     Raises:
         UserError: The card is wrong.
     """
-    if name.endswith((".yaml", ".yml")):
-        return read_card(Path(name)).layout in _DESKTOP
-    card = dataset_cards().get(name)
-    return (name if card is None else card.layout) in _DESKTOP
+    return layout_of(name) in _DESKTOP
 
 
 def check_dataset(
@@ -211,13 +265,14 @@ def layouts() -> list[str]:
     """The names of the layouts that can be read: the built-in one and those of installed packages."""
     from importlib.metadata import entry_points
 
-    return sorted({*_BUILT_IN, *_DESKTOP, *(point.name for point in entry_points(group=ENTRY_POINTS))})
+    return sorted({*_BUILT_IN, *_DESKTOP, *WEB_LAYOUTS, *(point.name for point in entry_points(group=ENTRY_POINTS))})
 
 
 class _Source(Record, frozen=True, kw_only=True):
     name: str
     layout: Callable[..., Any]
     folder: Path
+    layout_name: str
     is_desktop: bool = False
     questions: str | None = None
     expected: ExpectedCounts = ExpectedCounts()
@@ -231,7 +286,7 @@ def _find(name: str, data_dir: Path | None) -> _Source:
         if data_dir is None:
             raise UserError(f"the data set {name!r} does not come with the package: say where it lies, with --data-dir")
         layout = _layout(name, origin="the data set's name")
-        return _Source(name=name, layout=layout, folder=data_dir, is_desktop=name in _DESKTOP)
+        return _Source(name=name, layout=layout, folder=data_dir, layout_name=name, is_desktop=name in _DESKTOP)
     if name.endswith((".yaml", ".yml")):
         return _source(read_card(Path(name)), data_dir, Path(name).parent, origin=name)
     known = [*cards, *layouts()]
@@ -244,7 +299,7 @@ def _find(name: str, data_dir: Path | None) -> _Source:
 def _source(card: DatasetCard, data_dir: Path | None, beside: Path, origin: str) -> _Source:
     layout = _layout(card.layout, origin=f"{origin}: layout")
     is_desktop = card.layout in _DESKTOP
-    known: dict[str, Any] = {"name": card.name, "layout": layout, "is_desktop": is_desktop}
+    known: dict[str, Any] = {"name": card.name, "layout": layout, "layout_name": card.layout, "is_desktop": is_desktop}
     known |= {"questions": card.questions, "expected": card.expected}
     if data_dir is not None:
         return _Source(**known, folder=data_dir)
@@ -269,6 +324,8 @@ def _layout(name: str, origin: str) -> Callable[..., Any]:
         return _BUILT_IN[name]
     if name in _DESKTOP:
         return _DESKTOP[name]
+    if name in WEB_LAYOUTS:
+        return _refuse_web
     for point in entry_points(group=ENTRY_POINTS, name=name):
         try:
             found = point.load()
@@ -280,6 +337,10 @@ def _layout(name: str, origin: str) -> Callable[..., Any]:
             raise UserError(f"the layout {name!r} ({point.value}) must be a function that loads a data set")
         return found  # type: ignore[no-any-return]
     raise UserError(f"{origin} = {name!r}: no such layout{_close_to(name, layouts())}")
+
+
+def _refuse_web(*_: object, name: str, **__: object) -> Dataset:
+    raise UserError(f"the data set {name!r} holds tasks for web agents, which are not answered with points")
 
 
 def _close_to(name: str, known: Iterable[str]) -> str:

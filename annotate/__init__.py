@@ -1,0 +1,1 @@
+"""The annotation program: boxes on screenshots, transcripts beside them, recordings cut into steps."""
