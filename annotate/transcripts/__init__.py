@@ -1,0 +1,1 @@
+"""What was said: clips through a recogniser, texts beside their sound, corrections apart from the machine's."""
