@@ -37,6 +37,7 @@ def combine(given: Mapping[str, Any], axes: Sequence[str], *, command: str) -> t
     _check_owner("--predictions", _used(given.get("predictions")), GROUNDERS, grounders)
     _check_names("--base-url", given.get("base_url", ()), GROUNDERS, grounders)
     _check_names("--planner-base-url", given.get("planner_base_url", ()), PLANNERS, planners)
+    asr = given.get("asr")
     runs = []
     for chosen in itertools.product(*values.values()):
         one = {**given, **dict(zip(values, chosen, strict=True))}
@@ -46,6 +47,7 @@ def combine(given: Mapping[str, Any], axes: Sequence[str], *, command: str) -> t
             one |= {"planner_prompt": None, "planner_model": None, "plan_ahead": False}
         if len(grounders) > 1 and one["grounder"] != "replay":
             one["predictions"] = None
+        one["transcript"] = _transcript(one.get("transcript"), asr)
         one["base_url"] = addresses(given.get("base_url", ()), one["grounder"])
         one["planner_base_url"] = " ".join(addresses(given.get("planner_base_url", ()), one["planner"])) or None
         runs.append(options_from(one, command=command))
@@ -56,6 +58,20 @@ def addresses(given: Sequence[str], name: str | None) -> tuple[str, ...]:
     """The addresses that belong to a model: those with its name before them, else those without a name."""
     named = [match["url"] for text in given if (match := _NAMED.fullmatch(text)) and match["name"] == name]
     return tuple(named) or tuple(text for text in given if _NAMED.fullmatch(text) is None)
+
+
+def _transcript(text: str | None, asr: str | None) -> str | None:
+    """The canonical text of where the words come from; None for the true ones.
+
+    Raises:
+        UserError: it can't be read.
+    """
+    if text is None and asr is None:
+        return None
+    from grounding.asr.conditions import ASR, parse_condition
+
+    condition = parse_condition(ASR if text is None else text, asr=asr)
+    return None if condition.kind == "truth" else str(condition)
 
 
 def _used(value: Any) -> bool:

@@ -33,10 +33,13 @@ class OutcomeProgress:
         display: How; None for a bar on a terminal and nothing elsewhere.
         colours: Every outcome that there can be, in the order in which they are shown, and its colour.
         always: The outcomes that are shown from the beginning.
+        unit: What goes by.
     """
 
-    def __init__(self, display: Display | None, colours: Mapping[str, str], always: Collection[str]) -> None:
-        self._colours, self._always = colours, always
+    def __init__(
+        self, display: Display | None, colours: Mapping[str, str], always: Collection[str], unit: str = "steps"
+    ) -> None:
+        self._colours, self._always, self._unit = colours, always, unit
         self._display: Display = display or ("rich" if sys.stderr.isatty() else "none")
         self._console = Console(stderr=True)
         self._outcomes: Counter[str] = Counter()
@@ -62,7 +65,7 @@ class OutcomeProgress:
         self._total, self._started = total, time.monotonic()
         if self._display == "rich":
             columns = (
-                TextColumn("[bold]steps"),
+                TextColumn(f"[bold]{self._unit}"),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
@@ -72,7 +75,7 @@ class OutcomeProgress:
             )
             with RichProgress(*columns, console=self._console) as bar:
                 self._bar = bar
-                bar.add_task("steps", total=total, words="")
+                bar.add_task(self._unit, total=total, words="")
                 yield
             self._bar = None
             return
@@ -116,7 +119,8 @@ class OutcomeProgress:
         self._last_line = time.monotonic()
         done = self._outcomes.total()
         elapsed = time.monotonic() - self._started
-        print(f"{done}/{self._total} steps, {elapsed:.0f} s: {self._words(colour=False)}", file=sys.stderr, flush=True)
+        words = self._words(colour=False)
+        print(f"{done}/{self._total} {self._unit}, {elapsed:.0f} s: {words}", file=sys.stderr, flush=True)
 
 
 class Progress(OutcomeProgress):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from grounding.combinations import combine
 from grounding.desktop.refusals import point_scoring
@@ -22,6 +23,13 @@ from grounding.options import (
     ImageSend,
     MemoryKind,
     PromptStyle,
+    ScoringName,
+    ShopAgentName,
+    ShopAttempt,
+    ShopKind,
+    ShopMemory,
+    ShopSearch,
+    ShopTrack,
     TaskKind,
 )
 
@@ -49,8 +57,18 @@ grounding eval --planner none replay --plans plans.json
 # Plans made earlier, answers recorded elsewhere
 grounding eval --plans plans.json --predictions answers.jsonl
 
+# What does speech recognition cost? The words as pocketsphinx hears them
+grounding eval --transcript pocketsphinx@babble:10dB
+
 # Desktop tasks: what is an agent's memory worth?
 grounding eval --dataset sample-desktop --memory thought none
+
+# Web functions called for one user: all plain memories, offline
+grounding eval --dataset sample-shop --memory none random last relevant
+
+# PUMA with a hosted model, in conversation with a simulated user
+grounding eval --dataset personalwab --data-dir DATA --agent puma \\
+    --model gpt-4o --track multi --user gpt-4o --cost-limit 20
 ```
 """
 
@@ -58,6 +76,14 @@ _Several = Parameter(consume_multiple=True, negative="", show_default=False)
 
 EACH = "each value is a run"
 """Marks an option whose every value is a run of its own."""
+
+_SHOP = Parameter(group=Group("Web functions (personalwab)", sort_key=1))
+
+SHOP_NAMES = (
+    *("agent", "model", "track", "memory_length", "memory_tokens", "max_steps", "user", "user_base_url"),
+    *("functions", "search", "search_index", "preset", "attempt", "split"),
+)
+"""The options of ``evaluate_command`` that are for web functions alone."""
 
 EACH_NAMES = ("grounder", "planner", "plans", "memory")
 """The options of ``evaluate_command`` marked so; the last changes fastest: a block of rows for each grounder."""
@@ -90,11 +116,29 @@ def evaluate_command(
     history_scope: HistoryScope = "session",
     history_file: str | None = None,
     questions: str | None = None,
+    transcript: str | None = None,
+    asr: str | None = None,
+    asr_base_url: str | None = None,
+    noise_dir: Path | None = None,
     participant: Annotated[tuple[str, ...], _Several] = (),
-    kind: TaskKind | None = None,
-    memory: Annotated[tuple[MemoryKind, ...], _Several, EACH] = ("thought",),
+    kind: TaskKind | ShopKind | None = None,
+    memory: Annotated[tuple[MemoryKind | ShopMemory, ...], _Several, EACH] = ("thought",),
     style: PromptStyle = "percu",
     attempts: int | None = None,
+    agent: Annotated[tuple[ShopAgentName, ...], _Several, _SHOP] = (),
+    model: Annotated[str | None, _SHOP] = None,
+    track: Annotated[ShopTrack, _SHOP] = "single",
+    memory_length: Annotated[int | None, _SHOP] = None,
+    memory_tokens: Annotated[int | None, _SHOP] = None,
+    max_steps: Annotated[int | None, _SHOP] = None,
+    user: Annotated[str | None, _SHOP] = None,
+    user_base_url: Annotated[str | None, _SHOP] = None,
+    functions: Annotated[Path | None, _SHOP] = None,
+    search: Annotated[ShopSearch, _SHOP] = "bm25",
+    search_index: Annotated[Path | None, _SHOP] = None,
+    preset: Annotated[ScoringName, _SHOP] = "paper",
+    attempt: Annotated[ShopAttempt | None, _SHOP] = None,
+    split: Annotated[Literal["train", "test"], _SHOP] = "test",
     sample_id: Annotated[tuple[str, ...], _Several] = (),
     limit: int | None = None,
     temperature: float | None = None,
@@ -164,15 +208,42 @@ def evaluate_command(
             that `grounding caption` wrote.
         questions: Which questions file, such as questions_Wlarge.json, or which instructions, as the data set's card
             says (cn of screenspot-pro, action of multimodal-mind2web).
+        transcript: Where the words come from, instead of the true transcripts (`truth`): a recogniser that hears the
+            data set's recordings, with noise or without (`pocketsphinx`, `whisper:turbo`, `whisper-api:MODEL`,
+            `pocketsphinx@babble:10dB`), recorded transcripts (`file:transcriptions_Wturbo.json`), or another questions
+            file (`questions:questions_Wlarge.json`). `python -m grounding.asr --help` has more.
+        asr: The recogniser that `asr` in --transcript stands for, with its options, such as
+            whisper:turbo,language=en; alone, it is the --transcript [default: pocketsphinx].
+        asr_base_url: The endpoint that whisper-api asks, such as http://127.0.0.1:8000/v1.
+        noise_dir: Noises of your own, named as in MS-SNSD (Babble_1.wav, Typing_2.wav); beside the built-in ones.
         participant: Only these participants.
-        kind: Only desktop tasks of this kind.
+        kind: Only tasks of this kind: preference or routine on a desktop; search, recommend or review in a shop.
         memory: What an agent on a desktop is told that it remembers: the `thought` recorded at the step, as PERCU has
             it (default); `none`; that of an `other-step` of the task, drawn; or all thoughts of the data set
-            `shuffled`, so that no step gets its own. Several are run one after the other and compared.
+            `shuffled`, so that no step gets its own. In a shop, which purchases an agent is told of: `none`, `random`,
+            `last` (default) or the `relevant` ones. Several are run one after the other and compared.
         style: How an agent on a desktop is asked: in the benchmark's one prompt, coordinates taken as written
             (`percu`), or in the model's own words and space (`native`), which its card must have.
         attempts: How often an agent is asked again where its reply holds no action, 1 to 3 times in all, with a note
             on the format [default: 3 in the style percu, as released, else 1].
+        agent: Who calls web functions: `rules` (default), `function-calling`, `react`, `reflexion`, `recmind`,
+            `interecagent`, `puma`, `puma-local`, `oracle`; see `grounding list agents`. Several are run one after the
+            other.
+        model: The chat model of the agent: a card's name or path, as for --planner; --base-url is its server.
+        track: One call (`single`), or a conversation with a user (`multi`).
+        memory_length: How many purchases an agent is told of [default: 50, in a conversation 20, RecMind 400].
+        memory_tokens: How long the text of them may be [default: any length].
+        max_steps: How many moves an agent has [default: 10].
+        user: Who plays the user: `scripted` (default), or the card of a chat model.
+        user_base_url: Its server, instead of the one in its card.
+        functions: The functions that PUMA takes the instructions for, predicted elsewhere: a file as its
+            function_res.json [default: puma asks its model, puma-local goes by the words].
+        search: How products are found: `bm25` as Lucene reckons it, by meaning (`dense`), or `pyserini` with an index.
+        search_index: The folder of that Lucene index.
+        preset: As the paper describes the benchmark, or as its release behaves (`official`): 10 purchases, bought
+            products recommended again, its evaluator.
+        attempt: Which of several calls counts [default: the last in the paper's reading, the best in the release's].
+        split: Whose instructions are run.
         sample_id: Only these steps, such as 3/42.
         limit: Only the first so many scored steps.
         temperature: Sampling temperature [default: the card's].
@@ -188,7 +259,7 @@ def evaluate_command(
             take and what is there already, and write the first requests out in full for reading.
         scoring: Which definition the table shows; summary.json has them all. `strict` is for desktop tasks.
         tolerance: How many pixels an action on a desktop may be off [default: 50, as in PERCU].
-        published: Show the table of PERCU's paper, too.
+        published: Show the tables of PERCU's paper, or of PersonalWAB's, too.
         log_dir: Where run folders are made.
         fresh: Start over; what an earlier run left is set aside, not deleted. Stored plans are used again all the same.
         display: Progress as a bar, as lines, or not at all [default: a bar on a terminal, else none].
@@ -200,7 +271,19 @@ def evaluate_command(
         json: Print summary.json instead of the table; with several runs a list of names and summaries.
     """
     # Every parameter goes to the option of its name, so that a new one needs no line here.
-    runs = combine(locals(), EACH_NAMES, command=shlex.join(["grounding", "eval", *_arguments()]))
+    given, command = dict(locals()), shlex.join(["grounding", "eval", *_arguments()])
+    usual = {name: parameter.default for name, parameter in inspect.signature(evaluate_command).parameters.items()}
+    from grounding.loaders.registry import layout_of
+
+    if layout_of(dataset) == "personalwab":
+        from grounding.webagents.personalwab.entry import shop_from_eval
+
+        return shop_from_eval(given, usual, command=command)
+    shop = [name for name in SHOP_NAMES if given[name] != usual[name]]
+    runs = combine(given, EACH_NAMES, command=command)
+    if shop:
+        flag = shop[0].replace("_", "-")
+        raise UserError(f"--{flag} is for web functions, such as those of sample-shop: leave it out for {dataset}")
     from grounding.loaders import is_desktop
 
     if is_desktop(dataset):

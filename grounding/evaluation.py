@@ -24,10 +24,17 @@ from grounding.preparation import Prepared, prepare
 from grounding.probe.kept import probe_predictions
 from grounding.records import Call, Dataset, Plan, Prediction, Record
 from grounding.report.html.written import with_report
-from grounding.runfolder import RunFolder, RunInfo
+from grounding.runfolder import TRANSCRIPTS, RunFolder, RunInfo
 from grounding.runner import Runner
 from grounding.scorebook import Scored, score_run
 from grounding.steps import GroundStage, PlanAheadStage, PlanStage, StepItem, plan_query, step_items
+
+_UNHEARD = {
+    "missing": "without a recording or an entry",
+    "unparsed": "unreadable or with nothing to be heard",
+    "error": "where the recogniser failed, which the same command tries again",
+}
+"""Why an instruction has no transcript, by the kind of failure."""
 
 
 def evaluate(
@@ -62,6 +69,7 @@ def evaluate(
     folder.create()
     try:
         info = _continued(folder, prepared.info)
+        _write_transcripts(prepared, folder)
         started = time.monotonic()
         stopped = _run(prepared, folder, budget, progress)
         info = msgspec.structs.replace(info, stopped=stopped, wall_s=info.wall_s + time.monotonic() - started)
@@ -73,6 +81,23 @@ def evaluate(
         folder.release()
     scored = msgspec.structs.replace(scored, info=info, set_aside=set_aside)
     return scored if options.no_report else with_report(scored)
+
+
+def _write_transcripts(prepared: Prepared, folder: RunFolder) -> None:
+    """Keep what the run is told instead of the true words, and say what could not be heard."""
+    told = prepared.transcripts
+    if told is None:
+        return
+    folder.replace(TRANSCRIPTS, msgspec.json.format(msgspec.json.encode(told), indent=1))
+    lacking = told.failures()
+    if lacking:
+        kinds = ", ".join(f"{told.failures(kind)} {words}" for kind, words in _UNHEARD.items() if told.failures(kind))
+        print(
+            f"grounding: warning: {told.condition}: {lacking} of {len(told.spoken)} instructions have no transcript "
+            f"({kinds}); they are not asked about and count as wrong",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _continued(folder: RunFolder, info: RunInfo) -> RunInfo:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,7 +18,7 @@ from grounding.errors import UserError
 from grounding.grounders import BuiltGrounder, build_grounder, card_behind
 from grounding.grounders.hf.options import HfOptions
 from grounding.grounders.som.card import find_som_card
-from grounding.loaders import load_dataset
+from grounding.loaders import load_dataset, participant_folders
 from grounding.options import EvalOptions
 from grounding.places import models_dir
 from grounding.planners import BuiltPlanner, build_planner
@@ -29,6 +30,10 @@ from grounding.runid import library_versions, run_id
 from grounding.selection import Selection, select_steps
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, send_as, starts_servers
 from grounding.signature import signature
+
+if TYPE_CHECKING:
+    from grounding.asr.obtaining import Obtained
+    from grounding.asr.spoken import Transcripts
 
 DEFAULT_HISTORY = 10
 _IN_PROCESS = ("torch", "torchvision", "transformers")
@@ -46,6 +51,7 @@ class Prepared(Record, frozen=True, kw_only=True):
     probe: EvalProbe | None
     asked: Asked
     info: RunInfo
+    transcripts: Transcripts | None = None
 
 
 def prepare(
@@ -97,6 +103,15 @@ def prepare(
     selection = select_steps(
         dataset.sessions, participants=options.participant, sample_ids=options.sample_id, limit=options.limit
     )
+    obtained = _transcripts(options, dataset, selection, progress)
+    transcripts = None if obtained is None else obtained.transcripts
+    if transcripts is not None:
+        from grounding.asr.substitution import substitute
+
+        dataset = msgspec.structs.replace(dataset, sessions=substitute(dataset.sessions, transcripts.spoken))
+        selection = select_steps(
+            dataset.sessions, participants=options.participant, sample_ids=options.sample_id, limit=options.limit
+        )
     seed = options.seed or 0
     servers = None if local or options.dry_run else manage_servers(card, options, dataset.sessions)
     own = servers is not None or (options.dry_run and not local and starts_servers(card, options))
@@ -132,11 +147,19 @@ def prepare(
         seed=seed,
         version=__version__,
         epoch=options.epoch if options.epoch > 1 else msgspec.UNSET,
+        transcript=msgspec.UNSET if obtained is None else obtained.asked,
     )
+    names = (asked.dataset, asked.planner, asked.grounder, *(() if obtained is None else (obtained.slug,)))
     info = RunInfo(
-        run_id=run_id(asked, (asked.dataset, asked.planner, asked.grounder)),
+        run_id=run_id(asked, names),
         status="started",
-        signature=signature(asked, planner.card, grounder.card, options.clusters),
+        signature=signature(
+            asked,
+            planner.card,
+            grounder.card,
+            options.clusters,
+            None if transcripts is None else transcripts.score.rate_percent,
+        ),
         asked=asked,
         data_dir=str(options.data_dir or ""),
         command=options.command,
@@ -155,6 +178,34 @@ def prepare(
         probe=eval_probe(grounder, chat, wanted=not options.no_probe, budget=budget, on_retry=progress.retried),
         asked=asked,
         info=info,
+        transcripts=transcripts,
+    )
+
+
+def _transcripts(
+    options: EvalOptions, dataset: Dataset, selection: Selection, progress: Progress
+) -> Obtained | None:
+    """What stands for the true words; None where those are asked for. A dry run has nothing heard."""
+    if options.transcript is None:
+        return None
+    # Only runs over speech load what hears it.
+    from grounding.asr.conditions import parse_condition
+    from grounding.asr.obtaining import Hearing, obtain
+
+    return obtain(
+        parse_condition(options.transcript),
+        dataset.sessions,
+        participant_folders(options.dataset, options.data_dir, questions=options.questions),
+        chosen=selection.step_ids,
+        how=Hearing(
+            base_url=options.asr_base_url,
+            noise_dir=options.noise_dir,
+            display=options.display,
+            timeout_s=options.timeout,
+            max_retries=options.max_retries,
+            only_ask=options.dry_run,
+        ),
+        phase=progress.phase,
     )
 
 

@@ -98,7 +98,8 @@ class Step(Record, frozen=True, kw_only=True):
     ``history_entry`` is what later steps may be told about this one; None where no history file was asked for.
     ``target_absent`` marks a step whose words name nothing on the screen: the right answer is to say so, and the region
     has no shape, which no click can hit. ``independent`` marks a step that no other step of its task comes before:
-    the task is then only what steps over one screenshot have in common.
+    the task is then only what steps over one screenshot have in common. ``unheard`` says why a step whose words come
+    from a recogniser has none: it is not asked about and counts as wrong.
     """
 
     id: str
@@ -113,6 +114,7 @@ class Step(Record, frozen=True, kw_only=True):
     target_absent: bool = False
     independent: bool = False
     groups: tuple[GroupLabel, ...] = ()
+    unheard: Failure | None = None
 
 
 class Task(Record, frozen=True, kw_only=True):

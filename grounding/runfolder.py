@@ -24,11 +24,27 @@ from grounding.scoring.clusters import ClusterName
 from grounding.scoring.summary import Summary
 
 
+class AskedTranscript(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Where the words of a run come from, if not from the questions file: all that can change them.
+
+    ``condition`` is the canonical text of the source. ``recogniser`` and ``noise`` are identities (name, version,
+    options; the mixer's version, its sources, level and seed), "" where there is none; ``source`` is the hash of the
+    recordings' bytes or of the recorded transcripts. ``normaliser`` is what word error rates are computed after.
+    """
+
+    condition: str
+    recogniser: str
+    noise: str
+    source: str
+    normaliser: str
+
+
 class Asked(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Everything that can change an answer or a score; its hash is the run's id.
 
     ``history_scope`` and ``plan_ahead`` are as asked where they change anything, else their defaults.
-    ``epoch`` is the number of a repeat, from 2; a run that repeats none has none written.
+    ``epoch`` is the number of a repeat, from 2; a run that repeats none has none written, and one over the true words
+    no ``transcript``.
     ``planner_identity`` and ``grounder_identity`` are canonical texts of model, prompt, image rule and parameters.
     """
 
@@ -49,6 +65,7 @@ class Asked(Record, frozen=True, kw_only=True, omit_defaults=False):
     seed: int
     version: str
     epoch: int | msgspec.UnsetType = msgspec.UNSET
+    transcript: AskedTranscript | msgspec.UnsetType = msgspec.UNSET
 
 
 class GrounderSetup(Record, frozen=True, kw_only=True):
@@ -99,6 +116,10 @@ class RunInfo(Record, frozen=True, kw_only=True, omit_defaults=False):
     clusters: ClusterName = "task"
 
 
+TRANSCRIPTS = "transcripts.json"
+"""What a run was told instead of the true words; only there where it was."""
+
+
 def _score_again(folder: Path) -> str:
     return f"`grounding score {folder}` makes it from the stored answers"
 
@@ -133,6 +154,11 @@ class RunFolder(LockedFolder):
                 raise UserError(
                     f"{self.path} is a run over desktop tasks, which this command is not for: its answers are actions "
                     "and not points"
+                ) from error
+            if b'"benchmark": "personalwab"' in path.read_bytes():
+                raise UserError(
+                    f"{self.path} is a run over a shop, which this command is not for: its answers are calls of web "
+                    "functions; `grounding score` shows its figures and report.html in it every episode"
                 ) from error
             raise UserError(f"{path}: not a run description of this version: {error}") from error
 

@@ -18,16 +18,23 @@ def image_rule_text(rule: ImageRule) -> str:
     return f"{rule.resize}:{rule.factor}:{rule.min_pixels}-{rule.max_pixels}"
 
 
+def _plain(text: str) -> str:
+    """A text without what separates the parts of a signature."""
+    return text.replace("|", "/")
+
+
 def signature(
     asked: Asked,
     planner_card: ChatCard | None,
     grounder_card: ChatCard | None,
     clusters: ClusterName = "task",
+    word_error_percent: float | None = None,
 ) -> str:
     """The signature of a run, ``key:value`` pairs joined by bars.
 
     Everything that can change a score is in it; speed, addresses and file locations are not. ``clusters`` is what the
-    intervals were drawn over.
+    intervals were drawn over, ``word_error_percent`` the word error rate of transcripts that are not the true ones;
+    None where they are not made yet.
     """
     cards = [card for card in (planner_card, grounder_card) if card is not None]
     parts = {
@@ -45,4 +52,10 @@ def signature(
     }
     if asked.epoch is not UNSET:
         parts["epoch"] = f"{asked.epoch}"
+    told = asked.transcript
+    if told is not UNSET:
+        made_by = identity_hash("\n".join((told.recogniser, told.noise, told.source)))
+        parts["transcript"] = f"{_plain(told.condition)}@{made_by}"
+        rate = "unknown" if word_error_percent is None else f"{word_error_percent:.2f}%"
+        parts["wer"] = f"{rate}/{told.normaliser}"
     return "|".join(f"{name}:{value}" for name, value in parts.items())

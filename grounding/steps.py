@@ -124,6 +124,12 @@ def plan_query(item: StepItem, planner: Planner) -> Query:
     )
 
 
+def _unheard(item: StepItem, key: str) -> Plan | None:
+    """The end of a step that has no words; None where there are some."""
+    failure = item.step.unheard
+    return None if failure is None else Plan(step_id=item.step.id, key=key, text=None, failure=failure)
+
+
 class PlanStage:
     """Asks the planner for each step."""
 
@@ -143,8 +149,8 @@ class PlanStage:
         return plan_query(item, self._planner).key
 
     async def run(self, item: StepItem, earlier: None, key: str) -> Plan:  # noqa: ARG002
-        """Ask the planner."""
-        return await self._planner.plan(plan_query(item, self._planner))
+        """Ask the planner; a step whose words nobody could hear is not asked about."""
+        return _unheard(item, key) or await self._planner.plan(plan_query(item, self._planner))
 
 
 class PlanAheadStage:
@@ -173,6 +179,9 @@ class PlanAheadStage:
 
     async def run(self, item: StepItem, earlier: None, key: str) -> Plan:  # noqa: ARG002
         """Take the step's action from the plan for its instruction; the first to come asks for it."""
+        unheard = _unheard(item, key)
+        if unheard is not None:
+            return unheard
         query = plan_query(item.opening or item, self._planner)
         whole = self._replies.settled(query.step_id, query.key)
         if whole is None:

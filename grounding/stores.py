@@ -45,7 +45,7 @@ class Kept(Record, frozen=True, kw_only=True):
 
 @cache_app.default
 def show_cache(*, plan_store: Path | None = None) -> int:
-    """Show where plans and readings of screens are kept between runs, and how much there is.
+    """Show where plans, readings of screens and transcripts of speech are kept between runs, and how much there is.
 
     Args:
         plan_store: A store of plans other than the usual one.
@@ -53,18 +53,18 @@ def show_cache(*, plan_store: Path | None = None) -> int:
     from rich.console import Console
     from rich.table import Column, Table
 
-    plans, readings = _folders(plan_store)
-    rows = [*_plans(plans, None), *_readings(readings, None)]
+    plans, readings, transcripts = _folders(plan_store)
+    rows = [*_plans(plans, None), *_readings(readings, None), *_transcripts(transcripts, None)]
     console = Console(width=None if sys.stdout.isatty() else 100, markup=False, emoji=False, highlight=False)
     if rows:
-        table = Table("kept", "planner or engine", Column("entries", justify="right"), Column("size", justify="right"))
+        table = Table("kept", "by what", Column("entries", justify="right"), Column("size", justify="right"))
         for row in rows:
             table.add_row(row.store, row.what, f"{len(row.files):,}", _size(row.size_bytes))
         console.print(table)
-    for name, folder in (("plans", plans), ("readings", readings)):
+    for name, folder in (("plans", plans), ("readings", readings), ("transcripts", transcripts)):
         state = "" if folder is None or folder.is_dir() else " (nothing there yet)"
         where = "nowhere: GROUNDING_NO_CACHE is set" if folder is None else f"{folder}{state}"
-        console.print(f"{name:<10} {where}", soft_wrap=True)
+        console.print(f"{name:<11} {where}", soft_wrap=True)
     return 0
 
 
@@ -73,17 +73,19 @@ def clear(
     *,
     plans: Annotated[bool, _Flag] = False,
     ocr: Annotated[bool, _Flag] = False,
+    transcripts: Annotated[bool, _Flag] = False,
     older_than: float | None = None,
     plan_store: Path | None = None,
     yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative="", show_default=False)] = False,
 ) -> int:
-    """Delete stored plans and readings of screens; both where neither is named. Run folders are left alone.
+    """Delete stored plans, readings of screens and transcripts; all where none is named. Run folders are left alone.
 
-    Plans of chat models cost money to make again, readings only time.
+    Plans of chat models cost money to make again, as transcripts of an endpoint may, the others only time.
 
     Args:
         plans: Only plans.
         ocr: Only readings.
+        transcripts: Only transcripts.
         older_than: Only what was written more than so many days ago.
         plan_store: A store of plans other than the usual one.
         yes: Don't ask first.
@@ -91,11 +93,12 @@ def clear(
     if older_than is not None and not older_than >= 0:
         raise UserError(f"--older-than {older_than}: expected days, 0 or more")
     before = None if older_than is None else time.time() - older_than * _DAY_S
-    plan_folder, ocr_folder = _folders(plan_store)
-    both = plans == ocr
+    plan_folder, ocr_folder, transcript_folder = _folders(plan_store)
+    everything = not (plans or ocr or transcripts)
     rows = [
-        *(_plans(plan_folder, before) if plans or both else ()),
-        *(_readings(ocr_folder, before) if ocr or both else ()),
+        *(_plans(plan_folder, before) if plans or everything else ()),
+        *(_readings(ocr_folder, before) if ocr or everything else ()),
+        *(_transcripts(transcript_folder, before) if transcripts or everything else ()),
     ]
     if not rows:
         print("nothing to delete")
@@ -114,11 +117,12 @@ def clear(
     return 0
 
 
-def _folders(plan_store: Path | None) -> tuple[Path | None, Path | None]:
+def _folders(plan_store: Path | None) -> tuple[Path | None, Path | None, Path | None]:
+    from grounding.asr.store import transcript_store_dir
     from grounding.grounders.ocr.cache import ocr_cache_dir
     from grounding.planstore import plan_store_dir
 
-    return plan_store_dir(plan_store, off=False), ocr_cache_dir()
+    return plan_store_dir(plan_store, off=False), ocr_cache_dir(), transcript_store_dir()
 
 
 def _plans(folder: Path | None, before: float | None) -> list[Kept]:
@@ -136,6 +140,13 @@ def _readings(folder: Path | None, before: float | None) -> list[Kept]:
         Kept(store="readings", what=engine, files=files, size_bytes=sum(map(_bytes, files)))
         for engine, files in found.items()
     ]
+
+
+def _transcripts(folder: Path | None, before: float | None) -> list[Kept]:
+    from grounding.asr.store import shelves
+
+    found = shelves(folder, before=before) if folder is not None else ()
+    return [Kept(store="transcripts", what=one.recogniser, files=one.files, size_bytes=one.size_bytes) for one in found]
 
 
 def _bytes(path: Path) -> int:

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from cyclopts import Parameter
 
 from grounding.errors import UserError
-from grounding.eval import EACH, evaluate_command
+from grounding.eval import EACH, SHOP_NAMES, evaluate_command
+from grounding.loaders.registry import WEB_LAYOUTS, layout_of
 from grounding.options import EvalOptions
 
 SWEEP_EXAMPLES = """
@@ -29,6 +30,10 @@ grounding sweep --plans none plans.json
 grounding sweep --dataset sample-desktop \\
     --memory thought none other-step shuffled
 
+# What recognition errors do to an agent (the paper's Table 4)
+grounding sweep --transcript truth pocketsphinx \\
+    pocketsphinx@babble:10dB pocketsphinx@typing:0dB
+
 # Every combination of two prompts and two grounders
 grounding sweep --planner o3 --planner-prompt official explicit \\
     --grounder gta1 ui-tars
@@ -39,7 +44,8 @@ ONE_FOR_ALL = frozenset(
     {
         *("log_dir", "display", "fresh", "json", "scoring", "baseline", "cost_limit"),
         *("plan_store", "no_plan_store", "no_probe", "no_report", "dry_run", "tolerance", "published"),
-        *("clusters", "epochs"),
+        *("clusters", "epochs", "asr", "asr_base_url", "noise_dir"),
+        *SHOP_NAMES,
     }
 )
 """Options of ``eval`` that say how the command works and not what is run: they have one value in a sweep as well."""
@@ -106,6 +112,10 @@ def _documented(command: Callable[..., int]) -> Callable[..., int]:
 
 @_documented
 def sweep_command(**given: Any) -> int:  # noqa: D103 - made from that of `eval`
+    if layout_of(str((given.get("dataset") or ("",))[0])) in WEB_LAYOUTS:
+        raise UserError(
+            "a sweep runs over steps: for web functions give `grounding eval` several values of --agent and --memory"
+        )
     values = swept_values(given)
     varying = tuple(name for name, found in values.items() if len(found) > 1)
     if given.get("epochs", 1) != 1:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -21,10 +22,15 @@ from grounding.matrix import comparisons, exit_code
 from grounding.options import DesktopScoringName, EvalOptions
 from grounding.records import Record
 from grounding.report.html.written import with_report
-from grounding.report.matrix import WIDE, MatrixRow, print_matrix
+from grounding.report.matrix import WIDE, MatrixRow, print_lines, print_matrix
 from grounding.report.plot import Point, SweepPlot, draw
+from grounding.report.published import PAPER
 from grounding.report.show import wide_console
+from grounding.scorebook import Scored
 from grounding.scoring import Comparison, Estimate, PaperScores, Summary
+
+if TYPE_CHECKING:
+    from grounding.asr.ablation import Ablation
 
 SweptValue = str | int | float | bool | None
 
@@ -122,20 +128,76 @@ def sweep(
     for outcome in outcomes:  # Their pages were written before there was a curve to show.
         if outcome.scored is not None and outcome.scored.report is not None:
             with_report(outcome.scored)
+    speech = _speech(outcomes, varying, folder, given) if "transcript" in varying else ()
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
     else:
-        print_matrix(
-            wide_console(WIDE),
-            [_table_row(row, along) for row in result.rows],
-            title=what,
-            headings=[name.replace("_", " ") for name in varying],
-            scoring=scoring,
-            compared=compared,
-            baseline=first,
-        )
+        console, rows = wide_console(WIDE), [_table_row(row, along) for row in result.rows]
+        if scoring == "paper" and set(varying) == {"transcript"} and speech:
+            _print_speech(speech)
+            print_lines(console, rows, scoring=scoring, compared=compared)
+        else:
+            print_matrix(
+                console,
+                rows,
+                title=what,
+                headings=[name.replace("_", " ") for name in varying],
+                scoring=scoring,
+                compared=compared,
+                baseline=first,
+            )
+            _print_speech(speech)
         print(f"sweep      {folder}: {', '.join(['sweep.json', 'sweep.csv', *(path.name for path in drawn)])}")
+        for each in speech:
+            print(f"speech     {', '.join(path.name for path in each.files)}")
     return exit_code(ran, outcomes)
+
+
+class SpeechShown(Record, frozen=True, kw_only=True):
+    """What recognition errors did for one combination of the other options, and the files that show it."""
+
+    ablation: Ablation
+    files: tuple[Path, ...]
+    published: bool
+
+
+def _speech(
+    outcomes: Sequence[RunOutcome], varying: Sequence[str], folder: Path, given: Mapping[str, Any]
+) -> tuple[SpeechShown, ...]:
+    """The runs that differ only in their transcripts, compared and written down: one for each of the other values."""
+    # Only sweeps over speech load what it takes.
+    from grounding.asr.spoken import slug
+    from grounding.asr.writing import ablate_runs, title_of, write_ablation
+
+    groups: dict[str, list[Scored]] = {}
+    for outcome in outcomes:
+        if outcome.scored is not None:
+            others = [swept_value(outcome.run.options, name) for name in varying if name != "transcript"]
+            groups.setdefault(_name(others), []).append(outcome.scored)
+    found = []
+    for name, runs in groups.items():
+        published = runs[0].info.asked.dataset == PAPER
+        try:
+            ablation = ablate_runs(runs, title=" · ".join(filter(None, (title_of(runs[0]), name))))
+        except UserError as error:
+            print(f"grounding: warning: no table of transcripts: {error}", file=sys.stderr, flush=True)
+            continue
+        files = write_ablation(
+            folder,
+            ablation,
+            name="speech" if len(groups) == 1 else f"speech-{slug(name)}",
+            published=published,
+            noise_dir=given.get("noise_dir"),
+        )
+        found.append(SpeechShown(ablation=ablation, files=files, published=published))
+    return tuple(found)
+
+
+def _print_speech(speech: Sequence[SpeechShown]) -> None:
+    from grounding.asr.table import print_ablation
+
+    for each in speech:
+        print_ablation(wide_console(WIDE), each.ablation, published=each.published)
 
 
 def x_axis(values: Mapping[str, Sequence[Any]]) -> str:
@@ -151,6 +213,8 @@ def x_axis(values: Mapping[str, Sequence[Any]]) -> str:
 def swept_value(options: EvalOptions, name: str) -> SweptValue:
     """An option's value in a run, as it is shown: a path by its name without the ending."""
     value = getattr(options, name)
+    if name == "transcript" and value is None:
+        return "truth"
     if isinstance(value, Path):
         return value.stem if value.suffix else value.name
     if isinstance(value, str) and "/" in value and value.endswith((".yaml", ".yml")):

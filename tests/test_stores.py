@@ -57,8 +57,8 @@ def test_it_shows_where_things_are_and_how_much(home: Path) -> None:
     ]
     size = sum(path.stat().st_size for path in (home / "plans" / "o3").rglob("*.json"))
     assert rows[1][3] == f"{size} B"
-    assert f"plans      {home / 'plans'}\n" in done.stdout
-    assert f"readings   {home / 'ocr'}\n" in done.stdout
+    assert f"plans       {home / 'plans'}\n" in done.stdout
+    assert f"readings    {home / 'ocr'}\n" in done.stdout
 
 
 def test_nothing_there_and_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_nothing_there_and_switched_off(tmp_path: Path, monkeypatch: pytest.Monk
     assert "(nothing there yet)" in cache().stdout
     assert cache("clear").stdout == "nothing to delete\n"
     monkeypatch.setenv("GROUNDING_NO_CACHE", "1")
-    assert "plans      nowhere: GROUNDING_NO_CACHE is set" in cache().stdout
+    assert "plans       nowhere: GROUNDING_NO_CACHE is set" in cache().stdout
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import shell
 from conftest import TinyDataset
 from fakes.slow_server import slow_server
 
-from grounding.eval import EACH_NAMES, evaluate_command
+from grounding.eval import EACH_NAMES, SHOP_NAMES, evaluate_command
 from grounding.options import EvalOptions
 from grounding.sweep import ONE_FOR_ALL, sweepable, swept_values
 from grounding.sweeping import x_axis
@@ -31,6 +31,10 @@ def test_every_option_of_eval_can_be_swept_or_is_one_for_all_or_takes_a_list() -
 
 def test_every_option_that_is_no_matter_of_showing_reaches_the_run() -> None:
     shown = {"scoring", "baseline", "json", "published"}
+    # --asr is in the text of --transcript by then.
+    shown |= {"asr"}
+    # Those of web functions have a record of their own.
+    shown |= set(SHOP_NAMES)
     fields = set(EvalOptions.__struct_fields__)
     # --epochs is of several runs, each of which has its number.
     assert set(inspect.signature(evaluate_command).parameters) - shown - {"epochs"} == fields - {"command", "epoch"}

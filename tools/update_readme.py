@@ -1,6 +1,6 @@
 """Puts measured figures into README.md: runs the commands it shows and replaces the blocks between the markers.
 
-python tools/update_readme.py table scores bench matrix dryrun      # any of the five; about ten minutes for all
+python tools/update_readme.py table scores bench matrix dryrun speech      # any of them; about half an hour for all
 """
 
 from __future__ import annotations
@@ -79,9 +79,34 @@ def dryrun() -> str:
     return f"```\n{evaluate('--planner', 'gpt-4o', '--dry-run', '--no-plan-store').rstrip()}\n```"
 
 
+def speech() -> str:
+    """What recognition errors do to the offline grounder: the table here, the curve and the scatter as pictures."""
+    heard = ["truth", "pocketsphinx"]
+    with tempfile.TemporaryDirectory() as logs:
+        output = _sweep(logs, [*heard, "pocketsphinx@babble:10dB", "pocketsphinx@typing:0dB"])
+        (drawn,) = Path(logs).glob("sweep_*/speech-errors.png")
+        PICTURES.mkdir(exist_ok=True)
+        shutil.copy(drawn, PICTURES / "speech-errors.png")
+    with tempfile.TemporaryDirectory() as logs:
+        # One person's recordings: noise makes this recogniser several times slower.
+        levels = [f"pocketsphinx@babble:{level}dB" for level in range(20, -10, -5)]
+        _sweep(logs, [*heard, *levels], "--participant", "3")
+        (drawn,) = Path(logs).glob("sweep_*/speech-snr.png")
+        shutil.copy(drawn, PICTURES / "speech-snr.png")
+    return f"```\n{output.rstrip()}\n```"
+
+
+def _sweep(logs: str, transcripts: list[str], *more: str) -> str:
+    command = [sys.executable, "-m", "grounding.cli", "sweep", "--display", "none", "--log-dir", logs]
+    command += ["--transcript", *transcripts, *more]
+    output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return output.replace(logs, "results")
+
+
 def main() -> None:
     """Make the named blocks anew."""
     blocks = {"table": table, "scores": scores, "bench": bench, "matrix": matrix, "dryrun": dryrun}
+    blocks["speech"] = speech
     for name in sys.argv[1:] or list(blocks):
         content = f"<!-- {name}:start -->\n{blocks[name]()}\n<!-- {name}:end -->"
         text = README.read_text()

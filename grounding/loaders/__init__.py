@@ -11,6 +11,7 @@ from grounding.loaders.registry import (
     layouts,
     load_dataset,
     load_desktop,
+    participant_folders,
 )
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "layouts",
     "load_dataset",
     "load_desktop",
+    "participant_folders",
     "read_card",
     "reference_plans",
     "short_fingerprint",

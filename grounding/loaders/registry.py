@@ -164,11 +164,12 @@ def participant_folders(
 
 
 class Located(Record, frozen=True, kw_only=True):
-    """Where a data set lies, and how it is laid out."""
+    """Where a data set lies, how it is laid out, and what its card says that it holds."""
 
     name: str
     layout: str
     folder: Path
+    expected: ExpectedCounts = ExpectedCounts()
 
 
 def locate(name: str, data_dir: Path | str | None = None) -> Located:
@@ -178,7 +179,7 @@ def locate(name: str, data_dir: Path | str | None = None) -> Located:
         UserError: The name is not known, or the files are not there.
     """
     source = _find(name, None if data_dir is None else Path(data_dir))
-    return Located(name=source.name, layout=source.layout_name, folder=source.folder)
+    return Located(name=source.name, layout=source.layout_name, folder=source.folder, expected=source.expected)
 
 
 def layout_of(name: str) -> str:
@@ -224,10 +225,14 @@ def check_dataset(
 
 
 class Inspection(Record, frozen=True, kw_only=True):
-    """What a check found: problems keep the data set from being used, warnings do not."""
+    """What a check found: problems keep the data set from being used, warnings do not.
+
+    ``summary`` says in one line how much the data set holds; "" where the layout doesn't count.
+    """
 
     problems: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
+    summary: str = ""
 
 
 def inspect_dataset(

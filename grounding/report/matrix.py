@@ -71,6 +71,17 @@ def print_matrix(
     console.print(_scores(rows, title, headings, scoring))
     if compared and scoring == "paper":
         console.print(_differences(rows, headings, compared, baseline))
+    print_lines(console, rows, scoring=scoring, compared=compared)
+
+
+def print_lines(
+    console: Console,
+    rows: Sequence[MatrixRow],
+    *,
+    scoring: ScoringName,
+    compared: Mapping[int, Comparison] | None = None,
+) -> None:
+    """Print what stands below the tables: how intervals were made, what is odd, and where the runs lie."""
     for line in _lines(rows, compared, scoring):
         console.print(line, soft_wrap=True, highlight=False)
 

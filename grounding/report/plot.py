@@ -27,10 +27,10 @@ X_LABELS = {
 """What stands at the axis; other options have their name there."""
 
 # Okabe and Ito's colours, which people with any kind of colour blindness tell apart, the darker ones first.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKERS = "osD^vPX"
-_WIDTH_IN = 3.5  # One column of a paper in two columns.
-_STYLE: Any = {
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = "osD^vPX"
+WIDTH_IN = 3.5  # One column of a paper in two columns.
+STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
     "axes.titlesize": 8,
@@ -72,14 +72,21 @@ def draw(plot: SweepPlot, folder: Path) -> tuple[Path, ...]:
     Raises:
         UserError: a file can't be written.
     """
-    if not plot.points:
-        return ()
+    return save(picture(plot), folder, "sweep") if plot.points else ()
+
+
+def save(figure: Figure, folder: Path, name: str) -> tuple[Path, ...]:
+    """Write a figure as PNG and as SVG.
+
+    Raises:
+        UserError: a file can't be written.
+    """
     import matplotlib as mpl
 
-    with mpl.rc_context(_STYLE):
-        figure, written = picture(plot), []
+    with mpl.rc_context(STYLE):
+        written = []
         for ending, options in (("png", {"dpi": 220}), ("svg", {"metadata": {"Date": None}})):
-            path = folder / f"sweep.{ending}"
+            path = folder / f"{name}.{ending}"
             draft = path.with_name(f".{path.name}.new")
             try:
                 figure.savefig(draft, format=ending, facecolor="white", **options)
@@ -96,7 +103,7 @@ def picture(plot: SweepPlot) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(layout="constrained")
         FigureCanvasAgg(figure)
         (_lines if plot.x_option else _dots)(figure, plot)
@@ -106,7 +113,7 @@ def picture(plot: SweepPlot) -> Figure:
 def _lines(figure: Figure, plot: SweepPlot) -> None:
     """One panel a score, one above the other over the same axis; a line with a band for each series."""
     series = tuple(dict.fromkeys(point.series for point in plot.points))
-    figure.set_size_inches(_WIDTH_IN, 4.6 + 0.17 * _legend_rows(series))
+    figure.set_size_inches(WIDTH_IN, 4.6 + 0.17 * _legend_rows(series))
     panels: Sequence[Axes] = figure.subplots(len(COLUMNS), 1, sharex=True)
     at = sorted({point.x for point in plot.points if point.x is not None})
     # Series stand a little beside each other, so that none hides another's interval.
@@ -133,13 +140,13 @@ def _line(
     found = [(point.x, getattr(point.scores, field), point.partial) for point in points]
     known = [(x + aside, one, partial) for x, one, partial in found if x is not None and one.value is not None]
     xs, values = [x for x, _, _ in known], [one.value for _, one, _ in known]
-    colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
-    style = "-" if number < len(_COLOURS) else "--"
+    colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+    style = "-" if number < len(COLOURS) else "--"
     if band:
         lows, highs = [one.low for _, one, _ in known], [one.high for _, one, _ in known]
         panel.fill_between(xs, lows, highs, color=colour, alpha=0.15, linewidth=0)
     for x, one, _ in known:
-        panel.errorbar(x, one.value, yerr=_reach(one), color=colour, linewidth=0.8, capsize=1.8, zorder=3)
+        panel.errorbar(x, one.value, yerr=reach(one), color=colour, linewidth=0.8, capsize=1.8, zorder=3)
     panel.plot(xs, values, style, marker=marker, color=colour, linewidth=1.4, markersize=4, zorder=4, label=name)
     for x, one, partial in known:
         if partial:
@@ -149,10 +156,10 @@ def _line(
 def _dots(figure: Figure, plot: SweepPlot) -> None:
     """One row a combination, from above in the order given; a dot with an interval for each score."""
     rows = [textwrap.fill(point.series, 22, max_lines=3, placeholder=" …") for point in plot.points]
-    figure.set_size_inches(_WIDTH_IN, 1.35 + 0.45 * len(rows))
+    figure.set_size_inches(WIDTH_IN, 1.35 + 0.45 * len(rows))
     (panel,) = (figure.subplots(1, 1),)
     for number, (field, label, _) in enumerate(COLUMNS):
-        colour, marker = _COLOURS[number], _MARKERS[number]
+        colour, marker = COLOURS[number], MARKERS[number]
         for row, point in enumerate(plot.points):
             one: Estimate = getattr(point.scores, field)
             if one.value is None:
@@ -160,7 +167,7 @@ def _dots(figure: Figure, plot: SweepPlot) -> None:
             panel.errorbar(
                 one.value,
                 row + (number - 1) * 0.22,
-                xerr=_reach(one),
+                xerr=reach(one),
                 fmt=marker,
                 color=colour,
                 markerfacecolor="white" if point.partial else colour,
@@ -191,7 +198,7 @@ def _number(x: float) -> str:
     return f"{int(x):,}" if x == int(x) else f"{x:g}"
 
 
-def _reach(one: Estimate) -> list[list[float]] | None:
+def reach(one: Estimate) -> list[list[float]] | None:
     """How far the interval reaches below and above the value; a bootstrap may not reach as far as the value itself."""
     if one.value is None or one.low is None or one.high is None:
         return None

@@ -37,6 +37,8 @@ def print_summary(console: Console, result: Scored, *, scoring: ScoringName) -> 
         console.print(groups)
     for line in _lines(summary, info, scoring):
         console.print(line, soft_wrap=True, highlight=False)
+    for text in _heard(result):
+        console.print(Text(f"transcript {text}"), soft_wrap=True, highlight=False)
     for text in result.warnings:
         console.print(Text(f"warning    {text}", style="yellow"), soft_wrap=True, highlight=False)
     for text in _labels(result):
@@ -45,6 +47,17 @@ def print_summary(console: Console, result: Scored, *, scoring: ScoringName) -> 
     if result.report is not None:
         console.print(Text(f"report     {result.report}"), soft_wrap=True, highlight=False)
     console.print(Text(f"run folder {result.folder}"), soft_wrap=True, highlight=False)
+
+
+def _heard(result: Scored) -> tuple[str, ...]:
+    """How well the words were heard; a damaged file of transcripts must not hide the scores."""
+    from grounding.report.html.gather import heard_in
+
+    try:
+        told = heard_in(result.folder)
+    except UserError as error:
+        return (f"can't be read: {error}",)
+    return () if told is None else (told.words,)
 
 
 def _labels(result: Scored) -> tuple[str, ...]:

@@ -30,7 +30,8 @@ class StepRow(Record, frozen=True, kw_only=True):
     """One step. ``shot`` counts in the run's ``shots``, ``history`` in its ``steps``, the oldest first.
 
     ``outcome`` is that of the verdict, ``none`` where no click was made, and ``pending`` where a run that goes on has
-    not come to the step yet. ``failure`` is None for hits and for steps that are not scored.
+    not come to the step yet. ``failure`` is None for hits and for steps that are not scored. Where a recogniser heard
+    the instruction, ``said`` is what was said, ``audio`` the address of the recording, "" where the page has none.
     """
 
     id: str
@@ -53,6 +54,8 @@ class StepRow(Record, frozen=True, kw_only=True):
     history: tuple[int, ...] = ()
     groups: tuple[str, ...] = ()
     split: tuple[str, ...] = ()
+    said: str = ""
+    audio: str = ""
 
 
 class TaskRow(Record, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -30,10 +31,16 @@ from grounding.report.html.content import (
 )
 from grounding.report.html.facts import facts_of, metrics_of, warnings_of
 from grounding.report.html.triage import LABELS_FILE, Triage, read_triage, triage_lines
-from grounding.runfolder import RunFolder
+from grounding.runfolder import TRANSCRIPTS, RunFolder
 from grounding.scorebook import Scored, weigh
 
-_GROWING = ("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", LABELS_FILE, SPLIT_STEPS, "probe.json")
+if TYPE_CHECKING:
+    from grounding.asr.spoken import Spoken, Transcripts
+
+_GROWING = (
+    *("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", LABELS_FILE, SPLIT_STEPS, "probe.json"),
+    TRANSCRIPTS,
+)
 """The files that a page is made of."""
 
 
@@ -62,6 +69,7 @@ def gather(
     addresses: Mapping[str, tuple[str, str]],
     diagrams: Sequence[Diagram] = (),
     extra_warnings: Sequence[str] = (),
+    recordings: bool = False,
 ) -> RunPage:
     """Everything that a page shows of a run.
 
@@ -71,6 +79,7 @@ def gather(
         addresses: For a screenshot's hash the addresses of its small and of its full picture.
         diagrams: The plots.
         extra_warnings: What else went wrong.
+        recordings: Whether the page can play recordings where they lie on the disk.
 
     Raises:
         UserError: the folder holds no run, or a file in it is damaged.
@@ -79,6 +88,7 @@ def gather(
     scored = scored or weigh(folder)
     sessions = folder.read_sessions()
     triage = read_triage(path)
+    heard = heard_in(path)
     plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
     try:
         rows, tasks, told = _rows(
@@ -87,6 +97,8 @@ def gather(
             {plan.step_id: plan for plan in plans},
             {prediction.step_id: prediction for prediction in predictions},
             _splits(path),
+            {} if heard is None else {step: one for one in heard.spoken for step in one.steps},
+            recordings=recordings,
         )
     finally:
         plans.close()
@@ -99,7 +111,7 @@ def gather(
         folder=str(path),
         status=scored.info.status if scored.info.status == "started" else scored.summary.status,
         metrics=metrics_of(scored),
-        facts=facts_of(scored),
+        facts=(*facts_of(scored), *(() if heard is None else (Fact(name="transcript", text=cut(heard.words, 500)),))),
         warnings=(*warnings_of(scored), *extra_warnings),
         diagrams=tuple(diagrams),
         shots=tuple(_shot(shot, addresses) for shot in screenshots(sessions)),
@@ -134,6 +146,9 @@ def _rows(
     plans: Mapping[str, Plan],
     predictions: Mapping[str, Prediction],
     splits: Mapping[str, tuple[str, ...]],
+    spoken: Mapping[str, Spoken],
+    *,
+    recordings: bool,
 ) -> tuple[tuple[StepRow, ...], tuple[TaskRow, ...], tuple[Told | None, ...]]:
     asked = scored.info.asked
     verdicts = {verdict.step_id: verdict for verdict in scored.verdicts}
@@ -165,6 +180,8 @@ def _rows(
                     shot=shots[step.screenshot.sha256],
                     history=tuple(place[step_id] for step_id in history),
                     split=splits.get(step.id, ()),
+                    spoken=spoken.get(step.id),
+                    recordings=recordings,
                 )
             )
     return tuple(rows), tuple(tasks), tuple(told)
@@ -180,6 +197,8 @@ def _row(
     shot: int,
     history: tuple[int, ...],
     split: tuple[str, ...],
+    spoken: Spoken | None,
+    recordings: bool,
 ) -> StepRow:
     calls = [each.call for each in (plan, prediction) if each is not None and each.call is not None]
     return StepRow(
@@ -203,6 +222,8 @@ def _row(
         history=history,
         groups=tuple(cut(f"{group.kind}: {group.name}") for group in step.groups),
         split=split,
+        said="" if spoken is None else cut(spoken.reference),
+        audio=Path(spoken.audio).resolve().as_uri() if spoken is not None and spoken.audio and recordings else "",
     )
 
 
@@ -241,6 +262,19 @@ def cut(text: str, most: int = MOST_TEXT) -> str:
     'abc … (3 more characters)'
     """
     return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
+
+
+def heard_in(folder: Path) -> Transcripts | None:
+    """What a run was told; None where it was told the true words, for which nothing of speech is loaded.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    if not (folder / TRANSCRIPTS).exists():
+        return None
+    from grounding.asr.spoken import read_transcripts
+
+    return read_transcripts(folder)
 
 
 def _split_facts(folder: Path) -> tuple[Fact, ...]:

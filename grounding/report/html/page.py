@@ -35,6 +35,7 @@ def render(page: Page) -> str:
             f"script-src '{source_hash(chr(10) + script + chr(10))}'",
             "style-src 'unsafe-inline'",
             "img-src 'self' file: data:",
+            "media-src file:",
             f"connect-src {chr(39)}self{chr(39)}" if page.token else "connect-src 'none'",
             "base-uri 'none'",
             "form-action 'none'",
@@ -105,6 +106,7 @@ def write_page(runs: Sequence[Scored], path: Path) -> Path:
                     *draw_curves(sweep_curves(scored.folder)),
                 ),
                 extra_warnings=_few(small.problems),
+                recordings=True,
             )
         )
     page = page_over(found)

@@ -185,6 +185,7 @@ def append_label(folder: Path, label: Label) -> None:
         try:
             if os.write(file, line) != len(line):
                 raise OSError("the disk took a part of the line only")
+            os.fsync(file)
         except OSError:
             os.ftruncate(file, end)
             raise

@@ -25,7 +25,9 @@ function showDetail() {
         el("a", { href: address(), id: "link", title: "a link to this step" }, "link"),
       ]),
     ]),
-    el("p", { class: "said" }, step.instruction),
+    el("p", { class: "said" }, step.instruction || (step.said ? "nothing was heard" : "")),
+    step.said ? el("p", { class: "muted" }, [`What was said: ${step.said}`]) : "",
+    step.audio ? el("audio", { controls: true, preload: "none", src: step.audio, "aria-label": "the recording, without added noise" }) : "",
     picture(shot, step, two, whole(shot), { ...options, wide }),
     el("p", { class: "key" }, [
       step.gold && bounds(step.gold).length > 0 && el("span", {}, [el("i", { class: "swatch" }), "where a click is right"]),

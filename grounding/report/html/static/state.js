@@ -59,7 +59,7 @@ function flipOf(step) {
 function haystack(step) {
   if (step.haystack === undefined) {
     const task = run().tasks[step.task];
-    step.haystack = [step.id, step.instruction, step.plan, step.raw, step.planner_raw, step.reason, task.name,
+    step.haystack = [step.id, step.instruction, step.said || "", step.plan, step.raw, step.planner_raw, step.reason, task.name,
       ...(step.groups || [])].join("\n").toLowerCase();
   }
   return step.haystack;

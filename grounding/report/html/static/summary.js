@@ -21,7 +21,7 @@ function table(one) {
   const cells = (metric) => [el("th", { scope: "row" }, metric.name), el("td", { class: "num" }, metric.value),
     el("td", { class: "num" }, metric.count), el("td", { class: "num" }, metric.interval)];
   const facts = (list) => el("dl", { class: "facts" }, list.flatMap((fact) => [el("dt", {}, fact.name), el("dd", {}, fact.text)]));
-  const first = new Set(["steps", "time", "cost", "intervals"]);
+  const first = new Set(["steps", "time", "cost", "intervals", "transcript"]);
   return el("div", {}, [
     page.runs.length > 1 && el("h3", {}, `${page.runs.indexOf(one) + 1}: ${one.name}`),
     el("table", {}, [

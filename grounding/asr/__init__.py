@@ -1,0 +1,1 @@
+"""Transcripts from speech: recognisers, noise at a chosen level, word error rate."""

@@ -1,0 +1,1 @@
+"""The recognisers that come with the toolkit; ``grounding.asr.recogniser.open_recogniser`` opens one."""
