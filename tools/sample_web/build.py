@@ -68,6 +68,8 @@ def build(out: Path, names: list[str], debug: Path | None, jobs: int) -> None:
         write_versions(folder / "made-with.json", version)
         write_readme(folder / "README.md", steps)
         if out.exists():
+            if list(out.glob("*/audio")):
+                print("the speech goes with the old data: run tools/sample_speech/build.py and hear.py now", flush=True)
             shutil.rmtree(out)
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(folder, out)

@@ -68,7 +68,11 @@ RealWebAssist.
     <p>/questions_with_task_updated.json      task, instruction, action, final_image, bounding_box
     <p>/extracted_actions_gt.json             what was done at each step (the history)
     plans/reference.json                      one explicit instruction per scored step
-    made-with.json                            the programs that decide the pixels
+    <p>/audio/<n>.flac                        each instruction spoken; n is its first screenshot's
+    <p>/transcriptions_GT.json                what is said in each recording, and over which screenshots
+    <p>/transcriptions_pocketsphinx*.json     what the built-in recogniser hears: clean, babble:10dB, typing:0dB
+    made-with.json, speech-made-with.json     the programs that decide the pixels and the sound
+    heard-with.json                           the recogniser and the noises behind what was heard
 
 `bounding_box` is null (nothing to click: typing, scrolling, reading, waiting), one box, or a list of boxes
 of which any is right. Boxes are whole pixels; page elements are measured in the page, the browser's own
@@ -89,6 +93,11 @@ step can count more than once):
 
 Screens: 1 is 1280 x 720, 2 is 1920 x 1080, 3 is 2560 x 1440.
 
-Remade with `python tools/sample_web/build.py` (see `tools/sample_web/README.md` for what that needs).
+The speech is synthetic, too (espeak-ng; 16 kHz, mono): one voice for each participant, with another speed, pitch
+and level from clip to clip. Recognisers find it harder than people's speech: compare word error rates on it with
+each other, not with those on real recordings.
+
+Remade with `python tools/sample_web/build.py` and, after that, `python tools/sample_speech/build.py` and
+`python tools/sample_speech/hear.py` (see the README.md beside each for what it needs).
 Licence: MIT, like the project. All shops, products, people and pictures are invented.
 """
