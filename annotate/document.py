@@ -26,7 +26,7 @@ from annotate.events import (
     Undone,
 )
 from annotate.folders import find, locate
-from annotate.heard import choose_transcripts, read_transcripts
+from annotate.heard import choose_transcripts, read_transcripts, read_typed
 from annotate.native_file import read_native
 from annotate.native_item import read_item
 from annotate.picture_issues import picture_issues
@@ -69,6 +69,7 @@ class Document:
         self._unwritten = restored.unwritten
         self._transcripts = transcripts
         self._heard: Mapping[str, str] = {}
+        self._shows_typed = True
         self._entries: tuple[Entry, ...] | None = None
         self._sizes: dict[tuple[Path, int, int], UprightSize] = {}
         self._closed = False
@@ -86,7 +87,8 @@ class Document:
             annotator: Written into the entries that are changed; "" for nobody.
             questions: Name of the questions file in the folder.
             transcripts: Name of the transcriptions file to take ``Entry.transcript`` from; "" for the first one that a
-                recogniser made, or else ``transcriptions_GT.json``.
+                recogniser made, or else ``transcriptions_GT.json``. Then, and only then, what was typed at a step
+                without a recording comes before what a recogniser heard.
 
         Raises:
             UserError: there is no such folder, nothing to annotate in it, the file is no JSON list, or another program
@@ -102,6 +104,7 @@ class Document:
             restored.notes += found.remarks()
             document = cls(folder, found.file, side, restored, choose_transcripts(folder, transcripts))
             document.annotator = annotator
+            document._shows_typed = not transcripts
             try:
                 document.reload_transcripts()
             except UserError as error:
@@ -296,7 +299,8 @@ class Document:
         if self._transcripts is None:
             self._transcripts = choose_transcripts(self.folder)
         if self._transcripts is not None:
-            self._heard = read_transcripts(self._transcripts, self._history.entries())
+            heard = read_transcripts(self._transcripts, self._history.entries())
+            self._heard = {**heard, **(read_typed(self.folder) if self._shows_typed else {})}
             self._entries = None
 
     def close(self) -> None:

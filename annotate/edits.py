@@ -66,6 +66,13 @@ def next_kind(kind: BoxKind) -> BoxKind:
     return KINDS[(KINDS.index(kind) + 1) % len(KINDS)]
 
 
+def answered_anew(before: Entry, after: Entry) -> Entry:
+    """``after``, which is not verified any more where its answer is another than the one that was verified."""
+    if (before.state, before.boxes) == (after.state, after.boxes) or not (before.verified and after.verified):
+        return after
+    return msgspec.structs.replace(after, verified=False)
+
+
 def as_no_click(entry: Entry) -> Entry:
     """The entry as an answer of its own: not a click, or no target on this screen. Its boxes go."""
     return msgspec.structs.replace(entry, boxes=(), state="no-click")

@@ -53,6 +53,19 @@ def read_transcripts(path: Path, entries: Sequence[Entry]) -> Mapping[str, str]:
     return {image: " ".join(dict.fromkeys(found)) for image, found in texts.items()}
 
 
+def read_typed(folder: Path) -> Mapping[str, str]:
+    """What people typed at pictures without a recording: items of ``transcriptions_GT.json`` that have no ``audio``.
+
+    Raises:
+        UserError: the file can't be read.
+    """
+    from grounding.asr import transcripts
+
+    path = folder / CORRECTED
+    items = transcripts.read_transcripts(path) if path.exists() else ()
+    return {image: item.text for item in items if not item.audio for image in item.steps}
+
+
 def _places(path: Path, count: int, entries: Sequence[Entry]) -> Sequence[int]:
     """For every step, the position of its clip among as many clips."""
     if count == len(entries):

@@ -19,6 +19,7 @@ from grounding.loaders import dataset_cards
 from grounding.places import models_dir
 from grounding.planners.prompts import read_prompts
 from grounding.planners.retirement import has_retired, today_utc
+from grounding.webagents.personalwab.options import AGENTS, OWN_MEMORY, WITHOUT_MODEL
 
 SERVED = {
     "vllm": "vLLM",
@@ -57,6 +58,7 @@ def print_catalogue(what: Literal["datasets", "planners", "grounders", "agents"]
             console.print(_ways())
         case "agents":
             console.print(_agents(read_cards(models_dir() / "grounders", GrounderCard)))
+            console.print(_shop_agents())
 
 
 def served(card: ChatCard) -> str:
@@ -129,6 +131,17 @@ def _agents(cards: Sequence[GrounderCard]) -> Table:
         if card.action is not None:
             table.add_row(card.name, card.model, card.action.space, served(card))
     table.add_row("any other card", "of a grounder or a planner", "only --style percu", "as it says")
+    return table
+
+
+def _shop_agents() -> Table:
+    """Who calls web functions for a user."""
+    table = Table(Column("--agent", no_wrap=True), "what", Column("memory", no_wrap=True), "needs")
+    for name, what in AGENTS.items():
+        needs = "--model CARD; see grounding list planners"
+        if name in WITHOUT_MODEL:
+            needs = "--model-path FOLDER" if name == "puma-local" else "nothing"
+        table.add_row(name, what, "its own" if name in OWN_MEMORY else "--memory", needs)
     return table
 
 

@@ -13,19 +13,21 @@ from cyclopts import App, Parameter
 from cyclopts.config import Env
 
 from grounding import __version__
+from grounding.asr.transcribing import TRANSCRIBE_EXAMPLES, transcribe_command
 from grounding.blame import BLAME_EXAMPLES, blame_command
 from grounding.captions.command import CAPTION_EXAMPLES, caption_command
 from grounding.compare import COMPARE_EXAMPLES, compare_command
 from grounding.errors import UserError
 from grounding.eval import EXAMPLES, evaluate_command
 from grounding.export import EXPORT_EXAMPLES, export_command
-from grounding.options import ClusterChoice, DesktopScoringName, EvalOptions
+from grounding.options import ClusterChoice, DesktopScoringName, EvalOptions, ShopAttempt
 from grounding.probe.command import AUDIT_EXAMPLES, PROBE_EXAMPLES, audit_command, probe_command
 from grounding.reporting import REPORT_EXAMPLES, report_command
 from grounding.serve import SERVE_EXAMPLES, serve_command
 from grounding.stores import cache_app
 from grounding.sweep import SWEEP_EXAMPLES, sweep_command
 from grounding.view import VIEW_EXAMPLES, view_command
+from grounding.webagents.personalwab.construction.command import shop_app
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
@@ -50,6 +52,8 @@ app.command(evaluate_command, name="eval", help_epilogue=EXAMPLES)
 app.command(caption_command, name="caption", help_epilogue=CAPTION_EXAMPLES)
 app.command(sweep_command, name="sweep", help_epilogue=SWEEP_EXAMPLES)
 app.command(cache_app)
+app.command(shop_app)
+app.command(transcribe_command, name="transcribe", help_epilogue=TRANSCRIBE_EXAMPLES)
 app.command(compare_command, name="compare", help_epilogue=COMPARE_EXAMPLES)
 app.command(report_command, name="report", help_epilogue=REPORT_EXAMPLES)
 app.command(export_command, name="export", help_epilogue=EXPORT_EXAMPLES)
@@ -76,8 +80,16 @@ def check(
         history_file: Which history file; asked for and absent is a problem [default: the one that is there].
     """
     from grounding.loaders import inspect_dataset
+    from grounding.loaders.registry import layout_of
 
-    found = inspect_dataset(dataset, data_dir, questions=questions, history=history_file or "if-present")
+    if layout_of(dataset) == "personalwab":
+        from grounding.webagents.personalwab.check import inspect_shop
+
+        if questions is not None or history_file is not None:
+            raise UserError(f"--questions and --history-file have no meaning for {dataset}: leave them out")
+        found = inspect_shop(dataset, data_dir)
+    else:
+        found = inspect_dataset(dataset, data_dir, questions=questions, history=history_file or "if-present")
     for problem in found.problems:
         print(problem)
     for warning in found.warnings:
@@ -85,7 +97,7 @@ def check(
     if found.problems:
         print(f"{len(found.problems)} problems", file=sys.stderr)
         return EXIT_USAGE
-    print("no problems found")
+    print(f"no problems found: {found.summary}" if found.summary else "no problems found")
     return 0
 
 
@@ -97,6 +109,7 @@ def score(
     scoring: DesktopScoringName = "paper",
     tolerance: float | None = None,
     clusters: ClusterChoice | None = None,
+    attempt: ShopAttempt | None = None,
     published: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
 ) -> int:
@@ -107,10 +120,19 @@ def score(
         scoring: Which definition the table shows; summary.json has them all. `strict` is for desktop tasks.
         tolerance: How many pixels an action on a desktop may be off [default: as before].
         clusters: What the intervals are drawn over [default: as before].
-        published: Show the table of PERCU's paper, too.
+        attempt: Which of several calls of web functions counts, from now on [default: as before].
+        published: Show the tables of PERCU's paper, or of PersonalWAB's, too.
         json: Print summary.json instead of the table.
     """
     from grounding.desktop.runfiles import is_desktop_run
+    from grounding.webagents.personalwab.runfiles import is_shop_run
+
+    if is_shop_run(run):
+        return _score_shop(
+            run, scoring, attempt=attempt, published=published, as_json=json, tolerance=tolerance, clusters=clusters
+        )
+    if attempt is not None:
+        raise UserError("--attempt chooses among calls of web functions, and this run has none: leave it out")
 
     if is_desktop_run(run):
         from grounding.desktop.command import desktop_score_command
@@ -130,6 +152,28 @@ def score(
     return show_result(result, scoring=point_scoring(options, scoring, published=published), as_json=json)
 
 
+def _score_shop(
+    run: Path,
+    scoring: DesktopScoringName,
+    *,
+    attempt: ShopAttempt | None,
+    published: bool,
+    as_json: bool,
+    tolerance: float | None,
+    clusters: ClusterChoice | None,
+) -> int:
+    from grounding.webagents.personalwab.command import shop_score_command
+
+    if tolerance is not None or clusters is not None:
+        flag = "clusters" if tolerance is None else "tolerance"
+        raise UserError(f"--{flag}: web functions have no pixels, and intervals over users; leave it out")
+    if scoring == "strict":
+        raise UserError("--scoring strict: is for desktop tasks; choose paper or official")
+    # What nobody chose is the run's own preset.
+    rule = None if scoring == "paper" else scoring
+    return shop_score_command(run, rule=rule, as_json=as_json, attempt=attempt, published=published)
+
+
 @app.command(name="list", help_epilogue="Example: grounding list grounders")
 def list_what(what: Literal["datasets", "planners", "grounders", "agents"], /) -> int:
     """Show the data sets, planners, grounders or agents that there are.
@@ -143,12 +187,17 @@ def list_what(what: Literal["datasets", "planners", "grounders", "agents"], /) -
     return 0
 
 
-def run(arguments: Sequence[str]) -> None:
-    """Run a command line and leave the process with its exit code."""
+def run(arguments: Sequence[str], commands: App = app) -> None:
+    """Run a command line and leave the process with its exit code.
+
+    Args:
+        arguments: What stands behind the program's name.
+        commands: Those of another program of this package.
+    """
     from cyclopts import CycloptsError
 
     try:
-        code = app(list(arguments))
+        code = commands(list(arguments))
         sys.stdout.flush()
     except UserError as error:
         print(f"grounding: {error}", file=sys.stderr)

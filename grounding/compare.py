@@ -58,7 +58,21 @@ def compare_command(
     from grounding.comparison.table import print_comparison
     from grounding.report.matrix import WIDE
     from grounding.report.show import wide_console
+    from grounding.webagents.personalwab.runfiles import is_shop_run
 
+    if any(is_shop_run(path) for path in (*runs, *([baseline] if baseline else []))):
+        from grounding.webagents.personalwab.comparing import print_shop_comparison
+        from grounding.webagents.personalwab.comparison import compare_shops
+
+        if clusters != "task" or intervals != "bootstrap" or flips:
+            flag = "flips" if flips else "clusters" if clusters != "task" else "intervals"
+            raise UserError(f"--{flag}: runs over a shop are compared by a bootstrap over users; leave it out")
+        compared = compare_shops(runs, baseline=baseline, force=force, seed=seed)
+        if json:
+            print(msgspec.json.format(msgspec.json.encode(compared), indent=2).decode())
+        else:
+            print_shop_comparison(wide_console(WIDE), compared)
+        return 0
     result = compare_runs(runs, baseline=baseline, clusters=clusters, intervals=intervals, force=force, seed=seed)
     if json:
         print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())

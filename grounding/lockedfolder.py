@@ -18,10 +18,17 @@ RecordT = TypeVar("RecordT", bound=Record)
 
 
 class LockedFolder:
-    """The folder of one run, whatever is in it."""
+    """The folder of one run, whatever is in it.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: Where it is.
+        what: What the user knows it as.
+        flag: The option that chooses another.
+    """
+
+    def __init__(self, path: Path, *, what: str = "the run folder", flag: str = "--log-dir") -> None:
         self.path = path
+        self._what, self._flag = what, flag
         self._lock: int | None = None
 
     def create(self) -> None:
@@ -33,7 +40,7 @@ class LockedFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UserError(f"the run folder {self.path} can't be made: {error.strerror} (see --log-dir)") from error
+            raise UserError(f"{self._what} {self.path} can't be made: {error.strerror} (see {self._flag})") from error
         self.lock()
 
     def lock(self) -> None:
@@ -45,13 +52,13 @@ class LockedFolder:
         try:
             self._lock = os.open(self.path, os.O_RDONLY)
         except OSError as error:
-            raise UserError(f"the run folder {self.path} can't be opened: {error.strerror}") from error
+            raise UserError(f"{self._what} {self.path} can't be opened: {error.strerror}") from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self.release()
             raise UserError(
-                f"another process is at work on {self.path}: wait for it, or use another --log-dir"
+                f"another process is at work on {self.path}: wait for it, or use another {self._flag}"
             ) from error
 
     def release(self) -> None:
@@ -75,7 +82,7 @@ class LockedFolder:
         try:
             self.path.rename(aside)
         except OSError as error:
-            raise UserError(f"the run folder {self.path} can't be set aside: {error.strerror}") from error
+            raise UserError(f"{self._what} {self.path} can't be set aside: {error.strerror}") from error
         finally:
             self.release()
         return aside

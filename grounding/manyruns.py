@@ -103,12 +103,12 @@ def run_all(runs: Sequence[PlannedRun]) -> Ran:
     for number, run in enumerate(runs, start=1):
         display = run.options.display
         if display == "plain" or (display is None and sys.stderr.isatty()) or display == "rich":
-            print(f"[{number}/{len(runs)}] {title(run)}", file=sys.stderr, flush=True)
+            print(f"[{number}/{len(runs)}] {_described(run)}", file=sys.stderr, flush=True)
         try:
             elsewhere = [call for run_id, calls in paid.items() if run_id != run.run_id for call in calls]
             scored = evaluate(_limited(run), Progress(display), load=load, elsewhere=elsewhere)
         except UserError as error:
-            print(f"grounding: {title(run)}: {error}", file=sys.stderr, flush=True)
+            print(f"grounding: {_described(run)}: {error}", file=sys.stderr, flush=True)
             outcomes.append(RunOutcome(run=run, problem=str(error)))
             continue
         except KeyboardInterrupt:
@@ -127,6 +127,11 @@ def _folder(run: PlannedRun) -> RunFolder:
 def title(run: PlannedRun) -> str:
     """A run's name in a few characters, as in the paper's tables: planner, plus sign, grounder."""
     return f"{run.planner} + {run.grounder}"
+
+
+def _described(run: PlannedRun) -> str:
+    """The name, and where the words come from if they are not the true ones."""
+    return " · ".join(filter(None, (title(run), run.options.transcript)))
 
 
 def fit_all(runs: Sequence[EvalOptions]) -> tuple[EvalOptions, ...]:

@@ -182,9 +182,7 @@ def prepare(
     )
 
 
-def _transcripts(
-    options: EvalOptions, dataset: Dataset, selection: Selection, progress: Progress
-) -> Obtained | None:
+def _transcripts(options: EvalOptions, dataset: Dataset, selection: Selection, progress: Progress) -> Obtained | None:
     """What stands for the true words; None where those are asked for. A dry run has nothing heard."""
     if options.transcript is None:
         return None

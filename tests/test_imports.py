@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+import annotate
 import grounding
 
 PACKAGE = Path(grounding.__file__).parent
+ANNOTATE = Path(annotate.__file__).parent
 CHECKOUT = PACKAGE.parent
+PACKAGES = {"grounding", "annotate"}
 HEAVY = {"torch", "transformers", "vllm", "whisper", "pandas", "pyarrow", "ray", "tkinter"}
 
 VALUES = {"records", "coordinates", "errors"}
@@ -62,7 +65,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "display": {"records", "options", "runner", "steps", "scoring"},
     "report": {"errors", "money", "records", "options", "runfolder", "scorebook", "scoring", "places", "report"}
     | {"asr", "errorsplit", "history"},
-    "asr": VALUES | {"asr", "display", "loaders", "options", "places", "report", "runfolder", "scorebook", "scoring"},
+    "asr": VALUES
+    | {"asr", "cards", "display", "interrupts", "llm", "loaders", "options", "places", "report", "runfolder"}
+    | {"scorebook", "scoring"},
     "probe": SHARED | {"grounders", "audit", "display", "probe"},
     "desktop": SHARED
     | {
@@ -84,17 +89,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serving": VALUES | {"cards", "hub", "options", "serving"},
     "serve": VALUES | {"cards", "grounders", "interrupts", "places", "serving"},
     "webagents": SHARED
-    | {"attended", "display", "interrupts", "journal", "loaders", "lockedfolder", "money", "options", "recorded_lines"}
-    | {"report", "runfolder", "runid", "runner", "scorebook", "scoring", "signature", "webagents"},
+    | {"attended", "display", "interrupts", "journal", "loaders", "lockedfolder", "money", "options", "planners"}
+    | {"recorded_lines", "report", "runfolder", "runid", "runner", "scorebook", "scoring", "signature", "webagents"},
     "frames": {"errors", "records", "runfolder", "scoring"},
     "exporting": {"errors", "records", "runfolder", "comparison", "scorebook", "scoring", "exporting"},
     "export": {"errors", "exporting", "scorebook"},
     "comparison": {"errors", "records", "scorebook", "scoring", "desktop", "comparison"},
-    "compare": {"errors", "comparison", "report"},
+    "compare": {"errors", "comparison", "report", "webagents"},
     "reporting": {"errors", "options", "comparison", "desktop", "report", "runfolder", "scorebook", "scoring"},
     "combinations": {"asr", "errors", "options"},
     "planstore": VALUES | {"places", "planners"},
-    "stores": VALUES | {"grounders", "planstore"},
+    "stores": VALUES | {"asr", "grounders", "planstore"},
 }
 """Which rooms and files of ours each may import. The tests below say what of this is a law, whatever is added."""
 
@@ -127,11 +132,11 @@ def room(module: str) -> str:
     return parts[1] if len(parts) > 1 else ""
 
 
-def modules() -> dict[str, Path]:
+def modules(package: Path = PACKAGE) -> dict[str, Path]:
     found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if "_data" not in path.relative_to(PACKAGE).parts:
-            dotted = ".".join(("grounding", *path.relative_to(PACKAGE).with_suffix("").parts))
+    for path in sorted(package.rglob("*.py")):
+        if "_data" not in path.relative_to(package).parts:
+            dotted = ".".join((package.name, *path.relative_to(package).with_suffix("").parts))
             found[dotted.removesuffix(".__init__")] = path
     return found
 
@@ -150,7 +155,7 @@ def imported(name: str, path: Path, *, top_level_only: bool = False) -> set[str]
             if node.level:
                 above = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*above, *([node.module] if node.module else [])])
-            found |= {f"{base}.{alias.name}" for alias in node.names} if base == "grounding" else {base}
+            found |= {f"{base}.{alias.name}" for alias in node.names} if base in PACKAGES else {base}
     return found
 
 
@@ -247,3 +252,74 @@ def test_no_module_loads_heavy_libraries_when_it_is_imported(name: str) -> None:
 def test_folders_of_data_are_no_packages(folder: str) -> None:
     assert (CHECKOUT / folder).is_dir() or folder == "results"
     assert not (CHECKOUT / folder / "__init__.py").exists()
+
+
+# --- the annotation program ---------------------------------------------------------------------------------------
+
+DOCUMENT_CORE = {
+    "document",
+    "events",
+    "folders",
+    "heard",
+    "history",
+    "journal",
+    "json_text",
+    "lock",
+    "native_file",
+    "native_item",
+    "picture_issues",
+    "picture_size",
+    "records",
+    "restoring",
+    "saving",
+    "settling",
+    "side_folder",
+}
+"""What holds an annotator's work: it knows no window, no model and no format but the release's own."""
+
+
+def test_the_toolkit_never_imports_the_annotation_program() -> None:
+    for name, path in modules().items():
+        assert "annotate" not in {found.split(".")[0] for found in imported(name, path)}, name
+
+
+def test_the_annotation_program_runs_no_evaluations() -> None:
+    for name, path in modules(ANNOTATE).items():
+        assert not ours(name, path) & (KNOW_EVERYBODY | {"runner", "llm", "planners"}), name
+
+
+def test_the_document_core_knows_itself_and_the_loaders_only() -> None:
+    found = modules(ANNOTATE)
+    assert {f"annotate.{name}" for name in DOCUMENT_CORE} <= set(found)
+    for each in DOCUMENT_CORE:
+        name = f"annotate.{each}"
+        assert ours(name, found[name]) <= {"records", "errors", "loaders", "asr"}, name
+        own = {other for other in imported(name, found[name]) if other.split(".")[0] == "annotate"}
+        assert own <= {f"annotate.{other}" for other in DOCUMENT_CORE}, name
+
+
+def loaded_with(name: str, found: dict[str, Path]) -> set[str]:
+    """All that is imported when a module of the annotation program is."""
+    seen: set[str] = set()
+    waiting = [name]
+    while waiting:
+        here = waiting.pop()
+        if here not in seen:
+            seen.add(here)
+            waiting += imported(here, found[here], top_level_only=True) if here in found else ()
+    return seen
+
+
+def test_commands_load_no_window_before_one_is_opened() -> None:
+    found = modules(ANNOTATE)
+    commands = [name for name in found if name.count(".") == 1 and name != "annotate.__init__"]
+    assert "annotate.document" in commands
+    for name in commands:
+        loaded = {each.split(".")[0] for each in loaded_with(name, found)}
+        assert not loaded & (HEAVY | {"cv2"}), name
+
+
+@pytest.mark.parametrize("name", sorted(modules(ANNOTATE)))
+def test_the_annotation_program_loads_no_heavy_libraries_when_it_is_imported(name: str) -> None:
+    top_level = {each.split(".")[0] for each in imported(name, modules(ANNOTATE)[name], top_level_only=True)}
+    assert not top_level & (HEAVY - {"tkinter"})

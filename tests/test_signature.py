@@ -8,6 +8,7 @@ from fakes.make import MODELS, asked, planner_card
 
 from grounding.cards import AnswerRule, CardPart, GrounderCard, ImageRule, PlannerCard
 from grounding.planners.prompts import prompted
+from grounding.runfolder import AskedTranscript
 from grounding.signature import image_rule_text, signature
 
 ASKED = asked(dataset="web", fingerprint="0123456789abcdef", version="1.2")
@@ -82,6 +83,21 @@ def test_prompts_and_image_rules_of_both_models_are_in_it() -> None:
     assert both["image"] == "original+client:28:3136-9999"
     other_words = msgspec.structs.replace(CARD, system="Be brief.")
     assert parts(signature(ASKED, None, other_words))["prompt"] != parts(signature(ASKED, None, CARD))["prompt"]
+
+
+def test_where_the_words_come_from_is_in_it_and_true_words_leave_it_as_it_was() -> None:
+    told = AskedTranscript(
+        condition="pocketsphinx@babble:10dB", recogniser="r", noise="n", source="s", normaliser="plain-1"
+    )
+    heard = msgspec.structs.replace(ASKED, transcript=told)
+    found = parts(signature(heard, None, None, word_error_percent=28.104))
+    assert found["transcript"].startswith("pocketsphinx@babble:10dB@")
+    assert found["wer"] == "28.10%/plain-1"
+    assert parts(signature(heard, None, None))["wer"] == "unknown/plain-1"
+    assert "transcript" not in parts(sign())
+    for name in ("recogniser", "noise", "source"):
+        other = msgspec.structs.replace(ASKED, transcript=msgspec.structs.replace(told, **{name: "other"}))
+        assert parts(signature(other, None, None))["transcript"] != found["transcript"]
 
 
 def test_image_rules_in_a_word() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -82,18 +83,31 @@ def read_corrected(folder: Path) -> list[Corrected]:
 
 
 def write_corrected(folder: Path, items: Sequence[Corrected]) -> None:
-    """Write the file, whole or not at all.
+    """Write the file, whole or not at all. What it has of a clip beyond the words stays.
 
     Raises:
         SaveFailed: It cannot be written; it is as it was.
     """
     path = folder / CORRECTED
-    # Said of every item, so that a file of ours is never taken for one of the release.
-    plain = [{**msgspec.to_builtins(one), "checked": one.checked} for one in items]
+    before = _as_it_is(path)
+    # Said of every item: a clip without words is one, and a file of ours is never taken for one of the release.
+    plain = [
+        {**before.get(one.audio, {}), "audio": one.audio, "steps": one.steps, "text": one.text, "checked": one.checked}
+        for one in items
+    ]
     try:
         replace_file(path, msgspec.json.format(msgspec.json.encode(plain), indent=1) + b"\n")
     except OSError as error:
         raise SaveFailed(in_words(error, path)) from None
+
+
+def _as_it_is(path: Path) -> dict[str, dict[str, Any]]:
+    """The file's items by their recording, with all their fields; none where it has no such items."""
+    try:
+        items = msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return {one["audio"]: one for one in items if isinstance(one.get("audio"), str)}
 
 
 def with_correction(items: Sequence[Corrected], clips: Sequence[Corrected], audio: str, text: str) -> list[Corrected]:

@@ -63,8 +63,8 @@ class Autosave:
 
     def _rested(self) -> None:
         self._timer = None
-        if not self._waiting_for_word:
-            self._write(overwrite=False)
+        # Also while the annotator has yet to choose: somebody who closed the question is asked again after a change.
+        self._write(overwrite=False)
 
     def _write(self, *, overwrite: bool) -> bool:
         document = self._session.document
@@ -77,6 +77,9 @@ class Autosave:
             self._cancel()
             self._timer = self._session.root.after(_TRY_AGAIN_MS, self._rested)
         else:
+            if self._waiting_for_word and document.changed_on_disk():
+                self._ask_about_file()  # There was nothing of ours to write.
+                return True
             self._waiting_for_word = False
             self._saved_at = datetime.now().strftime("%H:%M:%S")
             self._session.clear_banner(_FAILED)
@@ -91,6 +94,11 @@ class Autosave:
         self._session.banner(
             _CHANGED, why, [("Take the file's version", self._take_theirs), ("Keep mine", self._keep_ours)]
         )
+
+    def _ask_about_file(self) -> None:
+        file = self._session.document.file
+        what = "was changed by another program" if file.exists() else "is gone"
+        self._ask(f"{file.name} {what} since it was read here. Nothing is overwritten.")
 
     def _take_theirs(self) -> None:
         self._session.finish_edits()
@@ -112,8 +120,7 @@ class Autosave:
     def _look_at_file(self) -> None:
         self._look = self._session.root.after(_LOOK_EVERY_MS, self._look_at_file)
         if not self._waiting_for_word and self._session.document.changed_on_disk():
-            name = self._session.document.file.name
-            self._ask(f"{name} was changed by another program since it was read here. Nothing is overwritten.")
+            self._ask_about_file()
             self._on_state()
 
     def _cancel(self) -> None:

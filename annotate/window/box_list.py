@@ -103,16 +103,14 @@ class BoxList(ttk.Frame):
         head.pack(fill="x", pady=(0, style.px(3)))
         ttk.Label(head, text="Boxes", style="Heading.TLabel").pack(side="left")
         self._kind = tk.StringVar(self)
-        kinds = ttk.Frame(self)
-        kinds.pack(side="bottom", fill="x", pady=(style.px(6), 0))
-        ttk.Label(kinds, text=f"Kind  {session.keymap.shown('box-kind')}", style="Soft.TLabel").pack(side="left")
+        ttk.Label(head, text=session.keymap.shown("box-kind"), style="Soft.TLabel").pack(side="right")
         self._kind_buttons = []
         for kind, words in reversed(_KIND_WORDS):
             button = ttk.Radiobutton(
-                kinds, text=words, value=kind or "-", variable=self._kind, style="Toolbutton", takefocus=False,
+                head, text=words, value=kind or "-", variable=self._kind, style="Toolbutton", takefocus=False,
                 command=self._kind_chosen,
             )  # fmt: skip
-            button.pack(side="right", padx=(style.px(4), 0))
+            button.pack(side="right", padx=(0, style.px(4)))
             self._kind_buttons.append(button)
         frame = ttk.Frame(self, style="Line.TFrame", padding=1)
         frame.pack(fill="both", expand=True)
@@ -122,7 +120,7 @@ class BoxList(ttk.Frame):
         )
         self._tree.column("#0", width=style.px(38), minwidth=style.px(34), stretch=False)
         for name, width in _COLUMNS:
-            anchor: Literal["w", "e"] = "w" if name == "kind" else "e"
+            anchor: Literal["center", "e"] = "center" if name == "kind" else "e"
             self._tree.heading(name, text=name, anchor=anchor)
             self._tree.column(name, width=style.px(width), minwidth=style.px(width - 8), anchor=anchor)
         bar = ttk.Scrollbar(frame, command=self._tree.yview)

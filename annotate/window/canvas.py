@@ -24,6 +24,7 @@ _WAIT_S = 0.25
 """How long the window waits for a picture before it goes on without; keys pressed meanwhile are not lost."""
 _LOOK_AGAIN_MS = 15
 _MARGIN_VIEW = 12
+_DASHES = (4, 4)
 _BOX_FILLS = 0.35
 """Zooming to a box makes it about this part of the canvas."""
 
@@ -57,9 +58,14 @@ class PictureCanvas(tk.Canvas):
         self._overlays = OverlayLayer(self, style.unit)
         self._boxes = BoxLayer(self, style.unit)
         thick = max(round(style.unit), 1)
-        colours = ("#ffffff", "#101418")
-        self._across = [self.create_line(0, 0, 0, 0, fill=colour, width=thick, state="hidden") for colour in colours]
-        self._down = [self.create_line(0, 0, 0, 0, fill=colour, width=thick, state="hidden") for colour in colours]
+        # Dark with light dashes: one pixel thick, and seen on any picture.
+        self._across, self._down = (
+            [
+                self.create_line(0, 0, 0, 0, fill=colour, dash=dash, width=thick, state="hidden")
+                for colour, dash in (("#101418", ()), ("#ffffff", _DASHES))
+            ]
+            for _ in range(2)
+        )
         self.magnifier = Magnifier(self, style)
         self.bind("<Configure>", self._resized)
         session.watch(on_step=self._show_step, on_change=self._changed, on_selection=self._selected)
@@ -168,6 +174,7 @@ class PictureCanvas(tk.Canvas):
         if index == self.session.index:
             self.preview = None
             self.redraw_boxes()
+            self.on_view()
 
     def _selected(self, _box: int | None) -> None:
         self._boxes.select(self.boxes(), self.transform, self.shown_selection())
@@ -306,9 +313,9 @@ class PictureCanvas(tk.Canvas):
                 self.itemconfigure(item, state="normal" if shown else "hidden")
         if at is not None and shown:
             view = self.view
-            for shift, across, down in zip((1, 0), self._across, self._down, strict=True):
-                self.coords(across, 0, at.y_view + shift, view.width, at.y_view + shift)
-                self.coords(down, at.x_view + shift, 0, at.x_view + shift, view.height)
+            for across, down in zip(self._across, self._down, strict=True):
+                self.coords(across, 0, at.y_view, view.width, at.y_view)
+                self.coords(down, at.x_view, 0, at.x_view, view.height)
 
     def _raise_crosshair(self) -> None:
         for item in (*self._across, *self._down):

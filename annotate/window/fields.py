@@ -14,6 +14,7 @@ from annotate.window.style import GROUND, LINE, SOFT_INK, Style
 
 _COMMIT_AFTER_MS = 400
 _MOST_CHOICES = 40
+_LABEL_WIDTH = 88
 _NAMES = ("instruction", "transcript", "task", "action", "comment")
 
 
@@ -42,7 +43,7 @@ class Fields(ttk.Frame):
     def focus_on(self, name: str) -> None:
         """Put the cursor at the end of a field: ``instruction``, ``task`` and so on.
 
-        What a recogniser heard is only read here; where there are recordings, it is corrected in the tab beside.
+        Where there are recordings, what a recogniser heard is only read here and corrected in the tab beside.
         """
         if name == "transcript" and self._session.transcript_editor is None:
             if not self._session.perform("speech-correct"):
@@ -124,13 +125,24 @@ class Fields(ttk.Frame):
 
     def _text(self, words: str, action: str, lines: int) -> tk.Text:
         px = self._style.px
-        self._label(self, words, action).pack(fill="x", pady=(0, px(3)))
+        place = ttk.Frame(self)
+        place.pack(fill="x", pady=(0, px(8)))
+        head = self._label(place, words, action)
+        # Where the screen is low, the boxes below need the room.
+        beside = self._style.low and lines == 1
+        if beside:
+            head.configure(width=px(_LABEL_WIDTH))
+            head.pack_propagate(False)
+            head.pack(side="left", fill="y", padx=(0, px(8)))
+        else:
+            head.pack(fill="x", pady=(0, px(3)))
         field = tk.Text(
-            self, height=lines, width=20, wrap="word", font=self._style.font, relief="flat", borderwidth=0,
+            place, height=lines, width=20, wrap="word", font=self._style.font, relief="flat", borderwidth=0,
             highlightthickness=1, highlightbackground=LINE, highlightcolor=self._style.accent, padx=px(6), pady=px(4),
             insertwidth=px(2), undo=False, background="#ffffff", spacing1=px(1),
         )  # fmt: skip
-        field.pack(fill="x", pady=(0, px(8)))
+        field.pack(side="left", fill="x", expand=True)
+        _add_scrollbar(field)
         name = words.lower()
         field.bind("<<Modified>>", lambda _event: self._modified(field, name))
         field.bind("<Return>", self._leave)
@@ -193,6 +205,20 @@ class Fields(ttk.Frame):
         self.commit()
         self._session.focus_canvas()
         return "break"
+
+
+def _add_scrollbar(field: tk.Text) -> None:
+    """A scrollbar beside a field, there only while the field has more words than it shows."""
+    bar = ttk.Scrollbar(field.master, command=field.yview, takefocus=False)
+
+    def scrolled(first: float, last: float) -> None:
+        bar.set(first, last)
+        if float(first) <= 0 and float(last) >= 1:
+            bar.pack_forget()
+        elif not bar.winfo_manager():
+            bar.pack(side="right", fill="y", before=field)
+
+    field.configure(yscrollcommand=scrolled)
 
 
 def _to_next(event: tk.Event[tk.Text]) -> str:

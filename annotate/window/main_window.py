@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import tkinter as tk
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tkinter import filedialog, messagebox, ttk
@@ -15,6 +16,8 @@ import msgspec
 from annotate.actions import ACTIONS
 from annotate.document import Document
 from annotate.keys import Keymap, read_overrides
+from annotate.transcripts.clips import AUDIO
+from annotate.typed_transcripts import keep_typed
 from annotate.window.autosave import Autosave
 from annotate.window.box_list import BoxList, StepState
 from annotate.window.box_menu import show_box_menu
@@ -96,6 +99,7 @@ class MainWindow:
         self._next_folder: Path | None = None
         self.next_step: int | None = None
         self._alive: str | None = None
+        self._asking = self.closed = False
         style = self._style = Style(root, options.scale)
         self.session = session = Session(root, document, options, keymap)
         self._panels = tuple(panels)
@@ -130,6 +134,8 @@ class MainWindow:
         self.step_commands = StepCommands(session, self.steps)
         self.autosave = Autosave(session, self._show_saving)
         self._bind()
+        if not (options.folder / AUDIO).is_dir():
+            session.edit_transcripts_with(self._keep_transcript)
         self.keyboard = Keyboard(session, self.view_commands.hold)
         session.watch(on_step=self._stepped, on_change=lambda _index: self.toolbar.show())
         self.canvas.on_view = self._show_view
@@ -156,19 +162,41 @@ class MainWindow:
         return self._next_folder
 
     def close(self) -> None:
-        """Save and leave; where saving fails, leave only if that is wanted."""
+        """Save and leave; where saving fails, leave only if that is wanted. Waits for an answer that is due."""
+        if self._asking:
+            # A window manager closes a window that has a dialog, too, and would pull it from under that.
+            self._show_question()
+            return
         if not self.autosave.save() and self.session.document.dirty:
             kept = "They are in the journal beside the file and come back when the folder is opened again."
             if self.session.document.trouble:
                 kept = "They are nowhere but in this window, and will be lost."
             question = f"Some changes could not be saved to {self.session.document.file.name}. {kept}\n\nClose anyway?"
-            if not messagebox.askyesno("Close", question, default="no", icon="warning", parent=self.root):
+            with self._question():
+                leave = messagebox.askyesno("Close", question, default="no", icon="warning", parent=self.root)
+            if not leave:
                 self._next_folder = self.next_step = None
                 return
+        self.closed = True
         self.session.close()
         if self._alive is not None:
             self.root.after_cancel(self._alive)
         self.root.destroy()
+
+    @contextmanager
+    def _question(self) -> Iterator[None]:
+        self._asking = True
+        try:
+            yield
+        finally:
+            self._asking = False
+
+    def _show_question(self) -> None:
+        call = self.root.tk.call
+        dialog = call("grab", "current", self.root)
+        if dialog:
+            call("raise", dialog)
+            call("focus", "-force", call("focus", "-lastfor", dialog))
 
     # --- building -------------------------------------------------------------------------------------------------
 
@@ -228,9 +256,10 @@ class MainWindow:
 
     def _open(self) -> None:
         here = self.session.document.folder
-        chosen = filedialog.askdirectory(
-            parent=self.root, initialdir=here.parent, title="Open a folder", mustexist=True
-        )
+        with self._question():
+            chosen = filedialog.askdirectory(
+                parent=self.root, initialdir=here.parent, title="Open a folder", mustexist=True
+            )
         if not chosen or Path(chosen) == here:
             return
         try:
@@ -249,6 +278,17 @@ class MainWindow:
             return
         self._next_folder, self.next_step = folder, index
         self.close()
+
+    def _keep_transcript(self, index: int, text: str) -> None:
+        document = self.session.document
+        try:
+            keep_typed(document.folder, document.entries[index].image, text)
+            document.reload_transcripts()
+        except UserError as error:
+            self.session.banner("transcript", f"The transcript is not kept: {error}")
+            return
+        self.session.clear_banner("transcript")
+        self.session.changed_outside(index)
 
     # --- showing --------------------------------------------------------------------------------------------------
 

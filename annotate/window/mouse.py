@@ -150,6 +150,8 @@ class Mouse:
         point = self._canvas.point_at(x_view, y_view)
         dx, dy = point.x_px - self._press.x_px, point.y_px - self._press.y_px
         if self._doing == "draw":
+            if not self._canvas.boxes_shown:
+                self._session.perform("toggle-boxes")  # Nobody draws without seeing what.
             self._canvas.set_preview(drawn(self._press, point, size), None)
         elif self._box is not None and self._doing == "move":
             self._canvas.set_preview(moved(self._box, dx, dy, size), self._number)

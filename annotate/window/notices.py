@@ -65,13 +65,18 @@ class Banners(ttk.Frame):
         super().__init__(parent)
         self._style = style
         self._strips: dict[str, ttk.Frame] = {}
+        self._shown: dict[str, tuple[object, ...]] = {}
         # A frame without children keeps the height that it had last.
         self._empty = ttk.Frame(self, height=1, style="Line.TFrame")
         self._empty.pack(fill="x")
 
     def show(self, key: str, text: str, buttons: Sequence[tuple[str, Callable[[], object]]]) -> None:
         """Show a message, in place of the one with the same key."""
+        shown = (text, *buttons)
+        if key in self._strips and self._shown[key] == shown:
+            return  # Somebody may just be about to press one of its buttons.
         self.clear(key)
+        self._shown[key] = shown
         px = self._style.px
         strip = ttk.Frame(self, style="Banner.TFrame", padding=(px(12), px(7)))
         ttk.Button(strip, text="Close", style="Banner.TButton", takefocus=False, command=lambda: self.clear(key)).pack(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from annotate.document import Document
+from annotate.edits import answered_anew
 from annotate.keys import Keymap
 from annotate.records import Entry
 from annotate.window.background import Background
@@ -90,6 +91,7 @@ class Session:
         self._on_change: list[Callable[[int], object]] = []
         self._on_selection: list[Callable[[int | None], object]] = []
         self._on_edited: list[Handler] = []
+        self._on_refresh: list[Handler] = []
         self._before_leaving: list[Handler] = []
         self._on_close: list[Handler] = []
         self._opener: Callable[[Path, int], object] | None = None
@@ -119,25 +121,28 @@ class Session:
             self.select(box)
 
     def change(self, entry: Entry, what: str, *, joined: bool = False) -> None:
-        """Make this the shown step's entry.
+        """Make this the shown step's entry. Where its answer is another, it is not verified any more.
 
         Args:
             entry: Its new value, made with ``msgspec.structs.replace`` from ``entry``.
             what: What was done, for undo, such as "move box".
             joined: Part of the same movement as the change before it: one undo takes back both.
         """
-        if entry == self.entry:
-            return
-        self.document.change(self._index, entry, what, joined=joined)
-        self._changed(self._index)
+        self._change(self._index, entry, what, joined=joined)
 
     def change_at(self, index: int, entry: Entry, what: str) -> None:
-        """Change any step's entry."""
-        if index == self._index:
-            self.change(entry, what)
-        elif entry != self.document.entries[index]:
-            self.document.change(index, entry, what)
-            self._changed(index)
+        """Change any step's entry, as ``change`` does."""
+        self._change(index, entry, what)
+
+    def _change(self, index: int, entry: Entry, what: str, *, joined: bool = False) -> None:
+        before = self.document.entries[index]
+        if entry == before:
+            return
+        changed = answered_anew(before, entry)
+        self.document.change(index, changed, what, joined=joined)
+        self._changed(index)
+        if changed != entry:
+            self.status(f"Not verified any more; {self.keymap.shown('verify').split('  ')[0]} verifies the new answer")
 
     def undo(self) -> None:
         """Undo the last change of the shown step and say what it was."""
@@ -160,6 +165,7 @@ class Session:
         """The document is another: entries came or went, or the file was read anew."""
         self._index = min(self._index, len(self.document.entries) - 1)
         self.selected, self._picture = None, None
+        self._call(self._on_refresh)
         self._call(self._on_step, self._index)
 
     def _changed(self, index: int) -> None:
@@ -258,8 +264,9 @@ class Session:
         on_change: Callable[[int], object] | None = None,
         on_selection: Callable[[int | None], object] | None = None,
         on_edited: Handler | None = None,
+        on_refresh: Handler | None = None,
     ) -> None:
-        """Be told of another step, of a changed entry, of another selected box, and of any change at all."""
+        """Be told of another step, of a changed entry, of another selected box, of any change, of a file read anew."""
         for listeners, listener in ((self._on_step, on_step), (self._on_change, on_change)):
             if listener is not None:
                 listeners.append(listener)
@@ -267,6 +274,8 @@ class Session:
             self._on_selection.append(on_selection)
         if on_edited is not None:
             self._on_edited.append(on_edited)
+        if on_refresh is not None:
+            self._on_refresh.append(on_refresh)
 
     def before_leaving(self, handler: Handler) -> None:
         """Be called before the step changes, before undo and before saving: put what is half done into the document."""

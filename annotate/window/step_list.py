@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tkinter as tk
+from tkinter import font as tkfont
 from tkinter import ttk
 
 from annotate.edits import progress
 from annotate.records import Entry
+from annotate.window.elide import Elider
 from annotate.window.icons import make_icons, sign_of
 from annotate.window.session import Session
 from annotate.window.style import Style
@@ -16,6 +18,9 @@ _FILTERS = {
     "Not verified": "not verified",
 }  # fmt: skip
 _SEARCH_AFTER_MS = 200
+_CUT_AFTER_MS = 60
+_CELL_PADDING_VIEW = 8
+"""What ttk leaves free of a cell, on both sides together."""
 
 
 class StepList(ttk.Frame):
@@ -26,6 +31,9 @@ class StepList(ttk.Frame):
         self._session = session
         self._icons = make_icons(self, style)
         self._timer: str | None = None
+        self._cutting: str | None = None
+        self._words_width = 0
+        self._elider = Elider(tkfont.nametofont(style.font, root=self).measure)
         self._shown: list[int] = []
         self._known = 0
         self._choosing = False
@@ -60,9 +68,10 @@ class StepList(ttk.Frame):
         bar.pack(side="right", fill="y")
         self._tree.pack(side="left", fill="both", expand=True)
         self._tree.bind("<<TreeviewSelect>>", self._chosen)
+        self._tree.bind("<Configure>", self._resized)
         # The keys of the program go to the canvas, not to the list.
         self._tree.bind("<ButtonRelease-1>", lambda _event: session.focus_canvas())
-        session.watch(on_step=self._step, on_change=self._changed)
+        session.watch(on_step=self._step, on_change=self._changed, on_refresh=self.fill)
         self.fill()
 
     def search(self) -> None:
@@ -81,6 +90,10 @@ class StepList(ttk.Frame):
             self._show_row(index)
         self._mark()
         self._count()
+
+    def words(self, index: int) -> str:
+        """What the list says of a step that the filter lets through."""
+        return str(self._tree.set(str(index), "words"))
 
     def neighbour(self, direction: int) -> int:
         """The next step that the filter lets through, in this direction; the shown one where there is none."""
@@ -111,8 +124,23 @@ class StepList(ttk.Frame):
     def _show_row(self, index: int) -> None:
         entry = self._session.document.entries[index]
         several = f" ·{len(entry.boxes)}" if len(entry.boxes) > 1 else ""
-        words = " ".join(entry.instruction.split())[:120] or entry.image
+        words = " ".join(entry.instruction.split()) or entry.image
+        words = self._elider.cut(words, self._words_width - _CELL_PADDING_VIEW) if self._words_width else words[:120]
         self._tree.item(str(index), text=f" {index + 1}{several}", image=self._icons[sign_of(entry)], values=(words,))
+
+    def _resized(self, _event: object) -> None:
+        # While the border is dragged, once in a while is enough.
+        if self._cutting is None:
+            self._cutting = self.after(_CUT_AFTER_MS, self._cut_words)
+
+    def _cut_words(self) -> None:
+        self._cutting = None
+        # Not the column's own width: where there is too little room it is cut off, and not made narrower.
+        width = self._tree.winfo_width() - int(self._tree.column("#0", "width"))
+        if width != self._words_width:
+            self._words_width = width
+            for index in self._shown:
+                self._show_row(index)
 
     def _changed(self, index: int) -> None:
         if self._tree.exists(str(index)):

@@ -75,20 +75,8 @@ def compare(
     tasks, theirs = _paired(run, baseline)
     columns = np.hstack([*task_sums(metrics, tasks), *task_sums(metrics, theirs)])
     columns = cluster_sums(columns, tasks, clusters)
-    whole = _ratio_differences(columns.sum(axis=0, keepdims=True))
-    drawn = _ratio_differences(resampled_sums(columns, seed, resamples) if tasks else columns)
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    differences = {}
-    for each, (value,), values in zip(metrics, whole.T, drawn.T, strict=True):
-        known = values[~np.isnan(values)]
-        low, high = np.quantile(known, tails) if len(known) else (None, None)
-        differences[each.name] = Difference(
-            value=None if np.isnan(value) else float(value),
-            low=None if low is None else float(low),
-            high=None if high is None else float(high),
-            p=_p_value(float(value), known),
-            standard_error=float(np.std(known, ddof=1)) if len(known) > 1 else None,
-        )
+    found = differences_of(columns, seed=seed, resamples=resamples, confidence=confidence)
+    differences = {each.name: difference for each, difference in zip(metrics, found, strict=True)}
     pairs = [
         (mine.is_hit, other.is_hit)
         for task, their in zip(tasks, theirs, strict=True)
@@ -101,6 +89,37 @@ def compare(
         steps=len(pairs),
         tasks=len(tasks),
     )
+
+
+def differences_of(
+    columns: Matrix, *, seed: int = 0, resamples: int = RESAMPLES, confidence: float = 0.95
+) -> tuple[Difference, ...]:
+    """Differences of ratios of sums, with intervals and p-values from draws of whole rows.
+
+    Args:
+        columns: Shape (clusters, 4 x metrics): the run's numerators, its denominators, the baseline's numerators, its
+            denominators.
+        seed: Seed of ``numpy.random.default_rng``.
+        resamples: How many times the rows are drawn.
+        confidence: The share of resamples that lies inside the interval.
+    """
+    whole = _ratio_differences(columns.sum(axis=0, keepdims=True))
+    drawn = _ratio_differences(resampled_sums(columns, seed, resamples) if len(columns) else columns)
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    differences = []
+    for (value,), values in zip(whole.T, drawn.T, strict=True):
+        known = values[~np.isnan(values)]
+        low, high = np.quantile(known, tails) if len(known) else (None, None)
+        differences.append(
+            Difference(
+                value=None if np.isnan(value) else float(value),
+                low=None if low is None else float(low),
+                high=None if high is None else float(high),
+                p=_p_value(float(value), known),
+                standard_error=float(np.std(known, ddof=1)) if len(known) > 1 else None,
+            )
+        )
+    return tuple(differences)
 
 
 def _p_value(value: float, drawn: Matrix) -> float | None:

@@ -187,6 +187,11 @@ class Person:
         loaded: list[dict[str, Any]] = json.loads((self.folder / QUESTIONS).read_text(encoding="utf-8"))
         return loaded
 
+    def saves(self, said: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
+        """Save, without waiting until the program does, and wait until the questions file says something."""
+        self.presses("ctrl+s")
+        return self.waits_for(said)
+
     def waits_for(self, said: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
         """Wait until the questions file says something."""
         until(lambda: said(self.items()), lambda: f"{self.items()}\n{self.why()}")

@@ -6,6 +6,7 @@ import msgspec
 
 from annotate.edits import (
     Progress,
+    answered_anew,
     as_no_click,
     as_todo,
     copies,
@@ -64,3 +65,14 @@ def test_a_task_number_stays_a_number() -> None:
     assert task_from_text("12", "3") == "12"
     assert task_from_text("buy a gift", 3) == "buy a gift"
     assert task_from_text("²", 3) == "²"
+
+
+def test_an_answer_that_nobody_verified_is_not_verified() -> None:
+    verified = msgspec.structs.replace(ENTRY, verified=True)
+    for other in (without_box(verified, 0), as_no_click(verified), with_kind(verified, 0, "icon")):
+        assert other.verified
+        assert answered_anew(verified, other) == msgspec.structs.replace(other, verified=False)
+        # Both at once is somebody's word for the new answer.
+        assert answered_anew(ENTRY, other) == other
+    for same in (verified, msgspec.structs.replace(verified, instruction="close it", comment="")):
+        assert answered_anew(verified, same) == same

@@ -53,9 +53,12 @@ def completion(
     refusal: str | None = None,
     usage: Json | None = USAGE,
     model: str = "served-model",
+    tool_calls: Sequence[Json] = (),
 ) -> Json:
     """The JSON of a complete reply."""
-    message = {"role": "assistant", "content": text, "refusal": refusal}
+    message: Json = {"role": "assistant", "content": text, "refusal": refusal}
+    if tool_calls:
+        message["tool_calls"] = list(tool_calls)
     said: Json = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -87,6 +90,27 @@ def answering(say: Callable[[Json], str]) -> Behaviour:
 
     async def behave(_request: web.Request, content: bytes) -> web.StreamResponse:
         return web.json_response(completion(say(json.loads(content))))
+
+    return behave
+
+
+def function_call(name: str, arguments: str | Json, *, call_id: str = "call_abc") -> Json:
+    """One entry of ``tool_calls``; arguments that are text go out as they are, whatever they are."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}
+
+
+def calling(name: str, arguments: str | Json = "{}", *more: Json, text: str | None = None) -> Behaviour:
+    """A reply that calls a function, or several."""
+    calls = [function_call(name, arguments), *more]
+    return reply(text, finish_reason="tool_calls", tool_calls=calls)
+
+
+def working_out(make: Callable[[Json], Json]) -> Behaviour:
+    """A reply whose whole JSON, as :func:`completion` makes it, is worked out from the JSON of the request."""
+
+    async def behave(_request: web.Request, content: bytes) -> web.StreamResponse:
+        return web.json_response(make(json.loads(content)))
 
     return behave
 

@@ -79,7 +79,7 @@ def test_a_bundled_folder_that_is_gone(tmp_path: Path) -> None:
 
 def test_a_folder_given_as_a_name(tiny_dataset: TinyDataset) -> None:
     data_dir = str(tiny_dataset())
-    what = r"tiny is a folder: give it with --data-dir, and as the data set one of: .*percu, personalwab, realwebassist, "
+    what = r"tiny is a folder: give it with --data-dir, and as the data set one of: .*percu, personalwab, "
     with pytest.raises(UserError, match=what):
         load_dataset(data_dir)
 

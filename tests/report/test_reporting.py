@@ -62,14 +62,16 @@ def test_the_papers_tables_with_marks_and_notes(capsys: pytest.CaptureFixture[st
 
 # --- the figures themselves -------------------------------------------------------------------------------------------
 
-CELLS = {"realwebassist": 148, "percu": 48, "personalwab": 353, "agenticshop": 305}
+CELLS = {"realwebassist": 150, "percu": 48, "personalwab": 353, "agenticshop": 305}
 
 
 @pytest.mark.parametrize("name", CELLS)
 def test_every_cell_of_every_table_is_there_with_its_source(name: str) -> None:
     figures = read_published(published_dir() / f"{name}.csv")
     assert len(figures) == CELLS[name]
-    assert all(one.source.endswith(f"Table {one.table}") for one in figures)
+    # Word error rates stand in the text beside their table.
+    in_tables = [one for one in figures if one.column != "word error rate"]
+    assert all(one.source.endswith(f"Table {one.table}") for one in in_tables)
     assert all(one.note for one in figures if one.flag)
 
 

@@ -9,17 +9,18 @@ from pathlib import Path
 import msgspec
 
 from grounding.attended import INTERRUPTED
-from grounding.errors import UserError
 from grounding.report.show import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, wide_console
 from grounding.webagents.personalwab.options import ShopOptions
+from grounding.webagents.personalwab.page.page import REPORT, shop_page
 from grounding.webagents.personalwab.preparation import Shelf
+from grounding.webagents.personalwab.published import print_published_shop
 from grounding.webagents.personalwab.runfiles import ShopFolder
 from grounding.webagents.personalwab.running import evaluate_shop, paid_calls
 from grounding.webagents.personalwab.scorebook import ShopScored, rescore_shop
 from grounding.webagents.personalwab.table import print_shop
 from grounding.webagents.personalwab.verdicts import ShopRule, Which
 
-WIDE = 150
+WIDE = 132
 
 
 def shop_command(runs: Sequence[ShopOptions], *, rule: ShopRule | None, as_json: bool, published: bool) -> int:
@@ -38,13 +39,19 @@ def shop_command(runs: Sequence[ShopOptions], *, rule: ShopRule | None, as_json:
     return show_shop(results, rule=rule or runs[0].rule, as_json=as_json, published=published)
 
 
-def shop_score_command(run: Path, *, rule: ShopRule, as_json: bool, attempt: Which | None, published: bool) -> int:
+def shop_score_command(
+    run: Path, *, rule: ShopRule | None, as_json: bool, attempt: Which | None, published: bool
+) -> int:
     """Score a run over a shop again from its stored episodes. Asks no chat model.
 
     Raises:
         UserError: there is no run in the folder, or it is damaged.
     """
-    return show_shop([rescore_shop(run, attempt=attempt)], rule=rule, as_json=as_json, published=published)
+    result = rescore_shop(run, attempt=attempt)
+    if (run / REPORT).exists():
+        # A page that shows other figures than the table would be believed.
+        result = msgspec.structs.replace(result, report=shop_page(result))
+    return show_shop([result], rule=rule or result.info.asked.preset, as_json=as_json, published=published)
 
 
 def show_shop(results: Sequence[ShopScored], *, rule: ShopRule, as_json: bool, published: bool) -> int:
@@ -60,7 +67,7 @@ def show_shop(results: Sequence[ShopScored], *, rule: ShopRule, as_json: bool, p
         console = wide_console(WIDE)
         print_shop(console, results, rule=rule)
         if published:
-            raise UserError("--published is not there yet")
+            print_published_shop(console, results)
     if any(result.info.stopped == INTERRUPTED for result in results):
         print("interrupted; the same command again goes on from here", file=sys.stderr)
         return EXIT_INTERRUPTED

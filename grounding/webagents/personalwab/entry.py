@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, get_args
 
 from grounding.errors import UserError
@@ -16,6 +17,8 @@ DESKTOP_DEFAULT = ("thought",)
 """The memory of the desktop's agents where nobody chose one."""
 
 _ALSO_HERE = frozenset({"dataset", "data_dir", "json", "scoring", "published", "memory", "no_report"})
+_NOTHING_TO_DO = frozenset({"no_probe", "no_plan_store"})
+"""Switched off where it never is: often set in the environment, for all runs."""
 
 
 def shop_from_eval(given: Mapping[str, Any], usual: Mapping[str, Any], *, command: str) -> int:
@@ -29,7 +32,7 @@ def shop_from_eval(given: Mapping[str, Any], usual: Mapping[str, Any], *, comman
     Raises:
         UserError: an argument is for other data sets, or something is missing or wrong.
     """
-    ours = set(ShopOptions.__struct_fields__) | _ALSO_HERE
+    ours = set(ShopOptions.__struct_fields__) | _ALSO_HERE | _NOTHING_TO_DO
     for name, value in given.items():
         if name not in ours and value != usual[name]:
             raise UserError(
@@ -58,6 +61,8 @@ def shop_runs(given: Mapping[str, Any], *, command: str) -> tuple[ShopOptions, .
         raise UserError(f"--kind {given['kind']}: expected search, recommend or review for {given['dataset']}")
     agents = tuple(given["agent"]) or ("rules",)
     named = {name: value for name, value in given.items() if name in ShopOptions.__struct_fields__}
+    # For grounders it may be an id on the hub, which is text; here it is a folder.
+    named["model_path"] = None if given["model_path"] is None else Path(given["model_path"])
     runs = []
     for agent, memory in itertools.product(agents, chosen):
         # Beside agents that take one, an agent with a memory of its own is run once.

@@ -7,12 +7,14 @@ every move is a step.
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from grounding.budget import BudgetReached
+from grounding.errors import UserError
 from grounding.records import Call, Failure, Usage
 from grounding.webagents.personalwab.agents.base import Move, ShopAgent, Started
 from grounding.webagents.personalwab.agents.conversation import said
@@ -54,6 +56,7 @@ async def run_episode(
     track: Track,
     max_steps: int,
     key: str,
+    on_broken_off: Callable[[Episode], None] | None = None,
 ) -> Episode:
     """Let an agent work on a task until it ends. Failures are recorded, not raised.
 
@@ -66,6 +69,8 @@ async def run_episode(
         track: How an episode ends.
         max_steps: How many moves there are at most.
         key: Goes into the record.
+        on_broken_off: Given what there is of an episode that an interruption or a refusal ends after it cost
+            something; what ended it is raised all the same.
 
     Raises:
         BudgetReached: the cost limit leaves no room for the first request. Later ones are an episode that failed.
@@ -81,6 +86,11 @@ async def run_episode(
                 raise
             # What the requests so far cost must not be forgotten: only a record keeps it.
             run.failed(Failure(kind="error", message=f"broken off: {reached}"))
+        except (asyncio.CancelledError, UserError) as ended:
+            if on_broken_off is not None and (run.calls or run.user_calls):
+                run.failed(Failure(kind="error", message=f"broken off: {ended}".removesuffix(": ")))
+                on_broken_off(run.episode(task.id, key))
+            raise
     return run.episode(task.id, key)
 
 
@@ -100,15 +110,10 @@ class _Running:
         self.end = "gave-up" if failure.kind == "unparsed" else "failed"
 
     def episode(self, task_id: str, key: str) -> Episode:
-        turns = tuple(self.turns)
-        if turns and self.started.completions:
-            # What it took to predict the function belongs to the first step.
-            more = turns[0].completions + self.started.completions
-            turns = (msgspec.structs.replace(turns[0], completions=more), *turns[1:])
         return Episode(
             task_id=task_id,
             key=key,
-            turns=turns,
+            turns=tuple(self.turns),
             end=self.end,
             memory=self.started.opening,
             memory_behaviours=len(self.started.memory.chosen),

@@ -102,7 +102,10 @@ class Instructed(Record, frozen=True, kw_only=True):
 
 
 class JsonFile:
-    """One file of an object of many entries, read entry by entry; what is wrong is added to ``problems``."""
+    """One file of an object of many entries, read entry by entry; what is wrong is added to ``problems``.
+
+    A byte order mark is passed over.
+    """
 
     def __init__(self, path: Path, problems: list[Problem]) -> None:
         self._path = path
@@ -111,7 +114,9 @@ class JsonFile:
     def entries(self) -> Iterator[tuple[str, msgspec.Raw]]:
         """The keys and the undecoded values of the file's object; none, and a problem, where it is no object."""
         try:
-            entries = msgspec.json.decode(self._path.read_bytes(), type=dict[str, msgspec.Raw])
+            entries = msgspec.json.decode(
+                self._path.read_bytes().removeprefix(b"\xef\xbb\xbf"), type=dict[str, msgspec.Raw]
+            )
         except (OSError, ValueError) as error:
             self.wrong("", "", f"can't be read as a JSON object: {error}", "restore the file")
             return

@@ -52,6 +52,7 @@ class ShopOptions(Record, frozen=True, kw_only=True):
     agent: AgentName = "rules"
     model: str | None = None
     model_path: Path | None = None
+    functions: Path | None = None
     track: Track = "single"
     memory: MemoryName | None = None
     memory_length: int | None = None
@@ -143,6 +144,8 @@ def check_options(options: ShopOptions) -> None:
         )
     if (options.agent == "puma-local") != (options.model_path is not None):
         raise UserError("--model-path is the folder of the model of --agent puma-local: give both or neither")
+    if options.functions is not None and options.agent not in ("puma", "puma-local"):
+        raise UserError("--functions: only --agent puma and puma-local predict a function; leave it out")
     if options.track == "single" and options.user is not None:
         raise UserError(f"--user {options.user}: nobody answers in the single-turn track; add --track multi")
     if options.track == "single" and options.agent == "reflexion":

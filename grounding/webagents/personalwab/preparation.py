@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -19,21 +21,35 @@ from grounding.places import models_dir
 from grounding.records import Record
 from grounding.runfolder import utc_now
 from grounding.runid import library_versions, run_id
+from grounding.tokens import text_tokens
 from grounding.webagents.personalwab.agents.base import ShopAgent
+from grounding.webagents.personalwab.agents.predictions import Predictions, read_predictions, shared_words
 from grounding.webagents.personalwab.agents.words import meant_type
 from grounding.webagents.personalwab.functions import WebFunctions
 from grounding.webagents.personalwab.functions.recommend import NoRecommender, Recommender, open_recommender
 from grounding.webagents.personalwab.functions.search import open_search
 from grounding.webagents.personalwab.loader import find_files, load_shop
-from grounding.webagents.personalwab.memory import Memory
-from grounding.webagents.personalwab.options import WITHOUT_MODEL, ShopOptions, check_options
+from grounding.webagents.personalwab.memory import Count, Memory
+from grounding.webagents.personalwab.options import ShopOptions, check_options
 from grounding.webagents.personalwab.prompts import ShopPrompts, shop_prompts
-from grounding.webagents.personalwab.records import ShopDataset, ShopTask
+from grounding.webagents.personalwab.records import ShopDataset, ShopTask, TaskType, TaskView
 from grounding.webagents.personalwab.runfiles import ShopAsked, ShopRunInfo, TaskLine
 from grounding.webagents.personalwab.signature import shop_signature
 from grounding.webagents.personalwab.users.base import SimulatedUser
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from grounding.webagents.personalwab.agents.parameters import LocalModel
+
 SCRIPTED = "scripted"
+AGENT_TEMPERATURE = 0.0
+"""What the release asks its agents with, where a model takes one and neither card nor user says otherwise."""
+
+USER_TEMPERATURE = 1.0
+USER_MAX_TOKENS = 150
+"""What the release asks its simulated user with (``envs/user.py``)."""
+
 LIBRARIES = ("bm25s", "nltk", "regex", "sentence-transformers", "torch", "transformers")
 
 
@@ -119,17 +135,27 @@ def prepare_shop(
     card = _card(options.model) if options.model is not None else None
     _check_money(options, card)
     user_card = _user_card(options)
+    # What is missing at an endpoint is said before anything that takes long.
+    model = None if card is None else _open_agent(card, options, budget, progress)
+    user_model = None if user_card is None else _open_user(user_card, options, budget, progress)
+    local = None if options.model_path is None else _local(options.model_path)
     shelf = shelf or Shelf()
     with progress.phase("reading the data set"):
         dataset = shelf.dataset(options)
     tasks = select_tasks(dataset.tasks, options)
+    predictions = _predictions(options, tasks)
     with progress.phase("building the search index and the recommender"):
         web = shelf.web(options, dataset)
     functions = web.functions
-    model = None if card is None else _open(card, options, " ".join(options.base_url), "--base-url", budget, progress)
-    memory = _memory(options, dataset, prompts)
-    agent = _agent(options, dataset, functions, prompts, memory, model)
-    user = _user(options, dataset, prompts, user_card, budget, progress)
+    memory = _memory(options, dataset, prompts, text_tokens if local is None else local.count)
+    agent: ShopAgent
+    if local is not None:
+        agent = _puma_local(options, local, memory, prompts, predictions)
+    elif model is not None:
+        agent = _agent(options, dataset, prompts, memory, model, predictions)
+    else:
+        agent = _offline(options, dataset, functions, memory)
+    user = _user(options, dataset, prompts, user_model)
     asked = ShopAsked(
         dataset=dataset.name,
         fingerprint=dataset.fingerprint,
@@ -231,16 +257,56 @@ def _open(
     flag: str,
     budget: Budget,
     progress: OutcomeProgress,
+    *,
+    temperature: float | None,
 ) -> ChatModel:
     chat = ChatOptions(
         base_url=base_url or None,
-        temperature=options.temperature,
+        temperature=temperature,
         seed=options.seed,
         max_connections=options.max_connections,
         timeout_s=options.timeout,
         max_retries=options.max_retries,
     )
     return open_chat(card, chat, flag=flag, budget=budget, on_retry=progress.retried).model
+
+
+def _open_agent(card: PlannerCard, options: ShopOptions, budget: Budget, progress: OutcomeProgress) -> ChatModel:
+    temperature = options.temperature
+    if temperature is None and "temperature" not in card.parameters:
+        temperature = AGENT_TEMPERATURE
+    base_url = " ".join(options.base_url)
+    return _open(card, options, base_url, "--base-url", budget, progress, temperature=temperature)
+
+
+def _open_user(card: PlannerCard, options: ShopOptions, budget: Budget, progress: OutcomeProgress) -> ChatModel:
+    limit = card.parameters.get("max_tokens")
+    if isinstance(limit, int):
+        parameters = {**card.parameters, "max_tokens": min(limit, USER_MAX_TOKENS)}
+        card = msgspec.structs.replace(card, parameters=parameters)
+    base_url = options.user_base_url or ""
+    temperature = None if "temperature" in card.parameters else USER_TEMPERATURE
+    return _open(card, options, base_url, "--user-base-url", budget, progress, temperature=temperature)
+
+
+def _local(folder: Path) -> LocalModel:
+    from grounding.webagents.personalwab.agents.parameters import LocalModel
+
+    return LocalModel(folder)
+
+
+def _predictions(options: ShopOptions, tasks: Sequence[ShopTask]) -> Predictions | None:
+    if options.functions is None:
+        return None
+    found = read_predictions(options.functions, tasks)
+    shared = shared_words(tasks)
+    if shared:
+        print(
+            f"grounding: warning: --functions {options.functions}: {shared} tasks have the words of another, and one "
+            "prediction between them",
+            file=sys.stderr,
+        )
+    return found
 
 
 def _web(options: ShopOptions, dataset: ShopDataset) -> Web:
@@ -254,7 +320,7 @@ def _web(options: ShopOptions, dataset: ShopDataset) -> Web:
     return Web(functions=WebFunctions(dataset.products, search, recommender), recommended=recommended)
 
 
-def _memory(options: ShopOptions, dataset: ShopDataset, prompts: ShopPrompts) -> Memory:
+def _memory(options: ShopOptions, dataset: ShopDataset, prompts: ShopPrompts, count: Count) -> Memory:
     kind = options.memory_kind
     return Memory(
         kind,
@@ -264,6 +330,7 @@ def _memory(options: ShopOptions, dataset: ShopDataset, prompts: ShopPrompts) ->
         max_tokens=options.memory_tokens,
         seed=options.seed or 0,
         embed=_embedder() if kind in ("relevant", "task-specific") else None,
+        count=count,
     )
 
 
@@ -287,13 +354,11 @@ def _embedder() -> Callable[[Sequence[str]], np.ndarray]:
 def _agent(
     options: ShopOptions,
     dataset: ShopDataset,
-    functions: WebFunctions,
     prompts: ShopPrompts,
     memory: Memory,
-    model: ChatModel | None,
+    model: ChatModel,
+    predictions: Predictions | None,
 ) -> ShopAgent:
-    if options.agent in WITHOUT_MODEL or model is None:
-        return _offline(options, dataset, functions, prompts, memory)
     if options.agent in ("react", "reflexion"):
         from grounding.webagents.personalwab.agents.react import ReactAgent
 
@@ -304,47 +369,47 @@ def _agent(
         return InterecAgent(model, memory, prompts, dataset.products)
     from grounding.webagents.personalwab.agents.functions import FunctionAgent
 
-    return FunctionAgent(model, memory, prompts)
+    return FunctionAgent(model, memory, prompts, predictions=predictions)
 
 
-def _offline(
-    options: ShopOptions, dataset: ShopDataset, functions: WebFunctions, prompts: ShopPrompts, memory: Memory
+def _puma_local(
+    options: ShopOptions, local: LocalModel, memory: Memory, prompts: ShopPrompts, predictions: Predictions | None
 ) -> ShopAgent:
+    from grounding.webagents.personalwab.agents.parameters import ParameterAgent
+
+    return ParameterAgent(
+        local,
+        memory,
+        prompts,
+        _by_words if predictions is None else predictions.of,
+        predictor="words" if predictions is None else predictions.identity,
+        shuffle_seed=(options.seed or 0) if options.preset == "official" else None,
+    )
+
+
+def _by_words(view: TaskView) -> TaskType:
+    return "review" if view.review_product is not None else meant_type(view.instruction)
+
+
+def _offline(options: ShopOptions, dataset: ShopDataset, functions: WebFunctions, memory: Memory) -> ShopAgent:
     if options.agent == "oracle":
         from grounding.webagents.personalwab.agents.oracle import Oracle
 
         return Oracle(dataset, functions)
-    if options.agent == "puma-local" and options.model_path is not None:
-        from grounding.webagents.personalwab.agents.parameters import LocalModel, ParameterAgent
-
-        return ParameterAgent(
-            LocalModel(options.model_path),
-            memory,
-            prompts,
-            lambda view: "review" if view.review_product is not None else meant_type(view.instruction),
-            predictor="words",
-            shuffle_seed=(options.seed or 0) if options.preset == "official" else None,
-        )
     from grounding.webagents.personalwab.agents.rules import RuleAgent
 
     return RuleAgent(memory, dataset)
 
 
 def _user(
-    options: ShopOptions,
-    dataset: ShopDataset,
-    prompts: ShopPrompts,
-    card: PlannerCard | None,
-    budget: Budget,
-    progress: OutcomeProgress,
+    options: ShopOptions, dataset: ShopDataset, prompts: ShopPrompts, model: ChatModel | None
 ) -> SimulatedUser | None:
     if options.track == "single":
         return None
-    if card is None:
+    if model is None:
         from grounding.webagents.personalwab.users.scripted import ScriptedUser
 
         return ScriptedUser(dataset)
     from grounding.webagents.personalwab.users.model import ModelUser
 
-    model = _open(card, options, options.user_base_url or "", "--user-base-url", budget, progress)
     return ModelUser(model, dataset, prompts)

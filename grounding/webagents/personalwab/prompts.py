@@ -80,7 +80,9 @@ def shop_prompts(name: str = "release") -> ShopPrompts:
     try:
         return msgspec.yaml.decode(path.read_bytes(), type=ShopPrompts)
     except OSError:
-        known = ", ".join(sorted(file.stem for file in folder.glob("*.yaml")))
+        # Beside them lie the prompts that a shop is made with, which are no wording of agents.
+        wordings = (file for file in folder.glob("*.yaml") if b"\nsystem_single:" in file.read_bytes())
+        known = ", ".join(sorted(file.stem for file in wordings))
         raise UserError(
             f"no wording of PersonalWAB is called {name!r}: there are {known}, or give a .yaml file"
         ) from None
@@ -123,7 +125,15 @@ def behaviour_text(template: str, number: int, behaviour: Behaviour, product: Pr
     """One behaviour in the wording of an ``entry_*``; ``number`` counts from 0."""
     review = behaviour.review
     rating, text, at = str(review.rating), review.text, str(review.timestamp_ms)
-    return fill(template, **product_fields(product), num=str(number), rating=rating, text=text, timestamp=at)
+    return fill(
+        template,
+        **product_fields(product),
+        num=str(number),
+        rating=rating,
+        text=text,
+        review_text=text,
+        timestamp=at,
+    )
 
 
 def opening_text(user_id: str, instruction: str, review_product: str | None) -> str:

@@ -192,7 +192,8 @@ def transitions(sequences: Sequence[tuple[TaskType, Sequence[str]]]) -> tuple[Tr
     """How functions follow each other, from the functions of every episode in order (paper, figure 8)."""
     counted: Counter[tuple[TaskType, int, str, str]] = Counter()
     for kind, names in sequences:
-        for turn, (before, after) in enumerate(zip(names, [*names[1:], ""], strict=True)):
+        # An episode without a move has one end and no function before it: nothing follows anything.
+        for turn, (before, after) in enumerate(zip(names, [*names[1:], ""], strict=False)):
             counted[kind, turn, before, after] += 1
     ordered = sorted(counted.items(), key=lambda item: (TYPES.index(item[0][0]), *item[0][1:]))
     return tuple(

@@ -30,7 +30,7 @@ class SentenceModel:
         from sentence_transformers import SentenceTransformer
         from transformers.utils.logging import disable_progress_bar
 
-        disable_progress_bar()  # type: ignore[no-untyped-call]
+        disable_progress_bar()
         self._model = SentenceTransformer(str(get_model_path()))
         self._model.max_seq_length = MAX_TOKENS
 

@@ -62,4 +62,5 @@ class EpisodeStage:
             track=self._track,
             max_steps=self._max_steps,
             key=key,
+            on_broken_off=self.journal.append,
         )

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from annotate.transcribe import participant_folders, transcribe_command, transcribe_folder
 from annotate.transcripts.clip_sounds import clip_sound
 from annotate.transcripts.clips import clip_path, folder_clips
-from annotate.transcripts.corrections import machine_file, read_corrected
+from annotate.transcripts.corrections import Corrected, machine_file, read_corrected, write_corrected
 from annotate.transcripts.desk import Desk
 from annotate.transcripts.words import place_words, time_of, word_at
 from grounding.asr.audio import Audio
 from grounding.asr.recogniser import Recognition
 from grounding.asr.records import Word
 from grounding.asr.store import TranscriptStore
+from grounding.asr.transcripts import read_transcripts
 from grounding.errors import UserError
 from grounding.loaders.realwebassist import QUESTIONS
 
@@ -125,6 +126,16 @@ def test_a_broken_file_of_corrections_is_never_written_over(folder: Path) -> Non
     with pytest.raises(UserError, match="GT"):
         Desk(folder)
     assert (folder / "transcriptions_GT.json").read_text() == "[{"
+
+
+def test_a_clip_without_words_and_what_is_not_ours_stay_in_the_file(tmp_path: Path) -> None:
+    (tmp_path / "transcriptions_GT.json").write_text('[{"audio": "audio/1.flac", "text": "one", "speaker": "ann"}]')
+    items = [*read_corrected(tmp_path), Corrected(audio="audio/2.flac")]
+    write_corrected(tmp_path, items)
+    first, second = json.loads((tmp_path / "transcriptions_GT.json").read_text())
+    assert first["speaker"] == "ann"
+    assert second["text"] == ""
+    assert [one.text for one in read_transcripts(tmp_path / "transcriptions_GT.json")] == ["one", ""]
 
 
 def test_no_recogniser_can_take_the_name_of_the_corrections() -> None:

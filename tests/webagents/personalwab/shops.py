@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from grounding.webagents.personalwab.functions import WebFunctions
+from grounding.webagents.personalwab.functions.search import Bm25Search
 from grounding.webagents.personalwab.records import (
     Behaviour,
     Product,
@@ -53,3 +59,85 @@ def shop() -> ShopDataset:
         products=dict(PRODUCTS),
         tasks=(task(),),
     )
+
+
+def opened(text: str = "something to boil water in", *, review: bool = False, at: int = 450) -> TaskView:
+    """A view of a task of any type; a review is of the first product."""
+    product = PRODUCTS["B000"] if review else None
+    return TaskView(task_id="test/0", user_id="u", instruction=text, timestamp_ms=at, review_product=product)
+
+
+def product_info(asin: str) -> dict[str, object]:
+    """A product as the release's files have it."""
+    product = PRODUCTS[asin]
+    return {
+        "parent_asin": asin,
+        "title": product.title,
+        "main_category": product.main_category,
+        "store": product.store,
+        "price": product.price,
+    }
+
+
+INSTRUCTIONS: tuple[tuple[str, str, str, str], ...] = (
+    ("u", "search", "Please find me a steel kettle", "B003"),
+    ("u", "recommend", "Recommend something I might like", "B004"),
+    ("u", "review", "Help me write a review of this", "B000"),
+    ("v", "search", "Please find me rain boots", "B007"),
+    ("v", "recommend", "Recommend something I might like", "B005"),
+    ("v", "review", "Help me write a review of this", "B002"),
+)
+"""User, type, words and target; v has no history, and two pairs of tasks have the same words."""
+
+
+def write_shop(folder: Path, instructions: Sequence[tuple[str, str, str, str]] = INSTRUCTIONS) -> Path:
+    """The shop in the release's layout; the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    history = [
+        {
+            "product_info": product_info(one.asin),
+            "review": {"rating": 5.0, "title": "", "text": one.review.text, "timestamp": one.review.timestamp_ms},
+            "split": "history",
+        }
+        for one in BEHAVIOURS
+    ]
+    tasks = [
+        {
+            "user_id": user,
+            "task": words,
+            "type": kind,
+            "timestamp": 10_000,
+            "target": {
+                "product_info": product_info(asin),
+                "review": {"rating": 5.0, "text": f"I love the {PRODUCTS[asin].title}.", "timestamp": 10_000},
+            },
+        }
+        for user, kind, words, asin in instructions
+    ]
+    profile = {"user_profile": {"Gender": "Female", "Price Sensitivity": "High", "Focus Aspect": "Price"}}
+    files: dict[str, object] = {
+        "user_instructions.json": {"train": [], "test": tasks},
+        "user_history_part_1.json": {"u": history, "v": []},
+        "user_profiles.json": {"u": profile},
+        "all_products_part_1.json": {asin: product_info(asin) for asin in PRODUCTS},
+    }
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+def web(*, recommended: Sequence[str] = ("B004", "B005")) -> WebFunctions:
+    """The functions over the shop, with a recommender that always recommends the same."""
+    return WebFunctions(PRODUCTS, Bm25Search(PRODUCTS), FixedRecommender(recommended))
+
+
+class FixedRecommender:
+    """Recommends the same for every history that holds a product of the shop."""
+
+    identity = "fixed"
+
+    def __init__(self, asins: Sequence[str]) -> None:
+        self._asins = tuple(asins)
+
+    def recommend(self, sequence: Sequence[str], k: int = 10) -> tuple[str, ...]:
+        return self._asins[:k] if any(asin in PRODUCTS for asin in sequence) else ()

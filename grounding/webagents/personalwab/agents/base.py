@@ -29,7 +29,8 @@ class Started(Record, frozen=True, kw_only=True):
     """What an agent begins a task with: the memory, the type it takes the task for, and what finding out took.
 
     ``opening`` is the text of the memory that is put into its prompt; ``profile`` what an agent distilled of the user's
-    likings, as JSON text, where it does so.
+    likings, as JSON text, where it does so. ``calls`` cost time and money but are no steps: the paper's tables have
+    2.00 steps for a review, which is the review and the stop, also for agents that predict or distil first.
     """
 
     track: Track
@@ -39,7 +40,6 @@ class Started(Record, frozen=True, kw_only=True):
     profile: str = ""
     predicted: TaskType | None = None
     calls: tuple[Call, ...] = ()
-    completions: int = 0
     failure: Failure | None = None
 
 

@@ -54,6 +54,16 @@ def with_text(system: str, view: TaskView, turns: Sequence[Turn]) -> list[Messag
     return messages
 
 
+def told(messages: Sequence[Message]) -> list[str]:
+    """Messages as lines of text, who says what, with the calls in them written out."""
+    lines = []
+    for message in messages:
+        words = [part.text for part in message.parts if isinstance(part, TextPart)]
+        words += [f"{call.name}({call.arguments})" for call in message.tool_calls]
+        lines.append(f"{message.role}:{' '.join(words)}")
+    return lines
+
+
 def said(call: FunctionCall) -> str:
     """What a call of ``respond`` says to the user."""
     try:

@@ -2,7 +2,7 @@
 
 The memories none, random, last, relevant are the paper's baselines; ``recmind`` and ``interecagent`` bring prompts of
 their own, RecMind a function more. With ``task-specific`` (PUMA) the function is predicted first, by a question without
-memory, and the memory is worded for it.
+memory or in a file, and the memory is worded for it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from grounding.webagents.personalwab.agents.base import (
     Started,
 )
 from grounding.webagents.personalwab.agents.conversation import respond, with_calls
+from grounding.webagents.personalwab.agents.predictions import Predictions
 from grounding.webagents.personalwab.functions import schemas
 from grounding.webagents.personalwab.memory import Memory, Recalled, remember
 from grounding.webagents.personalwab.prompts import ShopPrompts, fill
@@ -31,15 +32,19 @@ TYPE_OF: dict[str, TaskType] = {function: kind for kind, function in FUNCTION_OF
 class FunctionAgent:
     """A chat model with function calls."""
 
-    def __init__(self, model: ChatModel, memory: Memory, prompts: ShopPrompts) -> None:
+    def __init__(
+        self, model: ChatModel, memory: Memory, prompts: ShopPrompts, *, predictions: Predictions | None = None
+    ) -> None:
         self._model = model
+        self._predictions = predictions
         self._memory = memory
         self._prompts = prompts
         self.name = "puma" if memory.kind == "task-specific" else "function-calling"
         details = ("get_product_details_by_asin",) if memory.kind == "recmind" else ()
         self.functions: tuple[FunctionName, ...] = (*TASK_FUNCTIONS, *details)
         self._tools = [schema.tool() for schema in schemas(self.functions)]
-        self.identity = f"{self.name}:1|{model.identity}|{memory.identity}|{prompts.label}"
+        elsewhere = "" if predictions is None else f"|{predictions.identity}"
+        self.identity = f"{self.name}:1|{model.identity}|{memory.identity}|{prompts.label}{elsewhere}"
 
     @property
     def max_concurrency(self) -> int:
@@ -51,6 +56,8 @@ class FunctionAgent:
         if self._memory.kind != "task-specific":
             recalled = await self._recalled(view, None)
             return Started(track=track, max_steps=max_steps, memory=recalled, opening=recalled.text)
+        if self._predictions is not None:
+            return await self._for_type(self._predictions.of(view), view, track, max_steps, ())
         asked = await self._ask(self._prompts.system_single, view, ())
         calls = _calls(asked)
         if asked.completion is None:
@@ -58,6 +65,11 @@ class FunctionAgent:
         named = asked.completion.tool_calls
         # A model that only talks has not seen that anything is to be recommended or written.
         predicted = TYPE_OF.get(named[0].name, "search") if named else "search"
+        return await self._for_type(predicted, view, track, max_steps, calls)
+
+    async def _for_type(
+        self, predicted: TaskType, view: TaskView, track: Track, max_steps: int, calls: tuple[Call, ...]
+    ) -> Started:
         recalled = await self._recalled(view, predicted)
         return Started(
             track=track,
@@ -66,7 +78,6 @@ class FunctionAgent:
             opening=recalled.text,
             predicted=predicted,
             calls=calls,
-            completions=1,
         )
 
     async def _recalled(self, view: TaskView, predicted: TaskType | None) -> Recalled:
@@ -111,6 +122,8 @@ def read_move(asked: Asked) -> Move:
     if asked.completion is None:
         return Move(calls=calls, completions=0, failure=_missed(asked))
     said = asked.completion
+    if not said.tool_calls and not said.text.strip():
+        return Move(calls=calls, failure=Failure(kind="unparsed", message="the reply is empty: no call and no word"))
     if not said.tool_calls:
         return Move(call=respond(said.text[:MAX_KEPT_CHARS]), calls=calls)
     first = said.tool_calls[0]

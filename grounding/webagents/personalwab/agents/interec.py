@@ -15,7 +15,7 @@ import msgspec
 from grounding.chat import NO_PICTURES, Asked, ChatModel
 from grounding.records import Failure, Record
 from grounding.webagents.personalwab.agents.base import Move, Reflection, Started
-from grounding.webagents.personalwab.agents.conversation import text_message, with_text
+from grounding.webagents.personalwab.agents.conversation import text_message, told, with_calls
 from grounding.webagents.personalwab.agents.functions import FunctionAgent, read_move
 from grounding.webagents.personalwab.memory import Memory
 from grounding.webagents.personalwab.prompts import ShopPrompts, behaviour_text, fill
@@ -76,7 +76,6 @@ class InterecAgent(FunctionAgent):
             opening=started.opening + likings.text,
             profile=_json(likings),
             calls=calls,
-            completions=1,
         )
 
     async def move(self, started: Started, view: TaskView, turns: Sequence[Turn]) -> Move:
@@ -87,9 +86,8 @@ class InterecAgent(FunctionAgent):
 
     async def reflect(self, started: Started, view: TaskView, turns: Sequence[Turn]) -> Reflection:
         """Distil what the conversation shows."""
-        spoken = with_text("", view, turns)[1:]
-        lines = [f"{message.role}:{''.join(getattr(part, 'text', '') for part in message.parts)}" for message in spoken]
-        prompt = fill(self._prompts.interecagent_update, conversation="\n".join(lines) + "\n")
+        spoken = told(with_calls("", view, turns)[1:])
+        prompt = fill(self._prompts.interecagent_update, conversation="\n".join(spoken) + "\n")
         asked = await self._say(prompt)
         calls = () if asked.call is None else (asked.call,)
         if asked.completion is None:

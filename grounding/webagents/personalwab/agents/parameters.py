@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import msgspec
 
 from grounding.errors import UserError
-from grounding.records import Call, Record, Usage
+from grounding.records import Call, Failure, Record, Usage
 from grounding.webagents.personalwab.agents.base import TASK_FUNCTIONS, Move, Reflection, Started
 from grounding.webagents.personalwab.agents.conversation import respond
 from grounding.webagents.personalwab.extras import needs
@@ -137,7 +137,12 @@ class ParameterAgent:
         predicted = started.predicted or "search"
         prompt = self.prompt(started, view)
         began = time.perf_counter()
-        written = await asyncio.get_running_loop().run_in_executor(self._thread, self._model.write, prompt)
+        try:
+            written = await asyncio.get_running_loop().run_in_executor(self._thread, self._model.write, prompt)
+        except (RuntimeError, IndexError) as error:
+            # torch: no memory left, or a prompt beyond the positions that the model has.
+            failure = Failure(kind="error", message=f"the model failed: {str(error)[:300]}")
+            return Move(failure=failure, completions=0)
         usage = Usage(input_tokens=written.input_tokens, output_tokens=written.output_tokens)
         call = Call(seconds=time.perf_counter() - began, usage=usage)
         text = written.text.strip().rpartition(PARAMETER_MARK)[2]

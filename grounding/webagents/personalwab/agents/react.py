@@ -1,8 +1,9 @@
 """ReAct and Reflexion: a chat model that writes Thought, Action and Arguments as text.
 
 As in the release (``chat_react_agent.py``): what stands after the last ``Action:`` names the function, the first line
-after the last ``Arguments:`` holds its arguments; an action ``respond``, or none, says that line to the user. Arguments
-that are no JSON reach the web as they are, which answers with what is wrong with them.
+after the last ``Arguments:`` holds its arguments; an action ``respond``, or none, says that line to the user, and a
+reply without either all that it is. Arguments that are no JSON reach the web as they are, which answers with what is
+wrong with them; the release asks ten times more and then gives the task up.
 """
 
 from __future__ import annotations
@@ -90,6 +91,10 @@ def read_react(asked: Asked) -> Move:
         failure = asked.failure or Failure(kind="error", message="no reply")
         return Move(calls=calls, completions=0, failure=failure)
     raw = asked.completion.text[:MAX_KEPT_CHARS]
+    if not raw.strip():
+        return Move(calls=calls, failure=Failure(kind="unparsed", message="the reply is empty: no action and no word"))
+    if "Action:" not in raw and "Arguments:" not in raw:
+        return Move(call=respond(raw.strip()), raw=raw, calls=calls)
     name = raw.rpartition("Action:")[2].partition("Arguments:")[0].strip() if "Action:" in raw else ""
     written = raw.rpartition("Arguments:")[2].strip().partition("\n")[0]
     thought = raw.partition("Thought:")[2].partition("Action:")[0].strip()

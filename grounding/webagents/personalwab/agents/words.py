@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from grounding.webagents.personalwab.functions.analysis import terms
 from grounding.webagents.personalwab.records import Behaviour, Product, TaskType
@@ -42,12 +43,18 @@ def meant_category(instruction: str, past: Sequence[Behaviour], products: dict[s
     fits: Counter[str] = Counter()
     for behaviour in past:
         product = products[behaviour.asin]
-        fits[product.main_category] += len(wanted & set(terms(f"{product.title} {product.main_category}")))
+        fits[product.main_category] += len(wanted & _terms(f"{product.title} {product.main_category}"))
     best = fits.most_common(1)
     if best and best[0][1] > 0:
         return best[0][0]
     newest = max(past, key=lambda one: one.review.timestamp_ms, default=None)
     return "" if newest is None else products[newest.asin].main_category
+
+
+@lru_cache(maxsize=1 << 16)
+def _terms(text: str) -> frozenset[str]:
+    """A user's purchases come back with every task and every turn."""
+    return frozenset(terms(text))
 
 
 def review_words(instruction: str) -> str:

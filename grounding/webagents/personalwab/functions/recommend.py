@@ -84,7 +84,13 @@ class SasrecRecommender:
             return ()
         if len(known) < SHORT:
             known = [known[0]] * 3 + known
-        scores = self._model.scores(known, self._numbers)
+        threads = torch.get_num_threads()
+        # The matrices are so small that threads wait for each other far longer than they work.
+        torch.set_num_threads(1)
+        try:
+            scores = self._model.scores(known, self._numbers)
+        finally:
+            torch.set_num_threads(threads)
         order = torch.argsort(scores, descending=True, stable=True).tolist()
         bought = set(sequence) if self._leave_out_bought else set()
         ranked = (self._asins[place] for place in order)

@@ -1,0 +1,1 @@
+"""Invents the bundled shop."""
