@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
 from grounding import __version__
 from grounding.budget import Budget
@@ -25,6 +23,7 @@ from grounding.tokens import text_tokens
 from grounding.webagents.personalwab.agents.base import ShopAgent
 from grounding.webagents.personalwab.agents.predictions import Predictions, read_predictions, shared_words
 from grounding.webagents.personalwab.agents.words import meant_type
+from grounding.webagents.personalwab.embeddings import KeptEmbeddings
 from grounding.webagents.personalwab.functions import WebFunctions
 from grounding.webagents.personalwab.functions.recommend import NoRecommender, Recommender, open_recommender
 from grounding.webagents.personalwab.functions.search import open_search
@@ -334,21 +333,11 @@ def _memory(options: ShopOptions, dataset: ShopDataset, prompts: ShopPrompts, co
     )
 
 
-def _embedder() -> Callable[[Sequence[str]], np.ndarray]:
-    """Embeddings that are made once for each text: a user's past comes back with every task."""
-    from grounding.webagents.personalwab.similarity import sentence_model
+def _embedder() -> KeptEmbeddings:
+    # torch is loaded only by runs that need it.
+    from grounding.webagents.personalwab.similarity import kept_embeddings
 
-    model = sentence_model()
-    known: dict[str, np.ndarray] = {}
-    one_at_a_time = threading.Lock()
-
-    def embed(texts: Sequence[str]) -> np.ndarray:
-        with one_at_a_time:
-            new = [text for text in dict.fromkeys(texts) if text not in known]
-            known.update(zip(new, model.encode(new), strict=True))
-            return np.stack([known[text] for text in texts])
-
-    return embed
+    return kept_embeddings()
 
 
 def _agent(

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from grounding.places import cache_dir
+from grounding.webagents.personalwab.embeddings import KeptEmbeddings
 from grounding.webagents.personalwab.extras import needs
 
 MAX_TOKENS = 512
@@ -55,11 +57,22 @@ def sentence_model() -> SentenceModel:
         return SentenceModel()
 
 
+@cache
+def kept_embeddings() -> KeptEmbeddings:
+    """The model of this process with what it has made before, in this process or in another.
+
+    Raises:
+        UserError: the extra ``web`` is not installed.
+    """
+    folder = cache_dir()
+    return KeptEmbeddings(sentence_model(), None if folder is None else folder / "embeddings")
+
+
 def review_similarity(pairs: Sequence[tuple[str, str]]) -> list[float]:
     """The cosine of each pair of reviews: at most 1, and below 0 for texts that have nothing in common."""
     compared = [(_said(left), _said(right)) for left, right in pairs]
     texts = list(dict.fromkeys(text for pair in compared for text in pair))
-    vectors = dict(zip(texts, sentence_model().encode(texts), strict=True))
+    vectors = dict(zip(texts, kept_embeddings()(texts), strict=True)) if texts else {}
     return [float(np.dot(vectors[left], vectors[right])) for left, right in compared]
 
 
