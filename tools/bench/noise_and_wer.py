@@ -81,7 +81,7 @@ def main() -> int:
     print(
         f"{len(pairs)} clips, {errors.total.reference_words} words: rated in {took:.1f} s, {took_cpu:.1f} s of one core"
     )
-    print(f"most memory: {memory_mb():.0f} MB; WER {errors.total.rate_percent:.1f} % {errors.by_clip}")
+    print(f"most memory: {memory_mb():.0f} MB; WER {errors.total.rate_percent:.1f} %")
     return 0
 
 
