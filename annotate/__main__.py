@@ -5,8 +5,6 @@ A command's module is imported when it is asked for, and the window's when a win
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -17,12 +15,9 @@ from cyclopts import App, Parameter
 from cyclopts.config import Env
 
 from grounding import __version__
+from grounding.commandline import leave
 from grounding.errors import UserError
 from grounding.records import Record
-
-EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130
-EXIT_READER_LEFT = 141
 
 EXAMPLES = """
 Examples:
@@ -158,38 +153,12 @@ def _register(asked: str) -> None:
 
 def run(arguments: Sequence[str]) -> None:
     """Run a command line and leave the process with its exit code."""
-    from cyclopts import CycloptsError
 
-    try:
+    def command() -> object:
         _register(arguments[0] if arguments else "")
-        code = app(list(arguments))
-        sys.stdout.flush()
-    except UserError as error:
-        print(f"annotate: {error}", file=sys.stderr)
-        code = EXIT_USAGE
-    except CycloptsError:
-        code = EXIT_USAGE
-    except KeyboardInterrupt:
-        print("annotate: interrupted", file=sys.stderr)
-        code = EXIT_INTERRUPTED
-    except OSError as error:
-        code = _output_failed(error) if error.filename is None else _file_failed(error)
-    sys.exit(code if isinstance(code, int) else 0)
+        return app(list(arguments))
 
-
-def _file_failed(error: OSError) -> int:
-    print(f"annotate: {error.filename}: {error.strerror}", file=sys.stderr)
-    return EXIT_USAGE
-
-
-def _output_failed(error: OSError) -> int:
-    """Standard output is full or its reader has left (``| head``): say so and have nothing more written to it."""
-    with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if isinstance(error, BrokenPipeError):
-        return EXIT_READER_LEFT
-    print(f"annotate: the output can't be written: {error.strerror}", file=sys.stderr)
-    return EXIT_USAGE
+    leave(command, "annotate")
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -97,7 +98,8 @@ class Document:
         found = find(folder, questions)
         side = SideFolder(folder, found.file.name)
         warning = side.lock(annotator=annotator)
-        try:
+        with ExitStack() as undone:
+            undone.callback(side.release)
             restored = restore(found, side)
             if warning:
                 restored.notes.append(warning)
@@ -111,9 +113,8 @@ class Document:
                 if transcripts:
                     raise
                 document.notes += (f"No transcripts are shown: {error}.",)
-        except BaseException:
-            side.release()
-            raise
+            # Nothing failed: the folder stays ours until it is closed.
+            undone.pop_all()
         return document
 
     @property

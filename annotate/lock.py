@@ -58,7 +58,8 @@ class FolderLock:
     def _try(self, annotator: str) -> int | None:
         """The locked file; None where its last holder took its name away in between."""
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
+        with contextlib.ExitStack() as undone:
+            undone.callback(os.close, file)
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -66,16 +67,12 @@ class FolderLock:
                     raise
                 raise UserError(self._refusal(file)) from error
             if not self._is_named(file):
-                os.close(file)
                 return None
             since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             holder = Holder(pid=os.getpid(), host=socket.gethostname(), annotator=annotator, since=since)
             os.ftruncate(file, 0)
             os.pwrite(file, msgspec.json.encode(holder) + b"\n", 0)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.close(file)
-            raise
+            undone.pop_all()
         return file
 
     def _is_named(self, file: int) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +14,7 @@ from grounding import __version__
 from grounding.asr.transcribing import TRANSCRIBE_EXAMPLES, transcribe_command
 from grounding.blame import BLAME_EXAMPLES, blame_command
 from grounding.captions.command import CAPTION_EXAMPLES, caption_command
+from grounding.commandline import EXIT_USAGE, leave
 from grounding.compare import COMPARE_EXAMPLES, compare_command
 from grounding.errors import UserError
 from grounding.eval import EXAMPLES, evaluate_command
@@ -28,10 +27,6 @@ from grounding.stores import cache_app
 from grounding.sweep import SWEEP_EXAMPLES, sweep_command
 from grounding.view import VIEW_EXAMPLES, view_command
 from grounding.webagents.personalwab.construction.command import shop_app
-
-EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130
-EXIT_READER_LEFT = 141
 
 app = App(
     name="grounding",
@@ -194,37 +189,7 @@ def run(arguments: Sequence[str], commands: App = app) -> None:
         arguments: What stands behind the program's name.
         commands: Those of another program of this package.
     """
-    from cyclopts import CycloptsError
-
-    try:
-        code = commands(list(arguments))
-        sys.stdout.flush()
-    except UserError as error:
-        print(f"grounding: {error}", file=sys.stderr)
-        code = EXIT_USAGE
-    except CycloptsError:
-        code = EXIT_USAGE
-    except KeyboardInterrupt:
-        print("grounding: interrupted", file=sys.stderr)
-        code = EXIT_INTERRUPTED
-    except OSError as error:
-        code = _output_failed(error) if error.filename is None else _file_failed(error)
-    sys.exit(code if isinstance(code, int) else 0)
-
-
-def _file_failed(error: OSError) -> int:
-    print(f"grounding: {error.filename}: {error.strerror}", file=sys.stderr)
-    return EXIT_USAGE
-
-
-def _output_failed(error: OSError) -> int:
-    """Standard output is full or its reader has left (``| head``): say so and have nothing more written to it."""
-    with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if isinstance(error, BrokenPipeError):
-        return EXIT_READER_LEFT
-    print(f"grounding: the output can't be written: {error.strerror}", file=sys.stderr)
-    return EXIT_USAGE
+    leave(lambda: commands(list(arguments)), "grounding")
 
 
 def main() -> None:

@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "places": {"errors"},
     "options": {"records", "errors", "history"},
     "addresses": set(),
+    "commandline": {"errors"},
     "interrupts": set(),
     "attended": {"errors", "interrupts"},
     "token_rules": {"records"},

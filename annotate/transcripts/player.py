@@ -102,10 +102,9 @@ class Player:
     def _begin(self) -> None:
         assert self._sound is not None
         if self._device is None:
-            try:
-                self._device = self._open()
-            except BaseException:
-                self._sound = None
-                raise
+            # Without a device nothing is being played.
+            sound, self._sound = self._sound, None
+            self._device = self._open()
+            self._sound = sound
         self._device.start(self._sound)
         self._began_s, self._ended_s = self._clock(), None

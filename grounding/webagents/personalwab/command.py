@@ -12,11 +12,11 @@ from grounding.attended import INTERRUPTED
 from grounding.report.show import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, wide_console
 from grounding.webagents.personalwab.options import ShopOptions
 from grounding.webagents.personalwab.page.page import REPORT, shop_page
-from grounding.webagents.personalwab.preparation import Shelf
 from grounding.webagents.personalwab.published import print_published_shop
 from grounding.webagents.personalwab.runfiles import ShopFolder
 from grounding.webagents.personalwab.running import evaluate_shop, paid_calls
 from grounding.webagents.personalwab.scorebook import ShopScored, rescore_shop
+from grounding.webagents.personalwab.shelf import Shelf
 from grounding.webagents.personalwab.table import print_shop
 from grounding.webagents.personalwab.verdicts import ShopRule, Which
 

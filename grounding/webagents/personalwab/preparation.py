@@ -14,7 +14,6 @@ from grounding.cards import PlannerCard, find_card
 from grounding.chat import ChatModel, ChatOptions, open_chat
 from grounding.display import OutcomeProgress
 from grounding.errors import UserError
-from grounding.loaders.registry import locate
 from grounding.places import models_dir
 from grounding.records import Record
 from grounding.runfolder import utc_now
@@ -25,14 +24,13 @@ from grounding.webagents.personalwab.agents.predictions import Predictions, read
 from grounding.webagents.personalwab.agents.words import meant_type
 from grounding.webagents.personalwab.embeddings import KeptEmbeddings
 from grounding.webagents.personalwab.functions import WebFunctions
-from grounding.webagents.personalwab.functions.recommend import NoRecommender, Recommender, open_recommender
-from grounding.webagents.personalwab.functions.search import open_search
-from grounding.webagents.personalwab.loader import find_files, load_shop
 from grounding.webagents.personalwab.memory import Count, Memory
 from grounding.webagents.personalwab.options import ShopOptions, check_options
 from grounding.webagents.personalwab.prompts import ShopPrompts, shop_prompts
 from grounding.webagents.personalwab.records import ShopDataset, ShopTask, TaskType, TaskView
 from grounding.webagents.personalwab.runfiles import ShopAsked, ShopRunInfo, TaskLine
+from grounding.webagents.personalwab.selection import select_tasks, selection_text
+from grounding.webagents.personalwab.shelf import Shelf
 from grounding.webagents.personalwab.signature import shop_signature
 from grounding.webagents.personalwab.users.base import SimulatedUser
 
@@ -50,13 +48,6 @@ USER_MAX_TOKENS = 150
 """What the release asks its simulated user with (``envs/user.py``)."""
 
 LIBRARIES = ("bm25s", "nltk", "regex", "sentence-transformers", "torch", "transformers")
-
-
-class Web(Record, frozen=True, kw_only=True):
-    """The functions of a shop, and how many products its recommender chooses from."""
-
-    functions: WebFunctions
-    recommended: int
 
 
 class PreparedShop(Record, frozen=True, kw_only=True):
@@ -78,37 +69,6 @@ class PreparedShop(Record, frozen=True, kw_only=True):
             product = self.dataset.products[task.target_asin]
             lines.append(TaskLine(task=task, earlier_behaviours=earlier, profile=user.profile, product=product))
         return tuple(lines)
-
-
-class Shelf:
-    """Reads data sets and builds webs, each once for runs that follow one another."""
-
-    def __init__(self) -> None:
-        self._datasets: dict[tuple[object, ...], ShopDataset] = {}
-        self._webs: dict[tuple[object, ...], Web] = {}
-
-    def dataset(self, options: ShopOptions) -> ShopDataset:
-        """The data set that the options name."""
-        what = (options.dataset, options.data_dir, options.split)
-        if what not in self._datasets:
-            self._datasets[what] = load_for(options)
-        return self._datasets[what]
-
-    def web(self, options: ShopOptions, dataset: ShopDataset) -> Web:
-        """The functions over a data set as the options want them."""
-        what = (dataset.fingerprint, options.data_dir, options.search, options.search_index, options.preset)
-        if what not in self._webs:
-            self._webs[what] = _web(options, dataset)
-        return self._webs[what]
-
-
-def load_for(options: ShopOptions) -> ShopDataset:
-    """Read the data set that the options name.
-
-    Raises:
-        UserError: it is not there or wrong.
-    """
-    return load_shop(options.dataset, options.data_dir, splits=(options.split,))
 
 
 def prepare_shop(
@@ -195,43 +155,6 @@ def prepare_shop(
     return PreparedShop(dataset=dataset, tasks=tasks, functions=functions, agent=agent, user=user, info=info)
 
 
-def select_tasks(tasks: Sequence[ShopTask], options: ShopOptions) -> tuple[ShopTask, ...]:
-    """Choose by type, user and task id, and the first ``limit`` of what is left.
-
-    Raises:
-        UserError: a name that the data set doesn't have, or nothing left.
-    """
-    users, ids = {task.user_id for task in tasks}, {task.id for task in tasks}
-    for user in options.participant:
-        if user not in users:
-            raise UserError(f"--participant {user}: no task is of this user; users look like {min(users, default='')}")
-    for task_id in options.sample_id:
-        if task_id not in ids:
-            raise UserError(f"--sample-id {task_id}: no such task; ids look like {min(ids, default='test/0')}")
-    chosen = [
-        task
-        for task in tasks
-        if (options.kind is None or task.type == options.kind)
-        and (not options.participant or task.user_id in options.participant)
-        and (not options.sample_id or task.id in options.sample_id)
-    ][: options.limit]
-    if not chosen:
-        raise UserError("no task is left by --kind, --participant, --sample-id and --limit")
-    return tuple(chosen)
-
-
-def selection_text(options: ShopOptions) -> str:
-    """The choice of tasks for the signature."""
-    words = [
-        f"kind={options.kind}" if options.kind is not None else "",
-        f"users={','.join(sorted(options.participant))}" if options.participant else "",
-        f"tasks={','.join(sorted(options.sample_id))}" if options.sample_id else "",
-        f"limit={options.limit}" if options.limit is not None else "",
-        f"split={options.split}" if options.split != "test" else "",
-    ]
-    return ";".join(word for word in words if word) or "all"
-
-
 def _card(name: str) -> PlannerCard:
     return find_card(name, models_dir() / "planners", PlannerCard, builtin=(), kind="model")
 
@@ -306,17 +229,6 @@ def _predictions(options: ShopOptions, tasks: Sequence[ShopTask]) -> Predictions
             file=sys.stderr,
         )
     return found
-
-
-def _web(options: ShopOptions, dataset: ShopDataset) -> Web:
-    files = find_files(locate(options.dataset, options.data_dir).folder)
-    recommender: Recommender = NoRecommender()
-    recommended = 0
-    if files.checkpoint is not None and files.numbers is not None:
-        loaded = open_recommender(files.checkpoint, files.numbers, leave_out_bought=options.preset == "paper")
-        recommender, recommended = loaded, loaded.size
-    search = open_search(options.search, dataset.products, options.search_index)
-    return Web(functions=WebFunctions(dataset.products, search, recommender), recommended=recommended)
 
 
 def _memory(options: ShopOptions, dataset: ShopDataset, prompts: ShopPrompts, count: Count) -> Memory:

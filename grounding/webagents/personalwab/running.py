@@ -17,10 +17,11 @@ from grounding.records import Call
 from grounding.runner import Done, Runner
 from grounding.webagents.personalwab.options import ShopOptions
 from grounding.webagents.personalwab.page.page import shop_page
-from grounding.webagents.personalwab.preparation import PreparedShop, Shelf, prepare_shop
+from grounding.webagents.personalwab.preparation import PreparedShop, prepare_shop
 from grounding.webagents.personalwab.records import Episode, ShopTask
 from grounding.webagents.personalwab.runfiles import ShopFolder, ShopRunInfo
 from grounding.webagents.personalwab.scorebook import ShopScored, score_shop
+from grounding.webagents.personalwab.shelf import Shelf
 from grounding.webagents.personalwab.stage import EpisodeStage
 from grounding.webagents.personalwab.verdicts import FUNCTION_OF
 
