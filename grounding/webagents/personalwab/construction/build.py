@@ -23,9 +23,7 @@ from grounding.interrupts import terminated_like_interrupted
 from grounding.journal import Journal
 from grounding.lockedfolder import LockedFolder
 from grounding.records import Call, Record
-from grounding.webagents.personalwab.construction.agenticshop import select_from_agenticshop
-from grounding.webagents.personalwab.construction.amazon import find_categories, select_from_amazon
-from grounding.webagents.personalwab.construction.asking import (
+from grounding.webagents.asking import (
     INTERRUPTED,
     last_answer,
     new_progress,
@@ -33,6 +31,8 @@ from grounding.webagents.personalwab.construction.asking import (
     run_stage,
     tally,
 )
+from grounding.webagents.personalwab.construction.agenticshop import select_from_agenticshop
+from grounding.webagents.personalwab.construction.amazon import find_categories, select_from_amazon
 from grounding.webagents.personalwab.construction.jobs import instruction_jobs, profile_subjects
 from grounding.webagents.personalwab.construction.recipe import (
     BY_MODEL,

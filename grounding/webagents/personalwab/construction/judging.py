@@ -16,7 +16,7 @@ from grounding.journal import Journal
 from grounding.lockedfolder import LockedFolder
 from grounding.options import Display
 from grounding.records import Record
-from grounding.webagents.personalwab.construction.asking import (
+from grounding.webagents.asking import (
     INTERRUPTED,
     Tally,
     last_answer,

@@ -10,7 +10,7 @@ from grounding.chat import ChatOptions
 from grounding.errors import UserError
 from grounding.options import Display
 from grounding.records import Record
-from grounding.webagents.personalwab.construction.asking import Tally
+from grounding.webagents.asking import Tally
 from grounding.webagents.personalwab.construction.records import PerPurchase, ProfileFrom, Sampling, SourceFacts
 from grounding.webagents.personalwab.construction.writers import TEMPLATE
 

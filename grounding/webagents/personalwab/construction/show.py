@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grounding.money import dollars
-from grounding.webagents.personalwab.construction.asking import Tally
+from grounding.webagents.asking import Tally
 from grounding.webagents.personalwab.construction.build import Built
 
 if TYPE_CHECKING:
