@@ -33,6 +33,7 @@ from grounding.card_schema import (
 )
 from grounding.errors import UserError
 from grounding.planner_card import PlannerCard, PlanRule, PromptCard
+from grounding.search_card import SearchCard, SearchFee
 
 __all__ = [
     "PREFILL_PARAMETERS",
@@ -52,6 +53,8 @@ __all__ = [
     "Price",
     "PromptCard",
     "PublishedScore",
+    "SearchCard",
+    "SearchFee",
     "ServingCard",
     "find_card",
     "read_card",
@@ -116,6 +119,9 @@ def _problem(card: ChatCard | PromptCard) -> str | None:
         problem = _planner_problem(card)
         if problem is not None:
             return problem
+    elif isinstance(card, SearchCard):
+        if card.user or card.system is not None or card.prefill is not None:
+            return "field user: a search model has no prompt of its own (user, system, prefill)"
     else:
         problem = _user_problem(card.user)
         if problem is not None:
@@ -230,10 +236,13 @@ def read_cards(folder: Path, card_type: type[CardT]) -> tuple[CardT, ...]:
     return tuple(read_card(path, card_type) for path in sorted(folder.glob("*.yaml")))
 
 
-def find_card(name: str, folder: Path, card_type: type[FoundT], *, builtin: tuple[str, ...], kind: str) -> FoundT:
+def find_card(
+    name: str, folder: Path, card_type: type[FoundT], *, builtin: tuple[str, ...], kind: str, listed_by: str = ""
+) -> FoundT:
     """The card that a user means: a path to a file, or the name, alias or model id of a bundled card.
 
-    Ids are compared whole, never by a part of them: several releases share parts of their names.
+    Ids are compared whole, never by a part of them: several releases share parts of their names. ``listed_by`` is the
+    command that lists the cards, where it is not named after the kind.
 
     Raises:
         UserError: nothing is called so; names what there is and the nearest.
@@ -249,5 +258,5 @@ def find_card(name: str, folder: Path, card_type: type[FoundT], *, builtin: tupl
     hint = f" Did you mean {near[0]}?" if near else ""
     raise UserError(
         f"no {kind} is called {name!r}.{hint} There are: {', '.join(known)}; or give the path of a card (.yaml). "
-        f"`grounding list {kind}s` says more."
+        f"`{listed_by or f'grounding list {kind}s'}` says more."
     )

@@ -12,13 +12,15 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from grounding import grounders, planners
-from grounding.cards import ChatCard, GrounderCard, PlannerCard, PromptCard, read_cards
+from grounding.cards import ChatCard, GrounderCard, PlannerCard, PromptCard, SearchCard, read_cards
 from grounding.desktop.agents import BUILTIN_AGENTS
 from grounding.grounders.som.card import find_som_card
 from grounding.loaders import dataset_cards
 from grounding.places import models_dir
 from grounding.planners.prompts import read_prompts
 from grounding.planners.retirement import has_retired, today_utc
+from grounding.webagents.agenticshop.options import AGENTS as CURATION_AGENTS
+from grounding.webagents.agenticshop.options import RECORDED
 from grounding.webagents.personalwab.options import AGENTS, OWN_MEMORY, WITHOUT_MODEL
 
 SERVED = {
@@ -40,8 +42,10 @@ WIDE = 118
 LONGEST_ID = 34
 
 
-def print_catalogue(what: Literal["datasets", "planners", "grounders", "agents"], *, width: int | None = None) -> None:
-    """Print one of the four tables, as wide as asked for: without a width as the terminal, elsewhere 120."""
+def print_catalogue(
+    what: Literal["datasets", "planners", "grounders", "agents", "search"], *, width: int | None = None
+) -> None:
+    """Print one of the tables, as wide as asked for: without a width as the terminal, elsewhere 120."""
     if width is None and not Console().is_terminal:
         width = 120
     console = Console(width=width, markup=False, emoji=False, highlight=False)
@@ -59,6 +63,9 @@ def print_catalogue(what: Literal["datasets", "planners", "grounders", "agents"]
         case "agents":
             console.print(_agents(read_cards(models_dir() / "grounders", GrounderCard)))
             console.print(_shop_agents())
+            console.print(_curation_agents())
+        case "search":
+            console.print(_search_models(read_cards(models_dir() / "search", SearchCard), today_utc()))
 
 
 def served(card: ChatCard) -> str:
@@ -88,6 +95,18 @@ def _planners(cards: Sequence[PlannerCard], today: datetime.date) -> Table:
         table.add_row(card.name, card.model or card.title, needs, cost, retires)
     for found in entry_points(group=planners.ENTRY_POINTS):
         table.add_row(found.name, f"from {found.dist.name if found.dist else found.value}", "see its package", "", "")
+    return table
+
+
+def _search_models(cards: Sequence[SearchCard], today: datetime.date) -> Table:
+    """Every model that searches the web itself: what it needs, and what tokens and searches cost."""
+    price, fee = Column("$/M in, out", justify="right"), Column("$ for searching")
+    table = Table(Column("--model", no_wrap=True), "model", Column("needs", no_wrap=True), price, fee, "retires")
+    for card in cards:
+        cost = f"{card.price.input_usd:g}, {card.price.output_usd:g}" if card.price else ""
+        searching = f"{card.fee.usd:g} a {card.fee.per}" if card.fee else ""
+        retires = "" if card.retires is None else f"{card.retires}{' (past)' if has_retired(card, today) else ''}"
+        table.add_row(card.name, card.title, card.endpoint.key_variable or "", cost, searching, retires)
     return table
 
 
@@ -142,6 +161,21 @@ def _shop_agents() -> Table:
         if name in WITHOUT_MODEL:
             needs = "--model-path FOLDER" if name == "puma-local" else "nothing"
         table.add_row(name, what, "its own" if name in OWN_MEMORY else "--memory", needs)
+    return table
+
+
+def _curation_agents() -> Table:
+    """Who looks for products for a user."""
+    table = Table(Column("--agent", no_wrap=True), "what", "needs")
+    for name, what in CURATION_AGENTS.items():
+        needs = "Chromium, installed"
+        if name in RECORDED:
+            needs = "--curations FILE_OR_FOLDER"
+        elif name == "search":
+            needs = "--model CARD; see grounding list search"
+        elif name == "browsing":
+            needs = "Chromium, installed; --model CARD; see grounding list planners"
+        table.add_row(name, what, needs)
     return table
 
 

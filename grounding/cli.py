@@ -26,6 +26,7 @@ from grounding.serve import SERVE_EXAMPLES, serve_command
 from grounding.stores import cache_app
 from grounding.sweep import SWEEP_EXAMPLES, sweep_command
 from grounding.view import VIEW_EXAMPLES, view_command
+from grounding.webagents.agenticshop.commands import curation_app
 from grounding.webagents.personalwab.construction.command import shop_app
 
 app = App(
@@ -48,6 +49,7 @@ app.command(caption_command, name="caption", help_epilogue=CAPTION_EXAMPLES)
 app.command(sweep_command, name="sweep", help_epilogue=SWEEP_EXAMPLES)
 app.command(cache_app)
 app.command(shop_app)
+app.command(curation_app)
 app.command(transcribe_command, name="transcribe", help_epilogue=TRANSCRIBE_EXAMPLES)
 app.command(compare_command, name="compare", help_epilogue=COMPARE_EXAMPLES)
 app.command(report_command, name="report", help_epilogue=REPORT_EXAMPLES)
@@ -83,6 +85,12 @@ def check(
         if questions is not None or history_file is not None:
             raise UserError(f"--questions and --history-file have no meaning for {dataset}: leave them out")
         found = inspect_shop(dataset, data_dir)
+    elif layout_of(dataset) == "agenticshop":
+        from grounding.webagents.agenticshop.check import inspect_curation
+
+        if questions is not None or history_file is not None:
+            raise UserError(f"--questions and --history-file have no meaning for {dataset}: leave them out")
+        found = inspect_curation(dataset, data_dir)
     else:
         found = inspect_dataset(dataset, data_dir, questions=questions, history=history_file or "if-present")
     for problem in found.problems:
@@ -120,8 +128,20 @@ def score(
         json: Print summary.json instead of the table.
     """
     from grounding.desktop.runfiles import is_desktop_run
+    from grounding.webagents.agenticshop.runfiles import is_curation_run
     from grounding.webagents.personalwab.runfiles import is_shop_run
 
+    if is_curation_run(run):
+        from grounding.webagents.agenticshop.command import curation_score_command
+
+        for flag, value in {"tolerance": tolerance, "clusters": clusters, "attempt": attempt}.items():
+            if value is not None:
+                raise UserError(f"--{flag} has no meaning for a run that curates products: leave it out")
+        if scoring == "strict":
+            raise UserError("--scoring strict: is for desktop tasks; choose paper or official")
+        # What nobody chose is the run's own reading.
+        rule = None if scoring == "paper" else scoring
+        return curation_score_command(run, rule=rule, as_json=json, published=published)
     if is_shop_run(run):
         return _score_shop(
             run, scoring, attempt=attempt, published=published, as_json=json, tolerance=tolerance, clusters=clusters
@@ -170,8 +190,8 @@ def _score_shop(
 
 
 @app.command(name="list", help_epilogue="Example: grounding list grounders")
-def list_what(what: Literal["datasets", "planners", "grounders", "agents"], /) -> int:
-    """Show the data sets, planners, grounders or agents that there are.
+def list_what(what: Literal["datasets", "planners", "grounders", "agents", "search"], /) -> int:
+    """Show the data sets, planners, grounders, agents or models with a search tool that there are.
 
     Args:
         what: What to list.

@@ -58,20 +58,28 @@ def compare_command(
     from grounding.comparison.table import print_comparison
     from grounding.report.matrix import WIDE
     from grounding.report.show import wide_console
+    from grounding.webagents.agenticshop.runfiles import is_curation_run
+    from grounding.webagents.comparing import print_run_comparison
     from grounding.webagents.personalwab.runfiles import is_shop_run
 
-    if any(is_shop_run(path) for path in (*runs, *([baseline] if baseline else []))):
-        from grounding.webagents.personalwab.comparing import print_shop_comparison
-        from grounding.webagents.personalwab.comparison import compare_shops
-
+    every = (*runs, *([baseline] if baseline else []))
+    over_shops = any(is_shop_run(path) for path in every)
+    if over_shops or any(is_curation_run(path) for path in every):
         if clusters != "task" or intervals != "bootstrap" or flips:
             flag = "flips" if flips else "clusters" if clusters != "task" else "intervals"
-            raise UserError(f"--{flag}: runs over a shop are compared by a bootstrap over users; leave it out")
-        compared = compare_shops(runs, baseline=baseline, force=force, seed=seed)
+            raise UserError(f"--{flag}: runs of web agents are compared by a bootstrap over users; leave it out")
+        if over_shops:
+            from grounding.webagents.personalwab.comparison import compare_shops
+
+            compared = compare_shops(runs, baseline=baseline, force=force, seed=seed)
+        else:
+            from grounding.webagents.agenticshop.comparison import compare_curations
+
+            compared = compare_curations(runs, baseline=baseline, force=force, seed=seed)
         if json:
             print(msgspec.json.format(msgspec.json.encode(compared), indent=2).decode())
         else:
-            print_shop_comparison(wide_console(WIDE), compared)
+            print_run_comparison(wide_console(WIDE), compared)
         return 0
     result = compare_runs(runs, baseline=baseline, clusters=clusters, intervals=intervals, force=force, seed=seed)
     if json:

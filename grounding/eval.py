@@ -6,7 +6,7 @@ import inspect
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Group, Parameter
 
@@ -17,10 +17,12 @@ from grounding.history import HistoryScope
 from grounding.options import (
     Backend,
     ClusterChoice,
+    CurationAgentName,
     DesktopScoringName,
     Display,
     Dtype,
     ImageSend,
+    JudgeMode,
     MemoryKind,
     PromptStyle,
     ScoringName,
@@ -69,21 +71,45 @@ grounding eval --dataset sample-shop --memory none random last relevant
 # PUMA with a hosted model, in conversation with a simulated user
 grounding eval --dataset personalwab --data-dir DATA --agent puma \\
     --model gpt-4o --track multi --user gpt-4o --cost-limit 20
+
+# Products for twenty users out of four made-up shops, offline
+grounding eval --dataset sample-mall
+
+# The same pages before other judges
+grounding eval --dataset sample-mall --judge rules gpt-6.1-sol
 ```
 """
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grounding.budget import Budget
+    from grounding.chat import ChatOptions
+    from grounding.webagents.agenticshop.agents.browsing.pointing import PointFinder
 
 _Several = Parameter(consume_multiple=True, negative="", show_default=False)
 
 EACH = "each value is a run"
 """Marks an option whose every value is a run of its own."""
 
-_SHOP = Parameter(group=Group("Web functions (personalwab)", sort_key=1))
+_WEB = Parameter(group=Group("Web agents (personalwab, agenticshop)", sort_key=1))
+_SHOP = Parameter(group=Group("Web functions (personalwab)", sort_key=2))
+_MALL = Parameter(group=Group("Curated products (agenticshop)", sort_key=3))
 
 SHOP_NAMES = (
-    *("agent", "model", "track", "memory_length", "memory_tokens", "max_steps", "user", "user_base_url"),
+    *("track", "memory_length", "memory_tokens", "user", "user_base_url"),
     *("functions", "search", "search_index", "preset", "attempt", "split"),
 )
 """The options of ``evaluate_command`` that are for web functions alone."""
+
+MALL_NAMES = (
+    *("scenario", "curations", "extractor", "extractor_base_url", "extractions", "judge", "judge_base_url"),
+    *("judge_mode", "judge_prompt", "judgements", "pages", "max_seconds"),
+)
+"""The options of ``evaluate_command`` that are for curated products alone."""
+
+WEB_NAMES = ("agent", "model", "max_steps", *SHOP_NAMES, *MALL_NAMES)
+"""The options of ``evaluate_command`` that are for web agents."""
 
 EACH_NAMES = ("grounder", "planner", "plans", "memory")
 """The options of ``evaluate_command`` marked so; the last changes fastest: a block of rows for each grounder."""
@@ -125,12 +151,12 @@ def evaluate_command(
     memory: Annotated[tuple[MemoryKind | ShopMemory, ...], _Several, EACH] = ("thought",),
     style: PromptStyle = "percu",
     attempts: int | None = None,
-    agent: Annotated[tuple[ShopAgentName, ...], _Several, _SHOP] = (),
-    model: Annotated[str | None, _SHOP] = None,
+    agent: Annotated[tuple[ShopAgentName | CurationAgentName, ...], _Several, _WEB] = (),
+    model: Annotated[str | None, _WEB] = None,
     track: Annotated[ShopTrack, _SHOP] = "single",
     memory_length: Annotated[int | None, _SHOP] = None,
     memory_tokens: Annotated[int | None, _SHOP] = None,
-    max_steps: Annotated[int | None, _SHOP] = None,
+    max_steps: Annotated[int | None, _WEB] = None,
     user: Annotated[str | None, _SHOP] = None,
     user_base_url: Annotated[str | None, _SHOP] = None,
     functions: Annotated[Path | None, _SHOP] = None,
@@ -139,6 +165,18 @@ def evaluate_command(
     preset: Annotated[ScoringName, _SHOP] = "paper",
     attempt: Annotated[ShopAttempt | None, _SHOP] = None,
     split: Annotated[Literal["train", "test"], _SHOP] = "test",
+    scenario: Annotated[tuple[str, ...], _Several, _MALL] = (),
+    curations: Annotated[Path | None, _MALL] = None,
+    extractor: Annotated[str, _MALL] = "structural",
+    extractor_base_url: Annotated[str | None, _MALL] = None,
+    extractions: Annotated[Path | None, _MALL] = None,
+    judge: Annotated[tuple[str, ...], _Several, _MALL] = (),
+    judge_base_url: Annotated[str | None, _MALL] = None,
+    judge_mode: Annotated[JudgeMode, _MALL] = "all",
+    judge_prompt: Annotated[str | None, _MALL] = None,
+    judgements: Annotated[Path | None, _MALL] = None,
+    pages: Annotated[int | None, _MALL] = None,
+    max_seconds: Annotated[float | None, _MALL] = None,
     sample_id: Annotated[tuple[str, ...], _Several] = (),
     limit: int | None = None,
     temperature: float | None = None,
@@ -227,13 +265,15 @@ def evaluate_command(
         attempts: How often an agent is asked again where its reply holds no action, 1 to 3 times in all, with a note
             on the format [default: 3 in the style percu, as released, else 1].
         agent: Who calls web functions: `rules` (default), `function-calling`, `react`, `reflexion`, `recmind`,
-            `interecagent`, `puma`, `puma-local`, `oracle`; see `grounding list agents`. Several are run one after the
-            other.
-        model: The chat model of the agent: a card's name or path, as for --planner; --base-url is its server.
+            `interecagent`, `puma`, `puma-local`, `oracle`; who curates products: `site-search` (default), `browsing`,
+            `search`, `replay`, `agent-e`, `seeact`, `webvoyager`, `browser-use`; see `grounding list agents`. Several
+            are run one after the other.
+        model: The chat model of the agent: a card's name or path, as for --planner; --base-url is its server. With
+            --agent browsing and a --grounder, NAME=URL is the address of the grounder.
         track: One call (`single`), or a conversation with a user (`multi`).
         memory_length: How many purchases an agent is told of [default: 50, in a conversation 20, RecMind 400].
         memory_tokens: How long the text of them may be [default: any length].
-        max_steps: How many moves an agent has [default: 10].
+        max_steps: How many moves an agent has [default: 10; browsing 30].
         user: Who plays the user: `scripted` (default), or the card of a chat model.
         user_base_url: Its server, instead of the one in its card.
         functions: The functions that PUMA takes the instructions for, predicted elsewhere: a file as its
@@ -244,6 +284,20 @@ def evaluate_command(
             products recommended again, its evaluator.
         attempt: Which of several calls counts [default: the last in the paper's reading, the best in the release's].
         split: Whose instructions are run.
+        scenario: Only users of these scenarios, such as explicit_title or home.
+        curations: What an agent that is not run here found: a search_output.json, a CSV or JSON lines of task and url,
+            an earlier run's curations.jsonl, or the folder of logs of --agent agent-e, seeact, webvoyager, browser-use.
+        extractor: Who reads the products' pages: `structural` (no model), or the card of a chat model.
+        extractor_base_url: Its server, instead of the one in its card.
+        extractions: The folder of an earlier run, whose pages are judged instead of being opened again.
+        judge: Who says which items of a checklist a product satisfies: `rules` (default), or cards of chat models;
+            @no-info and @url-only behind a name show it less. Of several, the majority counts.
+        judge_base_url: The judges' server, instead of the one in their cards.
+        judge_mode: Ask about `all` items of a product at once, or about each `item`.
+        judge_prompt: The name or path of another prompt for judges [default: evidence].
+        judgements: Verdicts from elsewhere: an earlier run's folder, or the release's eval_results.
+        pages: How many pages are open at once [default: 2].
+        max_seconds: How long the agent browsing may take for a task [default: 600].
         sample_id: Only these steps, such as 3/42.
         limit: Only the first so many scored steps.
         temperature: Sampling temperature [default: the card's].
@@ -275,15 +329,20 @@ def evaluate_command(
     usual = {name: parameter.default for name, parameter in inspect.signature(evaluate_command).parameters.items()}
     from grounding.loaders.registry import layout_of
 
-    if layout_of(dataset) == "personalwab":
+    layout = layout_of(dataset)
+    if layout == "personalwab":
         from grounding.webagents.personalwab.entry import shop_from_eval
 
         return shop_from_eval(given, usual, command=command)
-    shop = [name for name in SHOP_NAMES if given[name] != usual[name]]
+    if layout == "agenticshop":
+        from grounding.webagents.agenticshop.entry import curation_from_eval
+
+        return curation_from_eval(given, usual, command=command, open_finder=_finder)
+    web = [name for name in WEB_NAMES if given[name] != usual[name]]
     runs = combine(given, EACH_NAMES, command=command)
-    if shop:
-        flag = shop[0].replace("_", "-")
-        raise UserError(f"--{flag} is for web functions, such as those of sample-shop: leave it out for {dataset}")
+    if web:
+        what = "curated products, as in sample-mall" if web[0] in MALL_NAMES else "web agents, as in sample-shop"
+        raise UserError(f"--{web[0].replace('_', '-')} is for {what}: leave it out for {dataset}")
     from grounding.loaders import is_desktop
 
     if is_desktop(dataset):
@@ -321,6 +380,12 @@ def evaluate_command(
 
     result = evaluate(runs[0], Progress(display))
     return show_result(result, scoring=scoring, as_json=json, interrupted=result.info.stopped == INTERRUPTED)
+
+
+def _finder(name: str, chat: ChatOptions, budget: Budget, on_retry: Callable[[], None]) -> PointFinder:
+    from grounding.preparation import open_grounder
+
+    return open_grounder(name, chat, budget, on_retry).grounder
 
 
 def _arguments() -> list[str]:

@@ -21,6 +21,10 @@ ShopMemory = Literal["none", "random", "last", "relevant", "task-specific"]
 ShopAgentName = Literal[
     "rules", "function-calling", "react", "reflexion", "recmind", "interecagent", "puma", "puma-local", "oracle"
 ]
+CurationAgentName = Literal[
+    "site-search", "browsing", "search", "replay", "agent-e", "seeact", "webvoyager", "browser-use"
+]
+JudgeMode = Literal["all", "item"]
 ShopTrack = Literal["single", "multi"]
 ShopSearch = Literal["bm25", "dense", "pyserini"]
 ShopKind = Literal["search", "recommend", "review"]

@@ -182,6 +182,26 @@ def prepare(
     )
 
 
+def open_grounder(name: str, chat: ChatOptions, budget: Budget, on_retry: Callable[[], None]) -> BuiltGrounder:
+    """A grounder for pictures that are no data set's: a built-in one, a card's name or path, Set-of-Mark.
+
+    Raises:
+        UserError: nothing is called so, it needs a data set, or something it needs is missing.
+    """
+    if name in ("replay", "oracle"):
+        raise UserError(f"--grounder {name}: it answers for the steps of a data set; name ocr, som or a model's card")
+    return build_grounder(
+        name,
+        predictions=None,
+        sessions=(),
+        seed=0,
+        cards=models_dir() / "grounders",
+        options=chat,
+        budget=budget,
+        on_retry=on_retry,
+    )
+
+
 def _transcripts(options: EvalOptions, dataset: Dataset, selection: Selection, progress: Progress) -> Obtained | None:
     """What stands for the true words; None where those are asked for. A dry run has nothing heard."""
     if options.transcript is None:

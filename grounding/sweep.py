@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from cyclopts import Parameter
 
 from grounding.errors import UserError
-from grounding.eval import EACH, SHOP_NAMES, evaluate_command
+from grounding.eval import EACH, WEB_NAMES, evaluate_command
 from grounding.loaders.registry import WEB_LAYOUTS, layout_of
 from grounding.options import EvalOptions
 
@@ -45,7 +45,7 @@ ONE_FOR_ALL = frozenset(
         *("log_dir", "display", "fresh", "json", "scoring", "baseline", "cost_limit"),
         *("plan_store", "no_plan_store", "no_probe", "no_report", "dry_run", "tolerance", "published"),
         *("clusters", "epochs", "asr", "asr_base_url", "noise_dir"),
-        *SHOP_NAMES,
+        *WEB_NAMES,
     }
 )
 """Options of ``eval`` that say how the command works and not what is run: they have one value in a sweep as well."""

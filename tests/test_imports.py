@@ -39,8 +39,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "hub": {"records"},
     "identity": {"cards"},
     "planner_card": {"records", "card_schema"},
-    "cards": VALUES | {"card_schema", "planner_card"},
+    "search_card": {"records", "card_schema"},
+    "cards": VALUES | {"card_schema", "planner_card", "search_card"},
     "tokens": {"records", "coordinates", "card_schema", "token_rules", "wire", "tokens"},
+    "marks": {"records", "marks"},
     "money": set(),
     "budget": {"records", "errors", "cards"},
     "wire": VALUES | {"cards"},
@@ -51,11 +53,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runner": {"records", "errors", "budget", "journal"},
     "loaders": VALUES | {"places", "actions", "desktop_records", "loaders"},
     "planners": SHARED | {"planners"},
-    "grounders": SHARED | {"grounders", "recorded_lines"},
+    "grounders": SHARED | {"grounders", "marks", "recorded_lines"},
     "scoring": VALUES | {"regions", "actions", "desktop_records", "scoring"},
     "steps": {"records", "history", "journal", "planners", "grounders"},
     "selection": VALUES,
     "lockedfolder": {"records", "errors"},
+    "describedfolder": {"records", "errors", "lockedfolder"},
     "recorded_lines": {"errors"},
     "runid": {"records"},
     "runfolder": {"records", "errors", "history", "journal", "lockedfolder", "scoring", "card_schema"},
@@ -74,6 +77,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {
         "actions",
         "attended",
+        "describedfolder",
         "desktop",
         "desktop_records",
         "display",
@@ -90,7 +94,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serving": VALUES | {"cards", "hub", "options", "serving"},
     "serve": VALUES | {"cards", "grounders", "interrupts", "places", "serving"},
     "webagents": SHARED
-    | {"attended", "display", "interrupts", "journal", "loaders", "lockedfolder", "money", "options", "planners"}
+    | {"attended", "describedfolder", "display", "interrupts", "journal", "loaders", "lockedfolder", "money", "options"}
+    | {"marks", "planners"}
     | {"recorded_lines", "report", "runfolder", "runid", "runner", "scorebook", "scoring", "signature", "webagents"},
     "frames": {"errors", "records", "runfolder", "scoring"},
     "exporting": {"errors", "records", "runfolder", "comparison", "scorebook", "scoring", "exporting"},

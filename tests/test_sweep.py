@@ -13,7 +13,7 @@ import shell
 from conftest import TinyDataset
 from fakes.slow_server import slow_server
 
-from grounding.eval import EACH_NAMES, SHOP_NAMES, evaluate_command
+from grounding.eval import EACH_NAMES, WEB_NAMES, evaluate_command
 from grounding.options import EvalOptions
 from grounding.sweep import ONE_FOR_ALL, sweepable, swept_values
 from grounding.sweeping import x_axis
@@ -34,7 +34,7 @@ def test_every_option_that_is_no_matter_of_showing_reaches_the_run() -> None:
     # --asr is in the text of --transcript by then.
     shown |= {"asr"}
     # Those of web functions have a record of their own.
-    shown |= set(SHOP_NAMES)
+    shown |= set(WEB_NAMES)
     fields = set(EvalOptions.__struct_fields__)
     # --epochs is of several runs, each of which has its number.
     assert set(inspect.signature(evaluate_command).parameters) - shown - {"epochs"} == fields - {"command", "epoch"}

@@ -21,7 +21,7 @@ from annotate.agreement.records import (
 )
 from annotate.formats.records import Item, Reading
 from annotate.records import Entry, MarkedBox
-from grounding.errorsplit.agreement import cohens_kappa
+from grounding.scoring.kappa import cohens_kappa
 
 _WORDS = {"boxes": "boxes", "no-click": "no click", "todo": "to do"}
 

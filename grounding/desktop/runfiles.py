@@ -11,16 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from grounding.card_schema import Family
+from grounding.describedfolder import DescribedFolder, benchmark_of
 from grounding.desktop_records import DesktopPrediction, DesktopStep, DesktopTask, DesktopTaskKind
-from grounding.errors import UserError
 from grounding.journal import Journal
-from grounding.lockedfolder import LockedFolder
 from grounding.options import MemoryKind, PromptStyle
 from grounding.records import Record
-from grounding.scoring.desktop import TOLERANCE_PX, DesktopSummary, DesktopVerdict
+from grounding.scoring.desktop import TOLERANCE_PX, DesktopVerdict
 
 BENCHMARK: Literal["desktop"] = "desktop"
 
@@ -81,26 +78,11 @@ class StepLine(Record, frozen=True, kw_only=True):
     step: DesktopStep
 
 
-class DesktopFolder(LockedFolder):
+class DesktopFolder(DescribedFolder[DesktopRunInfo]):
     """The folder of one desktop run."""
 
-    def write_info(self, info: DesktopRunInfo) -> None:
-        """Replace ``run.json`` in one step."""
-        self.replace("run.json", msgspec.json.format(msgspec.json.encode(info), indent=2))
-
-    def read_info(self) -> DesktopRunInfo:
-        """Read ``run.json``.
-
-        Raises:
-            UserError: this is not the folder of a desktop run, or its ``run.json`` is damaged.
-        """
-        path = self.path / "run.json"
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=DesktopRunInfo)
-        except OSError as error:
-            raise UserError(f"{self.path} is not a run folder: run.json can't be read ({error.strerror})") from error
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UserError(f"{path}: not a description of a desktop run of this version: {error}") from error
+    info_type = DesktopRunInfo
+    kind = "a desktop run"
 
     def write_steps(self, tasks: Sequence[DesktopTask], memory_of: Mapping[str, str]) -> None:
         """Write the steps of the run."""
@@ -148,18 +130,7 @@ class DesktopFolder(LockedFolder):
         """Replace ``verdicts.jsonl``."""
         self.replace_lines("verdicts.jsonl", verdicts)
 
-    def write_summary(self, summary: DesktopSummary) -> None:
-        """Replace ``summary.json``."""
-        self.replace("summary.json", msgspec.json.format(msgspec.json.encode(summary), indent=2))
-
-
-class _Kind(msgspec.Struct):
-    benchmark: str = ""
-
 
 def is_desktop_run(path: Path) -> bool:
     """Whether a folder is that of a desktop run; False also where it is no run folder at all."""
-    try:
-        return msgspec.json.decode((path / "run.json").read_bytes(), type=_Kind).benchmark == BENCHMARK
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return False
+    return benchmark_of(path) == BENCHMARK

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
-import msgspec
-
 from grounding.attended import attended
 from grounding.budget import Budget
+from grounding.describedfolder import carry_out
 from grounding.desktop.preparation import PreparedDesktop, prepare_desktop
-from grounding.desktop.runfiles import DesktopFolder, DesktopRunInfo
+from grounding.desktop.runfiles import DesktopFolder
 from grounding.desktop.scorebook import DesktopScored, score_desktop
 from grounding.desktop.stage import ActStage, DesktopItem, desktop_items
 from grounding.desktop_records import DesktopDataset, DesktopPrediction
@@ -55,20 +53,13 @@ def evaluate_desktop(
     budget.take_up(elsewhere)
     prepared = prepare_desktop(options, budget, progress, load=load)
     folder = DesktopFolder(options.log_dir / prepared.info.run_id)
-    set_aside = folder.set_aside() if options.fresh else None
-    folder.create()
-    try:
-        info = _continued(folder, prepared.info)
-        started = time.monotonic()
-        stopped = _run(prepared, folder, budget, progress)
-        info = msgspec.structs.replace(info, stopped=stopped, wall_s=info.wall_s + time.monotonic() - started)
-        folder.write_info(info)
-        scored = score_desktop(folder)
-        info = msgspec.structs.replace(scored.info, status=scored.summary.status)
-        folder.write_info(info)
-    finally:
-        folder.release()
-    return msgspec.structs.replace(scored, info=info, set_aside=set_aside)
+    return carry_out(
+        folder,
+        prepared.info,
+        fresh=options.fresh,
+        ask=lambda folder: _run(prepared, folder, budget, progress),
+        score=score_desktop,
+    )
 
 
 def paid_calls(folder: DesktopFolder) -> tuple[Call, ...]:
@@ -84,15 +75,6 @@ def paid_calls(folder: DesktopFolder) -> tuple[Call, ...]:
         return tuple(answer.call for answer in journal.every() if answer.call is not None)
     finally:
         journal.close()
-
-
-def _continued(folder: DesktopFolder, info: DesktopRunInfo) -> DesktopRunInfo:
-    """The description of a run that starts or goes on: the first start's time and the wall time so far are kept."""
-    if (folder.path / "run.json").exists():
-        before = folder.read_info()
-        info = msgspec.structs.replace(info, started_at=before.started_at, wall_s=before.wall_s)
-    folder.write_info(info)
-    return info
 
 
 def _run(prepared: PreparedDesktop, folder: DesktopFolder, budget: Budget, progress: OutcomeProgress) -> str:

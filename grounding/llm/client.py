@@ -6,6 +6,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable
+from typing import Generic
 
 import aiohttp
 import tenacity
@@ -20,24 +21,30 @@ from grounding.llm.listing import check_address
 from grounding.llm.ratelimits import RateLimiter, shared_limiter
 from grounding.llm.redaction import clean
 from grounding.llm.tally import Tally
+from grounding.llm.wires import CHAT, AnswerT, Wire
 from grounding.records import Call, Record
 from grounding.tokens import RequestTokens
-from grounding.wire import Completion, MalformedReply, decode_reply, reported_usage
+from grounding.wire import Completion, MalformedReply
 
 CONNECT_S = 30.0
 TOLD_PAUSE_S = 5.0
 """A pause of all requests that is at least so long is told on standard error."""
 
 
-class ChatReply(Record, frozen=True, kw_only=True):
+class Reply(Record, Generic[AnswerT], frozen=True, kw_only=True):
     """A complete answer and what it took."""
 
-    completion: Completion
+    completion: AnswerT
     call: Call
 
 
-class ChatClient:
+ChatReply = Reply[Completion]
+
+
+class ModelClient(Generic[AnswerT]):
     """Asynchronous client for one model: bounded connections, bounded retries by class of error, one budget.
+
+    ``wire`` is the interface that the model is behind.
 
     ``max_connections`` bounds the requests open at once over all addresses together. Each request, and each retry, goes
     to the least busy server; one that no longer takes connections is given up with a warning while another is there.
@@ -51,6 +58,7 @@ class ChatClient:
         self,
         card: ChatCard,
         endpoint: Endpoint,
+        wire: Wire[AnswerT],
         *,
         max_connections: int,
         timeout_s: float,
@@ -62,6 +70,7 @@ class ChatClient:
     ) -> None:
         self._card = card
         self._endpoint = endpoint
+        self._wire = wire
         self._addresses = Addresses(endpoint.base_url.split(" "), self._warn_gone)
         self._slots = asyncio.Semaphore(max_connections)
         self._max_connections = max_connections
@@ -80,10 +89,8 @@ class ChatClient:
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
-            key = self._endpoint.key()
             headers = {"Accept": "application/json", "Content-Type": "application/json"}
-            if key:
-                headers["Authorization"] = f"Bearer {key}"
+            headers |= self._wire.headers(self._endpoint.key())
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 timeout=aiohttp.ClientTimeout(total=self._timeout_s, connect=min(CONNECT_S, self._timeout_s)),
@@ -112,9 +119,9 @@ class ChatClient:
             UserError: nothing answers at one of them, the key is refused, or the model is not served.
         """
         for address in self._addresses.all:
-            await check_address(self._open(), address, self._card, self._endpoint)
+            await check_address(self._open(), address, self._card, self._endpoint, self._wire)
 
-    async def complete(self, body: bytes, tokens: RequestTokens | None = None) -> ChatReply:
+    async def complete(self, body: bytes, tokens: RequestTokens | None = None) -> Reply[AnswerT]:
         """Send one request and wait for the whole reply.
 
         Args:
@@ -128,7 +135,7 @@ class ChatClient:
         async with self._slots:
             return await self._with_retries(body, tokens)
 
-    async def _with_retries(self, body: bytes, tokens: RequestTokens | None) -> ChatReply:
+    async def _with_retries(self, body: bytes, tokens: RequestTokens | None) -> Reply[AnswerT]:
         tally = Tally(self._card.price)
         try:
             async for attempt in tenacity.AsyncRetrying(
@@ -157,7 +164,7 @@ class ChatClient:
         if self._on_retry is not None:
             self._on_retry()
 
-    async def _within_budget(self, body: bytes, tokens: RequestTokens | None, tally: Tally) -> ChatReply:
+    async def _within_budget(self, body: bytes, tokens: RequestTokens | None, tally: Tally) -> Reply[AnswerT]:
         """One try: money is set aside first, then the provider's limits are waited for, then it is sent."""
         most_usd = tally.most_usd(tokens)
         try:
@@ -178,11 +185,11 @@ class ChatClient:
         finally:
             self._budget.settle(reserved_usd, bill.cost_usd, bill.unreported_usd)
 
-    async def _once(self, body: bytes, tally: Tally) -> ChatReply:
+    async def _once(self, body: bytes, tally: Tally) -> Reply[AnswerT]:
         bill = tally.bill
         started, began = time.perf_counter(), time.monotonic()
         address = self._addresses.take()
-        url = f"{address.base_url}/chat/completions"
+        url = f"{address.base_url}{self._wire.path(self._card.model)}"
         bill.sent()
         try:
             async with self._open().post(url, data=body, proxy=address.proxy) as response:
@@ -205,15 +212,15 @@ class ChatClient:
             self._addresses.give_back(address)
         self._limiter.observe(headers)
         if status != 200:
-            bill.refused(reported_usage(content))
+            bill.refused(self._wire.spent(content))
             raise self._refused(status, retry_after_s(headers, time.time()), content, tally)
         try:
-            completion = decode_reply(content)
+            completion = self._wire.read(content)
         except MalformedReply as error:
-            bill.answered(reported_usage(content))
-            raise TryAgain(str(error)) from error
-        bill.answered(completion.usage)
-        return ChatReply(completion=completion, call=tally.call(completion))
+            bill.answered(self._wire.spent(content))
+            raise TryAgain(self._clean(str(error))) from error
+        bill.answered(self._wire.spent(content))
+        return Reply(completion=completion, call=tally.call(self._wire.model(completion)))
 
     def _refused(self, status: int, wait_s: float | None, content: bytes, tally: Tally) -> Exception:
         text = self._clean(content.decode("utf-8", "replace"))
@@ -228,3 +235,33 @@ class ChatClient:
             )
         # The limiter keeps this one waiting with all others.
         return TryAgain(str(failed), status=status, retry_after_s=0.0)
+
+
+class ChatClient(ModelClient[Completion]):
+    """The client of a chat endpoint."""
+
+    def __init__(
+        self,
+        card: ChatCard,
+        endpoint: Endpoint,
+        *,
+        max_connections: int,
+        timeout_s: float,
+        max_retries: int,
+        budget: Budget | None = None,
+        on_retry: Callable[[], None] | None = None,
+        backoff_s: float = 0.5,
+        limiter: RateLimiter | None = None,
+    ) -> None:
+        super().__init__(
+            card,
+            endpoint,
+            CHAT,
+            max_connections=max_connections,
+            timeout_s=timeout_s,
+            max_retries=max_retries,
+            budget=budget,
+            on_retry=on_retry,
+            backoff_s=backoff_s,
+            limiter=limiter,
+        )

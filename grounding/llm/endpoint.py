@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 from urllib.parse import urlsplit
 
 from grounding.cards import ChatCard
 from grounding.errors import UserError
+from grounding.llm.wires import CHAT, Wire
 from grounding.records import Record
 
 
@@ -24,11 +26,14 @@ class Endpoint(Record, frozen=True, kw_only=True):
         return os.environ.get(self.key_variable) if self.key_variable else None
 
 
-def resolve_endpoint(card: ChatCard, base_url: str | None, *, flag: str, dry: bool = False) -> Endpoint:
+def resolve_endpoint(
+    card: ChatCard, base_url: str | None, *, flag: str, dry: bool = False, wire: Wire[Any] = CHAT
+) -> Endpoint:
     """The endpoint a card is to be reached at; ``base_url`` is the user's and wins over the card's.
 
     Several addresses are separated by blanks. ``dry`` is for looking at requests that nobody will send: the address
-    may then be missing ("") and so may the key.
+    may then be missing ("") and so may the key. An address may end in the path of the wire's requests, as people copy
+    it; it is left out.
 
     Raises:
         UserError: no address, an address that is none, or no key where the card's own endpoint wants one.
@@ -39,9 +44,10 @@ def resolve_endpoint(card: ChatCard, base_url: str | None, *, flag: str, dry: bo
     if not chosen:
         serve = f"\nTo serve it yourself: {card.endpoint.how_to_serve}" if card.endpoint.how_to_serve else ""
         raise UserError(
-            f"{card.name} ({card.title}) needs a server: give its address with {flag} http://HOST:PORT/v1.{serve}"
+            f"{card.name} ({card.title}) needs a server: give its address with {flag} "
+            f"http://HOST:PORT{wire.base_path}.{serve}"
         )
-    addresses = dict.fromkeys(_address(each, flag) for each in chosen.split(" "))
+    addresses = dict.fromkeys(_address(each, flag, wire, card.model) for each in chosen.split(" "))
     endpoint = Endpoint(
         base_url=" ".join(sorted(addresses)),
         key_variable=card.endpoint.key_variable,
@@ -52,21 +58,21 @@ def resolve_endpoint(card: ChatCard, base_url: str | None, *, flag: str, dry: bo
     if not key and endpoint.key_variable and base_url is None and not dry:
         raise UserError(
             f"{card.name} ({card.title}) at {endpoint.base_url} needs a key: set {endpoint.key_variable}, "
-            f"or use a server of your own with {flag} http://HOST:PORT/v1"
+            f"or use a server of your own with {flag} http://HOST:PORT{wire.base_path}"
         )
     return endpoint
 
 
-def _address(chosen: str, flag: str) -> str:
+def _address(chosen: str, flag: str, wire: Wire[Any], model: str) -> str:
     if any(mark in chosen for mark in "@?#"):  # Asked first: nothing of such an address may be shown.
         raise UserError(
             f"{flag}: the address has a user, a password or a query in it (@, ? or #); give the plain address, and the "
             "key in the environment variable that the card names (endpoint.key_variable)"
         )
     if not _is_address(chosen):
-        raise UserError(f"{flag} {chosen!r}: expected an address such as http://127.0.0.1:8000/v1")
+        raise UserError(f"{flag} {chosen!r}: expected an address such as http://127.0.0.1:8000{wire.base_path}")
     parts = urlsplit(chosen)
-    path = parts.path.rstrip("/").removesuffix("/chat/completions") or "/v1"
+    path = parts.path.rstrip("/").removesuffix(wire.path(model)) or wire.base_path
     return f"{parts.scheme}://{parts.netloc}{path}"
 
 

@@ -1,6 +1,7 @@
 """Refusals after which no other request of a run can fare better: told apart by what vendors say. Pure functions.
 
-The words are those of OpenAI, Anthropic, Google and vLLM; each is held against the vendor's fake in the tests.
+The words are those of OpenAI, Anthropic, Google, Perplexity and vLLM; each is held against the vendor's fake in the
+tests.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ _KEY = re.compile(r"invalid_api_key|API_KEY_INVALID|API key not valid", re.IGNOR
 _MONEY = re.compile(
     r"insufficient_quota|credit balance is too low|billing_not_active|billing hard limit", re.IGNORECASE
 )
-_PARAMETER = re.compile(r"unsupported_parameter|unsupported_value|unknown_parameter", re.IGNORECASE)
+_PARAMETER = re.compile(
+    r"unsupported_parameter|unsupported_value|unknown_parameter|"
+    r"Extra inputs are not permitted|Unknown name|unknown field",
+    re.IGNORECASE,
+)
 _MODEL = re.compile(r"model_not_found|invalid_model", re.IGNORECASE)
 _WINDOW = re.compile(
     r"context_length_exceeded|maximum context length|max(?:imum)?[_ ]model[_ ]len|prompt is too long", re.IGNORECASE

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import aiohttp
-import msgspec
 
 from grounding.addresses import Address, Addresses
 from grounding.cards import ChatCard
 from grounding.errors import UserError
 from grounding.llm.endpoint import Endpoint, resolve_endpoint
 from grounding.llm.redaction import clean
+from grounding.llm.wires import CHAT, Wire
 
 
-async def check_address(session: aiohttp.ClientSession, address: Address, card: ChatCard, endpoint: Endpoint) -> None:
+async def check_address(
+    session: aiohttp.ClientSession, address: Address, card: ChatCard, endpoint: Endpoint, wire: Wire[Any] = CHAT
+) -> None:
     """Ask an address for its models, unless the card says that it can't be asked.
 
     Raises:
@@ -22,7 +25,7 @@ async def check_address(session: aiohttp.ClientSession, address: Address, card: 
     """
     if not card.endpoint.lists_models:
         return
-    listed = await _listed(session, address, card, endpoint)
+    listed = await _listed(session, address, card, endpoint, wire)
     if listed and not any(name == card.model or name.endswith(f"/{card.model}") for name in listed):
         raise UserError(
             f"{address.base_url} does not serve {card.model} (it serves {_shown(listed)}); serve it under that "
@@ -46,15 +49,16 @@ def only_model(card: ChatCard, base_url: str | None, *, flag: str, name_flag: st
 
 async def _ask_first(card: ChatCard, endpoint: Endpoint) -> list[str]:
     addresses = Addresses(endpoint.base_url.split(" "), lambda _url, _left: None)
-    key = endpoint.key()
-    headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    headers = {"Accept": "application/json"} | CHAT.headers(endpoint.key())
     async with aiohttp.ClientSession(headers=headers) as session:
-        return await _listed(session, addresses.all[0], card, endpoint)
+        return await _listed(session, addresses.all[0], card, endpoint, CHAT)
 
 
-async def _listed(session: aiohttp.ClientSession, address: Address, card: ChatCard, endpoint: Endpoint) -> list[str]:
+async def _listed(
+    session: aiohttp.ClientSession, address: Address, card: ChatCard, endpoint: Endpoint, wire: Wire[Any]
+) -> list[str]:
     """The models that an address lists; none where it has no such list: then the first request will tell."""
-    url, timeout = f"{address.base_url}/models", aiohttp.ClientTimeout(total=30)
+    url, timeout = f"{address.base_url}{wire.models_path}", aiohttp.ClientTimeout(total=30)
     try:
         async with session.get(url, timeout=timeout, proxy=address.proxy) as response:
             status, kind, body = response.status, response.content_type, await response.read()
@@ -73,12 +77,7 @@ async def _listed(session: aiohttp.ClientSession, address: Address, card: ChatCa
         raise UserError(
             f"{address.base_url} answers with a web page and not as an API: correct the address (most end in /v1)"
         )
-    if status != 200:
-        return []
-    try:
-        return [item["id"] for item in msgspec.json.decode(body)["data"] if isinstance(item["id"], str)]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
-        return []
+    return wire.listed(body) if status == 200 else []
 
 
 def _shown(listed: list[str]) -> str:

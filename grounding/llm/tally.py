@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from grounding.budget import cost_usd
 from grounding.cards import Price
+from grounding.llm.wires import Spent
 from grounding.records import Call, Usage
 from grounding.tokens import RequestTokens
-from grounding.wire import Completion
 
 
 class Bill:
@@ -20,12 +20,20 @@ class Bill:
         self._price = price
         self._most_usd = most_usd
         self.usage: Usage | None = None
+        self._told_usd: float | None = None
+        self._fee_usd = 0.0
         self.unreported_usd = 0.0
 
     @property
     def cost_usd(self) -> float | None:
-        """What the server reported, in dollars; None where it reported nothing or there is no price."""
-        return cost_usd(self.usage, self._price)
+        """What the server reported, in dollars; None where it reported nothing or there is no price.
+
+        Its own sum counts where it tells one, else the price of its tokens and what it takes beside them.
+        """
+        if self._told_usd is not None:
+            return self._told_usd
+        of_tokens = cost_usd(self.usage, self._price)
+        return None if of_tokens is None else of_tokens + self._fee_usd
 
     def tokens(self, expected: int) -> int:
         """What the try used of a limit on tokens; as expected where nobody says."""
@@ -39,15 +47,19 @@ class Bill:
         """It never left."""
         self.unreported_usd = 0.0
 
-    def refused(self, usage: Usage | None) -> None:
+    def refused(self, spent: Spent) -> None:
         """A response came that is no answer."""
-        self.usage, self.unreported_usd = usage, 0.0
+        self._take(spent)
+        self.unreported_usd = 0.0
 
-    def answered(self, usage: Usage | None) -> None:
+    def answered(self, spent: Spent) -> None:
         """An answer came, complete or not; without its usage it stays unreported."""
-        self.usage = usage
-        if usage is not None:
+        self._take(spent)
+        if spent.usage is not None or spent.total_usd is not None:
             self.unreported_usd = 0.0
+
+    def _take(self, spent: Spent) -> None:
+        self.usage, self._fee_usd, self._told_usd = spent.usage, spent.fee_usd, spent.total_usd
 
 
 class Tally:
@@ -82,9 +94,9 @@ class Tally:
         dearest_usd = max(self._price.input_usd, self._price.cached_input_usd or 0.0)
         return (tokens.input_most * dearest_usd + tokens.output_most * self._price.output_usd) / 1_000_000
 
-    def call(self, completion: Completion) -> Call:
-        """What an answer took, with all tries before it."""
-        return self._call(completion.usage, completion.model, self._bills[:-1])
+    def call(self, model: str) -> Call:
+        """What an answer of this model took, with all tries before it."""
+        return self._call(self.bill.usage, model, self._bills[:-1])
 
     def failed_call(self) -> Call | None:
         """What a request without an answer took; None where nothing was charged and nothing may have been."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from grounding.cards import PlannerCard
+from grounding.cards import ChatCard, PlannerCard
 
 SOON_DAYS = 60
 """How long before its last day a model's end is told: vendors give at least this much notice."""
@@ -15,7 +15,7 @@ def today_utc() -> datetime.date:
     return datetime.datetime.now(datetime.UTC).date()
 
 
-def has_retired(card: PlannerCard, today: datetime.date) -> bool:
+def has_retired(card: ChatCard, today: datetime.date) -> bool:
     """Whether the vendor's own endpoint no longer has the model."""
     return card.retires is not None and card.retires <= today
 
@@ -29,11 +29,11 @@ def refusal(card: PlannerCard) -> str:
     )
 
 
-def warning(card: PlannerCard, today: datetime.date, *, own_address: bool) -> str:
+def warning(card: ChatCard, today: datetime.date, *, own_address: bool) -> str:
     """What to tell about a model that has retired elsewhere or retires soon; empty where there is nothing to tell.
 
     Args:
-        card: The planner's card.
+        card: The model's card.
         today: The day by the clock.
         own_address: Whether the user named an address, so that the vendor's date need not apply.
     """

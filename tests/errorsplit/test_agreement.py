@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.errorsplit.agreement import agreements, cohens_kappa
+from grounding.errorsplit.agreement import agreements
 from grounding.errorsplit.records import Opinion, Said
+from grounding.scoring.kappa import cohens_kappa
 
 COUNT = st.integers(0, 40)
 TABLE = st.tuples(st.tuples(COUNT, COUNT), st.tuples(COUNT, COUNT))

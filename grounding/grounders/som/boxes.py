@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from statistics import median
 
-import cv2
 import numpy as np
 import numpy.typing as npt
 
-IntBox = tuple[int, int, int, int]
-"""Left, top, right, bottom; the right and bottom edges are those of the last pixel's far side."""
+from grounding.marks.grid import IntBox, area, overlap
 
 SAME_SHARE = 0.7
 """Two boxes with this intersection over union are one region found twice."""
@@ -28,33 +26,6 @@ MIN_ICONS, ICON_SIDE, ICON_SPREAD, ICON_SHARE = 3, 14, 0.2, 0.75
 
 MAX_BUTTON_HEIGHT, LABEL_HEIGHTS, LABEL_WIDTH = 80, 4.0, 0.35
 """How high a button is at most, in pixels and in heights of its label; and how wide its label, as a share, at least."""
-
-
-class Grid:
-    """Sums over boxes of a picture of zeros and ones, each in constant time."""
-
-    def __init__(self, ones: npt.NDArray[np.uint8]) -> None:
-        self._sums = cv2.integral(ones)
-
-    def total(self, box: IntBox) -> int:
-        """How many ones a box has."""
-        left, top, right, bottom = box
-        sums = self._sums
-        return int(sums[bottom, right]) - int(sums[top, right]) - int(sums[bottom, left]) + int(sums[top, left])
-
-    def share(self, box: IntBox) -> float:
-        """Which share of a box is ones; 0 where it is empty."""
-        return self.total(box) / max(1, (box[2] - box[0]) * (box[3] - box[1]))
-
-
-def area(box: IntBox) -> int:
-    """Width times height, 0 for a box that is inside out."""
-    return max(0, box[2] - box[0]) * max(0, box[3] - box[1])
-
-
-def overlap(one: IntBox, other: IntBox) -> int:
-    """The area that two boxes share."""
-    return area((max(one[0], other[0]), max(one[1], other[1]), min(one[2], other[2]), min(one[3], other[3])))
 
 
 def text_lines(glyphs: list[IntBox], unit: float) -> list[IntBox]:

@@ -11,7 +11,6 @@ import msgspec
 
 from grounding.budget import Budget
 from grounding.chat import ChatModel, ChatOptions, ChatRequest, render_messages, request_parameters, too_long
-from grounding.grounders.som import drawing
 from grounding.grounders.som.card import SomCard
 from grounding.grounders.som.kept import KeptMarks, keep
 from grounding.grounders.som.picture import MarkedPicture, marked_picture
@@ -19,6 +18,7 @@ from grounding.grounders.som.proposals import Proposer, marked_size
 from grounding.grounders.som.reply import read_number
 from grounding.grounders.som.widgets import WidgetProposer
 from grounding.llm import CallFailed, ChatClient, resolve_endpoint
+from grounding.marks import drawing
 from grounding.records import Failure, ImageSizes, Prediction, Query, Record
 from grounding.tokens import RequestTokens
 from grounding.wire import Completion

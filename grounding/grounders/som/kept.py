@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from grounding.grounders.som.proposals import Mark
+from grounding.marks.regions import Mark
 from grounding.records import Query, Record, Size
 
 FOLDER = "marks"

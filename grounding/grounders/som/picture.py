@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 
 from grounding.grounders.som.card import MarksRule
-from grounding.grounders.som.drawing import draw_marks
-from grounding.grounders.som.proposals import Mark, Pixels, Proposer, by_area, marked_size, marks_on_original
+from grounding.grounders.som.proposals import Proposer, by_area, marked_size, marks_on_original
+from grounding.marks.drawing import draw_marks
+from grounding.marks.regions import Mark, Pixels
 from grounding.pictures import Picture
 from grounding.records import ImageSizes, Record, Screenshot, Size
 

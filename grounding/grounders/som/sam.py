@@ -19,7 +19,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from grounding.errors import UserError
-from grounding.grounders.som.proposals import Outline, Pixels, Proposed
+from grounding.marks.regions import Outline, Pixels, Proposed
 from grounding.records import Box, Point
 
 VERSION = 1

@@ -10,16 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from grounding.grounders.som.boxes import (
-    Grid,
-    IntBox,
-    area,
     outside,
     padded,
     text_lines,
     without_doubles,
     without_own_label,
 )
-from grounding.grounders.som.proposals import Pixels, Proposed, box_region
+from grounding.marks.grid import Grid, IntBox, area
+from grounding.marks.regions import Pixels, Proposed, box_region
 
 VERSION = 1
 """Goes up with every change that can move a box: answers given over other marks are not these answers."""

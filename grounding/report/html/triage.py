@@ -13,9 +13,9 @@ from statistics import NormalDist
 import msgspec
 
 from grounding.errors import UserError
-from grounding.errorsplit.agreement import cohens_kappa
 from grounding.errorsplit.labels import Label, is_labeller
 from grounding.records import Record
+from grounding.scoring.kappa import cohens_kappa
 
 LABELS_FILE = "labels.jsonl"
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from grounding.records import Record
 from grounding.tokens import text_tokens
-from grounding.webagents.personalwab.prompts import ShopPrompts, behaviour_text, fill
+from grounding.webagents.filling import fill
+from grounding.webagents.personalwab.prompts import ShopPrompts, behaviour_text
 from grounding.webagents.personalwab.records import Behaviour, ShopDataset, TaskType, TaskView
 from grounding.webagents.personalwab.verdicts import FUNCTION_OF
 

@@ -7,7 +7,6 @@ at once, so that what a user wrote is never filled again.
 from __future__ import annotations
 
 import hashlib
-import re
 from functools import cache
 from pathlib import Path
 
@@ -16,9 +15,8 @@ import msgspec
 from grounding.errors import UserError
 from grounding.places import models_dir
 from grounding.records import Record
+from grounding.webagents.filling import fill
 from grounding.webagents.personalwab.records import Behaviour, Product, Profile, Review, TaskType
-
-_FIELD = re.compile(r"<[A-Z][A-Za-z _]*>|\{[A-Za-z]+\}")
 
 
 class ShopPrompts(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -88,19 +86,6 @@ def shop_prompts(name: str = "release") -> ShopPrompts:
         ) from None
     except msgspec.DecodeError as error:
         raise UserError(f"{path}: {error}; every text of {folder / 'release.yaml'} must be there") from None
-
-
-def fill(template: str, **values: str) -> str:
-    """Put values into the places ``<NAME>`` and ``{name}`` of a text, all at once; names as in the text, in any case.
-
-    ``_`` in a keyword stands for a blank as well.
-    """
-    given = {name.lower().replace("_", " "): value for name, value in values.items()}
-
-    def put(match: re.Match[str]) -> str:
-        return given.get(match[0][1:-1].lower().replace("_", " "), match[0])
-
-    return _FIELD.sub(put, template)
 
 
 def product_fields(product: Product) -> dict[str, str]:

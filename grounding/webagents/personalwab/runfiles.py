@@ -12,15 +12,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
-from grounding.errors import UserError
+from grounding.describedfolder import DescribedFolder, benchmark_of
 from grounding.journal import Journal
-from grounding.lockedfolder import LockedFolder
 from grounding.records import Record
 from grounding.webagents.personalwab.options import AgentName, Preset, SearchName
 from grounding.webagents.personalwab.records import Episode, Product, Profile, ShopTask, Split, Track
-from grounding.webagents.personalwab.scores import ShopSummary
 from grounding.webagents.personalwab.verdicts import ShopVerdict, Which
 
 BENCHMARK: Literal["personalwab"] = "personalwab"
@@ -102,26 +98,11 @@ class LikenessLine(Record, frozen=True, kw_only=True, omit_defaults=False):
     cosine: float
 
 
-class ShopFolder(LockedFolder):
+class ShopFolder(DescribedFolder[ShopRunInfo]):
     """The folder of one run over a shop."""
 
-    def write_info(self, info: ShopRunInfo) -> None:
-        """Replace ``run.json`` in one step."""
-        self.replace("run.json", msgspec.json.format(msgspec.json.encode(info), indent=2))
-
-    def read_info(self) -> ShopRunInfo:
-        """Read ``run.json``.
-
-        Raises:
-            UserError: this is not the folder of a run over a shop, or its ``run.json`` is damaged.
-        """
-        path = self.path / "run.json"
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=ShopRunInfo)
-        except OSError as error:
-            raise UserError(f"{self.path} is not a run folder: run.json can't be read ({error.strerror})") from error
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UserError(f"{path}: not a description of a run over a shop of this version: {error}") from error
+    info_type = ShopRunInfo
+    kind = "a run over a shop"
 
     def write_tasks(self, lines: Iterable[TaskLine]) -> None:
         """Write the tasks of the run."""
@@ -142,10 +123,6 @@ class ShopFolder(LockedFolder):
     def write_verdicts(self, verdicts: Iterable[ShopVerdict]) -> None:
         """Replace ``verdicts.jsonl``."""
         self.replace_lines("verdicts.jsonl", verdicts)
-
-    def write_summary(self, summary: ShopSummary) -> None:
-        """Replace ``summary.json``."""
-        self.replace("summary.json", msgspec.json.format(msgspec.json.encode(summary), indent=2))
 
     def read_likeness(self) -> dict[tuple[str, str], float]:
         """The cosines that were computed before, by the hashes of the texts; none where the file is missing.
@@ -169,13 +146,6 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-class _Kind(msgspec.Struct):
-    benchmark: str = ""
-
-
 def is_shop_run(path: Path) -> bool:
     """Whether a folder is that of a run over a shop; False also where it is no run folder at all."""
-    try:
-        return msgspec.json.decode((path / "run.json").read_bytes(), type=_Kind).benchmark == BENCHMARK
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return False
+    return benchmark_of(path) == BENCHMARK

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 
 from grounding.attended import attended
 from grounding.budget import Budget
+from grounding.describedfolder import carry_out
 from grounding.display import OutcomeProgress
 from grounding.journal import Journal
 from grounding.options import Display
@@ -19,7 +19,7 @@ from grounding.webagents.personalwab.options import ShopOptions
 from grounding.webagents.personalwab.page.page import shop_page
 from grounding.webagents.personalwab.preparation import PreparedShop, prepare_shop
 from grounding.webagents.personalwab.records import Episode, ShopTask
-from grounding.webagents.personalwab.runfiles import ShopFolder, ShopRunInfo
+from grounding.webagents.personalwab.runfiles import ShopFolder
 from grounding.webagents.personalwab.scorebook import ShopScored, score_shop
 from grounding.webagents.personalwab.shelf import Shelf
 from grounding.webagents.personalwab.stage import EpisodeStage
@@ -75,22 +75,22 @@ def evaluate_shop(
     budget.take_up(elsewhere)
     prepared = prepare_shop(options, budget, progress, shelf=shelf)
     folder = ShopFolder(options.log_dir / prepared.info.run_id)
-    set_aside = folder.set_aside() if options.fresh else None
-    folder.create()
-    try:
-        info = _continued(folder, prepared.info)
-        started = time.monotonic()
-        stopped = _run(prepared, folder, budget, progress)
-        info = msgspec.structs.replace(info, stopped=stopped, wall_s=info.wall_s + time.monotonic() - started)
-        folder.write_info(info)
-        scored = score_shop(folder)
-        info = msgspec.structs.replace(scored.info, status=scored.summary.status)
-        folder.write_info(info)
-        scored = msgspec.structs.replace(scored, info=info, set_aside=set_aside)
-        report = None if options.no_report else shop_page(scored)
-    finally:
-        folder.release()
-    return msgspec.structs.replace(scored, report=report)
+    return carry_out(
+        folder,
+        prepared.info,
+        fresh=options.fresh,
+        ask=lambda folder: _run(prepared, folder, budget, progress),
+        score=score_shop,
+        finish=_unchanged if options.no_report else _with_page,
+    )
+
+
+def _with_page(scored: ShopScored) -> ShopScored:
+    return msgspec.structs.replace(scored, report=shop_page(scored))
+
+
+def _unchanged(scored: ShopScored) -> ShopScored:
+    return scored
 
 
 def paid_calls(folder: ShopFolder) -> tuple[Call, ...]:
@@ -106,15 +106,6 @@ def paid_calls(folder: ShopFolder) -> tuple[Call, ...]:
         return tuple(call for one in journal.every() for call in (one.call, one.user_call) if call is not None)
     finally:
         journal.close()
-
-
-def _continued(folder: ShopFolder, info: ShopRunInfo) -> ShopRunInfo:
-    """The description of a run that starts or goes on: the first start's time and the wall time so far are kept."""
-    if (folder.path / "run.json").exists():
-        before = folder.read_info()
-        info = msgspec.structs.replace(info, started_at=before.started_at, wall_s=before.wall_s)
-    folder.write_info(info)
-    return info
 
 
 def _run(prepared: PreparedShop, folder: ShopFolder, budget: Budget, progress: OutcomeProgress) -> str:

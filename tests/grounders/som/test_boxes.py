@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding.grounders.som.boxes import (
-    Grid,
-    IntBox,
-    area,
     outside,
-    overlap,
     padded,
     text_lines,
     without_doubles,
     without_own_label,
 )
+from grounding.marks.grid import IntBox, area, overlap
 
 boxes = st.tuples(*[st.integers(0, 100)] * 2, *[st.integers(1, 60)] * 2).map(
     lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3])
 )
-
-
-def test_grid_counts_ones() -> None:
-    ones = np.zeros((10, 20), np.uint8)
-    ones[2:4, 5:8] = 1
-    grid = Grid(ones)
-    assert grid.total((0, 0, 20, 10)) == 6
-    assert grid.total((5, 2, 8, 4)) == 6
-    assert grid.share((5, 2, 8, 6)) == 0.5
-    assert grid.share((3, 3, 3, 3)) == 0
-
-
-def test_overlap_of_boxes() -> None:
-    assert overlap((0, 0, 10, 10), (5, 5, 20, 20)) == 25
-    assert overlap((0, 0, 10, 10), (10, 0, 20, 10)) == 0
-    assert area((5, 5, 3, 9)) == 0
 
 
 def test_letters_make_a_line_and_columns_stay_apart() -> None:

@@ -25,8 +25,8 @@ from grounding.grounders.som.card import MarksRule, SomCard, find_som_card
 from grounding.grounders.som.grounder import SomGrounder, open_som
 from grounding.grounders.som.kept import read_kept
 from grounding.grounders.som.picture import marked_picture
-from grounding.grounders.som.proposals import Pixels, Proposed
 from grounding.grounders.som.widgets import WidgetProposer
+from grounding.marks.regions import Pixels, Proposed
 from grounding.records import HistoryEntry, Prediction, Query, Screenshot, Size
 
 FOUND = find_som_card("som", MODELS / "pipelines")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding.grounders.som.kept import KeptMarks, file_stem, keep, read_kept
-from grounding.grounders.som.proposals import Mark
+from grounding.marks.regions import Mark
 from grounding.records import Box, Point, Size
 
 MARK = Mark(number=1, box=Box(left_px=0, top_px=0, right_px=4, bottom_px=2), point=Point(x_px=2, y_px=1))

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.grounders.som.proposals import MAX_PIXELS, box_region, by_area, marked_size, marks_on_original
+from grounding.grounders.som.proposals import MAX_PIXELS, by_area, marked_size, marks_on_original
+from grounding.marks.regions import box_region
 from grounding.records import Box, Point, Size
 
 

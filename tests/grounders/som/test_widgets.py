@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from PIL import Image, ImageFont
 
 from grounders.som.screens import BUTTON, CARD, CHECK_BOX, FIELD, ICON, LINE_AT, LINE_TEXT, Four, pixels, screen
-from grounding.grounders.som.proposals import Proposed
 from grounding.grounders.som.widgets import MAX_SHARE, WidgetProposer
+from grounding.marks.regions import Proposed
 
 PROPOSER = WidgetProposer()
 

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding.errors import UserError
+from grounding.webagents.filling import fill
 from grounding.webagents.personalwab.functions.texts import product_text
-from grounding.webagents.personalwab.prompts import fill, opening_text, profile_text, shop_prompts, user_text
+from grounding.webagents.personalwab.prompts import opening_text, profile_text, shop_prompts, user_text
 from grounding.webagents.personalwab.records import Review
 from webagents.personalwab.shops import PRODUCTS, PROFILE
 

@@ -330,7 +330,7 @@ def test_a_run_is_scored_again_compared_and_shown_beside_the_paper(data: Path) -
     assert compared.returncode == 0, compared.stderr
     (one,) = json.loads(compared.stdout)["runs"]
     assert (one["tasks"], one["users"]) == (6, 2)
-    assert {each["type"] for each in one["measures"]} == {"all", "search", "recommend", "review"}
+    assert {each["group"] for each in one["measures"]} == {"all", "search", "recommend", "review"}
     table = call("compare", none, last, module="grounding.cli")
     assert "only 2 users are drawn" in table.stdout
     published = call("score", none, "--published", module="grounding.cli")

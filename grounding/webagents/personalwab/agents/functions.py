@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from grounding.chat import NO_PICTURES, Asked, ChatModel
 from grounding.records import Call, Failure
+from grounding.webagents.filling import fill
 from grounding.webagents.personalwab.agents.base import (
     MAX_KEPT_CHARS,
     TASK_FUNCTIONS,
@@ -22,7 +23,7 @@ from grounding.webagents.personalwab.agents.conversation import respond, with_ca
 from grounding.webagents.personalwab.agents.predictions import Predictions
 from grounding.webagents.personalwab.functions import schemas
 from grounding.webagents.personalwab.memory import Memory, Recalled, remember
-from grounding.webagents.personalwab.prompts import ShopPrompts, fill
+from grounding.webagents.personalwab.prompts import ShopPrompts
 from grounding.webagents.personalwab.records import FunctionCall, FunctionName, TaskType, TaskView, Track, Turn
 from grounding.webagents.personalwab.verdicts import FUNCTION_OF
 

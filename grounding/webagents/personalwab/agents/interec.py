@@ -14,11 +14,12 @@ import msgspec
 
 from grounding.chat import NO_PICTURES, Asked, ChatModel
 from grounding.records import Failure, Record
+from grounding.webagents.filling import fill
 from grounding.webagents.personalwab.agents.base import Move, Reflection, Started
 from grounding.webagents.personalwab.agents.conversation import text_message, told, with_calls
 from grounding.webagents.personalwab.agents.functions import FunctionAgent, read_move
 from grounding.webagents.personalwab.memory import Memory
-from grounding.webagents.personalwab.prompts import ShopPrompts, behaviour_text, fill
+from grounding.webagents.personalwab.prompts import ShopPrompts, behaviour_text
 from grounding.webagents.personalwab.records import Product, TaskView, Track, Turn
 
 MOST_BEHAVIOURS = 200

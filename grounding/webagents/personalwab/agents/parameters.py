@@ -21,11 +21,12 @@ import msgspec
 
 from grounding.errors import UserError
 from grounding.records import Call, Failure, Record, Usage
+from grounding.webagents.filling import fill
 from grounding.webagents.personalwab.agents.base import TASK_FUNCTIONS, Move, Reflection, Started
 from grounding.webagents.personalwab.agents.conversation import respond
 from grounding.webagents.personalwab.extras import needs
 from grounding.webagents.personalwab.memory import Memory
-from grounding.webagents.personalwab.prompts import ShopPrompts, fill
+from grounding.webagents.personalwab.prompts import ShopPrompts
 from grounding.webagents.personalwab.records import FunctionCall, FunctionName, TaskType, TaskView, Track, Turn
 from grounding.webagents.personalwab.verdicts import FUNCTION_OF
 

@@ -14,6 +14,7 @@ import msgspec
 
 from grounding.chat import NO_PICTURES, Asked, ChatModel
 from grounding.records import Failure
+from grounding.webagents.filling import fill
 from grounding.webagents.personalwab.agents.base import (
     MAX_KEPT_CHARS,
     TASK_FUNCTIONS,
@@ -24,7 +25,7 @@ from grounding.webagents.personalwab.agents.base import (
 from grounding.webagents.personalwab.agents.conversation import respond, text_message, with_text
 from grounding.webagents.personalwab.functions import schemas
 from grounding.webagents.personalwab.memory import Memory, remember
-from grounding.webagents.personalwab.prompts import ShopPrompts, fill
+from grounding.webagents.personalwab.prompts import ShopPrompts
 from grounding.webagents.personalwab.records import FunctionCall, FunctionName, TaskView, Track, Turn
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,34 +27,10 @@ from grounding.webagents.personalwab.construction.records import RawUser, Sampli
 from grounding.webagents.personalwab.construction.sampling import select
 from grounding.webagents.personalwab.layout import read_product
 from grounding.webagents.personalwab.records import Product, Review
+from grounding.webagents.rawusers import RawProduct, RawReview, read_raw_users
 
 DAY_MS = 86_400_000
 ID_LETTERS = 9
-
-
-class _WireProduct(msgspec.Struct):
-    title: str
-    main_category: str | None = None
-    average_rating: float | None = None
-    rating_number: int | None = None
-    features: list[str] = msgspec.field(default_factory=list)
-    description: list[str] = msgspec.field(default_factory=list)
-    price: float | str | None = None
-    store: str | None = None
-    categories: list[str] = msgspec.field(default_factory=list)
-    details: str | dict[str, Any] | None = None
-
-
-class _WireReview(msgspec.Struct):
-    product: _WireProduct
-    user_rating: float | None = None
-    user_review_title: str | None = None
-    user_review: str | None = None
-    domain: str = ""
-
-
-class _WireEntry(msgspec.Struct):
-    review: list[_WireReview] | None = None
 
 
 _Said = tuple[Product, float | None, str, str]
@@ -73,11 +49,11 @@ def select_from_agenticshop(folder: Path, sampling: Sampling) -> Selection:
     products: dict[str, Product] = {}
     read = 0
     for path in files:
-        for user, reviews in _users(path):
-            read += len(reviews)
-            one = [_said(review, products) for review in _oldest_first(reviews)]
+        for user in read_raw_users(path):
+            read += len(user.reviews)
+            one = [_said(review, products) for review in _oldest_first(user.reviews)]
             # A user of several files: the later file goes on where the earlier one ends.
-            said.setdefault(user, []).extend(one)
+            said.setdefault(user.id, []).extend(one)
     once = {user: list(dict.fromkeys(every)) for user, every in said.items()}
     fit = [user for user, one in once.items() if sampling.min_behaviours <= len(one) <= sampling.max_behaviours]
     selection = select(
@@ -99,30 +75,21 @@ def select_from_agenticshop(folder: Path, sampling: Sampling) -> Selection:
     return msgspec.structs.replace(selection, facts=msgspec.structs.replace(selection.facts, same_twice=again))
 
 
-def _users(path: Path) -> Iterator[tuple[str, list[_WireReview]]]:
-    try:
-        users = msgspec.json.decode(path.read_bytes(), type=dict[str, list[_WireEntry]])
-    except (OSError, msgspec.DecodeError) as error:
-        raise UserError(f"{path}: not a file of AgenticShop's raw users: {error}") from None
-    for user, entries in users.items():
-        yield user, [review for entry in entries for review in entry.review or ()]
-
-
-def _oldest_first(reviews: Sequence[_WireReview]) -> list[_WireReview]:
-    domains: dict[str, list[_WireReview]] = {}
+def _oldest_first(reviews: Sequence[RawReview]) -> list[RawReview]:
+    domains: dict[str, list[RawReview]] = {}
     for review in reviews:
         domains.setdefault(review.domain, []).append(review)
     in_turns = [one for turn in itertools.zip_longest(*domains.values()) for one in turn if one is not None]
     return in_turns[::-1]
 
 
-def _said(wire: _WireReview, products: dict[str, Product]) -> _Said:
+def _said(wire: RawReview, products: dict[str, Product]) -> _Said:
     product = _product(wire.product)
     known = products.setdefault(product.asin, product)
     return known, wire.user_rating, wire.user_review_title or "", wire.user_review or ""
 
 
-def _product(wire: _WireProduct) -> Product:
+def _product(wire: RawProduct) -> Product:
     named = msgspec.json.encode((wire.title, wire.store, wire.categories, wire.details))
     letters = base64.b32encode(hashlib.sha256(named).digest()).decode()[:ID_LETTERS]
     fields = {**msgspec.to_builtins(wire), "parent_asin": f"X{letters}", "details": _details(wire.details)}

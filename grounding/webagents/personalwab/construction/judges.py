@@ -16,11 +16,11 @@ from grounding.chat import ChatModel
 from grounding.journal import Journal
 from grounding.places import models_dir
 from grounding.records import Failure, Record
+from grounding.webagents.filling import fill
 from grounding.webagents.personalwab.construction.consistency import AT, Question, Ranking
 from grounding.webagents.personalwab.construction.wording import profile_lines
-from grounding.webagents.personalwab.construction.writers import ask_in_words
-from grounding.webagents.personalwab.prompts import fill
 from grounding.webagents.personalwab.records import Behaviour, Product, Profile, ShopDataset, ShopUser
+from grounding.webagents.words import ask_in_words
 
 SHOWN_CHARS = 300
 """Characters of one review that a candidate is shown with."""

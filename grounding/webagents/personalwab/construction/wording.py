@@ -16,10 +16,10 @@ import msgspec
 from grounding.errors import UserError
 from grounding.places import models_dir
 from grounding.records import Record
+from grounding.webagents.filling import fill
 from grounding.webagents.personalwab.construction.records import Job, ProfileSubject
 from grounding.webagents.personalwab.functions.texts import product_text
 from grounding.webagents.personalwab.layout import PROFILE_FIELDS
-from grounding.webagents.personalwab.prompts import fill
 from grounding.webagents.personalwab.records import Behaviour, Product, Profile
 
 Level = Literal["High", "Medium", "Low"]

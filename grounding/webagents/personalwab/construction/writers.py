@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from grounding.cards import PlannerCard
-from grounding.chat import NO_PICTURES, ChatModel
-from grounding.planners.outcomes import plan_outcome
+from grounding.chat import ChatModel
 from grounding.records import Call, Failure, Record
-from grounding.webagents.personalwab.agents.conversation import text_message
 from grounding.webagents.personalwab.construction.reading import read_instruction_reply, read_profile_reply
 from grounding.webagents.personalwab.construction.records import Job, ProfileSubject
 from grounding.webagents.personalwab.construction.template import (
@@ -25,6 +23,7 @@ from grounding.webagents.personalwab.construction.wording import (
     profile_prompt,
 )
 from grounding.webagents.personalwab.records import Product, Profile
+from grounding.webagents.words import ask_in_words
 
 TEMPLATE = "template"
 
@@ -75,32 +74,6 @@ class Writer(Protocol):
     async def aclose(self) -> None:
         """Let go of what it holds."""
         ...
-
-
-class Reply(Record, frozen=True, kw_only=True):
-    """What a chat model said, without its thoughts, or why nothing can be read from it."""
-
-    text: str = ""
-    raw: str = ""
-    cut_off: bool = False
-    failure: Failure | None = None
-    call: Call | None = None
-
-
-async def ask_in_words(model: ChatModel, card: PlannerCard, prompt: str) -> Reply:
-    """Ask a chat model with one message of text; a refusal or an empty reply is ``unparsed``."""
-    asked = await model.send(lambda: (text_message("user", prompt),), NO_PICTURES)
-    if asked.completion is None:
-        return Reply(failure=asked.failure or Failure(kind="error", message="no reply"), call=asked.call)
-    said = asked.completion
-    outcome = plan_outcome(card, said)
-    return Reply(
-        text=outcome.text or "",
-        raw=said.text,
-        cut_off=said.finish_reason == "length",
-        failure=outcome.failure,
-        call=asked.call,
-    )
 
 
 class ChatWriter:

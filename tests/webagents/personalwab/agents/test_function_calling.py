@@ -5,10 +5,11 @@ import json
 import pytest
 from fakes.chat_server import calling, error, function_call, reply
 
+from grounding.webagents.filling import fill
 from grounding.webagents.personalwab.agents.predictions import Predictions
 from grounding.webagents.personalwab.functions import schemas
 from grounding.webagents.personalwab.memory import MEMORIES, MemoryName
-from grounding.webagents.personalwab.prompts import fill, shop_prompts
+from grounding.webagents.personalwab.prompts import shop_prompts
 from grounding.webagents.personalwab.users.scripted import ScriptedUser
 from webagents.personalwab.agents.played import asked, calling_functions, interec, names, value
 from webagents.personalwab.shops import opened, shop, task
