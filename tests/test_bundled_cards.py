@@ -10,9 +10,13 @@ import msgspec
 import pytest
 from fakes.make import MODELS
 
-from grounding.cards import ChatCard, GrounderCard, PlannerCard, find_card, read_cards
+from grounding.cards import ChatCard, GrounderCard, PlannerCard, SearchCard, find_card, read_cards
 
-BUNDLED: list[tuple[str, type[ChatCard]]] = [("grounders", GrounderCard), ("planners", PlannerCard)]
+BUNDLED: list[tuple[str, type[ChatCard]]] = [
+    ("grounders", GrounderCard),
+    ("planners", PlannerCard),
+    ("search", SearchCard),
+]
 
 
 @pytest.mark.parametrize(("kind", "card_type"), BUNDLED)

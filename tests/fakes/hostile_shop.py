@@ -101,7 +101,9 @@ class HostileShop:
 
     async def _victim(self, request: web.Request) -> web.Response:
         self.reached[request.path] += 1
-        return web.Response(text="<h1>secret</h1>", content_type="text/html", headers={"Access-Control-Allow-Origin": "*"})
+        return web.Response(
+            text="<h1>secret</h1>", content_type="text/html", headers={"Access-Control-Allow-Origin": "*"}
+        )
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = request.path
@@ -235,7 +237,10 @@ _PLAIN = {
     "bomb": _bomb,
     "attachment": lambda: web.Response(
         body=b"MZ" * 500,
-        headers={"Content-Type": "application/octet-stream", "Content-Disposition": 'attachment; filename="../../free.exe"'},
+        headers={
+            "Content-Type": "application/octet-stream",
+            "Content-Disposition": 'attachment; filename="../../free.exe"',
+        },
     ),
     "pdf": lambda: web.Response(body=b"%PDF-1.4\n", content_type="application/pdf"),
     "binary": lambda: web.Response(body=bytes(range(256)) * 40, content_type="application/x-unknown"),

@@ -27,7 +27,12 @@ DIMENSIONS = (
 _OPENING = re.compile(r"PAGE-DATA ([0-9a-f]{16}) BEGIN ADDRESS\n")
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _FILLER = frozenset(
-    ["a", "an", "the", "is", "of", "are", "or", "and", "on", "in", "at", "least", "most", "product", "page", "listing", "item", "has", "shows", "states", "by", "for", "to", "with", "it", "its", "as", "be", "must", "should", "from", "under", "over", "between", "within", "than", "more", "less", "up", "no", "not", "one", "customer", "average", "including", "total"]
+    re.findall(
+        r"\w+",
+        "a an the is of are or and on in at least most product page listing item has shows states by for to with "
+        "it its as be must should from under over between within than more less up no not one customer average "
+        "including total",
+    )
 )
 
 

@@ -8,8 +8,8 @@ One server plays all vendors, each under its own path and with its own shapes, r
         vendors.faults.extend(["429:0", "cut"])         # what befalls the next two requests
         vendors.invented = 3                            # every third product has an address that no search brought
 
-As a program: ``python tests/fakes/search_vendors.py --pages pages.json --port 9100``, with a JSON list of
-``{"url", "title", "text"}``; ``GET /bill`` is the bill so far.
+As a program: ``python tests/fakes/search_vendors.py --mall datasets/sample-mall --port 9100``, or ``--pages`` with a
+JSON list of ``{"url", "title", "text"}``; ``GET /bill`` is the bill so far.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fakes.chat_server import ChatServer, Received
+from fakes.mall_pages import mall_pages
 from fakes.search_vendor_shapes import (
     KEY,
     SHAPES,
@@ -202,12 +203,18 @@ def main() -> None:
     """Serve until interrupted."""
     parser = argparse.ArgumentParser(description="A fake of the vendors' models with a search tool, on loopback.")
     parser.add_argument("--port", type=int, default=9100)
-    parser.add_argument("--pages", type=Path, required=True)
+    web_of = parser.add_mutually_exclusive_group(required=True)
+    web_of.add_argument("--pages", type=Path, help="a JSON list of pages")
+    web_of.add_argument("--mall", type=Path, help="a data set's folder with shops")
     parser.add_argument("--invented", type=int, default=0, help="every so many products have a made-up address")
     parser.add_argument("--fault", action="append", default=[], help=", ".join(FAULTS))
     given = parser.parse_args()
-    read: Any = json.loads(given.pages.read_text())
-    vendors = SearchVendors([Page(**one) for one in read], invented=given.invented, port=given.port)
+    if given.mall is not None:
+        pages = mall_pages(given.mall)
+    else:
+        read: Any = json.loads(given.pages.read_text())
+        pages = [Page(**one) for one in read]
+    vendors = SearchVendors(pages, invented=given.invented, port=given.port)
     vendors.faults.extend(given.fault)
     with vendors:
         for name in SHAPES:

@@ -14,11 +14,12 @@ _EM_SHARE = 0.56
 
 
 def draw(words: str, label: str, number: int) -> str:
-    """The picture ``number`` of ``SHAPE COLOUR COLOUR``: the whole of it, then nearer, then turned; ``+`` joins several."""
+    """The picture ``number`` of ``SHAPE COLOUR COLOUR``: whole, then nearer, then turned; ``+`` joins several."""
     several = words.split(" + ")
     if len(several) > 1:
         half = "".join(
-            f'<g transform="translate({20 + 185 * (place % 2)} {20 + 185 * (place // 2)}) scale(.45)">{_shape(one, "")}</g>'
+            f'<g transform="translate({20 + 185 * (place % 2)} {20 + 185 * (place // 2)}) scale(.45)">'
+            f"{_shape(one, '')}</g>"
             for place, one in enumerate(several)
         )
         return _page(half, GROUNDS[0])

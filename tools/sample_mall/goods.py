@@ -34,7 +34,7 @@ def make_shop(name: str, source: dict[str, Any]) -> Shop:
     terms = dict(source["shop"])
     return Shop(
         name=name,
-        goods=tuple(make_goods(name, one) for one in source["goods"]),
+        goods=tuple(make_goods(one) for one in source["goods"]),
         places=tuple(_place(one) for one in source.get("places", ())),
         categories=tuple(terms.pop("categories")),
         front=tuple(terms.pop("front")),
@@ -42,7 +42,7 @@ def make_shop(name: str, source: dict[str, Any]) -> Shop:
     )
 
 
-def make_goods(shop: str, one: dict[str, Any]) -> Goods:
+def make_goods(one: dict[str, Any]) -> Goods:
     """A product of a source: ``as`` holds its forms, ``*`` before the one shown first, ``-`` behind those sold out."""
     slug = slug_of_goods(one)
     option, forms, chosen = read_forms(str(one["as"]))

@@ -68,7 +68,8 @@ def chosen(person: dict[str, Any], shops: Sequence[Shop]) -> list[tuple[int, Sho
     in the order of the shops and their goods. A product that its page hides is none.
     """
     ranked = []
-    for place, (shop, goods) in enumerate((shop, goods) for shop in shops for goods in shop.goods):
+    everything = [(shop, goods) for shop in shops for goods in shop.goods]
+    for place, (shop, goods) in enumerate(everything):
         if goods.guarded:
             continue
         facts = facts_of(shop, goods)

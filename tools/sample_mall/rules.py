@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from grounding.webagents.agenticshop.mall.records import Shop
 from grounding.webagents.agenticshop.records import Money, ProductFacts
 
 _RULE = re.compile(
@@ -102,8 +101,3 @@ def _last_days(text: str) -> str:
     if not numbers:
         return ""
     return str(int(numbers[-1]) * (7 if "week" in text else 1))
-
-
-def shop_says(shop: Shop) -> bool:
-    """Whether a shop's pages name a way to be reached and its terms, on which two rules rest."""
-    return bool(shop.contact and shop.free_above)

@@ -16,7 +16,8 @@ from grounding.loaders.cards import ExpectedCounts
 from grounding.loaders.counts import differences
 from grounding.loaders.problems import DatasetProblems, shorten
 from grounding.loaders.registry import Inspection, locate
-from grounding.webagents.agenticshop.checklist import ChecklistLint, FlagReason, lint_tasks
+from grounding.webagents.agenticshop.checklist import ChecklistLint, lint_tasks
+from grounding.webagents.agenticshop.item_words import FlagReason
 from grounding.webagents.agenticshop.loader import load_curation
 from grounding.webagents.agenticshop.pairing import PairingDoubt, PairingReport, check_pairing
 from grounding.webagents.agenticshop.records import SCENARIOS, CurationDataset, CurationTask
@@ -116,7 +117,8 @@ def _pairing(tasks: Sequence[CurationTask]) -> list[str]:
 
 
 def _counts(dataset: CurationDataset, expected: ExpectedCounts) -> list[str]:
-    counted = ExpectedCounts(participants=len({task.user for task in dataset.tasks}), tasks=len(dataset.tasks))
+    users, tasks = len({task.user for task in dataset.tasks}), len(dataset.tasks)
+    counted = ExpectedCounts(participants=users, tasks=tasks, instructions=tasks)
     said = [*differences(counted, msgspec.structs.replace(expected, groups={}))]
     stated = expected.groups.get("scenario", {})
     by_scenario = Counter(str(task.scenario) for task in dataset.tasks)

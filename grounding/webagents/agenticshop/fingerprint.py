@@ -33,8 +33,8 @@ def curation_fingerprint(
     """SHA-256 of the canonical content, 64 hex digits."""
     digest = hashlib.sha256(_VERSION_LINE)
     encoder = msgspec.json.Encoder()
-    lines: list[Record] = [*sorted(tasks, key=lambda task: task.id), *sites]
-    lines += sorted(files, key=lambda file: file.path)
+    in_order = sorted(files, key=lambda file: file.path)
+    lines: list[Record] = [*sorted(tasks, key=lambda task: task.id), *sites, *in_order]
     for line in lines:
         digest.update(encoder.encode(line))
         digest.update(b"\n")

@@ -60,7 +60,15 @@ def _facts(scored: CurationScored) -> tuple[Fact, ...]:
 
 
 def _on_one_line(table: SummaryTable) -> SummaryTable:
-    return msgspec.structs.replace(table, heads=tuple(head.replace("\n", " ").strip() for head in table.heads))
+    """Heads of one line, and rows that say by themselves whose they are."""
+    rows: list[tuple[str, ...]] = []
+    whole = ""
+    for row in table.rows:
+        indented = row[0].startswith(" ")
+        whole = whole if indented else row[0].partition(",")[0]
+        rows.append((f"{whole}, {row[0].strip()}", *row[1:]) if indented else row)
+    heads = tuple(head.replace("\n", " ").strip() for head in table.heads)
+    return msgspec.structs.replace(table, heads=heads, rows=tuple(rows))
 
 
 def _errors(tasks: tuple[TaskVerdicts, ...]) -> dict[str, tuple[str, ...]]:

@@ -18,7 +18,7 @@ from grounding.webagents.agenticshop.scenarios import row_of
 from grounding.webagents.agenticshop.scorebook import CurationScored
 from grounding.webagents.agenticshop.scores.behaviour import KINDS
 from grounding.webagents.agenticshop.scores.figures import Estimate
-from grounding.webagents.agenticshop.scores.judged import ScenarioScore
+from grounding.webagents.agenticshop.scores.judged import JudgeScores, ScenarioScore
 
 READINGS: dict[ScoringName, str] = {
     "paper": "satisfied items, recounted from the verdicts; three places for each task, an empty or wrong one is 0",
@@ -177,10 +177,17 @@ def _own_notes(result: CurationScored, lead: str) -> list[Text]:
         Text(f"success    {lead}{successes} of {summary.counts.tasks} tasks have three product pages"),
     ]
     for one in summary.judges:
-        flags = "".join(f" · {name} {count}" for name, count in one.flags.items())
-        lines.append(Text(f"judge      {lead}{one.judge}: {one.satisfied:,}/{one.items:,} items satisfied{flags}"))
+        lines.append(Text(f"judge      {lead}{one.judge}: {_said(one)}"))
     lines.append(Text(f"time       {lead}{summary.wall_s:.1f} s{_steps(result)}{_money(result)}"))
     return lines + [Text(f"warning    {lead}{each}", style="yellow") for each in _warnings(result)]
+
+
+def _said(scores: JudgeScores) -> str:
+    """How many items are satisfied, of all and of those that the judge decides, and what is odd about the verdicts."""
+    flags = "".join(f" · {name} {count:,}" for name, count in scores.flags.items())
+    decided = scores.items - scores.flags.get("undecided", 0) - scores.flags.get("missing", 0)
+    share = f" ({scores.satisfied / decided:.1%} of the {decided:,} decided)" if 0 < decided < scores.items else ""
+    return f"{scores.satisfied:,}/{scores.items:,} items satisfied{share}{flags}"
 
 
 def _steps(result: CurationScored) -> str:

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding.webagents.agenticshop.assignment import best_assignment, cycles
@@ -16,6 +16,7 @@ tables = st.integers(1, 6).flatmap(
 )
 
 
+@settings(max_examples=40)
 @given(tables)
 def test_no_other_assignment_is_better(rows: list[list[float]]) -> None:
     fit = np.array(rows, dtype=float)
@@ -27,11 +28,13 @@ def test_no_other_assignment_is_better(rows: list[list[float]]) -> None:
     assert sum(fit[row, column] for row, column in enumerate(found)) == pytest.approx(best, abs=1e-7)
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 30), st.randoms(use_true_random=False))
 def test_rows_keep_their_own_where_nothing_is_better(size: int, rng) -> None:  # type: ignore[no-untyped-def]
     assert best_assignment(np.full((size, size), rng.random())) == list(range(size))
 
 
+@settings(max_examples=40)
 @given(st.permutations(range(12)))
 def test_an_order_is_found_again(order: list[int]) -> None:
     assert best_assignment(np.eye(12)[order]) == order

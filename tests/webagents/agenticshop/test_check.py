@@ -18,7 +18,8 @@ def test_a_sound_data_set_of_ones_own(tmp_path: Path) -> None:
     assert found.problems == ()
     assert found.summary == (
         "5 users, 5 tasks (5 low_involvement), 5 checklists with 30 items (5 brand preferences, 5 price sensitivity, "
-        "5 review sensitivity, 5 functional requirements, 5 aesthetic preferences, 5 purchase preferences); the open web"
+        "5 review sensitivity, 5 functional requirements, 5 aesthetic preferences, 5 purchase preferences); "
+        "the open web"
     )
     assert found.warnings == (
         "5 tasks, where the card says 350",

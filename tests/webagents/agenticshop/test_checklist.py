@@ -3,10 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding.webagents.agenticshop.checklist import REASONS, FlagReason, lint_checklist, lint_tasks
+from grounding.webagents.agenticshop.checklist import lint_checklist, lint_tasks
+from grounding.webagents.agenticshop.item_words import REASONS, FlagReason
 from grounding.webagents.agenticshop.loader import load_curation
 from grounding.webagents.agenticshop.records import DIMENSIONS, ChecklistItem
 
@@ -117,8 +118,12 @@ def test_counts() -> None:
     assert lint.by_kind == {"duplicate": 1, "compound": 1, "uncheckable": 1}
 
 
+@settings(max_examples=40)
 @given(
-    st.lists(st.text(max_size=60) | st.sampled_from(["if a, b and is c", "((((", "a, b, and c", '"', "’’"]), max_size=5)
+    st.lists(
+        st.text(max_size=60) | st.sampled_from(["if a, b and is c", "((((", "a, b, and c", '"', "\u2019\u2019"]),
+        max_size=5,
+    )
 )
 def test_any_words_are_read(texts: list[str]) -> None:
     checklist = items(*texts)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding.webagents.agenticshop.loader import load_curation, read_curation
@@ -46,6 +46,7 @@ def test_queries_with_their_users_raise_no_doubt(users: tuple[CurationTask, ...]
     assert all(fit.margin < 0 for fit in report.fits)
 
 
+@settings(max_examples=40)
 @given(st.permutations(range(5)))
 def test_every_exchange_is_found_and_only_those(users: tuple[CurationTask, ...], order: list[int]) -> None:
     found = doubts(reordered(users, order))
@@ -84,6 +85,7 @@ def test_too_many_users_are_not_compared() -> None:
     assert "2,001 users" in report.why_not
 
 
+@settings(max_examples=40)
 @given(st.lists(st.text(max_size=30), min_size=2, max_size=6), st.randoms(use_true_random=False))
 def test_fits_are_shares(texts: list[str], rng: random.Random) -> None:
     tasks = [

@@ -34,8 +34,11 @@ if TYPE_CHECKING:
 VERSION = 1
 MAX_SITES = 12
 MAX_CARDS_PER_SEARCH = 12
-ENOUGH_CARDS = 8
-"""No other words are searched for once so many products with a word of the need were found."""
+ENOUGH_CARDS, ENOUGH_TO_EXPLORE = 6, 16
+"""No other words are searched for once so many products that may fit were found."""
+
+MAY_FIT = 2.0
+"""Points, by the words of a list, from which a product is worth a look."""
 
 MAX_PAGES = 7
 """So many product pages are opened: enough to compare, few enough to be done soon."""
@@ -81,13 +84,13 @@ class SiteSearchAgent(Offline):
             UserError: the data set has no shops of its own.
             OSError: a document can't be kept.
         """
-        if self._web is None or self._evidence is None:
-            raise RuntimeError("the agent site-search has been given no browser: call use() first")
         if not view.sites:
             raise UserError(
                 "site-search looks in the shops of a data set, and this one has none: take a data set with a folder "
                 "`shops`, such as sample-mall, or another --agent"
             )
+        if self._web is None or self._evidence is None:
+            raise RuntimeError("the agent site-search has been given no browser: call use() first")
         trip = _Trip(view, self._extractor, self._evidence)
         lost = await trip.go(self._web)
         chosen = trip.choose()
@@ -134,6 +137,7 @@ class _Trip:
         self._closed: set[str] = set()
         self._searched: set[tuple[str, str]] = set()
         self._found: dict[str, _Found] = {}
+        self._useful: set[str] = set()
         self._looked_at: set[str] = set()
         self._candidates: list[Candidate] = []
 
@@ -160,10 +164,15 @@ class _Trip:
                     self._searched.add((site.home_url, ""))
                     await self._visit(session, site.home_url)
         for query in queries_of(self._view, tuple(self._shelves)):
-            if sum(found.points > 0 for found in self._found.values()) >= ENOUGH_CARDS:
+            enough = ENOUGH_CARDS if self._needs_query() else ENOUGH_TO_EXPLORE
+            if sum(found.points >= MAY_FIT for found in self._found.values()) >= enough:
                 return
+            # A shop that had nothing that fits is not asked again while another has.
+            useful = set() if not self._needs_query() else set(self._useful)
             for site in self._view.sites[:MAX_SITES]:
                 if site.home_url in self._closed or (site.home_url, query) in self._searched:
+                    continue
+                if useful and site.home_url not in useful:
                     continue
                 self._searched.add((site.home_url, query))
                 await self._search_one(session, site.home_url, query)
@@ -203,6 +212,8 @@ class _Trip:
             if card.url not in self._found:
                 points = quick_points(self._need, card.text + " " + card.name, sold_out=card.sold_out)
                 self._found[card.url] = _Found(card, len(self._found), points)
+                if points >= MAY_FIT:
+                    self._useful.add(home)
         self._step(
             f'search "{query}"',
             url=results.url if results else home,
@@ -250,6 +261,8 @@ class _Trip:
         """The best of what was looked at; a product that can't be had only where there are too few others."""
         began = time.monotonic()
         judged = ranking.rank(self._need, self._candidates)
+        if not self._needs_query():
+            judged = ranking.different(judged)
         chosen = judged[:COUNTED_PRODUCTS]
         for one in chosen:
             self._step(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from grounding.records import Record
+from grounding.webagents.agenticshop.extraction.buying import ways_to_buy
 from grounding.webagents.agenticshop.extraction.dom import words_of
-from grounding.webagents.agenticshop.extraction.regions import ways_to_buy
 from grounding.webagents.agenticshop.extraction.terms import stock
 from grounding.webagents.agenticshop.records import PageClass, RenderedPage
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MANY_CARDS = 3
 SHORT_PAGE_CHARS = 3_000
+HARDLY_ANY_CHARS = 200
 
 _BLOCKED_STATUS = frozenset((401, 403, 407, 429, 451, 503))
 _BLOCKED = re.compile(
@@ -219,4 +220,6 @@ def _product(
     here, asked = urlsplit(page.final_url or page.url).path, urlsplit(page.url).path
     if here in ("", "/") and asked not in ("", "/"):
         return Classed(page_class="other", reason="led to the site's first page", sure=not cards)
-    return Classed(page_class="other", reason="neither a price nor a way to buy nor a list of products")
+    # What a page shows in pictures alone is not seen here.
+    sure = len(page.text) >= HARDLY_ANY_CHARS or not page.segments
+    return Classed(page_class="other", reason="neither a price nor a way to buy nor a list of products", sure=sure)

@@ -196,7 +196,8 @@ def features(regions: Regions) -> tuple[str, ...]:
     called = [
         one for one in lists if any(named_words(up) & _FEATURE_NAMES for up in ancestors(one, most=2)) or _headed(one)
     ]
-    for one in (*called, *(one for one in lists if _after_title(one, regions))):
+    near = _after_title(regions)
+    for one in (*called, *(one for one in lists if one in near)):
         items = [words_of(item) for item in one if item.tag == "li"]
         texts = [text[:400] for text in items if text]
         linked = sum(next(item.iter("a"), None) is not None for item in one if item.tag == "li")
@@ -211,16 +212,12 @@ def _headed(element: Element) -> bool:
     return bool(words) and len(words) < 60 and bool(_FEATURES_HEADING.match(words))
 
 
-def _after_title(element: Element, regions: Regions) -> bool:
-    lines = regions.document.lines
+def _after_title(regions: Regions) -> frozenset[Element]:
+    """The elements in which the lines after the title stand."""
     if regions.title_place < 0:
-        return False
-    return any(
-        line.place > regions.title_place
-        and line.place - regions.title_place < 60
-        and element in set(ancestors(line.element))
-        for line in lines
-    )
+        return frozenset()
+    near = regions.document.lines[regions.title_place + 1 : regions.title_place + 60]
+    return frozenset(up for line in near for up in ancestors(line.element))
 
 
 def _below_text(element: Element) -> bool:

@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from grounding.webagents.agenticshop.extraction.buying import is_buying
 from grounding.webagents.agenticshop.extraction.dom import ancestors, named_words, naming, words_of
 from grounding.webagents.agenticshop.extraction.price import find_prices, money, parse_money
-from grounding.webagents.agenticshop.extraction.regions import Regions, is_buying
+from grounding.webagents.agenticshop.extraction.regions import Regions
 from grounding.webagents.agenticshop.records import Availability, Money, Variant
 
 if TYPE_CHECKING:

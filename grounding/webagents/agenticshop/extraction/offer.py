@@ -6,16 +6,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from grounding.webagents.agenticshop.extraction.buying import ways_to_buy
 from grounding.webagents.agenticshop.extraction.dom import Line, ancestors, named_words
+from grounding.webagents.agenticshop.extraction.kinds import PriceKind, price_kind
 from grounding.webagents.agenticshop.extraction.price import (
     BREAK,
     FoundPrice,
-    PriceKind,
     find_prices,
     money,
-    price_kind,
 )
-from grounding.webagents.agenticshop.extraction.regions import Regions, ways_to_buy
+from grounding.webagents.agenticshop.extraction.regions import Regions
 from grounding.webagents.agenticshop.records import Money
 
 if TYPE_CHECKING:

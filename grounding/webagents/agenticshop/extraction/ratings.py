@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from grounding.records import Record
+from grounding.webagents.agenticshop.extraction.described import out_of_five
 from grounding.webagents.agenticshop.extraction.dom import Line, ancestors, named_words
 from grounding.webagents.agenticshop.extraction.price import BREAK
-from grounding.webagents.agenticshop.extraction.products import out_of_five
 from grounding.webagents.agenticshop.extraction.regions import Regions
 
 if TYPE_CHECKING:

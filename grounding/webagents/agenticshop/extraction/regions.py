@@ -13,19 +13,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urljoin, urlsplit
+from typing import TYPE_CHECKING, Any
 
+from grounding.webagents.agenticshop.extraction.buying import ways_to_buy
+from grounding.webagents.agenticshop.extraction.cards import Card, Role, find_cards
 from grounding.webagents.agenticshop.extraction.dom import Document, Line, ancestors, naming, words_of
-from grounding.webagents.agenticshop.extraction.price import find_prices
+from grounding.webagents.agenticshop.extraction.titles import find_title
 
 if TYPE_CHECKING:
     Element = Any
-
-Role = Literal["main", "frame", "promotion", "card", "reviews", "crumbs", "choice", "hidden"]
-
-MAX_CARD_LEVELS = 7
-"""How far above a link its price may stand."""
 
 _PROMOTED = re.compile(
     r"\b(?:recommend\w*|recs|related|similar|also (?:bought|viewed|like|bought together)|you may|upsells?|"
@@ -66,32 +62,11 @@ _SURELY_REVIEWS = re.compile(
 )
 _HEADINGS = ("h2", "h3", "h4", "h5", "h6")
 _MAYBE_HEADINGS = ("div", "p", "strong", "legend")
-_PIECES = re.compile(r"\s+[-|/:\u2013\u2014\u00b7\u2022\u00bb]\s+|\s*\|\s*")
 _CRUMBS = re.compile(r"\bbread ?crumbs?\b|\bcrumbs?\b|\b(?:category|nav|page)? ?(?:path|trail)\b")
 _FRAME_ROLES = frozenset(("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog"))
 _FRAME_NAMED = re.compile(
     r"\b(?:mini ?cart|cart drawer|cookie|consent|mega ?menu|site (?:header|footer|nav)|modal|popup)\b"
 )
-_PLAIN_LINK = re.compile(
-    r"\b(?:shipping|delivery|returns?|warranty|details|learn more|read more|see (?:all|more)|sign in|log in|"
-    r"terms|policy|"
-    r"size (?:guide|chart)|reviews?|ratings?|questions?|share|wish ?list|save|contact|help|faq|store|visit|cart|"
-    r"basket|"
-    r"checkout|compare|print|report|gift|coupon|all|more|back to|home)\b",
-    re.IGNORECASE,
-)
-_BY = re.compile(r"\b(?:by|from|brand|seller|sold|manufacturer|ships)\s*:?\s*$", re.IGNORECASE)
-_FILE = re.compile(r"\.(?:png|jpe?g|gif|webp|avif|svg|pdf|zip|mp4)$", re.IGNORECASE)
-_PAIRED = frozenset(("fieldset", "form"))
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A block that shows another product: where it stands, and the page that it leads to."""
-
-    element: Element
-    target: str
-    promoted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +101,11 @@ def find_regions(document: Document, url: str, names: tuple[str, ...] = ()) -> R
         url: Where it is.
         names: What the page's data calls its product, which tells its title from a shop's name in large letters.
     """
-    title = _title(document, names)
+    title = find_title(document, names)
     holders = frozenset(ancestors(title, most=10_000)) if title is not None else frozenset()
     roles = _named_roles(document, holders)
     _mark_sections(document, holders, roles)
-    cards = _cards(document, url, holders, roles)
+    cards = find_cards(document, url, holders, roles)
     for card in cards:
         for one in card.element.iter():
             if roles.get(one, "main") == "main":
@@ -139,50 +114,6 @@ def find_regions(document: Document, url: str, names: tuple[str, ...] = ()) -> R
         (line.place for line in document.lines if title is not None and title in set(ancestors(line.element))), -1
     )
     return Regions(document=document, roles=roles, title=title, title_place=place, cards=cards)
-
-
-def _title(document: Document, names: tuple[str, ...]) -> Element | None:
-    """The heading of the page's subject: an h1, else the element or heading that says what data or head say."""
-    from rapidfuzz import fuzz
-
-    known = [name.casefold() for name in (*names, document.meta.get("og:title", ""), document.title) if name]
-
-    def likeness(element: Element) -> float:
-        words = words_of(element).casefold()
-        if not words or len(words) > 400:
-            return 0.0
-        return max((fuzz.token_set_ratio(words, name) for name in known), default=50.0) + 1.0
-
-    def best(found: list[Element], least: float) -> Element | None:
-        seen = [one for one in found if not any(up in document.hidden for up in ancestors(one))]
-        scored = [(likeness(one), -place, one) for place, one in enumerate(seen[:50])]
-        top = max(scored, key=lambda entry: entry[:2], default=None)
-        return top[2] if top is not None and top[0] > least else None
-
-    chosen = best(list(document.body.iter("h1")), 0.0)
-    if chosen is not None:
-        return chosen
-    named = [one for one in document.body.iter() if "name" in (one.get("itemprop") or "").split()]
-    for found, least in ((named, 70.0), (list(document.body.iter("h2", "h3")), 85.0)):
-        chosen = best(found, least)
-        if chosen is not None:
-            return chosen
-    return _told_by_head(document, known)
-
-
-def _told_by_head(document: Document, known: list[str]) -> Element | None:
-    """The first element whose words are most of what the head calls the page: a title without a heading."""
-    best: tuple[int, Element] | None = None
-    # A page's title is often the product's name and the shop's, with a sign between them.
-    pieces = {piece.strip() for name in known for piece in (name, *_PIECES.split(name))}
-    for line in document.lines:
-        words = line.words.casefold()
-        if not 4 <= len(words) <= 200 or any(up.tag in ("nav", "footer", "select") for up in ancestors(line.element)):
-            continue
-        home = any(up.tag == "a" and (up.get("href") or "") in ("/", ".") for up in ancestors(line.owner(0), most=4))
-        if words in pieces and not home and (best is None or len(words) > best[0]):
-            best = (len(words), line.element)
-    return best[1] if best is not None else None
 
 
 def _named_roles(document: Document, holders: frozenset[Element]) -> dict[Element, Role]:
@@ -241,154 +172,64 @@ def _mark_sections(document: Document, holders: frozenset[Element], roles: dict[
         role = role or ("reviews" if reviewing.match(words) else None)
         if role is None:
             continue
-        for element in _section(heading, holders):
+        for element in _section(heading, holders, role):
             for one in element.iter():
                 if roles.get(one, "main") in ("main", "reviews"):
                     roles[one] = role
 
 
-def _section(heading: Element, holders: frozenset[Element]) -> list[Element]:
+def _section(heading: Element, holders: frozenset[Element], role: Role) -> list[Element]:
+    """What a heading is over: the block that it leads, or the siblings that follow it."""
+    words = words_of(heading)
     block = heading
     parent = block.getparent()
-    while parent is not None and parent not in holders and parent.tag != "body" and _leads(block, parent):
+    # Wrappers around the heading alone say nothing; the first block with more in it is what it leads.
+    while parent is not None and parent not in holders and parent.tag != "body" and words_of(parent) == words:
         block = parent
         parent = block.getparent()
-    if block is not heading:
-        return [block]
-    found = [heading]
-    for one in heading.itersiblings():
-        if isinstance(one.tag, str) and re.fullmatch(r"h[1-6]", one.tag) and one.tag <= heading.tag:
+    if parent is not None and parent not in holders and parent.tag not in ("body", "main") and _leads(block, parent):
+        return [parent]
+    found = [block]
+    for one in block.itersiblings():
+        if one in holders or not isinstance(one.tag, str):
+            break
+        if re.fullmatch(r"h[1-6]", one.tag) and one.tag <= heading.tag:
             break
         if heading.tag in _MAYBE_HEADINGS and (one.tag, one.get("class")) == (heading.tag, heading.get("class")):
             break
-        if one in holders:
+        # Promoted products are links; where they end without another heading, the product goes on.
+        if role == "promotion" and one.tag != "a" and next(one.iter("a"), None) is None and words_of(one):
             break
         found.append(one)
     return found
 
 
 def _leads(block: Element, parent: Element) -> bool:
-    """Whether a block is the first in its parent that says anything, and no heading like its own follows in it."""
+    """Whether a block is the first in its parent that says anything, and the parent is about nothing else.
+
+    It is about something else where a heading of the same rank follows, or a way to buy that no link is beside.
+    """
     if (parent.text or "").strip():
         return False
     first = next((one for one in parent if words_of(one)), None)
-    if first is not block:
+    if first is None or first is not block:
         return False
     level = next((one.tag for one in block.iter("h1", "h2", "h3", "h4", "h5", "h6")), "h6")
     own = set(block.iter())
-    return not any(one.tag <= level and one not in own for one in parent.iter("h1", "h2", "h3"))
+    if any(one.tag <= level and one not in own for one in parent.iter("h1", "h2", "h3")):
+        return False
+    return not any(_stands_alone(way, parent) for way in ways_to_buy(parent))
+
+
+def _stands_alone(way: Element, top: Element) -> bool:
+    for up in ancestors(way):
+        if up is top:
+            return True
+        if up is not way and next(up.iter("a"), None) is not None:
+            return False
+    return True
 
 
 def _may_buy(element: Element) -> bool:
     """Whether an element holds a way to buy."""
     return bool(ways_to_buy(element))
-
-
-_ADDING = re.compile(r"\b(?:add|buy|order|put|warenkorb|panier|carrito)\b", re.IGNORECASE)
-"""Words of an act: "sold out" in a plain element is no control."""
-_BUYING = re.compile(
-    r"\b(?:add (?:\w+ )?to (?:\w+ )?(?:cart|bag|basket|trolley|order)|buy (?:it )?now|buy|order now|pre-?order|"
-    r"purchase|"
-    r"in den warenkorb|ajouter au panier|añadir al carrito|notify me|email me when|sold out|out of stock|"
-    r"put in (?:the )?(?:cart|basket|bag))\b",
-    re.IGNORECASE,
-)
-
-
-_BUYING_ALONE = re.compile(rf"^\W*(?:{_BUYING.pattern})\W*$", re.IGNORECASE)
-
-
-def ways_to_buy(element: Element) -> list[Element]:
-    """All controls in an element that buy: buttons, and what scripts made one, which says just that and no more."""
-    found = [one for one in element.iter("button", "input", "a") if is_buying(one)]
-    for one in element.iter("div", "span", "p"):
-        if one.get("role") == "button":
-            found.extend([one] if is_buying(one) else [])
-        elif not len(one) and one.text and len(one.text) <= 40 and _BUYING_ALONE.match(one.text):
-            inside = any(up.tag in ("button", "a") for up in ancestors(one, most=4))
-            found.extend([one] if _ADDING.search(one.text) and not inside else [])
-    return found
-
-
-def is_buying(element: Element) -> bool:
-    """Whether a control buys, or would if the product were there."""
-    if element.tag == "a" and (element.get("role") or "") != "button" and "button" not in naming(element).split():
-        return False
-    said = (element.get("value") or "") if element.tag == "input" else words_of(element)
-    return bool(_BUYING.search(f"{said[:80]} {(element.get('aria-label') or '')[:80]}"))
-
-
-# --- cards --------------------------------------------------------------------------------------------------------
-
-
-def _cards(document: Document, url: str, holders: frozenset[Element], roles: dict[Element, Role]) -> tuple[Card, ...]:
-    priced: dict[Element, int] = {}
-    for line in document.lines:
-        for price in find_prices(line.text) if any(sign.isdigit() for sign in line.text) else ():
-            for one in ancestors(line.owner(price.start), most=10_000):
-                priced[one] = priced.get(one, 0) + 1
-    found: dict[Element, str] = {}
-    targets: dict[Element, set[str]] = {}
-    for link in document.body.iter("a"):
-        target = _other_page(link, url, document.canonical)
-        if not target or roles.get(link, "main") in ("frame", "hidden", "crumbs") or not _shows_product(link):
-            continue
-        for one in ancestors(link, most=MAX_CARD_LEVELS):
-            if one in holders or one.tag in ("body", "html", "main"):
-                break
-            if one in priced:
-                found.setdefault(one, target)
-                targets.setdefault(one, set()).add(target)
-                break
-    ways = [one for one in ways_to_buy(document.body) if roles.get(one, "main") in ("main", "reviews")]
-    cards = []
-    for element, target in found.items():
-        # Several pages and one price: other colours of this product, or a list of links beside it.
-        if len(targets[element]) > 1 and priced[element] < 2:
-            continue
-        if _is_whole_offer(element, ways):
-            continue
-        cards.append(
-            Card(element=element, target=target, promoted=roles.get(element, "main") in ("promotion", "reviews"))
-        )
-    return tuple(cards)
-
-
-def _is_whole_offer(element: Element, ways: list[Element]) -> bool:
-    """Whether a block holds the only way to buy that the page has: then it is the page's own, whatever it links to."""
-    inside = sum(element in set(ancestors(one)) for one in ways)
-    return 0 < inside == len(ways) and any(one.tag in _PAIRED for one in element.iter(*_PAIRED))
-
-
-def _other_page(link: Element, url: str, canonical: str) -> str:
-    """Where a link leads, without query and fragment; "" where that is this page, or no page."""
-    href = (link.get("href") or "").strip()
-    if not href or href.startswith(("#", "javascript:", "mailto:", "tel:", "data:")) or len(href) > 2_000:
-        return ""
-    try:
-        there, here = urlsplit(urljoin(url, href)), urlsplit(url)
-        own = {here.path.rstrip("/"), urlsplit(urljoin(url, canonical)).path.rstrip("/") if canonical else ""}
-    except ValueError:
-        return ""
-    if there.scheme not in ("http", "https") or _FILE.search(there.path):
-        return ""
-    same_site = there.netloc == here.netloc
-    # A shop may tell its products apart by a number in the query alone.
-    if same_site and there.path.rstrip("/") in own - {""} and (not there.query or there.query == here.query):
-        return ""
-    return f"{there.netloc}{there.path}?{there.query}"
-
-
-def _shows_product(link: Element) -> bool:
-    """Whether a link is a product's picture or name, rather than a way to a policy, a seller or a list."""
-    if next(link.iter("img"), None) is not None or link.find(".//h2") is not None or link.find(".//h3") is not None:
-        return True
-    words = words_of(link)
-    if not words or len(words) > 200 or _PLAIN_LINK.search(words):
-        return False
-    parent = link.getparent()
-    before = (link.getprevious().tail if link.getprevious() is not None else parent.text) or ""
-    if _BY.search(before.strip()):
-        return False
-    heads = {"h2", "h3", "h4", "h5"} & {one.tag for one in ancestors(link, most=3)}
-    return bool(heads) or len(words.split()) >= 2 or bool(find_prices(words))

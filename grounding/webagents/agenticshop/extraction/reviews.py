@@ -246,4 +246,5 @@ def _rating(element: Element) -> float | None:
     if full is not None:
         # In one review five full stars are a rating, where those of a whole page may be a drawing.
         return float(full[0].count("★")) or None
-    return rating_in_words(text) or (float(lead[1]) if (lead := re.match(r"^([1-5]) ?/ ?5\b", text)) else None)
+    # Within a review "4/5" counts stars, where it may count pictures elsewhere.
+    return rating_in_words(text) or rating_in_words(f"rating {text}")

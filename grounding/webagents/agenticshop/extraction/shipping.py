@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import msgspec
 
 from grounding.records import Record
-from grounding.webagents.agenticshop.extraction.price import BREAK, FoundPrice, find_prices, money, price_kind
+from grounding.webagents.agenticshop.extraction.kinds import price_kind
+from grounding.webagents.agenticshop.extraction.price import BREAK, FoundPrice, find_prices, money
 from grounding.webagents.agenticshop.records import Money
 
 MAX_CHARS = 400
@@ -44,7 +45,7 @@ _CONDITION = re.compile(
     r"\b(?:members?|membership|prime|(?:plus|premium) (?:customers?|account|subscri\w+)|subscri\w+|with (?:code|"
     r"coupon|account)|first order|new customers?|"
     r"loyalty|app only|sign(?:ed)? (?:up|in)|join|club|pass|card ?holders?|add .{1,14} more|away from|"
-    r"when you buy \d|2 or more|multiple items)\b",
+    r"when you buy \d|[2-9] or more (?:items|units|packs|pieces|products)|multiple items)\b",
     re.IGNORECASE,
 )
 _STRICT = re.compile(r"\b(?:over|above|more than|exceed\w*)\b[^.;]{0,20}$", re.IGNORECASE)

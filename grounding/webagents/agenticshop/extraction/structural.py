@@ -18,10 +18,11 @@ from grounding.records import Failure
 from grounding.webagents.agenticshop.extraction import details, forms, terms
 from grounding.webagents.agenticshop.extraction.base import Extracted
 from grounding.webagents.agenticshop.extraction.classify import Classed, class_without_page, classify
+from grounding.webagents.agenticshop.extraction.described import StructuredProduct
 from grounding.webagents.agenticshop.extraction.dom import Document, parse, words_of
 from grounding.webagents.agenticshop.extraction.offer import VisiblePrice, as_money, visible_price
 from grounding.webagents.agenticshop.extraction.price import currency_code
-from grounding.webagents.agenticshop.extraction.products import PageData, StructuredProduct, read_data
+from grounding.webagents.agenticshop.extraction.products import PageData, read_data
 from grounding.webagents.agenticshop.extraction.ratings import page_rating
 from grounding.webagents.agenticshop.extraction.regions import Regions, find_regions
 from grounding.webagents.agenticshop.extraction.reviews import merged, read_reviews, review_elements
@@ -124,7 +125,7 @@ def read_page(page: RenderedPage, html: str) -> PageReading | Classed:
         return early
     document = parse(html, text=page.text, text_cut=page.text_cut)
     if document is None or not document.lines:
-        return Classed(page_class="other", reason="the page is empty")
+        return Classed(page_class="other", reason="the page has no text", sure=False)
     url = page.final_url or page.url
     blocks = page.data or structured_data(html, url)
     regions = find_regions(document, url, _names(blocks, url))

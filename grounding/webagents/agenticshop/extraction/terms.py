@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable
 
 from grounding.records import Record
+from grounding.webagents.agenticshop.extraction.buying import is_buying, ways_to_buy
 from grounding.webagents.agenticshop.extraction.dom import Line, ancestors, words_of
 from grounding.webagents.agenticshop.extraction.price import find_prices
-from grounding.webagents.agenticshop.extraction.regions import Regions, is_buying, ways_to_buy
+from grounding.webagents.agenticshop.extraction.regions import Regions
 from grounding.webagents.agenticshop.extraction.shipping import (
     ShippingWord,
     ShippingWords,

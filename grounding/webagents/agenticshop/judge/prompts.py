@@ -59,9 +59,9 @@ def judge_prompt(name: str | None = None) -> JudgePrompt:
     """
     name = name or DEFAULT
     folder = models_dir() / "prompts" / "agenticshop"
-    path = Path(name) if name.endswith((".yaml", ".yml")) else folder / f"{_PREFIX}{name}.yaml"
     known = {file.stem.removeprefix(_PREFIX): file for file in folder.glob(f"{_PREFIX}*.yaml")}
-    if path.parent == folder and path not in known.values():
+    path = Path(name) if name.endswith((".yaml", ".yml")) else known.get(name)
+    if path is None:
         raise UserError(
             f"no wording of judging is called {name!r}: there are {', '.join(sorted(known))}, or give a .yaml file"
         )

@@ -72,6 +72,13 @@ MATERIALS: dict[str, frozenset[str]] = {
 }
 """Materials by the name of their kind, each with words for it and for what is of that kind."""
 
+EXCLUSIVE = (
+    frozenset({"plain", "striped", "checked", "floral", "dotted", "printed"}),
+    frozenset({"loose", "regular", "slim", "tight"}),
+    frozenset({"mini", "midi", "maxi"}),
+)
+"""Other words of which one excludes another: patterns, fits, lengths."""
+
 SIZES = word_set("xxs xs s m l xl xxl xxxl 2xl 3xl 4xl small medium large")
 
 QUALIFIERS = word_set(

@@ -22,8 +22,8 @@ def serve_dataset(dataset: str, data_dir: Path | None, port: int) -> int:
     loaded = load_curation(dataset, data_dir)
     if not loaded.sites:
         raise UserError(
-            f"{dataset} has no shops of its own: its users shop on the open web. Name a data set with a folder `shops`, "
-            "such as sample-mall."
+            f"{dataset} has no shops of its own: its users shop on the open web. Name a data set with a folder "
+            "`shops`, such as sample-mall."
         )
     try:
         with terminated_like_interrupted():

@@ -8,11 +8,13 @@ from pathlib import Path
 import msgspec
 
 from grounding.errors import UserError
+from grounding.webagents.agenticshop.mall.designs import DESIGNS
 from grounding.webagents.agenticshop.mall.records import Shop
 from grounding.webagents.agenticshop.records import Site
 
 MAX_SHOP_BYTES = 8_000_000
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+_SLUG = re.compile(r"[a-z0-9-]{1,80}")
 
 
 def shops_of(folder: Path) -> tuple[Site, ...]:
@@ -59,7 +61,7 @@ def _complaints(shop: Shop, stem: str) -> list[str]:
         f"the slug {slug!r} occurs twice. Every product needs its own." for slug in slugs if slugs.count(slug) > 1
     ]
     for goods in shop.goods:
-        if not _NAME.fullmatch(goods.slug[:1] + goods.slug[1:30]) or "/" in goods.slug:
+        if not _SLUG.fullmatch(goods.slug):
             found.append(f"{goods.slug!r} can't stand in an address. Expected small letters, digits and hyphens.")
         if not goods.forms or not 0 <= goods.chosen < len(goods.forms):
             found.append(f"{goods.slug}: expected at least one form, and that `chosen` counts from 0 among them.")
@@ -67,6 +69,12 @@ def _complaints(shop: Shop, stem: str) -> list[str]:
             found.append(f"{goods.slug}: the category {goods.category!r} is not among the shop's `categories`.")
         if goods.promotes and goods.promotes not in known:
             found.append(f"{goods.slug}: promotes {goods.promotes!r}, which the shop doesn't have.")
+    ends = _paths(shop)
+    found += [
+        f"{place.path}: leads to {place.to!r}, which the shop doesn't have."
+        for place in shop.places
+        if place.kind == "redirect" and place.to not in ends
+    ]
     lists = [("front", shop.front), *((place.path, place.goods) for place in shop.places)]
     found += [
         f"{where}: {slug!r} is not a product of the shop."
@@ -75,3 +83,11 @@ def _complaints(shop: Shop, stem: str) -> list[str]:
         if slug not in known
     ]
     return found
+
+
+def _paths(shop: Shop) -> set[str]:
+    """All that a redirect may lead to; another redirect is none of it."""
+    design = DESIGNS[shop.design]
+    paths = {"/", *(design.category_path(name) for name in shop.categories)}
+    paths |= {design.product_path(goods) for goods in shop.goods}
+    return paths | {place.path for place in shop.places if place.kind != "redirect"}

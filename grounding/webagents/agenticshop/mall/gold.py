@@ -1,4 +1,4 @@
-"""The truth about every page of a mall, for tests and for figures in the documentation: never shown to anybody scored."""
+"""The truth about every page of a mall, for tests and figures in the documentation: nobody scored sees it."""
 
 from __future__ import annotations
 

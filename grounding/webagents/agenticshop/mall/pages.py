@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -25,6 +26,10 @@ from grounding.webagents.agenticshop.mall.wording import (
 
 HERE = Path(__file__).parent / "designs"
 REVIEWS_AT_ONCE = 3
+_SIGN = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="16" fill="#444"/>'
+    '<text x="16" y="23" font-size="20" text-anchor="middle" fill="#fff">{}</text></svg>\n'
+)
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -50,6 +55,7 @@ class ShopPages:
         folder = HERE / shop.design
         self._files = {f"/img/{name}": content for name, content in pictures.items()}
         self._files |= {f"/static/{name}": (folder / name).read_bytes() for name in ("style.css", "shop.js")}
+        self._files["/favicon.svg"] = _SIGN.format(escape(shop.title[0])).encode()
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(folder),
             autoescape=True,

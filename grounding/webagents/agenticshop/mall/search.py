@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from grounding.webagents.agenticshop.mall.records import Goods
 
 MAX_QUERY_WORDS = 40
-_SMALL = frozenset(
-    "a an and for from i in is it like looking me my need of on or searching some that the to want with".split()
-)
+_SMALL_WORDS = """
+a an and for from i in is it like looking me my need of on or searching some that the to want with
+"""
+_SMALL = frozenset(_SMALL_WORDS.split())
 _WORD = re.compile(r"[^\W_]+")
 
 

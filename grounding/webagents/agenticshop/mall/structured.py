@@ -1,4 +1,4 @@
-"""The data for machines that the grocer's pages carry, as schema.org has it; other designs have theirs in the markup."""
+"""The data for machines that the grocer's pages carry, as schema.org has it; others have it in the markup."""
 
 from __future__ import annotations
 

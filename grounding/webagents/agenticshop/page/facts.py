@@ -42,7 +42,9 @@ def _lines(facts: ProductFacts) -> Iterator[tuple[str, str, str]]:
             yield field, name, money_text(money)
     if facts.total is not None and facts.shipping is not None and facts.shipping.amount:
         yield "total", "price and shipping", money_text(facts.total)
-    for field in ("shipping_text", "delivery_text", "returns_text", "warranty_text"):
+    if facts.shipping_text:
+        yield "shipping_text", "shipping, in words", facts.shipping_text
+    for field in ("delivery_text", "returns_text", "warranty_text"):
         if getattr(facts, field):
             yield field, field.removesuffix("_text"), getattr(facts, field)
     if facts.availability != "unknown":

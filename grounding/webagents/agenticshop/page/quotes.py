@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from grounding.webagents.agenticshop.page.content import AROUND_QUOTE, MOST_PAGE_TEXT, Found, TextPiece
@@ -15,28 +16,16 @@ class PageText:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        letters: list[str] = []
-        self._places: list[int] = []
-        for place, letter in enumerate(text):
-            plain = letter.translate(_SAME).lower()
-            blank = plain.isspace()
-            if blank and (not letters or letters[-1] == " "):
-                continue
-            # A few letters are several in lower case: all of them stand where the one stood.
-            for one in " " if blank else plain:
-                letters.append(one)
-                self._places.append(place)
-        self._plain = "".join(letters)
+        # One letter for each: a place in it is a place in the text.
+        self._plain = text.translate(_SAME)
 
     def find(self, quote: str) -> tuple[int, int] | None:
         """First place of a quote and the one after its last, in characters of the text; None where it is not there."""
-        wanted = " ".join(quote.translate(_SAME).lower().split())
-        if not wanted:
+        words = quote.translate(_SAME).split()
+        if not words:
             return None
-        at = self._plain.find(wanted)
-        if at < 0:
-            return None
-        return self._places[at], self._places[at + len(wanted) - 1] + 1
+        found = re.search(r"\s+".join(map(re.escape, words)), self._plain, re.IGNORECASE)
+        return None if found is None else found.span()
 
 
 def pieces_with(text: str, spans: Iterable[tuple[int, int]], *, most: int = MOST_PAGE_TEXT) -> tuple[TextPiece, ...]:

@@ -5,6 +5,7 @@ phi, the correlation of the two columns. A judge is held against each person, an
 the paper (section 4.1.2) does not say how it put two people together. Intervals are 95 % percentile bootstraps over
 products, because the items of a product are not independent of each other: whole products are drawn with
 replacement, and draws in which a coefficient is not defined (one side always says the same) are left out and counted.
+Where all draws give the same there is no interval: too few products or answers too much alike are not certainty.
 """
 
 from __future__ import annotations
@@ -126,7 +127,8 @@ def _coefficient(tables: Sequence[Matrix], sums: Matrix, kind: str) -> Coefficie
     interval = None
     if len(tables[0]) > 1 and defined.any():
         low, high = np.quantile(means[defined], [0.025, 0.975])
-        interval = Interval(low=float(low), high=float(high))
+        if not np.isclose(low, high, rtol=0, atol=1e-12):
+            interval = Interval(low=float(low), high=float(high))
     return Coefficient(value=float(np.mean(values)), interval=interval, undefined_draws=RESAMPLES - int(defined.sum()))
 
 

@@ -9,7 +9,8 @@ class BannerWords(Record, frozen=True, kw_only=True):
     """``cookies`` and ``newsletter`` tell what a banner is about: any one of them within its text is enough.
 
     ``reject``, ``close`` and ``accept`` are what a button says, tried in this order: the whole text of the button, or
-    its beginning, is one of them. A button with one of ``never`` in it is not touched whatever else it says.
+    its beginning, is one of them. A button with a word that begins with one of ``never`` is not touched, whatever else
+    it says.
     """
 
     cookies: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Response
 
 _NET_ERROR = re.compile(r"net::(ERR_[A-Z0-9_]+)")
+_TOLD_LATER_S = 0.4
 _TROUBLE_OF: dict[str, Trouble] = {
     "ERR_TOO_MANY_REDIRECTS": "too-many-redirects",
     "ERR_UNSAFE_PORT": "refused",
@@ -44,6 +46,9 @@ async def go(tab: Tab, url: str, policy: WebPolicy) -> Response | None:
     except TimeoutError:
         raise PageTrouble("too-slow", f"no document within {policy.navigation_s:g} s") from None
     except Error as error:
+        if "ERR_ABORTED" in str(error):
+            # So end a page without content, a download and a process that dies; the last two are told a little later.
+            await asyncio.wait([tab.trouble], timeout=_TOLD_LATER_S)
         raise _why_not(tab, url, error) from None
     refused(tab, url)
     if tab.trouble.done():

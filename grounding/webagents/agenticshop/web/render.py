@@ -161,7 +161,7 @@ def segment_tops(height_px: int, covered_px: int, most: int) -> tuple[int, ...]:
 async def _pictures(
     tab: Tab, height: int, covered: int, policy: WebPolicy, evidence: EvidenceFolder
 ) -> tuple[Segment, ...]:
-    segments = []
+    segments: list[Segment] = []
     for top in segment_tops(height, covered, policy.max_segments):
         if len(segments) == 1:
             await tab.run("bare")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import signal
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 import shell
 from aiohttp import web
-from fakes.chat_server import ChatServer, error, working_out
+from fakes.chat_server import ChatServer, after, error, working_out
 from fakes.construction_model import GOOD_ITEM, construction_model, part_of
 
 from grounding.webagents.agenticshop.construction.subjects import find_files, product_name, subjects_of
@@ -255,3 +256,24 @@ def test_fifty_real_users_keep_their_queries_and_no_seed_is_in_its_context(bench
         assert task.target.title == one.seed.product.title
         assert one.seed.product.title.split()[0] in task.query
         assert product_name(one.seed) not in {product_name(said) for said in one.history}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
+def test_a_process_that_was_stopped_goes_on_where_it_was(
+    bench: Bench, server: ChatServer, sent: signal.Signals, code: int
+) -> None:
+    server.default = after(0.2, working_out(construction_model))
+    model = ("--writer", bench.card, "--base-url", server.base_url, "--max-connections", "1")
+    arguments = ("curation", "construct", "--raw", bench.raw, "--out", bench.out, *model)
+    process = shell.start(*arguments, cwd=bench.raw, module="grounding.cli")
+    kept = bench.out / "work" / "contexts.jsonl"
+    shell.wait_until(lambda: kept.exists() and len(shell.lines(kept)) >= 3, process)
+    process.send_signal(sent)
+    assert shell.finish(process).returncode == code
+    before = len(shell.lines(kept))
+    server.default = working_out(construction_model)
+    asked = server.count
+    assert bench.construct(url=server.base_url).returncode == 0
+    assert server.count - asked == 4 * USERS - before
+    assert [one["user"] for one in bench.users("grocery_explicit_title")] == [f"U{number}" for number in range(USERS)]

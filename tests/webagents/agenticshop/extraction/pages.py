@@ -40,10 +40,10 @@ def product(
 
 def json_ld(**more: str) -> str:
     """A script of JSON-LD; the keywords are fields of the product as JSON text."""
-    fields = "".join(f', "{name.strip("_")}": {value}' for name, value in more.items())
+    named = {"name": '"Copper Kettle 1.7 L"'} | {name.strip("_"): value for name, value in more.items()}
+    fields = "".join(f', "{name}": {value}' for name, value in named.items())
     return (
-        '<script type="application/ld+json">{"@context": "https://schema.org", "@type": "Product", '
-        f'"name": "Copper Kettle 1.7 L"{fields}}}</script>'
+        '<script type="application/ld+json">{"@context": "https://schema.org", "@type": "Product"' + fields + "}</script>"
     )
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grounding.webagents.agenticshop.extraction.kinds import price_kind
 from grounding.webagents.agenticshop.extraction.price import (
     BREAK,
     MAX_AMOUNT,
     currency_of,
     find_prices,
     parse_money,
-    price_kind,
 )
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.webagents.agenticshop.extraction.products import out_of_five
+from grounding.webagents.agenticshop.extraction.described import out_of_five
 from grounding.webagents.agenticshop.extraction.ratings import counts_in_words, rating_in_words
 
 from .pages import facts, json_ld, product

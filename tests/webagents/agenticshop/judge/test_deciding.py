@@ -196,6 +196,30 @@ def test_qualified_values() -> None:
     assert said("Colour is black", attributes=(Attribute(name="Colour", value="Midnight"),)).satisfied is None
 
 
+@pytest.mark.parametrize(
+    ("text", "free"),
+    [
+        ("Free returns for 60 days", True),
+        ("Send it back within 30 days, we pay the postage", True),
+        ("30-day returns, return shipping $6.00", False),
+        ("Unopened food can be returned within 14 days", False),
+        ("Returns within 30 days at your own cost", False),
+        ("All sales are final: no returns", False),
+        ("Ask us what the postage of returns is", None),
+        ("Free returns; a restocking fee of $5 may apply", None),
+    ],
+)
+def test_who_pays_for_returns(text: str, free: bool | None) -> None:
+    assert said("Returns are free of charge", returns_text=text).satisfied is free
+
+
+def test_a_row_is_quoted_whole() -> None:
+    rows = (Attribute(name="Organic", value="Yes"), Attribute(name="Vegan", value="Yes"))
+    found = said("Vegan is yes", "Organic: Yes\nVegan: Yes", attributes=rows)
+    assert (found.satisfied, found.quote) == (True, "Vegan: Yes")
+    assert said("Pattern is plain", attributes=(Attribute(name="Pattern", value="Striped"),)).satisfied is False
+
+
 def test_two_sides_in_one_line_stay_open() -> None:
     sides = (Attribute(name="Height", value="30 x 40 cm"),)
     assert said("Height is at most 35 cm", attributes=sides).satisfied is None

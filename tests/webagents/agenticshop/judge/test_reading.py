@@ -33,7 +33,8 @@ READ = [
         "price and shipping together are from $12 to $20",
     ),
     (
-        "Item price is equal to or greater than $8 and equal to or less than $15 (item price before taxes and shipping)",
+        "Item price is equal to or greater than $8 and equal to or less than $15 "
+        "(item price before taxes and shipping)",
         "the price is from $8 to $15",
     ),
     ("Price does not exceed $1,200", "the price is at most $1200"),

@@ -60,6 +60,12 @@ def test_verdicts_evidence_and_filters(tab: Any, tmp_path: Path) -> None:
     # A far quote is marked in its text, and the place of another is drawn on its picture.
     tab.locator("tr", has_text="Can be sent back").locator("button.marks").first.click()
     assert tab.locator("#detail mark").inner_text() == FAR
+    inside = """() => {
+        const of = (selector) => document.querySelector(`#detail ${selector}`).getBoundingClientRect();
+        const m = of("mark"), p = of(".pagetext");
+        return m.top >= p.top && m.bottom <= p.bottom;
+    }"""
+    assert tab.evaluate(inside)
     tab.locator("tr", has_text="Costs at most").locator("button.marks").first.click()
     assert tab.locator("#detail rect.region").get_attribute("x") == "615"
     assert tab.locator("#detail .viewer figcaption").inner_text().startswith("part 2 of 3")

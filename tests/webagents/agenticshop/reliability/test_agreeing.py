@@ -68,7 +68,7 @@ def test_the_command_prints_tables_with_the_paper_s(
         "0.732",
         "0.774",
         "paper: w/o product info.",
-        "brand preferences",
+        "functional",
         "0.792",
         "Spearman",
     ):

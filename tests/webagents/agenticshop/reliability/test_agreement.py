@@ -87,12 +87,12 @@ def test_equal_arguments_give_equal_intervals_and_order_does_not_matter() -> Non
 def test_an_interval_covers_what_it_is_of() -> None:
     """Raters that agree by chance alone: the interval holds 0 about 19 times out of 20."""
     held = 0
-    for seed in range(40):
+    for seed in range(20):
         judge, person = rater("j", random_says(seed, 25), person=False), rater("a", random_says(900 + seed, 25))
         figure = agreement_figures([judge], [person])[0]
         assert figure.kappa.interval is not None
         held += figure.kappa.interval.low <= 0 <= figure.kappa.interval.high
-    assert 33 <= held <= 40
+    assert 16 <= held <= 20
 
 
 def judged(*verdicts: ItemVerdict, product: str = "s/u/0", judge: str = "m/1") -> Judgement:

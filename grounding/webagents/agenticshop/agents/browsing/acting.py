@@ -164,7 +164,7 @@ async def open_address(session: BrowsingSession, url: str) -> str:
         if visit.trouble in ("page-crashed", "browser-crashed"):
             raise PageLost(f"{url[:200]}: {visit.message[:200]}")
         return f"the address can't be opened: {visit.message[:300]}"
-    await settle(session)
+    await settle(session, loading=False)
     return f"the server answers with status {visit.status}" if (visit.status or 200) >= 400 else ""
 
 

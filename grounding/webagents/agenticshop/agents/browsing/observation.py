@@ -119,13 +119,19 @@ async def look(page: Page, evidence: EvidenceFolder, *, numbered: bool, within_s
     return Look(observation, handle, places)
 
 
-async def settle(session: BrowsingSession) -> None:
-    """Wait until a page is still. One that never is, or is just being replaced, is looked at as it is."""
+async def settle(session: BrowsingSession, *, loading: bool = True) -> None:
+    """Wait until a page is still. One that never is, or is just being replaced, is looked at as it is.
+
+    Args:
+        session: The browser.
+        loading: Whether what is being loaded is waited for; not where somebody has just done so.
+    """
     from playwright.async_api import Error
 
     try:
-        await session.settle(SETTLE_S)
         async with asyncio.timeout(SETTLE_S):
+            if loading:
+                await session.settle(SETTLE_S)
             await session.page.wait_for_load_state("domcontentloaded")
             await session.page.evaluate(_SETTLED, QUIET_MS)
     except (Error, TimeoutError):

@@ -23,7 +23,7 @@ _TAIL = ".,;:!?*_~\u2026\u3002"
 _LIST_MARK = re.compile(r"^\s*(?:[-*\u2022]|\d{1,3}[.)])\s*")
 _PRODUCT_PATH = re.compile(
     r"/(?:dp|gp/product|gp/aw/d|p|ip|pd|pdp|prd|itm|item|items|product|products|produkt|produkte|listing|sku|buy|shop/p)"
-    r"/[^/?#]+|/[^/?#]+-(?:p|i|pid|sku)?-?\d{4,}(?:\.html?)?$|/[^/?#]+\.p(?:hp)?\d*$|/\d{5,}(?:\.html?|\.p)?$",
+    r"/[^/?#]+|/shop/[^/?#]+/[^/?#]+$|/[^/?#]+/[^/?#.-]+(?:-[^/?#.-]+)+\.html?$|/[^/?#]+-(?:p|i|pid|sku)?-?\d{4,}(?:\.html?)?$|/[^/?#]+\.p(?:hp)?\d*$|/\d{5,}(?:\.html?|\.p)?$",
     re.IGNORECASE,
 )
 _SEARCH_PATH = re.compile(

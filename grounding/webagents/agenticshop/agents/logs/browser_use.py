@@ -6,7 +6,7 @@ https://github.com/browser-use/browser-use at 019af07, a178036 and 1549e71: ``{"
 thinks, in older versions below ``current_state``, later beside the actions; it is null where a request failed.
 ``result`` is a list of ``{"is_done", "success", "extracted_content", "error"}``, ``state`` has ``url``, ``title`` and,
 in older versions, ``screenshot`` in base64, which is passed over. ``metadata`` has ``step_start_time`` and
-``step_end_time`` in seconds. The answer is what the last ``done`` says.
+``step_end_time`` in seconds. The answer is what the last ``done`` says. Held against a file that version 0.13.14 wrote.
 """
 
 from __future__ import annotations

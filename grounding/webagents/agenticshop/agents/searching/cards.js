@@ -28,13 +28,18 @@
     return { node, alike: 1 };
   };
   const headings = [...document.querySelectorAll('h1, h2, h3, h4, [role=heading], legend')].slice(0, 300);
+  // A heading speaks for what stands in the same block after it; one of another block says nothing of these.
+  const reign = new Map(headings.map((one) => {
+    let place = one.parentElement;
+    while (place && place.parentElement && place.textContent.trim().length <= one.textContent.trim().length + 40) place = place.parentElement;
+    return [one, place];
+  }));
   const headingBefore = (node) => {
     let last = '';
     for (const one of headings) {
       if (node.contains(one)) continue;
-      if (one.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING) {
-        if (!one.closest('a[href]') && !one.querySelector('a[href]')) last = one.innerText;
-      } else break;
+      if (!(one.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING)) break;
+      if (!one.closest('a[href]') && !one.querySelector('a[href]') && reign.get(one).contains(node)) last = one.innerText;
     }
     return clean(last, 120);
   };

@@ -95,7 +95,8 @@ def read_results(told: Any) -> Results:
     host = _host(page.url)
     blocks: dict[str, list[_Told]] = {}
     for one in page.cards:
-        if one.price and one.links <= 6 and one.area not in _ELSEWHERE and _same_shop(_host(one.href), host):
+        inside = _same_shop(_host(one.href), host) and urlsplit(one.href).path not in ("", "/")
+        if one.price and one.links <= 6 and one.area not in _ELSEWHERE and inside:
             blocks.setdefault(one.href, []).append(one)
     kept = [
         (min(one.top for one in group), _card(url, group))

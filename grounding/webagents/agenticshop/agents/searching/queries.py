@@ -16,17 +16,24 @@ from grounding.webagents.agenticshop.agents.searching.words import FILLERS, sing
 from grounding.webagents.agenticshop.records import ShopperView
 
 MAX_QUERY_WORDS = 8
-MAX_QUERIES = 4
+MAX_QUERIES = 3
 MAX_EXPLORED = 6
 
 _SPOKEN = re.compile(r"[^\W_]+(?:['\u2019&-][^\W_]+)*")
 _ANY_NAME = re.compile(r"\b[A-Z][\w'\u2019]+(?:(?: & | and | )[A-Z][\w'\u2019]+)*")
 _AWAY = re.compile(
-    r"\b(not|no|never|nor|avoid\w*|dislike\w*|against|away from|off|left|broke|without|once|refus\w*|dusty|stop\w*"
-    r"|hate\w*|disappoint\w*|return\w*)\b",
+    r"\b(not|no|never|nor|avoid\w*|dislike\w*|against|away from|off|left|broke|without|once|refus\w*|stop\w*|hate\w*"
+    r"|disappoint\w*|returned|ruled out)\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|,? but |,? and (?=stays?|keeps?|avoids?)|,? while ")
+_CLAUSE = re.compile(
+    r"(?<=[.!?;])\s+|,? but |,? while |,? because |, which "
+    r"|,? and (?=(?:no|never|not|stays?|keeps?|avoids?|dislikes?) )"
+)
+_VERB = re.compile(
+    r"[A-Z][a-z]*s|[A-Z][a-z]+ed|Saw|Found|Got|Grew|Had|Bought|Kept|Tried|Will|Would|A|An|The|Once|After|Since|For"
+)
+"""What a sentence about a user begins with, rather than a name."""
 
 
 def queries_of(view: ShopperView, shelves: Collection[str] = ()) -> tuple[str, ...]:
@@ -41,9 +48,10 @@ def queries_of(view: ShopperView, shelves: Collection[str] = ()) -> tuple[str, .
         return _explored(view, shelves)
     asked = _telling(view.query)[:MAX_QUERY_WORDS]
     kind = _telling(view.product_type or "")
-    tries = [asked, kind, kind[-1:], asked[-2:]]
-    found = dict.fromkeys(" ".join(one) for one in tries if one)
-    return tuple(found)[:MAX_QUERIES]
+    found: dict[tuple[str, ...], str] = {}
+    for one in (asked, kind, kind[-1:]):
+        found.setdefault(tuple(words_of(" ".join(one))), " ".join(one))
+    return tuple(one for one in found.values() if one)[:MAX_QUERIES]
 
 
 def _explored(view: ShopperView, shelves: Collection[str]) -> tuple[str, ...]:
@@ -77,11 +85,12 @@ class Names(Record, frozen=True, kw_only=True, omit_defaults=False):
 def liked_names(text: str) -> Names:
     """The names in a text about brands: capitalised words that don't begin a sentence, by the clause they stand in.
 
-    The first word of a sentence is a name only where it occurs elsewhere, too.
+    The first word of a sentence belongs to a name where it is no verb and another capital follows, or where it is a
+    name elsewhere, too.
     """
     liked: dict[str, None] = {}
     shunned: dict[str, None] = {}
-    for clause in _SENTENCE.split(text):
+    for clause in _CLAUSE.split(text):
         first = clause.strip()
         away = _AWAY.search(clause) is not None
         for found in _ANY_NAME.finditer(first):
@@ -95,7 +104,9 @@ def liked_names(text: str) -> Names:
 
 
 def _without_first(name: str, text: str) -> str:
-    """A name at the start of a sentence without its first word, unless that is a name wherever it stands."""
+    """A name at the start of a sentence without a first word that is none."""
     first, _, rest = name.partition(" ")
     inside = re.search(rf"[a-z,] {re.escape(first)}\b", text) is not None
-    return name if inside else rest.removeprefix("& ").removeprefix("and ")
+    if inside or (rest and not _VERB.fullmatch(first)):
+        return name
+    return rest.removeprefix("& ").removeprefix("and ")

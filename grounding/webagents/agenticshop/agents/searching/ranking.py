@@ -17,7 +17,10 @@ from grounding.webagents.agenticshop.scores.budget import spending_limits
 
 VERSION = 1
 
-ASKED, KIND, LIKED, WISHES, BUDGET, STOCK = 4.0, 4.0, 2.5, 3.0, 2.0, 5.0
+ASKED, KIND, LIKED, WISHES, BUDGET, STOCK, OTHER_KIND = 4.0, 4.0, 2.5, 3.0, 2.0, 5.0, 6.0
+ALIKE = 0.6
+"""Titles that share so many of their words are of the same kind."""
+
 USUAL_RATING, PER_STAR, MOST_RATED = 4.0, 1.0, 0.5
 
 
@@ -70,6 +73,7 @@ def quick_points(need: Need, words: str, *, sold_out: bool) -> float:
     points = ASKED * share(need.asked, have) + KIND * share(need.kind, have) + WISHES * share(need.wishes, have)
     points += LIKED if _named(need.liked, words) else 0.0
     points -= LIKED if _named(need.shunned, words) else 0.0
+    points -= OTHER_KIND / 2 if need.kind and not share((*need.kind, *need.asked[-1:]), have) else 0.0
     return points - (STOCK if sold_out else 0.0)
 
 
@@ -81,12 +85,33 @@ def rank(need: Need, candidates: Sequence[Candidate]) -> tuple[Judged, ...]:
     return tuple(sorted(judged, key=lambda one: (-one.points, one.candidate.place, one.candidate.url)))
 
 
+def different(judged: Sequence[Judged]) -> tuple[Judged, ...]:
+    """Products in their order, but those last that are called nearly as a better one is.
+
+    Who asks for nothing in particular wants no three of a kind.
+    """
+    first: list[Judged] = []
+    later: list[Judged] = []
+    for one in judged:
+        words = set(telling_words(one.candidate.facts.title))
+        same = any(len(words & _called(other)) >= ALIKE * max(1, len(words | _called(other))) for other in first)
+        (later if same else first).append(one)
+    return (*first, *later)
+
+
+def _called(one: Judged) -> set[str]:
+    return set(telling_words(one.candidate.facts.title))
+
+
 def _judge(need: Need, one: Candidate, text: frozenset[str], spread: Counter[str], count: int) -> Judged:
     facts, reasons = one.facts, list[str]()
     title = frozenset(words_of(f"{facts.title} {facts.brand}"))
     about = frozenset(words_of(" ".join((facts.title, *facts.categories))))
     points = ASKED * (share(need.asked, title) + share(need.asked, text)) / 2
     points += KIND * max(share(need.kind, about), 0.6 * share(need.kind, text))
+    if need.kind and not share((*need.kind[-1:], *need.asked[-1:]), title | text):
+        points -= OTHER_KIND
+        reasons.append("may be something else than was asked for")
     if need.asked and share(need.asked, title | text) == 1:
         reasons.append("has all that was asked for")
     # A word that only some of the pages have tells them apart; one that all have does not.
@@ -127,9 +152,9 @@ def _stock(facts: ProductFacts, reasons: list[str]) -> float:
 def _rated(facts: ProductFacts, reasons: list[str]) -> float:
     if facts.rating is None:
         return 0.0
-    count = facts.rating_count or 0
-    reasons.append(f"rated {facts.rating:.1f} of 5 by {count}")
-    return PER_STAR * (facts.rating - USUAL_RATING) + MOST_RATED * min(1.0, count / 200)
+    count = facts.rating_count
+    reasons.append(f"rated {facts.rating:.1f} of 5" + (f" by {count}" if count is not None else ""))
+    return PER_STAR * (facts.rating - USUAL_RATING) + MOST_RATED * min(1.0, (count or 0) / 200)
 
 
 def _text(facts: ProductFacts) -> str:

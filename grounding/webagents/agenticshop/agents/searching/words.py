@@ -15,7 +15,8 @@ hers him his how i if in inside into is isn it item items its just keep keeps ki
 look looking looks lot made make makes many may me mind more most much must my name need needs never new nice no
 none nor not nothing now of off often on once one ones only open or order orders other others our out over own
 page pay pays people perhaps piece pieces please prefer preference preferences prefers price product products
-purchase purchases rather read reads really recommend review reviews seek seeking seems sell sells set she ship
+purchase purchases rather read reads really recommend review reviews search searching
+seek seeking seems sell sells set she ship
 shipping shop shopping should show small so some something soon spend spends still strong such suit take takes than
 that the their them then there these they thing things think this those though three through to too tries trust
 trusts try two under until up us use used user uses usually very want wanted wants was way we week weeks well were

@@ -12,6 +12,8 @@ from grounding.webagents.agenticshop.judge.conditions import (
 from grounding.webagents.agenticshop.judge.deciding.shown import MAX_QUOTE_CHARS, Finding, Shown, open_question, silent
 from grounding.webagents.agenticshop.judge.vocabulary import places, tokens
 
+_ENDINGS = ("", "s", "es", "d", "ed", "ing")
+
 
 def rating(rule: RatingWithin | RatingShown, page: Shown) -> Finding:
     """The average rating."""
@@ -67,7 +69,7 @@ def mentions(rule: ReviewsMention, page: Shown) -> Finding:
     held = [
         number
         for number, review in enumerate(page.facts.reviews)
-        if any(places(tokens(f"{review.title} . {review.text}"), each) for each in sought)
+        if any(_holds(tokens(f"{review.title} . {review.text}"), each, exact=rule.exact) for each in sought)
     ]
     if len(held) >= rule.at_least:
         return Finding(
@@ -79,6 +81,14 @@ def mentions(rule: ReviewsMention, page: Shown) -> Finding:
     if not rule.exact:
         return open_question(f"{found}, and another may say the same in others")
     return Finding(satisfied=False, reason=found)
+
+
+def _holds(said: tuple[str, ...], sought: tuple[str, ...], *, exact: bool) -> bool:
+    """Whether a review holds the words; a lone word that is not quoted may have an ending of its own."""
+    if exact or len(sought) != 1:
+        return bool(places(said, sought))
+    forms = {sought[0] + ending for ending in _ENDINGS}
+    return any(word in forms for word in said)
 
 
 def _review(page: Shown, number: int) -> str:

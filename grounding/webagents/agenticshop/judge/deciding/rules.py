@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grounding.webagents.agenticshop.judge import conditions as asked
-from grounding.webagents.agenticshop.judge.deciding import names, opinions, prices, terms, wares
+from grounding.webagents.agenticshop.judge.deciding import attributes, forms, measures, names, opinions, prices, terms
 from grounding.webagents.agenticshop.judge.deciding.shown import Finding, Shown, open_question
 from grounding.webagents.agenticshop.judge.deciding.words import words
 
@@ -59,17 +59,17 @@ def _one(rule: asked.Rule, page: Shown) -> Finding:
         case asked.InStock():
             return terms.in_stock(rule, page)
         case asked.Offered():
-            return wares.offered(rule, page)
+            return forms.offered(rule, page)
         case asked.FormsAtLeast():
-            return wares.forms(rule, page)
+            return forms.forms(rule, page)
         case asked.AttributeIs():
-            return wares.attribute(rule, page)
+            return attributes.attribute(rule, page)
         case asked.AttributeStated():
-            return wares.stated(rule, page)
+            return attributes.stated(rule, page)
         case asked.MeasureWithin():
-            return wares.measure(rule, page)
+            return measures.measure(rule, page)
         case asked.PicturesWithin():
-            return wares.pictures(rule, page)
+            return forms.pictures(rule, page)
         case asked.WordsStated():
             return words(rule, page)
         case asked.AllOf() | asked.AnyOf():

@@ -61,6 +61,15 @@ class Shown(Record, frozen=True, kw_only=True):
                     return line[start : start + MAX_QUOTE_CHARS].strip()
         return ""
 
+    def row(self, name: str, value: str) -> str:
+        """The line of the page's text that holds both the name and the value of a fact, else both as they were read."""
+        for line in self.text.splitlines():
+            folded = line.casefold()
+            if name.casefold() in folded and value.casefold() in folded:
+                at = max(0, folded.index(name.casefold()) - 20)
+                return line[at : at + MAX_QUOTE_CHARS].strip()
+        return f"{name}: {value}"[:MAX_QUOTE_CHARS]
+
 
 def shown(extraction: Extraction) -> Shown | None:
     """What rules look at; None where nothing of a product is known."""

@@ -28,19 +28,21 @@ _NO_RETURNS = re.compile(
     re.IGNORECASE,
 )
 _FREE_RETURNS = re.compile(
-    r"\bfree (?:and easy )?(?:\d+[- ]day )?returns?\b|\breturns? (?:(?:shipping|postage) )?(?:is|are) free\b"
+    r"\bfree (?:and easy )?(?:\d+[- ]day )?returns?\b"
+    r"|\breturns? (?:(?:shipping|postage) )?(?:is|are) free\b"
     r"|\bfree return (?:shipping|postage)\b"
-    r"|\breturn(?:ed|s)? (?:\w+ ){0,4}(?:free of charge|for free|at no (?:extra )?cost|postage paid)\b|\bwe pay "
-    r"(?:the |for "
-    r")?return",
+    r"|\breturn(?:ed|s)? (?:\w+ ){0,4}(?:free of charge|for free|at no (?:extra )?cost|postage paid)\b"
+    r"|\b(?:we|the (?:seller|shop)) (?:pays?|covers?) (?:for )?(?:the )?(?:return|postage|shipping|costs?)\b"
+    r"|\bprepaid (?:return )?label",
     re.IGNORECASE,
 )
 _PAID_RETURNS = re.compile(
-    r"\b(?:at (?:your|the (?:buyer|customer)'s) (?:own )?(?:cost|expense)|(?:buyer|customer|you) pays?|return fee"
-    r"|restocking fee|"
-    r"return (?:shipping|postage) (?:costs|is \S*\d)|not free)\b",
+    r"\bat (?:your|the (?:buyer|customer)'s) (?:own )?(?:cost|expense)\b"
+    r"|\b(?:buyer|customer|you) pays?\b|\breturn fee\b|\brestocking fee\b|\bnot free\b"
+    r"|\breturn (?:shipping|postage):? (?:costs |is )?\S*\d",
     re.IGNORECASE,
 )
+_COST_WORDS = re.compile(r"\b(?:postage|costs?|fees?|charges?|pay|pays|paid|free|label)\b", re.IGNORECASE)
 _NO_WARRANTY = re.compile(
     r"\b(?:no|without(?: an?y?)?) (?:\w+ )?(?:warranty|guarantee)\b|\bnot covered by\b", re.IGNORECASE
 )
@@ -139,6 +141,8 @@ def returns(rule: ReturnsAccepted, page: Shown) -> Finding:
         free, paid = _FREE_RETURNS.search(text), _PAID_RETURNS.search(text)
         if free and paid:
             return open_question("the page speaks of free returns and of returns that cost something", quote)
+        if not free and not paid and _COST_WORDS.search(text):
+            return open_question("no rule reads who pays for returns", quote)
         if not free:
             return Finding(satisfied=False, reason="the page doesn't say that returns are free", quote=quote)
     if not rule.at_least_days:

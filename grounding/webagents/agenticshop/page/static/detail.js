@@ -151,7 +151,8 @@ function pick(changes) {
   const again = byId("detail").querySelector(".pagetext");
   if (again) {
     const found = again.querySelector("mark");
-    again.scrollTop = found ? found.offsetTop - again.clientHeight / 3 : scrolled;
+    again.scrollTop = scrolled;
+    if (found) scrollInto(found, again);
   }
   if (focused) for (const one of byId("detail").querySelectorAll("button.marks, button.thumb")) if (one.getAttribute("aria-label") === focused) one.focus({ preventScroll: true });
 }

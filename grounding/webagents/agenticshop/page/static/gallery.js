@@ -63,9 +63,7 @@ function choose(place, same) {
     item.setAttribute("aria-selected", "true");
     byId("list").setAttribute("aria-activedescendant", item.id);
     // Not scrollIntoView: that would move the whole page, too.
-    const list = byId("list"), top = item.offsetTop - list.offsetTop;
-    if (top < list.scrollTop) list.scrollTop = top;
-    else if (top + item.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top + item.offsetHeight - list.clientHeight;
+    scrollInto(item, byId("list"));
   }
   drawDetail();
   writeAddress();

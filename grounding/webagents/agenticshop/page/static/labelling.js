@@ -7,10 +7,11 @@ function place() {
   return { one, task, product: task.products[one.product] };
 }
 function askWho(message) {
+  // No key may label behind the form.
+  label.file = null;
   const names = keptNames();
   const field = (id, type, value, more) => el("input", { id, type, value, ...(more || {}) });
   byId("label").replaceChildren(
-    text("h2", "Label"),
     text("p", "You see a product's address and what was kept of its page, and say of each item of a checklist whether the product satisfies it: judge by the page alone. Labels stay in this browser until you save the file.", { class: "muted" }),
     message ? text("p", message, { class: "wrong", role: "alert" }) : "",
     el("form", { id: "who", onsubmit: start }, [
@@ -111,7 +112,7 @@ function drawLabels() {
   byId("label").replaceChildren(
     el("div", { class: "bar labelbar" }, [
       text("b", `product ${label.at + 1} of ${label.sample.length}`), text("span", `${done} of ${items.length} items · ${finished} products done`, { role: "status", id: "progress" }),
-      el("span", { class: "grow" }), text("span", label.file.annotator, { class: "tag" }),
+      el("span", { class: "grow" }), text("span", label.file.annotator, { class: "tag" }), el("button", { type: "button", class: "small", onclick: () => askWho("") }, ["change"]),
       el("label", {}, [el("input", { type: "checkbox", id: "unblind", ...(label.unblind ? { checked: true } : {}), onchange: (event) => { label.unblind = event.target.checked; drawLabels(); } }), " show the judges' verdicts"]),
       el("button", { type: "button", onclick: () => turn(label.at - 1), ...(label.at ? {} : { disabled: true }) }, ["previous"]),
       el("button", { type: "button", onclick: () => turn(label.at + 1), ...(label.at + 1 < label.sample.length ? {} : { disabled: true }) }, ["next"]),
@@ -126,10 +127,7 @@ function drawLabels() {
   const again = byId("label").querySelector(".sheet"), text_ = byId("label").querySelector(".pagetext");
   if (same) { again.scrollTop = scrolled; if (text_) text_.scrollTop = textScroll; }
   const now = byId(`ask-${label.item}`);
-  if (now) {
-    const top = now.offsetTop - again.offsetTop;
-    if (top < again.scrollTop || top + now.offsetHeight > again.scrollTop + again.clientHeight) again.scrollTop = top - again.clientHeight / 3;
-  }
+  if (now) scrollInto(now, again);
 }
 function labelKey(event) {
   if (!label.file) return false;

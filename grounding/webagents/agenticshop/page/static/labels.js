@@ -63,15 +63,18 @@ const whole = (value, otherwise) => (Number.isInteger(value) && value >= 0 ? val
 
 const STORE = "grounding curation labels";
 const storeName = (annotator) => `${STORE} ${page.run_id} ${annotator}`;
+const inMemory = new Map();
 function keep(file) {
+  inMemory.set(file.annotator, file);
   try { localStorage.setItem(storeName(file.annotator), JSON.stringify(file)); return true; } catch { return false; }
 }
 function kept(annotator) {
   try {
     const found = localStorage.getItem(storeName(annotator));
     const file = found === null ? null : readFile(found);
-    return typeof file === "object" ? file : null;
-  } catch { return null; }
+    if (file && typeof file === "object") return file;
+  } catch { /* the browser keeps nothing for this page */ }
+  return inMemory.get(annotator) || null;
 }
 function keptNames() {
   try {

@@ -22,6 +22,12 @@ function detailOf(place) {
   return read.get(place);
 }
 
+// How far down a node stands in a box that scrolls, whatever is positioned how.
+const within = (node, box) => node.getBoundingClientRect().top - box.getBoundingClientRect().top + box.scrollTop;
+function scrollInto(node, box) {
+  const top = within(node, box);
+  if (top < box.scrollTop || top + node.offsetHeight > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 3;
+}
 const small = (segment) => (segment && segment.small !== undefined && segment.small !== null ? byId(`picture-${segment.small}`).textContent : "");
 
 // Satisfied of all, by the chosen judge, in the chosen dimension or in all.

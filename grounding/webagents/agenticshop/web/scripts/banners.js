@@ -4,6 +4,9 @@ async function ({ words, most }) {
   const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
   const named = /cookie|consent|gdpr|onetrust|didomi|usercentrics|truste|newsletter|popup|pop-up|modal|overlay|lightbox/i;
   const strong = /cookie|consent|gdpr|onetrust|didomi|usercentrics|truste/i;
+  // At the beginning of a word, as "order" is in "order now" and not in "border"; some scripts have no blanks.
+  const forbidden = new RegExp(words.never.map((word) =>
+    (/^[\p{Script=Latin}' ]+$/u.test(word) ? "(?<!\\p{L})" : "") + word).join("|"), "u");
   const view = { width: innerWidth, height: innerHeight };
 
   const visible = (element) => {
@@ -63,7 +66,7 @@ async function ({ words, most }) {
     const sends = element.form && element.form.getAttribute("method") !== "dialog" &&
       (type === "submit" || type === "image" || (element.tagName === "BUTTON" && type === ""));
     const said = `${buttonText(element)} ${lower(element.getAttribute("aria-label"))}`;
-    return !sends && !words.never.some((word) => said.includes(word) && !said.includes("cookie"));
+    return !sends && !forbidden.test(said);
   };
   const starts = (text, phrase) => text === phrase || (text.startsWith(`${phrase} `) && text.length <= phrase.length + 24);
   const choose = (banner, about) => {

@@ -119,12 +119,25 @@ def test_addresses_that_were_never_opened_are_objected_to_once(stage: Stage, tmp
 
 
 def test_pages_that_make_trouble(stage: Stage, tmp_path: Path) -> None:
-    """One task through a window that opens, an element under another, a form for a person, and an address inside."""
+    """One task: a window that opens, an element under another, a form for a person, an address inside."""
     steps = [
-        f"goto {OAK}/popup", 'click "Show lamp"', f"goto {OAK}/covered", 'click "Lamp under glass"', f"goto {OAK}/person",
-        'type "Password" "secret"', 'type "Note" "x" enter', 'type "Note" "x"', "goto http://127.0.0.1/", f"goto {OAK}/",
-        'click "inside"', f"goto {OAK}/nowhere", "goto http://elsewhere.test/", "back", 'note "a lamp"', *VISITS, FINISH,
-    ]  # fmt: skip
+        f"goto {OAK}/popup",
+        'click "Show lamp"',
+        f"goto {OAK}/covered",
+        'click "Lamp under glass"',
+        f"goto {OAK}/person",
+        'type "Password" "secret"',
+        'type "Note" "x" enter',
+        "goto http://127.0.0.1/",
+        f"goto {OAK}/",
+        'click "inside"',
+        f"goto {OAK}/nowhere",
+        "goto http://elsewhere.test/",
+        "back",
+        'note "a lamp"',
+        *VISITS,
+        FINISH,
+    ]
     curation, server = browse(stage, tmp_path, *says(*steps), view=ONE_SHOP)
     assert curation.ended == "finished"
     by_action = {step.action: step for step in curation.trace}
@@ -179,13 +192,13 @@ class Killing:
 
 
 def test_a_page_that_crashes_or_hangs_is_left_behind(stage: Stage, tmp_path: Path) -> None:
-    steps = says(f"goto {OAK}/crash", f"goto {OAK}/hang", f"goto {OAK}/alerts", *VISITS, FINISH)
+    steps = says(f"goto {OAK}/crash", f"goto {OAK}/alerts", *VISITS, FINISH)
     web: Any = Killing(stage.web)
-    curation, _ = browse(stage, tmp_path, *steps, view=ONE_SHOP, web=web, max_page_seconds=3.0)
+    curation, _ = browse(stage, tmp_path, *steps, view=ONE_SHOP, web=web, max_page_seconds=2.0)
     assert (curation.ended, len(curation.products)) == ("finished", 3)
-    assert 2 <= actions(curation).count("browser started anew") <= 3
-    curation, _ = browse(stage, tmp_path, *steps, view=ONE_SHOP, web=web, max_page_seconds=3.0, max_losses=0)
-    assert curation.ended == "browser-lost"
+    assert actions(curation).count("browser started anew") == 2
+    curation, _ = browse(stage, tmp_path, *steps, view=ONE_SHOP, web=web, max_losses=0)
+    assert (curation.ended, actions(curation)[-1]) == ("browser-lost", "browser started anew")
     assert curation.failure is not None
     assert curation.failure.kind == "error"
 

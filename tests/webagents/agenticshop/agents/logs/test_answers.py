@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding.webagents.agenticshop.agents.base import MAX_PRODUCTS
@@ -48,6 +48,9 @@ def test_no_more_than_are_kept() -> None:
         ("https://www.walmart.com/ip/Tea/123456789", True),
         ("https://shop.example/products/alder-tea", True),
         ("https://shop.example/tea-alder-50-83721.html", True),
+        ("https://shop.example/shop/dresses/linen-dress", True),
+        ("https://shop.example/lamps/table-lamp-mond.html", True),
+        ("https://shop.example/lamps/", False),
         ("https://shop.example/search?q=tea", False),
         ("https://shop.example/s?k=tea", False),
         ("https://shop.example/", False),
@@ -67,6 +70,7 @@ def test_the_last_product_page_only_without_an_address() -> None:
     assert chosen_products("", [""]) == ((), "no answer")
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=300))
 def test_any_text_is_read(text: str) -> None:
     for rank, product in enumerate(named_products(text)):

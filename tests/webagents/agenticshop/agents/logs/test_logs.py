@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding.errors import UserError
@@ -99,6 +99,7 @@ def test_an_empty_folder_is_said_to_be_so(kind: CurationAgentName, tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=30)
 @given(share=st.floats(0, 1))
 def test_logs_that_were_cut_off_are_read_as_far_as_they_are_whole(
     tmp_path_factory: pytest.TempPathFactory, kind: CurationAgentName, share: float
@@ -119,6 +120,7 @@ def test_logs_that_were_cut_off_are_read_as_far_as_they_are_whole(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=30)
 @given(
     junk=st.recursive(
         st.none() | st.integers() | st.text(max_size=5),

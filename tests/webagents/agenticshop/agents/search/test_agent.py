@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 
 import pytest
 from fakes.search_vendor_shapes import Page
@@ -64,6 +66,8 @@ def test_searches_become_steps_with_what_they_brought(vendors: SearchVendors, ve
     searches = [step for step in got.trace if step.action.startswith("search: ")]
     assert [step.action for step in searches][:2] == ["search: a copper kettle", "search: kettle"]
     assert set(searches[0].cited_urls) == {"http://hearth.mall.test/p/kettle", "http://brook.mall.test/p/kettle"}
+    assert {step.kind for step in searches} == {"information_seeking"}
+    assert {step.kind for step in got.trace if step.action.startswith("open: ")} <= {"alternative_evaluation"}
 
 
 def test_googles_redirects_are_kept_and_tell_the_site(vendors: SearchVendors) -> None:
@@ -133,6 +137,33 @@ def test_an_unknown_parameter_is_refused_once_and_named(vendors: SearchVendors, 
     agent._interface._parameters["frobnicate"] = 1  # type: ignore[attr-defined]
     with pytest.raises(UserError, match="check the card's parameters"):
         curated(agent)
+    assert len(vendors.asked) == 1
+
+
+def with_schema(folder: Path, model: str) -> str:
+    """A card of Google's that asks for a schema."""
+    path = folder / "card.yaml"
+    about = f"name: c\ntitle: C\nmodel: {model}\ninterface: gemini\nreply: schema\n"
+    path.write_text(about + "endpoint: {key_variable: GEMINI_API_KEY}\n")
+    return str(path)
+
+
+def test_google_is_sent_a_schema_where_a_card_says_so(vendors: SearchVendors, tmp_path: Path) -> None:
+    chat = ChatOptions(base_url=vendors.base_url("gemini"))
+    got = curated(open_search_agent(with_schema(tmp_path, "gemini-3.8-flash"), chat, budget=Budget(None)))
+    assert got.failure is None
+    assert got.raw.startswith("{")
+    generation = vendors.asked[0].body["generationConfig"]
+    assert generation["responseMimeType"] == "application/json"
+    assert "$ref" not in json.dumps(generation["responseJsonSchema"])
+    assert "End your reply with one JSON object" not in vendors.asked[0].content.decode()
+
+
+def test_an_older_model_refuses_a_schema_beside_the_tool(vendors: SearchVendors, tmp_path: Path) -> None:
+    chat = ChatOptions(base_url=vendors.base_url("gemini"))
+    got = curated(open_search_agent(with_schema(tmp_path, "gemini-2.5-flash"), chat, budget=Budget(None)))
+    assert got.failure is not None
+    assert "Tool use with a response mime type" in got.failure.message
     assert len(vendors.asked) == 1
 
 

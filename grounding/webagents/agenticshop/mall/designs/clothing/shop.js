@@ -5,7 +5,11 @@ const press = (element, does) => {
   element.addEventListener("click", (event) => { event.preventDefault(); does(element); });
   element.addEventListener("keydown", (event) => { if (event.key === "Enter") does(element); });
 };
-for (const link of document.querySelectorAll("[data-hide]")) press(link, () => one("crumb").remove());
+if (localStorage.getItem("crumb")) one("crumb")?.remove();
+for (const link of document.querySelectorAll("[data-hide]")) press(link, () => {
+  localStorage.setItem("crumb", "hidden");
+  one("crumb").remove();
+});
 
 const looks = (goods) => goods.map((piece) => {
   const link = make("a", "", "look");

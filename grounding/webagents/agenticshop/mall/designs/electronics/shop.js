@@ -2,10 +2,13 @@
 (() => {
   const $ = (id) => document.getElementById(id);
   const letter = $("letter");
-  if (letter) setTimeout(() => {
+  if (letter && !sessionStorage.getItem("letter")) setTimeout(() => {
     const shown = letter.content.firstElementChild.cloneNode(true);
     document.body.append(shown);
-    for (const way of shown.querySelectorAll(".x, .no")) way.onclick = () => shown.remove();
+    for (const way of shown.querySelectorAll(".x, .no")) way.onclick = () => {
+      sessionStorage.setItem("letter", "seen");
+      shown.remove();
+    };
   }, 600);
 
   if (!$("data")) return;

@@ -1,6 +1,10 @@
 "use strict";
 const banner = document.getElementById("cookies");
-if (banner) for (const button of banner.querySelectorAll("[data-close]")) button.addEventListener("click", () => banner.remove());
+if (localStorage.getItem("cookies")) banner?.remove();
+for (const button of document.querySelectorAll("[data-close]")) button.addEventListener("click", () => {
+  localStorage.setItem("cookies", "chosen");
+  banner.remove();
+});
 
 const source = document.getElementById("product-data");
 if (source) {

@@ -1,6 +1,10 @@
 "use strict";
-document.querySelectorAll("[data-consent]").forEach((button) =>
-  button.addEventListener("click", () => document.getElementById("veil").remove()));
+const veil = document.getElementById("veil");
+if (document.cookie.includes("consent=")) veil?.remove();
+document.querySelectorAll("[data-consent]").forEach((button) => button.addEventListener("click", () => {
+  document.cookie = "consent=chosen; path=/; max-age=86400; samesite=lax";
+  veil.remove();
+}));
 
 const known = document.getElementById("product-data");
 if (known) {

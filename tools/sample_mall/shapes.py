@@ -1,10 +1,15 @@
-"""The shapes of products, inside a square of 400 by 400, and where each has room for its maker's name."""
+"""The shapes of products, from ``shapes.yaml``, and where each has room for its maker's name."""
 
 from __future__ import annotations
 
-from tools.sample_mall.shapes import clothes, home, pantry, tech
+from pathlib import Path
 
-SHAPES: dict[str, str] = pantry.SHAPES | home.SHAPES | tech.SHAPES | clothes.SHAPES
+import yaml
+
+SHAPES: dict[str, str] = {
+    name: "".join(str(lines).split("\n"))
+    for name, lines in yaml.safe_load((Path(__file__).parent / "shapes.yaml").read_text()).items()
+}
 
 LABELS: dict[str, tuple[int, int, int, str]] = {
     "tin": (200, 238, 144, "a"),

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from grounding.cli import app
+from grounding.errors import UserError
+from webagents.agenticshop.made import CHECKLIST, made_task
+from webagents.agenticshop.runs import write_run
+
+TASKS = (made_task("a"), made_task("b", "aesthetic_driven"))
+ALL = tuple(item.id for item in CHECKLIST)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return write_run(tmp_path / "run", TASKS, {TASKS[0].id: ALL[:2], TASKS[1].id: ALL[:1]}).path
+
+
+def test_a_run_is_shown_by_the_papers_columns(run: Path, capsys: pytest.CaptureFixture[str]):
+    assert app(["score", str(run)]) == 0
+    shown = capsys.readouterr().out
+    for words in ("Exp.", "Aesthe.", "50.0", "25.0", "37.5", "success only", "judged 6 of 6", "signature  dataset:"):
+        assert words in shown, words
+
+
+def test_the_official_reading_has_no_figure_where_no_judge_reports(run: Path, capsys: pytest.CaptureFixture[str]):
+    assert app(["score", str(run), "--scoring", "official"]) == 0
+    shown = capsys.readouterr().out
+    assert "official" in shown
+    assert "37.5" not in shown
+
+
+def test_the_papers_tables_stand_beside(run: Path, capsys: pytest.CaptureFixture[str]):
+    assert app(["score", str(run), "--published"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("AgenticShop, Table 4", "AgenticShop, Table 5", "AgenticShop, Table 6", "AgenticShop, Table 7"):
+        assert words in shown
+    assert "37.81" in shown
+    assert "87.64*" in shown
+    assert "site-search (this run)" in shown
+    assert "other data than the paper's" in shown
+
+
+def test_json_is_the_summary(run: Path, capsys: pytest.CaptureFixture[str]):
+    assert app(["score", str(run), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads((run / "summary.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--tolerance", "3"], "--tolerance has no meaning"),
+        (["--clusters", "task"], "--clusters has no meaning"),
+        (["--scoring", "strict"], "choose paper or official"),
+    ],
+)
+def test_options_of_other_benchmarks_are_refused(run: Path, options: list[str], words: str):
+    with pytest.raises(UserError, match=words):
+        app(["score", str(run), *options])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--planner", "o3"], "--planner has no meaning for sample-mall"),
+        (["--track", "multi"], "--track has no meaning for sample-mall"),
+        (["--agent", "puma"], "--agent puma: calls web functions"),
+        (["--scoring", "strict"], "choose paper or official"),
+        (["--preset", "official"], "say --scoring official"),
+        (["--scenario", "nonsense"], "no scenario is called 'nonsense'"),
+        (["--participant", "nobody"], "--participant nobody: no task is of this user"),
+        (["--sample-id", "nothing"], "--sample-id nothing: no such task"),
+        (["--agent", "replay", "--curations", "/nowhere"], "/nowhere"),
+        (["--extractions", "/nowhere"], "--extractions /nowhere: expected the folder"),
+        (["--judgements", "/nowhere"], "--judgements /nowhere: expected the folder"),
+        (["--judge", "nobody"], "no planner is called 'nobody'"),
+    ],
+)
+def test_what_makes_no_sense_for_curation_is_refused_before_anything_is_opened(
+    options: list[str], words: str, tmp_path: Path
+):
+    with pytest.raises(UserError, match=words):
+        app(["eval", "--dataset", "sample-mall", *options, "--log-dir", str(tmp_path)])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("flag", ["--judge", "--scenario", "--curations"])
+def test_options_of_curation_are_refused_elsewhere(flag: str):
+    with pytest.raises(UserError, match=f"{flag} is for curated products"):
+        app(["eval", flag, "x"])
