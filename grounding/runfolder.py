@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from grounding.card_schema import Family
+from grounding.describedfolder import benchmark_of
 from grounding.errors import UserError
 from grounding.history import HistoryScope
 from grounding.journal import Journal
@@ -129,6 +130,16 @@ def utc_now() -> str:
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+OTHER_RUNS = {
+    "desktop": "a run over desktop tasks, which this command is not for: its answers are actions and not points",
+    "personalwab": "a run over a shop, which this command is not for: its answers are calls of web functions; "
+    "`grounding score` shows its figures and report.html in it every episode",
+    "agenticshop": "a run that curates products, which this command is not for: its answers are pages of products; "
+    "`grounding score` shows its figures and report.html in it every product",
+}
+"""What runs of other benchmarks are told to be, by what their run.json says."""
+
+
 class RunFolder(LockedFolder):
     """The folder of one run."""
 
@@ -150,16 +161,9 @@ class RunFolder(LockedFolder):
         except OSError as error:
             raise UserError(f"{self.path} is not a run folder: run.json can't be read ({error.strerror})") from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if b'"benchmark": "desktop"' in path.read_bytes():
-                raise UserError(
-                    f"{self.path} is a run over desktop tasks, which this command is not for: its answers are actions "
-                    "and not points"
-                ) from error
-            if b'"benchmark": "personalwab"' in path.read_bytes():
-                raise UserError(
-                    f"{self.path} is a run over a shop, which this command is not for: its answers are calls of web "
-                    "functions; `grounding score` shows its figures and report.html in it every episode"
-                ) from error
+            other = OTHER_RUNS.get(benchmark_of(self.path))
+            if other is not None:
+                raise UserError(f"{self.path} is {other}") from error
             raise UserError(f"{path}: not a run description of this version: {error}") from error
 
     def write_steps(self, sessions: Iterable[Session]) -> None:

@@ -16,7 +16,7 @@ Json = dict[str, Any]
 WANTED = 3
 _ELEMENT = re.compile(r"^\[(\d+)\] (\w+) (\"(?:[^\"\\]|\\.)*\")(.*)$", re.MULTILINE)
 _STEP = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
-_SMALL = {"a", "an", "for", "the", "looking", "need", "new", "some", "to", "of", "and", "with", "find"}
+_SMALL = {"a", "an", "for", "the", "looking", "need", "new", "some", "to", "of", "and", "with", "find", "want", "in"}
 
 
 def browsing_model(body: Json) -> str:
@@ -34,21 +34,19 @@ def browsing_model(body: Json) -> str:
     if last.startswith("type "):
         for number, kind, name, rest in elements:
             link = urljoin(at, rest.rpartition("→ ")[2].strip()) if "→ " in rest else ""
-            if (
-                kind == "link"
-                and link
-                and link not in chosen
-                and _words(name) & _words(_wish(system))
-                and "Deal" not in name
-            ):
+            if kind == "link" and link and link not in chosen and _may_be(name, system):
                 return _say("alternative_evaluation", f"{name} may do", f"click {number}")
     field = next((number for number, kind, name, _ in elements if kind == "field" and "mail" not in name.lower()), None)
     since = next((place for place, (_, done) in enumerate(reversed(steps)) if done.startswith("goto ")), len(steps))
     lately = [done for _, done in steps[len(steps) - since :]]
     searches = sum(done.startswith("type ") for done in lately)
     if field is not None and here and searches <= sum(done.startswith("click ") for done in lately):
-        words = " ".join(sorted(_words(_wish(system))))
-        return _say("information_seeking", "search here", f'type {field} "{words}" enter')
+        return _say("information_seeking", "search here", f"type {field} {json.dumps(_wish(system))} enter")
+    consent = next(
+        (number for number, kind, name, _ in elements if kind == "button" and "reject" in name.lower()), None
+    )
+    if consent is not None:
+        return _say("information_seeking", "something is in the way", f"click {consent}")
     for shop in shops:
         if not any(f"goto {shop}" in done for _, done in steps):
             return _say("information_seeking", "the next shop", f"goto {shop}")
@@ -62,7 +60,15 @@ def _chosen(steps: list[tuple[int, str]]) -> list[str]:
 
 
 def _wish(system: str) -> str:
-    return _line(system, r"^- product type: (.*)$") or _line(system, r"^- the user asks: (.*)$")
+    asked = _line(system, r"^- the user asks: (.*)$") or _line(system, r"^- product type: (.*)$")
+    return " ".join(word for word in re.findall(r"[a-z]+", asked.lower()) if word not in _SMALL)
+
+
+def _may_be(name: str, system: str) -> bool:
+    """Whether a link may be a product that is wanted: it has two of the words, or ends with one of them."""
+    words = re.findall(r"[a-z]+", name.lower())
+    shared = [word for word in words if word.rstrip("s") in _words(_wish(system))]
+    return "deal" not in words and len(words) > 1 and (len(shared) > 1 or shared[-1:] == words[-1:])
 
 
 def _words(text: str) -> set[str]:

@@ -86,6 +86,9 @@ def _decide(item: str, evidence: list[str]) -> tuple[bool, str]:
     for word, field in (("price", "price:"), ("cost", "price:"), ("rating is", "rating:"), ("rated", "rating:")):
         if word in lowered and limits:
             return _compared(lowered, limits, _line(evidence, field))
+    for word, field in (("return", "returns:"), ("deliver", "delivery:"), ("warranty", "warranty:")):
+        if word in lowered and limits:
+            return _compared(lowered, limits, _line(evidence, field))
     if limits and ("ratings" in lowered or "reviews" in lowered):
         return _compared(lowered, limits, _line(evidence, "ratings or reviews:"))
     if "brand" in lowered:

@@ -67,7 +67,7 @@ def _texts(subject: str, name: str, facts: ProductFacts) -> list[str]:
         "shipping": (facts.shipping_text,),
         "text": (" ".join((facts.title, facts.description, *facts.features, *attributes.values())),),
     }
-    return [text for text in texts[subject] if text]
+    return [text for text in texts[subject] if text.strip()]
 
 
 def _said(texts: list[str], relation: str, value: str) -> bool:

@@ -68,6 +68,20 @@ grounding curation mall --port 8080
 ```
 """
 
+EXPORT_EXAMPLES = """
+Examples:
+
+```
+# A run as the release's own programs have theirs
+grounding curation export results/RUN --to their-layout
+
+# And back: the same products, pages and verdicts as a run of ours
+grounding eval --dataset agenticshop --data-dir their-layout/data --agent replay \\
+    --curations their-layout/product_curation_artifacts/web_agents/browsing-gpt-4o \\
+    --extractions their-layout/eval_results --judgements their-layout/eval_results
+```
+"""
+
 EXIT_OK, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 1, 130
 
 _Flag = Parameter(negative="", show_default=False)
@@ -77,7 +91,10 @@ _Some = Annotated[int, Parameter(validator=Number(gte=1))]
 _MaybeSome = Annotated[int | None, Parameter(validator=Number(gte=1))]
 _MaybeMore = Annotated[float | None, Parameter(validator=Number(gt=0))]
 
-curation_app = App(name="curation", help="Curated products: how far judges and checklists agree with people.")
+curation_app = App(
+    name="curation",
+    help="Curated products: making users, walking through shops, the release's layout, agreement with people.",
+)
 
 
 @curation_app.command(name="agree", help_epilogue=AGREE_EXAMPLES)
@@ -313,6 +330,23 @@ def construct_command(
     if done.stopped == "interrupted":
         return EXIT_INTERRUPTED
     return EXIT_OK if done.complete else EXIT_PARTIAL
+
+
+@curation_app.command(name="export", help_epilogue=EXPORT_EXAMPLES)
+def export_command(run: Path, /, *, to: Path, judge: str | None = None, bare: Annotated[bool, _Flag] = False) -> int:
+    """Write a run in the release's layout: users, prompts, products, extractions, evaluations and pictures.
+
+    Args:
+        run: The run's folder.
+        to: A folder that holds nothing yet.
+        judge: Whose verdicts are written [default: the judge that counts].
+        bare: Write evaluations as the release's pipeline does; its collector reads only wrapped ones.
+    """
+    from grounding.webagents.agenticshop.exporting import export_run
+
+    done = export_run(run, to, judge=judge, bare=bare)
+    print(f"{done.products:,} products of {done.curations:,} tasks and {done.users:,} users: {done.results}")
+    return EXIT_OK
 
 
 @curation_app.command(name="mall", help_epilogue=MALL_EXAMPLES)

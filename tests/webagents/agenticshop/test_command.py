@@ -91,3 +91,23 @@ def test_what_makes_no_sense_for_curation_is_refused_before_anything_is_opened(
 def test_options_of_curation_are_refused_elsewhere(flag: str):
     with pytest.raises(UserError, match=f"{flag} is for curated products"):
         app(["eval", flag, "x"])
+
+
+def test_a_run_goes_into_the_releases_layout_and_back(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    tree = tmp_path / "tree"
+    assert app(["curation", "export", str(run), "--to", str(tree)]) == 0
+    assert "6 products of 2 tasks" in capsys.readouterr().out
+    results = tree / "eval_results"
+    back = ["eval", "--dataset", "agenticshop", "--data-dir", str(tree / "data"), "--agent", "replay"]
+    back += ["--curations", str(tree / "product_curation_artifacts" / "web_agents" / "site-search")]
+    back += ["--extractions", str(results), "--judgements", str(results), "--log-dir", str(tmp_path / "logs"), "--json"]
+    assert app(back) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["headline"] == "release"
+    assert found["judges"][0]["overall"]["all"]["value"] == pytest.approx(0.375)
+    # What the judge of the export adds up to is what the official reading finds.
+    assert found["judges"][0]["overall"]["official"]["satisfaction_percentage"] == pytest.approx(37.5)
+    with pytest.raises(UserError, match="no such judge"):
+        app(["curation", "export", str(run), "--to", str(tmp_path / "other"), "--judge", "nobody"])
+    with pytest.raises(UserError, match="not empty"):
+        app(["curation", "export", str(run), "--to", str(tree)])

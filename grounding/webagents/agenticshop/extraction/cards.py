@@ -47,6 +47,16 @@ class Card:
 def find_cards(
     document: Document, url: str, holders: frozenset[Element], roles: dict[Element, Role]
 ) -> tuple[Card, ...]:
+    """The blocks that show other products.
+
+    A card is the smallest block in which a link to another page, with a picture or a title, stands beside a price.
+
+    Args:
+        document: The page.
+        url: Where it is.
+        holders: The title's element and those around it, which are no cards.
+        roles: The elements whose role is known.
+    """
     priced: dict[Element, int] = {}
     for line in document.lines:
         for price in find_prices(line.text) if any(sign.isdigit() for sign in line.text) else ():

@@ -18,7 +18,7 @@ from grounding.webagents.agenticshop.extraction.nodes import (
     as_text,
     first_node,
     flat,
-    kinds,
+    types_of,
 )
 from grounding.webagents.agenticshop.extraction.price import currency_code, parse_money
 from grounding.webagents.agenticshop.records import (
@@ -68,6 +68,7 @@ class StructuredProduct(Record, frozen=True, kw_only=True):
 
 
 def described(node: Node, source: str, url: str) -> StructuredProduct:
+    """One product's object as a record."""
     offers = _offers(node)
     price, lowest_only, chosen = _price(offers, url)
     rating, quote = _rating(first_node(node.get("aggregateRating")))
@@ -115,7 +116,9 @@ def _price(offers: Sequence[Node], url: str) -> tuple[Money | None, bool, Node]:
     The offer whose address is the page's own is taken; else the first, if all cost the same.
     """
     priced = [(offer, _offer_price(offer)) for offer in offers]
-    single = [(offer, price) for offer, price in priced if price is not None and "AggregateOffer" not in kinds(offer)]
+    single = [
+        (offer, price) for offer, price in priced if price is not None and "AggregateOffer" not in types_of(offer)
+    ]
     query = urlsplit(url).query
     for offer, price in single:
         address = as_text(offer.get("url"))
@@ -140,13 +143,14 @@ def _offer_price(offer: Node) -> Money | None:
     for one in as_list(offer.get("priceSpecification")):
         if isinstance(one, dict):
             specified = flat(one)
-            if "ListPrice" in as_text(specified.get("priceType")) or "Unit" in "".join(kinds(specified)):
+            if "ListPrice" in as_text(specified.get("priceType")) or "Unit" in "".join(types_of(specified)):
                 continue
             return stated_money(specified.get("price"), {**offer, **specified})
     return None
 
 
 def stated_money(value: Any, around: Node) -> Money | None:
+    """A value as money in the currency that stands beside it; None where it is no price."""
     currency = currency_code(as_text(around.get("priceCurrency") or around.get("currency")))
     if isinstance(value, bool) or value is None:
         return None
@@ -190,6 +194,7 @@ def _stock(offers: Sequence[Node], chosen: Node) -> Availability:
 
 
 def stock_word(offer: Node) -> Availability:
+    """What an offer's word for its stock means."""
     word = re.split(r"[/#:]", as_text(offer.get("availability")))[-1].lower().replace("_", "").replace(" ", "")
     return "in_stock" if word in _IN_STOCK else "sold_out" if word in _SOLD_OUT else "unknown"
 
@@ -253,7 +258,7 @@ def _variants(node: Node, offers: Sequence[Node]) -> tuple[Variant, ...]:
                 found.append(Variant(name=name[:200], price=price, availability=_stock(own, chosen)))
     if found:
         return tuple(found)
-    named = [offer for offer in offers if "AggregateOffer" not in kinds(offer) and as_text(offer.get("name"))]
+    named = [offer for offer in offers if "AggregateOffer" not in types_of(offer) and as_text(offer.get("name"))]
     if len(named) < 2:
         return ()
     return tuple(

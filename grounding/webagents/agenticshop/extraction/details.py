@@ -59,6 +59,7 @@ _FEATURE_NAMES = frozenset(
 _DESCRIPTION_HEADING = re.compile(
     r"^(?:product )?(?:description|details|overview|about(?: (?:this|the) \w+)?|the story)$", re.I
 )
+_BRAND_PATH = re.compile(r"/(?:brands?|vendors?|designers?|manufacturers?)/[^/]", re.IGNORECASE)
 _BRAND_NAMES = frozenset(["brand", "vendor", "manufacturer", "maker", "by", "byline", "designer"])
 _HOME = frozenset(("home", "start", "homepage", "shop", "startseite", "accueil", "all", "store", "main"))
 _SEPARATOR = re.compile(r"\s*[\u203a»>/→|\\]\s*")
@@ -137,6 +138,10 @@ def brand(regions: Regions, pairs: tuple[Attribute, ...]) -> str:
         match = _BRAND_LINE.match(line.words) or _BY_LINE.match(line.words) or _STORE_LINE.match(line.words)
         if match is not None and line.element is not regions.title:
             return _bare_brand(match["name"])
+    for line in near:
+        link = next((up for up in ancestors(line.owner(0), most=3) if up.tag == "a"), None)
+        if link is not None and _BRAND_PATH.search(link.get("href") or "") and len(line.words) <= 60:
+            return _bare_brand(line.words)
     for line in near:
         called = frozenset().union(*(named_words(one) for one in ancestors(line.owner(0), most=2)))
         if called & _BRAND_NAMES and len(line.words) <= 60 and line.element is not regions.title:

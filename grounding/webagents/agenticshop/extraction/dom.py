@@ -150,8 +150,12 @@ class Document:
     visible: str
 
     def can_be_seen(self, text: str) -> bool:
-        """Whether a piece of text is in what the browser showed; True where that is not known."""
-        return not self.visible or squashed(text) in self.visible
+        """Whether a piece of text is in what the browser showed; True where that is not known.
+
+        Points and commas may differ: raised cents have none on the page, and get one here.
+        """
+        wanted = squashed(text)
+        return not self.visible or wanted in self.visible or _bare(wanted) in _bare(self.visible)
 
 
 def parse(html: str, *, text: str = "", text_cut: bool = False) -> Document | None:
@@ -207,6 +211,10 @@ def parse(html: str, *, text: str = "", text_cut: bool = False) -> Document | No
 def squashed(text: str) -> str:
     """A text without white space and marks, in one case: the browser's text has the case that style gives it."""
     return "".join(text.replace(BREAK, "").split()).casefold()
+
+
+def _bare(text: str) -> str:
+    return text.replace(".", "").replace(",", "")
 
 
 def naming(element: Element) -> str:

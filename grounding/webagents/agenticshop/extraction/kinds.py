@@ -15,7 +15,10 @@ PriceKind = Literal[
 
 # --- what a price is for ------------------------------------------------------------------------------------------
 
-_SHIPPING = re.compile(r"\b(?:shipping|delivery|postage|freight|p\s?&\s?p|versand|livraison|envío)\b", re.IGNORECASE)
+_SHIPPING = re.compile(
+    r"\b(?:to ship|shipping|delivery|postage|freight|p\s?&\s?p|versand|livraison|envío)\b",
+    re.IGNORECASE,
+)
 _THRESHOLD = re.compile(
     r"(?:\b(?:over|above|orders? (?:of|from|over)|more than|at least|minimum|min\.|spend(?:ing)?|exceed\w*|"
     r"under|below|up to|ab)\b)[^.;]{0,20}$",

@@ -26,6 +26,7 @@ PRODUCTS = frozenset(
 
 
 def decoded(block: StructuredData) -> Any:
+    """The value of a block; None where its JSON can't be read."""
     try:
         return msgspec.json.decode(block.json)
     except (msgspec.DecodeError, RecursionError):
@@ -43,7 +44,7 @@ def nodes(top: Any) -> Iterator[tuple[Node, bool]]:
             stack.extend((one, nested) for one in value)
         elif isinstance(value, dict):
             node = flat(value)
-            kinds = kinds(node)
+            kinds = types_of(node)
             if kinds:
                 yield node, nested
             inside = nested or bool(kinds & (PRODUCTS | LISTS | {"ListItem", "Offer", "Review"}))
@@ -58,7 +59,8 @@ def flat(node: Node) -> Node:
     return node
 
 
-def kinds(node: Node) -> frozenset[str]:
+def types_of(node: Node) -> frozenset[str]:
+    """The types of an object, without the address of their vocabulary."""
     said = node.get("@type", "")
     named = said if isinstance(said, list) else [said]
     return frozenset(re.split(r"[/#:]", one)[-1] for one in named if isinstance(one, str) and one)
@@ -68,14 +70,17 @@ def kinds(node: Node) -> frozenset[str]:
 
 
 def as_list(value: Any) -> list[Any]:
+    """A value as a list: many, one or none."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def first_node(value: Any) -> Node:
+    """The first object of a value, {} where there is none."""
     return next((flat(one) for one in as_list(value) if isinstance(one, dict)), {})
 
 
 def as_text(value: Any) -> str:
+    """A value as a line of text, without tags and entities; of a list the first that says anything."""
     match value:
         case str():
             return " ".join(html.unescape(re.sub(r"<[^<>]{1,200}>", " ", value)).split())
@@ -91,6 +96,7 @@ def as_text(value: Any) -> str:
 
 
 def as_name(value: Any) -> str:
+    """What a value is called, which may be an object with a name."""
     one = value[0] if isinstance(value, list) and value else value
     if isinstance(one, dict):
         node = flat(one)
@@ -99,6 +105,7 @@ def as_name(value: Any) -> str:
 
 
 def as_number(value: Any) -> float | None:
+    """A value as a number, None where it is none; such as 4.4 of "4,4 / 5"."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -109,6 +116,7 @@ def as_number(value: Any) -> float | None:
 
 
 def as_count(value: Any) -> int | None:
+    """A value as a whole number of things, None where it is none."""
     if isinstance(value, str):
         digits = re.fullmatch(r"\d{1,3}(?:[,.\s]\d{3})+|\d{1,9}", value.strip())
         return int(re.sub(r"\D", "", digits[0])) if digits else None

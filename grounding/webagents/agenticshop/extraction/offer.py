@@ -222,7 +222,7 @@ def _score(
         score += 2
     if regions.title_place >= 0:
         away = line.place - regions.title_place
-        score += 3 if 0 < away <= 8 else 2 if 0 < away <= 20 else 1 if 0 < away <= 40 else -2 if away < 0 else 0
+        score += 3 if 0 < away <= 8 else 2 if 0 < away <= 20 else 1 if 0 < away <= 40 else -2 if away < -10 else 0
     if len(words) > PROSE_CHARS and kind == "current":
         score -= 4
     if price.open_below:

@@ -21,8 +21,8 @@ from grounding.webagents.agenticshop.extraction.nodes import (
     as_text,
     decoded,
     flat,
-    kinds,
     nodes,
+    types_of,
 )
 from grounding.webagents.agenticshop.records import (
     StructuredData,
@@ -57,7 +57,7 @@ def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> Pa
             continue
         top = decoded(block)
         for node, nested in nodes(top):
-            kinds = kinds(node)
+            kinds = types_of(node)
             if kinds & PRODUCTS and not nested:
                 products.append(described(node, block.source, url))
             elif kinds & LISTS:

@@ -189,7 +189,8 @@ def _places(regions: Regions) -> list[tuple[Element, str]]:
         style = element.get("style") or ""
         if "%" in style or "--" in style:
             found.extend(_of_style(element, style))
-        found.extend((element, line.text) for line in lines.get(element, ()) if len(line.text) < 300)
+        # A line is what its first words are called, which may be a span in an unnamed block.
+        found.extend((line.owner(0), line.text) for line in lines.get(element, ()) if len(line.text) < 300)
     return found
 
 

@@ -19,11 +19,12 @@ from grounding.webagents.agenticshop.records import Money
 MAX_CHARS = 400
 
 _MENTIONED = re.compile(
-    r"\b(?:shipping|shipped|ships|deliver(?:y|ed|s)|postage|freight|p\s?&\s?p|versand\w*|livraison|envío|dispatch)\b",
+    r"\b(?:to ship|shipping|shipped|ships|deliver(?:y|ed|s)|postage|freight|p\s?&\s?p|versand\w*|livraison|"
+    r"envío|dispatch)\b",
     re.IGNORECASE,
 )
 _COSTS = re.compile(
-    r"\b(?:shipping|delivery|postage|freight|p\s?&\s?p|versand\w*|livraison|envío)\b|"
+    r"\b(?:to ship|shipping|delivery|postage|freight|p\s?&\s?p|versand\w*|livraison|envío)\b|"
     r"\b(?:ships|shipped|delivered)\b[^.;]{0,30}\bfor\b",
     re.IGNORECASE,
 )

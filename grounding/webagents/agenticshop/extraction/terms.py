@@ -156,6 +156,8 @@ def _labelled_lines(regions: Regions, *roles: str) -> list[tuple[Line, str]]:
 def _answers(label: Line, line: Line) -> bool:
     if len(label.words) > 40 or find_prices(label.text) or label.words.endswith((".", "!")):
         return False
+    if len(label.words.split()) > 4 or any(sign.isdigit() for sign in label.words):
+        return False
     if label.element.tag in ("dt", "th") and line.element.tag in ("dd", "td"):
         return True
     same = label.element.getparent() is line.element.getparent() or label.element is line.element

@@ -72,6 +72,9 @@ MATERIALS: dict[str, frozenset[str]] = {
 }
 """Materials by the name of their kind, each with words for it and for what is of that kind."""
 
+SYNTHETIC = frozenset({"plastic", "rubber", "silicone", "nylon", "polyester"})
+"""Kinds of material of which one may be called the other."""
+
 EXCLUSIVE = (
     frozenset({"plain", "striped", "checked", "floral", "dotted", "printed"}),
     frozenset({"loose", "regular", "slim", "tight"}),
@@ -163,6 +166,7 @@ def tokens(text: str) -> tuple[str, ...]:
     >>> tokens("Dishwasher-safe, 1.5 L (IP65)")
     ('dishwasher', 'safe', '1.5', 'l', 'ip65')
     """
+    text = text.replace("\u00d7", "x")
     text = _DOTTED.sub(lambda found: found[0].replace(".", ""), text)
     words = _WORD.findall(
         text.lower().replace("'s", "s").replace("\u2019s", "s").replace("n't", " not").replace("n\u2019t", " not")

@@ -37,7 +37,9 @@ class WebBrowser:
         self._playwright = playwright
         self._path = path
         self._guard = Guard(policy, resolve)
-        self._places = asyncio.Semaphore(parallel)
+        # An agent that has a session may have a page rendered: they don't wait for each other.
+        self._pages = asyncio.Semaphore(parallel)
+        self._sessions = asyncio.Semaphore(parallel)
         self._starting = asyncio.Lock()
         self._running: Browser | None = None
         self._stack = AsyncExitStack()
@@ -65,7 +67,7 @@ class WebBrowser:
             read_url(url, self.policy)
         except PageTrouble as trouble:
             return RenderedPage(url=url, failure=failure_of(trouble.trouble, trouble.message))
-        async with self._places:
+        async with self._pages:
             for _ in range(_TRIES):
                 try:
                     return await self._render(url, evidence)
@@ -95,7 +97,7 @@ class WebBrowser:
             UserError: The browser died and does not start any more.
         """
         async with (
-            self._places,
+            self._sessions,
             self._guard.lane(self.policy.max_session_bytes) as lane,
             open_tab(await self._browser(), lane, self._user_agent, self.policy) as tab,
         ):
@@ -144,7 +146,7 @@ async def open_browser(policy: WebPolicy, *, parallel: int, resolve: Resolve = a
 
     Args:
         policy: What pages may reach and take.
-        parallel: How many pages and sessions may be open at a time.
+        parallel: How many pages may be rendered at a time, and how many sessions may be open beside.
         resolve: Makes a host name into addresses; the machine's own resolver unless a test knows better.
 
     Raises:

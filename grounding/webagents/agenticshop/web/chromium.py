@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -30,6 +31,7 @@ _MAC_PATHS = (
 # What a browser needs of the environment; keys of providers are not among it.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "LD_LIBRARY_PATH")
 _START_S = 60.0
+_NO_PLAYWRIGHT = "playwright is not installed: pip install 'grounding[browser]'"
 # The last list of features is the one that counts, so Playwright's own have to be named again.
 _FEATURES_OFF = (
     "AimEnabled", "AutofillServerCommunication", "AvoidCorsURLLoaderRestartOnRedirect",
@@ -85,6 +87,17 @@ def find_chromium() -> str:
     )
 
 
+def check_installed() -> None:
+    """Find out early whether pages can be rendered at all: that playwright and a browser are there.
+
+    Raises:
+        UserError: One of them is not.
+    """
+    if importlib.util.find_spec("playwright") is None:
+        raise UserError(_NO_PLAYWRIGHT)
+    find_chromium()
+
+
 @asynccontextmanager
 async def open_playwright() -> AsyncIterator[Playwright]:
     """The program that steers the browser.
@@ -97,7 +110,7 @@ async def open_playwright() -> AsyncIterator[Playwright]:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "playwright":
             raise
-        raise UserError("playwright is not installed: pip install 'grounding[browser]'") from None
+        raise UserError(_NO_PLAYWRIGHT) from None
     async with async_playwright() as playwright:
         yield playwright
 

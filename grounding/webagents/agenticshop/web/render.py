@@ -112,7 +112,8 @@ async def _keep(tab: Tab, page: RenderedPage, policy: WebPolicy, evidence: Evide
         title=_clean(document["title"]),
         text=_clean(text["text"]),
         text_cut=bool(text["cut"]),
-        data=_structured(html["html"], url),
+        # In a thread: the guard of the other pages must not wait for a long document.
+        data=await asyncio.to_thread(_structured, html["html"], url),
         segments=segments,
         dismissed=dismissed,
     )

@@ -43,7 +43,9 @@ def json_ld(**more: str) -> str:
     named = {"name": '"Copper Kettle 1.7 L"'} | {name.strip("_"): value for name, value in more.items()}
     fields = "".join(f', "{name}": {value}' for name, value in named.items())
     return (
-        '<script type="application/ld+json">{"@context": "https://schema.org", "@type": "Product"' + fields + "}</script>"
+        '<script type="application/ld+json">{"@context": "https://schema.org", "@type": "Product"'
+        + fields
+        + "}</script>"
     )
 
 

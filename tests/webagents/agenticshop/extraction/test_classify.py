@@ -10,7 +10,8 @@ from .pages import extracted, html_of, json_ld, offer_json, product
 
 
 def card(name: str, cost: str = "$12.00") -> str:
-    return f'<div class="item"><a href="/p/{name}"><img src="{name}.png">Kettle {name}</a><p>{cost}</p><button>Add to cart</button></div>'
+    link = f'<a href="/p/{name}"><img src="{name}.png">Kettle {name}</a>'
+    return f'<div class="item">{link}<p>{cost}</p><button>Add to cart</button></div>'
 
 
 CARDS = "".join(card(name) for name in ("alder", "birch", "cedar", "dogwood"))

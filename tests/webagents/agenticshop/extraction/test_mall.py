@@ -1,7 +1,7 @@
 """The rules against the truth about the bundled mall, each page shown by a real Chromium.
 
-A part of the pages is shown in an ordinary run of the slow tests; ``GROUNDING_WHOLE_MALL=1`` shows them all, which takes
-some minutes.
+A part of the pages is shown in an ordinary run of the slow tests; ``GROUNDING_WHOLE_MALL=1`` shows them all, which
+takes some minutes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from grounding.webagents.agenticshop.web.chromium import find_chromium
 from grounding.webagents.agenticshop.web.evidence import EvidenceFolder
 from grounding.webagents.agenticshop.web.policy import WebPolicy
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 PRODUCTS_OF_A_SHOP = 2
 FIELDS = ("title", "price", "list_price", "shipping", "rating", "brand", "availability", "rating_count")

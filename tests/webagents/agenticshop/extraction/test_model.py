@@ -56,7 +56,9 @@ def kept(folder: Path, html: str, *, pictures: int = 0, **more: Any) -> Rendered
     for place in range(pictures):
         buffer = io.BytesIO()
         Image.new("RGB", (64, 48), (place, 0, 0)).save(buffer, "PNG")
-        shots.append(Segment(file=evidence.put(buffer.getvalue(), ".png"), size=Size(width=64, height=48), top_px=place))
+        shots.append(
+            Segment(file=evidence.put(buffer.getvalue(), ".png"), size=Size(width=64, height=48), top_px=place)
+        )
     return made_page(
         **{
             "html_file": evidence.put(gzip.compress(raw, mtime=0), ".html.gz"),
@@ -268,7 +270,9 @@ def test_what_is_not_of_the_form_is_not_guessed(wrong: dict[str, Any]) -> None:
     assert "$.facts" in found.message
 
 
-@pytest.mark.parametrize("said", ['{"page_class": "product", "facts": {"rating": NaN}}', '{"a": ' * 5_000, "{" * 100_000])
+@pytest.mark.parametrize(
+    "said", ['{"page_class": "product", "facts": {"rating": NaN}}', '{"a": ' * 5_000, "{" * 100_000]
+)
 def test_broken_json_is_unparsed(said: str) -> None:
     assert isinstance(read_reply(said, made_page()), Failure)
 

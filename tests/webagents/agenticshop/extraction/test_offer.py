@@ -37,7 +37,7 @@ def price(html: str, **more: str) -> float | None:
         ),
         ('<p class="price">$59.00</p><p>Add a 2-year protection plan $7.99</p>', 59.0),
         ('<p class="price">from $49.00</p>', 49.0),
-        ('<p class="price">$49.00 – $69.00</p>', 49.0),
+        ('<p class="price">$49.00 \u2013 $69.00</p>', 49.0),
         ('<p class="price">59,00 €</p>', 59.0),
         ('<p class="price price--regular">$59.00</p>', 59.0),
     ],
@@ -49,7 +49,7 @@ def test_the_price_of_an_offer(offer: str, expected: float) -> None:
 @pytest.mark.parametrize(
     "promotion",
     [
-        f'<section><h2>You may also like</h2>{PROMOTION}</section>',
+        f"<section><h2>You may also like</h2>{PROMOTION}</section>",
         f"<h2>Customers also bought</h2>{PROMOTION}",
         f'<div class="upsell">{PROMOTION}</div>',
         f'<aside aria-label="Sponsored">{PROMOTION}</aside>',
@@ -57,7 +57,8 @@ def test_the_price_of_an_offer(offer: str, expected: float) -> None:
         '<a class="deal" href="/p/other"><b>Deal of the day</b><i>Kettle Pro</i><span class="price">$19.00</span></a>',
         '<div class="banner">Today only: Kettle Pro for $19.00</div>',
         '<dialog open><p class="price">$19.00</p></dialog>',
-        '<div class="claim">You may also like</div><div class="looks"><a href="/p/x"><img src="x"><b>$19.00</b></a></div>',
+        '<div class="claim">You may also like</div><div class="looks"><a href="/p/x"><img src="x"><b>'
+        "$19.00</b></a></div>",
         '<div hidden><p class="price">$19.00</p></div>',
         '<p style="display:none" class="price">$19.00</p>',
         '<section id="reviews"><h2>Customer reviews</h2><p class="price">I paid $19.00 elsewhere, sadly.</p></section>',
@@ -105,6 +106,11 @@ def test_data_names_the_currency_of_a_shared_sign() -> None:
 def test_a_price_that_the_browser_did_not_show_is_not_the_price() -> None:
     html = product('<p class="price js-only">$49.00</p><p class="price">$59.00</p>')
     assert price(html, text="Copper Kettle 1.7 L\n$59.00\nAdd to cart") == 59.0
+
+
+def test_raised_cents_are_seen_without_a_point() -> None:
+    html = product('<p class="price">$59<sup>95</sup></p>')
+    assert price(html, text="Copper Kettle 1.7 L\n$5995\nAdd to cart") == 59.95
 
 
 def test_the_struck_price_is_the_list_price() -> None:

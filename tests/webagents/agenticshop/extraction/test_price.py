@@ -35,7 +35,7 @@ from grounding.webagents.agenticshop.extraction.price import (
         ("€ 4", 4.0, "EUR"),
         ("£.75", 0.75, "GBP"),
         ("£3.50 each", 3.5, "GBP"),
-        ("CHF 1'299.–", 1299.0, "CHF"),
+        ("CHF 1'299.\u2013", 1299.0, "CHF"),
         ("¥1,200", 1200.0, "JPY"),
         ("₹1,29,999", 129999.0, "INR"),
         ("C$ 20.00", 20.0, "CAD"),
@@ -66,7 +66,14 @@ def test_a_bare_number_takes_the_currency_that_the_page_names() -> None:
 
 @pytest.mark.parametrize(
     ("sign", "hint", "code"),
-    [("$", "", "USD"), ("$", "CAD", "CAD"), ("$", "EUR", "USD"), ("¥", "CNY", "CNY"), ("kr", "NOK", "NOK"), ("€", "USD", "EUR")],
+    [
+        ("$", "", "USD"),
+        ("$", "CAD", "CAD"),
+        ("$", "EUR", "USD"),
+        ("¥", "CNY", "CNY"),
+        ("kr", "NOK", "NOK"),
+        ("€", "USD", "EUR"),
+    ],
 )
 def test_signs_that_currencies_share_follow_the_hint(sign: str, hint: str, code: str) -> None:
     assert currency_of(sign, hint) == code
@@ -101,7 +108,7 @@ def test_prices_are_found_in_their_order(amounts: list[int]) -> None:
 
 
 def test_ranges_and_least_prices() -> None:
-    (both,) = find_prices("$10.00 – $20.00")
+    (both,) = find_prices("$10.00 \u2013 $20.00")
     assert (both.amount, both.highest) == (10.0, 20.0)
     (least,) = find_prices("from $10")
     assert least.open_below

@@ -34,7 +34,8 @@ MICRODATA = (
     '<div itemprop="aggregateRating" itemscope itemtype="https://schema.org/AggregateRating">'
     '<meta itemprop="bestRating" content="10"><b itemprop="ratingValue">9.4</b> '
     '<i itemprop="ratingCount">1,134</i></div>'
-    '<div itemprop="review" itemscope itemtype="https://schema.org/Review"><p itemprop="reviewBody">Quick.</p></div></div>'
+    '<div itemprop="review" itemscope itemtype="https://schema.org/Review"><p itemprop="reviewBody">'
+    "Quick.</p></div></div>"
 )
 OPENGRAPH = (
     '<meta property="og:type" content="product"><meta property="og:title" content="Copper Kettle 1.7 L">'
@@ -59,7 +60,8 @@ def test_json_ld_says_what_it_says() -> None:
             '{"shippingRate": {"value": 4.95, "currency": "USD"}}]',
         ),
         aggregateRating='{"ratingValue": 4.4, "ratingCount": 31, "reviewCount": 12}',
-        review='[{"@type": "Review", "name": "Good", "reviewBody": "Boils fast.", "reviewRating": {"ratingValue": "4"}}]',
+        review='[{"@type": "Review", "name": "Good", "reviewBody": "Boils fast.", "reviewRating": '
+        '{"ratingValue": "4"}}]',
         additionalProperty='[{"@type": "PropertyValue", "name": "Capacity", "value": "1.7 l"}]',
         material='"Copper"',
         image='["a.png", "b.png"]',
@@ -130,7 +132,9 @@ def test_too_much_is_left_out() -> None:
     assert time.perf_counter() - began < 10
 
 
-@pytest.mark.parametrize("html", ["", " ", "<!-- -->", "<p>", "\0", "<div>" * 5_000, "\ud800", "<html>", "&#0;&#x110000;"])
+@pytest.mark.parametrize(
+    "html", ["", " ", "<!-- -->", "<p>", "\0", "<div>" * 5_000, "\ud800", "<html>", "&#0;&#x110000;"]
+)
 def test_odd_documents(html: str) -> None:
     assert structured_data(html, URL) == ()
 
@@ -144,11 +148,15 @@ def test_no_script_breaks_it(content: str) -> None:
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-        lambda inner: st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(["@type", "@graph", "offers", "price", "name", "review", "aggregateRating", "hasVariant"]),
-            inner,
-            max_size=5,
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["@type", "@graph", "offers", "price", "name", "review", "aggregateRating", "hasVariant"]
+                ),
+                inner,
+                max_size=5,
+            )
         ),
         max_leaves=30,
     )
@@ -163,7 +171,9 @@ def test_any_json_is_read_without_a_word(value: object) -> None:
 
 
 def test_the_main_product_is_the_one_that_the_page_names() -> None:
-    others = "".join(script(f'{{"@type": "Product", "name": "Kettle {one}", "offers": {offer_json("1")}}}') for one in "ab")
+    others = "".join(
+        script(f'{{"@type": "Product", "name": "Kettle {one}", "offers": {offer_json("1")}}}') for one in "ab"
+    )
     head = others + json_ld(offers=offer_json("49"))
     data = read_data(structured_data(html_of("", head=head), URL), URL, "Copper Kettle 1.7 L")
     assert data.main is not None

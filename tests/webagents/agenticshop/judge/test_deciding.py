@@ -194,6 +194,7 @@ def test_qualified_values() -> None:
     assert said("Material is wood", attributes=(Attribute(name="Material", value="Solid oak"),)).satisfied is True
     assert said("Material is wood", attributes=(Attribute(name="Material", value="Oak look"),)).satisfied is not True
     assert said("Colour is black", attributes=(Attribute(name="Colour", value="Midnight"),)).satisfied is None
+    assert said("Material is not plastic", attributes=(Attribute(name="Material", value="Silicone"),)).satisfied is None
 
 
 @pytest.mark.parametrize(
@@ -213,11 +214,30 @@ def test_who_pays_for_returns(text: str, free: bool | None) -> None:
     assert said("Returns are free of charge", returns_text=text).satisfied is free
 
 
+@pytest.mark.parametrize("joint", [" \u00b7 ", " | ", ". ", "; ", ": "])
+def test_all_terms_in_one_line(joint: str) -> None:
+    line = f"Delivery in 1 to 2 days{joint}30-day returns, return shipping $6.00 | 2-year warranty"
+    terms = {"delivery_text": line, "returns_text": line, "warranty_text": line}
+    assert said("Delivery takes at most 2 days", **terms).satisfied is True
+    assert said("Delivery takes at most 1 day", **terms).satisfied is False
+    assert said("Returns are accepted for at least 30 days", **terms).satisfied is True
+    assert said("Returns are accepted for at least 31 days", **terms).satisfied is False
+    assert said("Warranty is at least 2 years", **terms).satisfied is True
+    assert said("Warranty is at least 3 years", **terms).satisfied is False
+    assert said("Returns are free of charge", **terms).satisfied is False
+
+
 def test_a_row_is_quoted_whole() -> None:
     rows = (Attribute(name="Organic", value="Yes"), Attribute(name="Vegan", value="Yes"))
     found = said("Vegan is yes", "Organic: Yes\nVegan: Yes", attributes=rows)
     assert (found.satisfied, found.quote) == (True, "Vegan: Yes")
     assert said("Pattern is plain", attributes=(Attribute(name="Pattern", value="Striped"),)).satisfied is False
+
+
+def test_a_resolution_is_one_value() -> None:
+    rows = (Attribute(name="Resolution", value="3840 \u00d7 2160"),)
+    assert said("Resolution is 3840 x 2160", attributes=rows).satisfied is True
+    assert said("Resolution is 1920 \u00d7 1080", attributes=rows).satisfied is False
 
 
 def test_two_sides_in_one_line_stay_open() -> None:

@@ -309,3 +309,17 @@ def test_a_page_whose_names_stand_in_for_the_documents_is_read(world: World) -> 
     assert shown.title == "t"
     assert "still read" in shown.text
     assert shown.dismissed == ()
+
+
+def test_a_document_deeper_than_any_reader_can_follow_is_read_or_refused(world: World) -> None:
+    script = (
+        """<script>let here = document.body;
+    for (let i = 0; i < 5000; i++) { const inner = document.createElement("div"); here.append(inner); here = inner; }
+    here.textContent = "at the bottom"; here.attachShadow({mode: "open"}).innerHTML = "<p>in the shade</p>";</script>
+    <script type="application/ld+json">{"@type": </script><script type="application/ld+json">"""
+        + "[" * 20_000
+        + "</script>"
+    )
+    shown = world.show(page(script))
+    assert trouble(shown) in ("", "too-slow", "page-crashed")
+    assert shown.failure is not None or "in the shade" in shown.text

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from grounding.errors import UserError
 from grounding.records import Failure
 from grounding.webagents.agenticshop.web.banner_words import WORDS
-from grounding.webagents.agenticshop.web.chromium import find_chromium
+from grounding.webagents.agenticshop.web.chromium import check_installed, find_chromium
 from grounding.webagents.agenticshop.web.policy import WebPolicy
 from grounding.webagents.agenticshop.web.render import segment_tops
 from grounding.webagents.agenticshop.web.resolving import ask_system
@@ -80,6 +80,12 @@ def test_the_installed_browser_is_found(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv("GROUNDING_CHROMIUM", str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match="GROUNDING_CHROMIUM is"):
         find_chromium()
+
+
+def test_a_missing_steersman_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(UserError, match=r"pip install 'grounding\[browser\]'"):
+        check_installed()
 
 
 def test_the_systems_resolver_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:

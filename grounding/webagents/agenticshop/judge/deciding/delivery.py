@@ -10,9 +10,13 @@ from grounding.webagents.agenticshop.judge.parsing.quantities import COUNT, coun
 
 _DASHES = str.maketrans({dash: "-" for dash in "\u2010\u2011\u2012\u2013\u2014\u2212"})
 _PART = re.compile(
-    r"[;|\n•·!]+|\.(?=\s|$)|,\s*(?=(?:arriv|deliver|ship|dispatch|sent|leaves|express|standard|or )\w*)|\bthen\b"
+    r"[;|\n•·!]+|(?<=\bdays):\s|(?<=\bweeks):\s|\.(?=\s|$)|,\s*(?=(?:arriv|deliver|ship|dispatch|sent|leaves"
+    r"|express|standard|or )\w*)|\bthen\b"
     r"|\band (?=(?:arriv|deliver))",
     re.IGNORECASE,
+)
+_OTHER = re.compile(
+    r"\breturn|\brefund|\bexchange|\bsend (?:it|them) back\b|\bwarrant|\bguarantee|\bpostage\b", re.IGNORECASE
 )
 _DISPATCH = re.compile(r"\b(?:ships?|shipped|dispatch\w*|leaves|sent|processing|handling|despatch\w*)\b", re.IGNORECASE)
 _DELIVERY = re.compile(
@@ -66,7 +70,8 @@ def delivery_spans(text: str, today: datetime.date | None) -> tuple[Span, ...]:
     """
     found = []
     for part in _PART.split(text[:MAX_CHARS].translate(_DASHES)):
-        if not part or not part.strip():
+        # A shop may say all of its terms in one line.
+        if not part or not part.strip() or _OTHER.search(part):
             continue
         dispatch = bool(_DISPATCH.search(part)) and not _DELIVERY.search(part)
         found += _spans(part, dispatch, today)

@@ -22,6 +22,13 @@ _TIME = re.compile(
 _IN_DAYS = {"day": 1.0, "week": 7.0, "month": 30.0, "year": 365.0}
 _IN_MONTHS = {"month": 1.0, "year": 12.0, "week": 7 / 30, "day": 1 / 30}
 
+_TERMS = re.compile(
+    r"[;|\n\u2022\u00b7!]+|\.(?=\s|$)|(?<=\bdays):\s|(?<=\bweeks):\s"
+    r"|,\s+(?=(?:\d|free |we |two|one|deliver|arriv|ship))",
+    re.IGNORECASE,
+)
+_OF_RETURNS = re.compile(r"\breturn|\brefund|\bexchange|\b(?:send|sent) (?:it |them )?back\b", re.IGNORECASE)
+_OF_WARRANTY = re.compile(r"\bwarrant|\bguarantee", re.IGNORECASE)
 _NO_RETURNS = re.compile(
     r"\b(?:no returns?|no refunds?|final sale|non[- ]returnable|not (?:be )?return(?:able|ed)|can(?:no|')t be returned|"
     r"returns? (?:are |is )?not (?:accepted|possible|allowed))\b",
@@ -74,7 +81,7 @@ def stated(rule: TermStated, page: Shown) -> Finding:
         text = warranty_text(page)
         return _is_there(rule, text, _own_words(page, "warranty_text", text))
     text = returns_text(page)
-    if text and rule.with_days and not _TIME.search(text):
+    if text and rule.with_days and not _TIME.search(_about(text, _OF_RETURNS)):
         quote = _own_words(page, "returns_text", text)
         return Finding(satisfied=False, reason="the page says nothing of the time for returns", quote=quote)
     return _is_there(rule, text, _own_words(page, "returns_text", text))
@@ -134,7 +141,7 @@ def returns(rule: ReturnsAccepted, page: Shown) -> Finding:
         return silent("whether it can be returned")
     quote = _own_words(page, "returns_text", text)
     if _NO_RETURNS.search(text):
-        if _TIME.search(text):
+        if _TIME.search(_about(text, _OF_RETURNS)):
             return open_question("the page speaks of returns that are accepted and of some that are not", quote)
         return Finding(satisfied=False, reason="it can't be returned", quote=quote)
     if rule.free:
@@ -147,7 +154,7 @@ def returns(rule: ReturnsAccepted, page: Shown) -> Finding:
             return Finding(satisfied=False, reason="the page doesn't say that returns are free", quote=quote)
     if not rule.at_least_days:
         return Finding(satisfied=True, reason="it can be returned", quote=quote)
-    days = sorted({_amount(found, _IN_DAYS) for found in _TIME.finditer(text)})
+    days = sorted({_amount(found, _IN_DAYS) for found in _TIME.finditer(_about(text, _OF_RETURNS))})
     if not days:
         return Finding(satisfied=False, reason="the page doesn't say for how long it can be returned", quote=quote)
     return _reaches(days, rule.at_least_days, "it can be returned within", "day", quote)
@@ -164,7 +171,7 @@ def warranty(rule: WarrantyAtLeast, page: Shown) -> Finding:
     for_life = _LIFETIME.search(text) is not None
     if for_life and _NO_LIFETIME.search(text):
         return open_question("the page's warranty for life is a limited one", quote)
-    months = sorted({_amount(found, _IN_MONTHS) for found in _TIME.finditer(text)})
+    months = sorted({_amount(found, _IN_MONTHS) for found in _TIME.finditer(_about(text, _OF_WARRANTY))})
     if for_life and not months:
         return Finding(satisfied=True, reason="the warranty is for life", quote=quote)
     if for_life:
@@ -203,6 +210,13 @@ def warranty_text(page: Shown) -> str:
 def returns_text(page: Shown) -> str:
     """What the page says of returns, in its own place or in the table of facts."""
     return page.facts.returns_text or _attribute(page, "returns", "return policy")
+
+
+def _about(text: str, subject: re.Pattern[str]) -> str:
+    """The parts of a shop's terms that speak of one of them; all, where none does by name."""
+    parts = [part for part in _TERMS.split(text) if part]
+    about = [part for part in parts if subject.search(part)]
+    return ". ".join(about) or text
 
 
 def _attribute(page: Shown, *names: str) -> str:

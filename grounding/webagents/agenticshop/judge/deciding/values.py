@@ -9,6 +9,7 @@ from grounding.webagents.agenticshop.judge.vocabulary import (
     MATERIALS,
     QUALIFIERS,
     SIZES,
+    SYNTHETIC,
     kinds,
     places,
     tokens,
@@ -48,7 +49,7 @@ def value_holds(value: str, said: str) -> bool | None:
                 return None if QUALIFIERS & set(words) else True
             if "100" in sought and there - asked:
                 return False
-            return None if asked & there else False
+            return None if asked & there or (asked | there) <= SYNTHETIC else False
     if any(letter.isdigit() for letter in value) and any(letter.isdigit() for letter in said):
         return False
     if len(sought) == 1 and sought[0] in SIZES and len(words) == 1 and words[0] in SIZES:
