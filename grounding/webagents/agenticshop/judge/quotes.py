@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 MIN_LETTERS, MIN_DIGITS = 3, 2
 """A shorter quote is found everywhere and shows nothing; a number needs less than a word."""
+LONG_CHARS = 40
 MAX_QUOTE_CHARS = 1_000
 
 _FOLDED = str.maketrans(
@@ -26,6 +27,8 @@ def folded(text: str) -> str:
     """
     # An ellipsis would become three dots, which stand for something left out.
     text = unicodedata.normalize("NFKC", text.replace("\u2026", " ... ")).translate(_FOLDED)
+    # What can't be seen is a blank, as it is where evidence is shown.
+    text = "".join(" " if unicodedata.category(letter) in ("Cf", "Cc") else letter for letter in text)
     # Quotes within JSON are written with a backslash, and as they are in a reply.
     return " ".join(text.replace("\\'", "'").casefold().split())
 
@@ -45,8 +48,14 @@ def is_quoted(quote: str, evidence: Iterable[str]) -> bool:
     parts = [part for part in _LEFT_OUT.split(_bare(quote[:MAX_QUOTE_CHARS])) if part]
     if not parts or not all(_says_something(part) for part in parts):
         return False
-    pattern = ".*?".join(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])" for part in parts)
+    pattern = ".*?".join(_by_words(part) for part in parts)
     return any(re.search(pattern, folded(piece)) for piece in evidence)
+
+
+def _by_words(part: str) -> str:
+    """The pattern of a part; a short one has to stand by itself, a long one may have been cut within a word."""
+    escaped = re.escape(part)
+    return escaped if len(part) > LONG_CHARS else rf"(?<![^\W_]){escaped}(?![^\W_])"
 
 
 def _says_something(part: str) -> bool:

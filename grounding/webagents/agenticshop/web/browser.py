@@ -95,6 +95,8 @@ class WebBrowser:
 
         Raises:
             UserError: The browser died and does not start any more.
+            PageTrouble: browser-crashed: the browser does not answer.
+            playwright.async_api.Error: The browser died just now.
         """
         async with (
             self._sessions,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import shutil
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ _MAC_PATHS = (
 # What a browser needs of the environment; keys of providers are not among it.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "LD_LIBRARY_PATH")
 _START_S = 60.0
+_END_S = 15.0
 _NO_PLAYWRIGHT = "playwright is not installed: pip install 'grounding[browser]'"
 # The last list of features is the one that counts, so Playwright's own have to be named again.
 _FEATURES_OFF = (
@@ -154,7 +156,10 @@ async def start_chromium(playwright: Playwright, path: str, proxy_url: str) -> A
         try:
             yield browser
         finally:
-            await browser.close()
+            # One that hangs is killed with what steers it.
+            with suppress(Error, TimeoutError):
+                async with asyncio.timeout(_END_S):
+                    await browser.close()
 
 
 def _sandboxed() -> bool:

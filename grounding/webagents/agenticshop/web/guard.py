@@ -11,8 +11,7 @@ import asyncio
 import base64
 import hmac
 import secrets
-import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
@@ -28,9 +27,9 @@ from grounding.webagents.agenticshop.web.heads import (
 )
 from grounding.webagents.agenticshop.web.policy import WebPolicy
 from grounding.webagents.agenticshop.web.resolving import Place, Places, Resolve, ask_system
-from grounding.webagents.agenticshop.web.troubles import PageTrouble, Refusal, Trouble
+from grounding.webagents.agenticshop.web.troubles import PageTrouble, Refusal
+from grounding.webagents.agenticshop.web.wires import PIECE_BYTES, Pulse, ask_who, first_of, tell, until_closed
 
-_PIECE = 64 << 10
 _MOST_REFUSALS = 500
 _MOST_INTERIM = 8
 # Where Chromium goes by itself, for no page: whatever it is told, some of it is tried. Refused, and not counted.
@@ -39,7 +38,6 @@ _ERRANDS = frozenset(
     | {"content-autofill.googleapis.com", "optimizationguide-pa.googleapis.com", "safebrowsing.googleapis.com"}
     | {"update.googleapis.com", "edgedl.me.gvt1.com", "redirector.gvt1.com", "android.clients.google.com"}
 )
-_STATUS_OF: dict[Trouble, str] = {"refused": "403 Forbidden", "too-large": "403 Forbidden"}
 
 
 class Lane:
@@ -89,13 +87,13 @@ class Lane:
             if head:
                 request = read_request(head)
                 if not hmac.compare_digest(request.credential, self._credential):
-                    await _ask_who(writer)
+                    await ask_who(writer)
                     return
                 url = request.url or _tunnel_url(request.host, request.port)
                 await self._pass(request, url, reader, writer)
         except PageTrouble as trouble:
             self._remember(url, trouble)
-            await _tell(writer, trouble)
+            await tell(writer, trouble)
         except (OSError, TimeoutError):
             # One of the two sides has gone, or too much came: a broken connection is what the browser has to see.
             writer.transport.abort()
@@ -163,8 +161,8 @@ class Lane:
         upstream: asyncio.StreamWriter,
     ) -> None:
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        pulse = _Pulse(self._policy.idle_s)
-        await _first_of(
+        pulse = Pulse(self._policy.idle_s)
+        await first_of(
             self._copy(url, reader, upstream, pulse, counted=False),
             self._copy(url, upstream_reader, writer, pulse, counted=True),
             pulse.stops(),
@@ -182,10 +180,10 @@ class Lane:
         if request.body_bytes > self._policy.max_response_bytes:
             raise PageTrouble("too-large", f"a request of {request.body_bytes} bytes")
         upstream.write(write_request(request))
-        pulse = _Pulse(self._policy.idle_s)
+        pulse = Pulse(self._policy.idle_s)
         if request.body_bytes:
             sent = self._copy(url, reader, upstream, pulse, counted=False, length=request.body_bytes)
-            await _first_of(sent, pulse.stops())
+            await first_of(sent, pulse.stops())
         response = await self._response(request, upstream_reader)
         if response.body_bytes is not None and response.body_bytes > self._policy.max_response_bytes:
             raise self._too_large(f"an answer of {response.body_bytes} bytes")
@@ -194,9 +192,9 @@ class Lane:
         writer.write(write_response(response))
         pulse.beat()
         # The browser says nothing more on this connection: what ends first is the answer, or its patience.
-        await _first_of(
+        await first_of(
             self._copy(url, upstream_reader, writer, pulse, counted=True, length=response.body_bytes),
-            _until_closed(reader),
+            until_closed(reader),
             pulse.stops(),
         )
 
@@ -221,7 +219,7 @@ class Lane:
         url: str,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        pulse: _Pulse,
+        pulse: Pulse,
         *,
         counted: bool,
         length: int | None = None,
@@ -229,7 +227,7 @@ class Lane:
         """Pass on bytes up to a length, or to the end of the stream; only those that come to the browser count."""
         passed = 0
         while length is None or passed < length:
-            wanted = _PIECE if length is None else min(_PIECE, length - passed)
+            wanted = PIECE_BYTES if length is None else min(PIECE_BYTES, length - passed)
             piece = await reader.read(wanted)
             if not piece:
                 break
@@ -283,66 +281,3 @@ class Guard:
 
 def _tunnel_url(host: str, port: int) -> str:
     return f"https://{host}:{port}"
-
-
-class _Pulse:
-    """Whether anything still passes on a connection, in either direction."""
-
-    def __init__(self, idle_s: float) -> None:
-        self._idle_s = idle_s
-        self.beat()
-
-    def beat(self) -> None:
-        """Something passed."""
-        self._last = time.monotonic()
-
-    async def stops(self) -> None:
-        """Wait until nothing has passed for too long.
-
-        Raises:
-            TimeoutError: That is now so.
-        """
-        while (left := self._last + self._idle_s - time.monotonic()) > 0:
-            await asyncio.sleep(left)
-        raise TimeoutError
-
-
-async def _first_of(*works: Coroutine[None, None, None]) -> None:
-    """Until one has ended; then none is left, and its error, if it had one, is raised."""
-    tasks = [asyncio.ensure_future(work) for work in works]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    for task in tasks:
-        if not task.cancelled():
-            task.result()
-
-
-async def _until_closed(reader: asyncio.StreamReader) -> None:
-    while await reader.read(_PIECE):
-        pass
-
-
-async def _ask_who(writer: asyncio.StreamWriter) -> None:
-    writer.write(
-        b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="guard"\r\n'
-        b"Content-Length: 0\r\nConnection: close\r\n\r\n"
-    )
-    await writer.drain()
-
-
-async def _tell(writer: asyncio.StreamWriter, trouble: PageTrouble) -> None:
-    """Answer with a page of words. Where an answer has begun already, the browser takes it for the answer's end."""
-    text = f"{trouble.trouble}: {trouble.message}\n".encode("utf-8", "replace")
-    status = _STATUS_OF.get(trouble.trouble, "502 Bad Gateway")
-    head = (
-        f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(text)}\r\n"
-        "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
-    )
-    with suppress(OSError, TimeoutError):
-        writer.write(head.encode("ascii") + text)
-        async with asyncio.timeout(5):
-            await writer.drain()

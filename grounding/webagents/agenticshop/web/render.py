@@ -30,7 +30,10 @@ _STEP_SHARE = 0.9
 async def render_page(tab: Tab, url: str, policy: WebPolicy, evidence: EvidenceFolder) -> RenderedPage:
     """Go to an address, wait, clear the view, scroll all of it into view, and keep what is there.
 
-    Whatever is wrong with the page is told by ``failure``.
+    The text is what can be read with the eyes, open shadow trees included. What pictures are called, what only a screen
+    reader is told and what frames of other documents show is not in it; the first two are in the kept document. That
+    document is the page as it was after scripts, scrolling and the dismissal of banners. Whatever is wrong with the
+    page is told by ``failure``.
 
     Raises:
         PageTrouble: The browser or the page's process is gone: another try may help.

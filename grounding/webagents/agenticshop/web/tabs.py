@@ -17,10 +17,21 @@ from grounding.webagents.agenticshop.web.quiet import Traffic
 from grounding.webagents.agenticshop.web.troubles import PageTrouble
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, CDPSession, Dialog, Download, Frame, Page, Request, Response
+    from playwright.async_api import (
+        Browser,
+        BrowserContext,
+        CDPSession,
+        Dialog,
+        Download,
+        Frame,
+        Page,
+        Request,
+        Response,
+    )
 
 ResultT = TypeVar("ResultT")
 _MOST_POPUPS = 50
+_OPEN_S = 30.0
 _CLOSE_S = 5.0
 _READABLE = frozenset({"", "text/html", "application/xhtml+xml", "text/plain"})
 
@@ -203,11 +214,37 @@ async def open_tab(browser: Browser, lane: Lane, user_agent: str, policy: WebPol
     """A tab that is open within the block; all that it held is gone after.
 
     Raises:
+        PageTrouble: browser-crashed: the browser does not answer.
         playwright.async_api.Error: The browser is gone.
     """
     from playwright.async_api import Error
 
-    context = await browser.new_context(
+    try:
+        async with asyncio.timeout(_OPEN_S):
+            context = await _new_context(browser, lane, user_agent)
+    except TimeoutError:
+        raise PageTrouble("browser-crashed", f"the browser opened no page within {_OPEN_S:g} s") from None
+    try:
+        try:
+            async with asyncio.timeout(_OPEN_S):
+                page = await context.new_page()
+                session = await context.new_cdp_session(page)
+                tab = Tab(page, session, lane, policy)
+                await session.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
+        except TimeoutError:
+            raise PageTrouble("browser-crashed", f"the browser opened no page within {_OPEN_S:g} s") from None
+        try:
+            yield tab
+        finally:
+            await tab.end()
+    finally:
+        with suppress(Error, TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                await context.close()
+
+
+async def _new_context(browser: Browser, lane: Lane, user_agent: str) -> BrowserContext:
+    return await browser.new_context(
         proxy={
             "server": lane.proxy_url,
             "bypass": "<-loopback>",
@@ -225,16 +262,3 @@ async def open_tab(browser: Browser, lane: Lane, user_agent: str, policy: WebPol
         service_workers="block",
         permissions=[],
     )
-    try:
-        page = await context.new_page()
-        session = await context.new_cdp_session(page)
-        tab = Tab(page, session, lane, policy)
-        await session.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
-        try:
-            yield tab
-        finally:
-            await tab.end()
-    finally:
-        with suppress(Error, TimeoutError):
-            async with asyncio.timeout(_CLOSE_S):
-                await context.close()

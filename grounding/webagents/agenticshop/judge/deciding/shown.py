@@ -45,7 +45,7 @@ class Shown(Record, frozen=True, kw_only=True):
         """
         for source in self.facts.sources:
             if source.field == field and source.quote:
-                return source.quote[:MAX_QUOTE_CHARS]
+                return " ".join(source.quote.replace("\u200b", "").split())[:MAX_QUOTE_CHARS]
         return self.line(*needles)
 
     def line(self, *needles: str) -> str:
@@ -57,8 +57,7 @@ class Shown(Record, frozen=True, kw_only=True):
             for line in self.text.splitlines():
                 found = pattern.search(line)
                 if found is not None:
-                    start = max(0, found.start() - MAX_QUOTE_CHARS // 2)
-                    return line[start : start + MAX_QUOTE_CHARS].strip()
+                    return around(line, found.start())
         return ""
 
     def row(self, name: str, value: str) -> str:
@@ -69,6 +68,15 @@ class Shown(Record, frozen=True, kw_only=True):
                 at = max(0, folded.index(name.casefold()) - 20)
                 return line[at : at + MAX_QUOTE_CHARS].strip()
         return f"{name}: {value}"[:MAX_QUOTE_CHARS]
+
+
+def around(text: str, at: int) -> str:
+    """What stands around a place of a text, as much as a quote holds, from a whole word on."""
+    start = max(0, at - MAX_QUOTE_CHARS // 2)
+    if start:
+        blank = text.find(" ", start, at)
+        start = at if blank < 0 else blank + 1
+    return text[start : start + MAX_QUOTE_CHARS].strip()
 
 
 def shown(extraction: Extraction) -> Shown | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grounding.webagents.agenticshop.judge.conditions import WordsStated
-from grounding.webagents.agenticshop.judge.deciding.shown import MAX_QUOTE_CHARS, Finding, Shown, open_question
+from grounding.webagents.agenticshop.judge.deciding.shown import MAX_QUOTE_CHARS, Finding, Shown, around, open_question
 from grounding.webagents.agenticshop.judge.vocabulary import places, tokens, word_set
 
 _TURNING = word_set("not no non never without isn aren cannot neither nor")
@@ -70,6 +70,4 @@ def _of(rule: WordsStated, sought: list[tuple[str, ...]], found: tuple[str, ...]
 
 
 def _around(text: str, sought: tuple[str, ...]) -> str:
-    at = text.lower().find(sought[0])
-    start = max(0, at - MAX_QUOTE_CHARS // 2)
-    return text[start : start + MAX_QUOTE_CHARS].strip()
+    return around(text, max(0, text.lower().find(sought[0])))
