@@ -291,7 +291,7 @@ def evaluate_command(
         extractor_base_url: Its server, instead of the one in its card.
         extractions: The folder of an earlier run, whose pages are judged instead of being opened again.
         judge: Who says which items of a checklist a product satisfies: `rules` (default), or cards of chat models;
-            @no-info and @url-only behind a name show it less. Of several, the majority counts.
+            @no-info and @url-only behind a name show it less. Of several besides the rules, the majority counts.
         judge_base_url: The judges' server, instead of the one in their cards.
         judge_mode: Ask about `all` items of a product at once, or about each `item`.
         judge_prompt: The name or path of another prompt for judges [default: evidence].

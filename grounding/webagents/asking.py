@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from grounding.budget import Budget
-from grounding.cards import PlannerCard, PlanRule, find_card
+from grounding.cards import Json, PlannerCard, PlanRule, find_card
 from grounding.chat import ChatModel, ChatOptions, open_chat
 from grounding.display import OutcomeProgress
 from grounding.errors import UserError
@@ -69,6 +69,7 @@ def open_model(
     budget: Budget,
     progress: OutcomeProgress,
     option: str,
+    min_output_tokens: int = 0,
 ) -> Opened:
     """Open the chat model of a card, whose own prompt takes no part.
 
@@ -80,6 +81,7 @@ def open_model(
         budget: The money.
         progress: Told of tries.
         option: The option that named the card, for messages.
+        min_output_tokens: How long replies must be able to be; a card's lower ``max_tokens`` is raised.
 
     Raises:
         UserError: there is no such card, it can't do what is asked, or its address or key is missing.
@@ -112,9 +114,20 @@ def open_model(
         strip_suffix="",
         prompt="",
         plan=PlanRule(drop_thinking=True),
+        parameters=_with_room(card, min_output_tokens),
     )
     opened = open_chat(card, chat, flag=FLAG, budget=budget, on_retry=progress.retried)
     return Opened(model=opened.model, card=card)
+
+
+def _with_room(card: PlannerCard, tokens: int) -> dict[str, Json]:
+    """A card's parameters with replies of at least so many tokens; cards are made for plans, which are short."""
+    raised = {
+        name: max(tokens, value)
+        for name in ("max_tokens", "max_completion_tokens")
+        if isinstance(value := card.parameters.get(name), int)
+    }
+    return {**card.parameters, **raised}
 
 
 async def run_stage(

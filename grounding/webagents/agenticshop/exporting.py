@@ -8,7 +8,7 @@ from pathlib import Path
 from grounding.errors import UserError
 from grounding.webagents.agenticshop.release import Exported, write_release
 from grounding.webagents.agenticshop.runfiles import CurationFolder
-from grounding.webagents.agenticshop.scorebook import with_majority
+from grounding.webagents.agenticshop.scorebook import headline_of, with_majority
 from grounding.webagents.agenticshop.stored import read_run
 from grounding.webagents.agenticshop.web.evidence import EvidenceFolder
 
@@ -30,8 +30,7 @@ def export_run(run: Path, to: Path, *, judge: str | None = None, bare: bool = Fa
     folder = CurationFolder(run)
     info = folder.read_info()
     stored = with_majority(read_run(folder, info.judges))
-    # The majority is the last one, where there is one.
-    chosen = judge or next(reversed(stored.judgements), "")
+    chosen = judge or headline_of(stored.judgements)
     named = ", ".join(stored.judgements) or "none"
     if chosen not in stored.judgements:
         raise UserError(f"--judge {chosen}: no such judge in {run}; there are: {named}")

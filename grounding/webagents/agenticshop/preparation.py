@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from grounding.webagents.agenticshop.agents.browsing.pointing import PointFinder
 
 LIBRARIES = ("playwright", "lxml", "extruct", "price-parser")
+LONG_REPLY_TOKENS = 8192
+"""Room for verdicts on twenty items with their reasons and quotes, and for thinking before."""
+
 PAGES = 2
 """How many pages are shown at once, where nobody says otherwise: each takes a processor while it is drawn."""
 
@@ -266,14 +269,15 @@ def _open(
         budget=budget,
         progress=progress,
         option=option,
+        min_output_tokens=LONG_REPLY_TOKENS,
     )
 
 
 def _needs_browser() -> None:
     """Say what is missing before anything is written, not when the first page is to be shown."""
-    from grounding.webagents.agenticshop.web.chromium import find_chromium
+    from grounding.webagents.agenticshop.web.chromium import check_installed
 
-    find_chromium()
+    check_installed()
 
 
 def judge_names(judges: Sequence[Judge]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import msgspec
 from grounding.records import Call, Record
 from grounding.scoring.costs import CallTotals, call_totals
 from grounding.webagents.agenticshop.judge.majority import MAJORITY, majority
+from grounding.webagents.agenticshop.options import RULES
 from grounding.webagents.agenticshop.records import Judgement, PageClass, Scenario
 from grounding.webagents.agenticshop.runfiles import CurationFolder, CurationRunInfo
 from grounding.webagents.agenticshop.scores.behaviour import (
@@ -53,8 +54,8 @@ class StageCosts(Record, frozen=True, kw_only=True, omit_defaults=False):
 class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The content of ``summary.json``.
 
-    ``headline`` is the judge that counts: the majority where there are several judges, else the only one. Attribution,
-    search success and outcomes are by it, as far as they hang on a judge at all.
+    ``headline`` is the judge that counts: the majority of several, the one besides the rules, or the rules.
+    Attribution, search success and outcomes are by it, as far as they hang on a judge at all.
     """
 
     status: Literal["complete", "partial"]
@@ -130,12 +131,12 @@ def rescore_curation(path: Path) -> CurationScored:
 
 
 def with_majority(stored: StoredRun) -> StoredRun:
-    """The same with what most judges say, where several were shown everything."""
-    full = {
-        name: found
-        for name, found in stored.judgements.items()
-        if all(one.condition == "full" for one in found.values())
-    }
+    """The same with what most judges say, where several besides the rules were shown everything.
+
+    The rules take no part: they leave many items open, and where they stand against a single model there is no majority
+    but a tie. They are what the others are checked by.
+    """
+    full = {name: found for name, found in stored.judgements.items() if name != RULES and _sees_all(found)}
     if len(full) < 2:
         return stored
     agreed: dict[str, Judgement] = {}
@@ -150,6 +151,19 @@ def with_majority(stored: StoredRun) -> StoredRun:
     return msgspec.structs.replace(stored, judgements={**stored.judgements, MAJORITY: agreed})
 
 
+def _sees_all(found: Mapping[str, Judgement]) -> bool:
+    return all(one.condition == "full" for one in found.values())
+
+
+def headline_of(judgements: Mapping[str, Mapping[str, Judgement]]) -> str:
+    """The judge that counts: the majority, else one that is shown everything, others before the rules; "" for none."""
+    if MAJORITY in judgements:
+        return MAJORITY
+    full = [name for name, found in judgements.items() if _sees_all(found)]
+    others = [name for name in full if name != RULES]
+    return next(iter([*others, *full, *judgements]), "")
+
+
 def _judged(stored: StoredRun, judge: str) -> tuple[TaskVerdicts, ...]:
     return tuple(
         place_verdicts(task, stored.answers[task.id], stored.judgements[judge], judge) for task in stored.tasks
@@ -159,7 +173,7 @@ def _judged(stored: StoredRun, judge: str) -> tuple[TaskVerdicts, ...]:
 def _summary(
     info: CurationRunInfo, stored: StoredRun, verdicts: Mapping[str, tuple[TaskVerdicts, ...]]
 ) -> CurationSummary:
-    headline = MAJORITY if MAJORITY in verdicts else next(iter(verdicts), "")
+    headline = headline_of(stored.judgements)
     tasks = verdicts[headline] if headline else _judged(msgspec.structs.replace(stored, judgements={"": {}}), "")
     seed = info.asked.seed
     curations = [one for task in stored.tasks if (one := stored.answers[task.id].curation) is not None]

@@ -38,7 +38,7 @@ def test_other_judges_and_other_data_are_refused(tmp_path: Path):
     with pytest.raises(UserError, match="the data: fingerprint"):
         compare_curations([one, other])
     more = scored_run(tmp_path / "more", 1, judges=("rules", "one"))
-    with pytest.raises(UserError, match="the judge that counts: majority and rules"):
+    with pytest.raises(UserError, match="the judge that counts: one and rules"):
         compare_curations([one, more])
     assert compare_curations([one, other], force=True, resamples=50).runs[0].differs
     with pytest.raises(UserError, match="at least two runs"):

@@ -118,8 +118,8 @@ def test_another_judge_looks_at_the_same_pages(done: Path, card: Path, judge: Ch
     folder = only(tmp_path / "logs")
     assert judge.count == 6
     found = summary(folder)
-    assert [one["judge"] for one in found["judges"]] == ["rules", "checker", "majority"]
-    assert found["headline"] == "majority"
+    assert [one["judge"] for one in found["judges"]] == ["rules", "checker"]
+    assert found["headline"] == "checker"
     assert found["costs"]["judges"]["usd"] > 0
     # The evidence went along: the folder stands on its own.
     names = {segment["file"] for one in records(folder / "extractions.jsonl") for segment in one["page"]["segments"]}

@@ -47,8 +47,8 @@ def test_answers_to_what_was_changed_since_are_none(tmp_path: Path):
     assert scored.summary.status == "partial"
 
 
-def test_of_several_judges_the_majority_counts(tmp_path: Path):
-    folder = write_run(tmp_path / "run", TASKS[:1], HALF, judges=("rules", "one", "two"))
+def test_of_several_judges_the_majority_counts_and_the_rules_take_no_part(tmp_path: Path):
+    folder = write_run(tmp_path / "run", TASKS[:1], HALF, judges=("rules", "one", "two", "three"))
     stored = {one.step_id: one for one in folder.judgements(read_only=True)}
     judgements = folder.judgements()
     for name in ("one", "two"):
@@ -58,11 +58,18 @@ def test_of_several_judges_the_majority_counts(tmp_path: Path):
     judgements.close()
     summary = rescore_curation(folder.path).summary
     assert summary.headline == "majority"
-    assert [one.judge for one in summary.judges] == ["rules", "one", "two", "majority"]
+    assert [one.judge for one in summary.judges] == ["rules", "one", "two", "three", "majority"]
     assert summary.of("rules").overall.all.value == 0.5
+    # Two of three say so; with the rules it would be a tie.
     assert summary.of("majority").overall.all.value == pytest.approx((0.25 + 0.5 + 0.5) / 3)
     with pytest.raises(KeyError):
         summary.of("nobody")
+
+
+def test_one_judge_besides_the_rules_counts_alone(tmp_path: Path):
+    folder = write_run(tmp_path / "run", TASKS[:1], HALF, judges=("rules", "one"))
+    summary = rescore_curation(folder.path).summary
+    assert (summary.headline, [one.judge for one in summary.judges]) == ("one", ["rules", "one"])
 
 
 def test_costs_are_of_everything_that_was_ever_asked(tmp_path: Path):

@@ -11,7 +11,7 @@ share; a task whose checklist has nothing in a dimension is in neither.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from grounding.records import Record
 from grounding.webagents.agenticshop.records import (
@@ -139,8 +139,3 @@ def by_task(verdicts: Sequence[PlaceVerdict]) -> tuple[TaskVerdicts, ...]:
     for one in verdicts:
         found.setdefault(one.task, []).append(one)
     return tuple(tuple(sorted(places, key=lambda one: one.rank)) for places in found.values())
-
-
-def headline(scores: Mapping[str, JudgeScores]) -> JudgeScores:
-    """The judge that stands for a run: the majority where there are several, else the only one."""
-    return scores.get("majority") or next(iter(scores.values()))
