@@ -11,6 +11,7 @@ import msgspec
 
 from grounding.records import Call, Record
 from grounding.scoring.costs import CallTotals, call_totals
+from grounding.webagents.agenticshop.checks import CheckedJudge, rule_checks
 from grounding.webagents.agenticshop.judge.majority import MAJORITY, majority
 from grounding.webagents.agenticshop.options import RULES
 from grounding.webagents.agenticshop.records import Judgement, PageClass, Scenario
@@ -55,7 +56,8 @@ class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The content of ``summary.json``.
 
     ``headline`` is the judge that counts: the majority of several, the one besides the rules, or the rules.
-    Attribution, search success and outcomes are by it, as far as they hang on a judge at all.
+    Attribution, search success and outcomes are by it, as far as they hang on a judge at all. ``rule_checks`` hold all other judges
+    against the rules on what those decide, where rules judged, too.
     """
 
     status: Literal["complete", "partial"]
@@ -63,6 +65,7 @@ class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
     headline: str
     counts: CurationCounts
     judges: tuple[JudgeScores, ...]
+    rule_checks: tuple[CheckedJudge, ...] = ()
     attribution: AttributionFigures
     attribution_by_scenario: dict[Scenario, AttributionFigures]
     search_success: dict[Scenario, Estimate]
@@ -108,9 +111,11 @@ def score_curation(folder: CurationFolder) -> CurationScored:
     info = msgspec.structs.replace(info, signature=curation_signature(info))
     stored = with_majority(read_run(folder, info.judges))
     verdicts = {judge: _judged(stored, judge) for judge in stored.judgements}
-    summary = _summary(info, stored, verdicts)
+    checks = rule_checks(stored)
+    summary = msgspec.structs.replace(_summary(info, stored, verdicts), rule_checks=checks.judges)
     folder.write_info(info)
     folder.write_verdicts(one for places in verdicts.values() for task in places for one in task)
+    folder.write_differences(checks.differences)
     folder.write_summary(summary)
     return CurationScored(folder=folder.path, info=info, stored=stored, verdicts=verdicts, summary=summary)
 

@@ -10,7 +10,7 @@ import msgspec
 
 from grounding.journal import Journal
 from grounding.records import Record
-from grounding.webagents.agenticshop.agents.base import CurationAgent, curation_key
+from grounding.webagents.agenticshop.agents.base import BrokenOff, CurationAgent, curation_key
 from grounding.webagents.agenticshop.extraction.base import Extractor
 from grounding.webagents.agenticshop.judge.base import Judge, JudgedProduct, judgement_id, judgement_key
 from grounding.webagents.agenticshop.records import (
@@ -57,8 +57,16 @@ class CurateStage:
         return curation_key(self._agent.identity, view_of(item, self._sites), self._web)
 
     async def run(self, item: CurationTask, earlier: None, key: str) -> Curation:  # noqa: ARG002
-        """Look for products."""
-        return await self._agent.curate(view_of(item, self._sites), key)
+        """Look for products.
+
+        Raises:
+            BudgetReached: the cost limit broke the task off; what it had cost by then is written down.
+        """
+        try:
+            return await self._agent.curate(view_of(item, self._sites), key)
+        except BrokenOff as broken:
+            self.journal.append(broken.curation)
+            raise
 
 
 class CuratedPage(Record, frozen=True, kw_only=True, omit_defaults=False):

@@ -12,6 +12,8 @@ from rich.text import Text
 from grounding.money import dollars
 from grounding.options import ScoringName
 from grounding.scoring.costs import CallTotals
+from grounding.webagents.agenticshop.judge.checking import CheckedItems
+from grounding.webagents.agenticshop.options import RULES
 from grounding.webagents.agenticshop.page.content import SummaryTable
 from grounding.webagents.agenticshop.records import DIMENSIONS, SCENARIOS, Dimension
 from grounding.webagents.agenticshop.scenarios import row_of
@@ -56,7 +58,10 @@ def print_curations(console: Console, results: Sequence[CurationScored], *, rule
 def summary_tables(results: Sequence[CurationScored], rule: ScoringName) -> tuple[SummaryTable, ...]:
     """The figures of runs as tables of texts; heads may be of two lines."""
     tables = (scenario_table(results, rule),)
-    return tables if rule == "official" else (*tables, dimension_table(results), conduct_table(results))
+    if rule != "official":
+        tables += (dimension_table(results), conduct_table(results))
+    checked = any(result.summary.rule_checks for result in results)
+    return (*tables, check_table(results)) if checked else tables
 
 
 def row_name(result: CurationScored) -> str:
@@ -120,6 +125,46 @@ def conduct_table(results: Sequence[CurationScored]) -> SummaryTable:
     )
 
 
+def check_table(results: Sequence[CurationScored]) -> SummaryTable:
+    """Each judge against the rules on what those decide: agreement, Cohen's kappa and of how many items, by dimension."""
+    rows: list[tuple[str, ...]] = []
+    for result in results:
+        for one in result.summary.rule_checks:
+            found: dict[Dimension | None, CheckedItems] = {each.dimension: each for each in one.dimensions}
+            cells = [found.get(dimension) for dimension in DIMENSIONS]
+            total = one.total
+            agree = [_plain(None if each is None else each.agree_percent, 1) for each in (total, *cells)]
+            rows.append(
+                (
+                    f"{row_name(result)} · {one.judge}, agree %",
+                    *agree,
+                    f"{total.rules_only:,}",
+                    f"{total.model_only:,}",
+                    f"{total.missing:,}",
+                )
+            )
+            kappas = (_plain(None if each is None else each.kappa, 2) for each in (total, *cells))
+            rows.append(("  Cohen's kappa", *kappas, "", "", ""))
+            counts = (0 if each is None else each.compared for each in (total, *cells))
+            rows.append(("  items", *(f"{count:,}" for count in counts), "", "", ""))
+    return SummaryTable(
+        title="judges against the rules, on the items that rules decide",
+        heads=(
+            "agent · judge",
+            "all",
+            *(DIMENSION_TITLES[dimension] for dimension in DIMENSIONS),
+            "satisfied by\nrules alone",
+            "by judge\nalone",
+            "judge\nsilent",
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _plain(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
 def _drawn(table: SummaryTable) -> Table:
     shown = Table(title=Text(table.title), title_style="bold", title_justify="left", box=SIMPLE_HEAD)
     shown.padding, shown.pad_edge = (0, 1, 0, 0), False
@@ -178,6 +223,7 @@ def _own_notes(result: CurationScored, lead: str) -> list[Text]:
     ]
     for one in summary.judges:
         lines.append(Text(f"judge      {lead}{one.judge}: {_said(one)}"))
+    lines += [Text(f"rules      {lead}{each}") for each in _checked(result)]
     lines.append(Text(f"time       {lead}{summary.wall_s:.1f} s{_steps(result)}{_money(result)}"))
     return lines + [Text(f"warning    {lead}{each}", style="yellow") for each in _warnings(result)]
 
@@ -188,6 +234,17 @@ def _said(scores: JudgeScores) -> str:
     decided = scores.items - scores.flags.get("undecided", 0) - scores.flags.get("missing", 0)
     share = f" ({scores.satisfied / decided:.1%} of the {decided:,} decided)" if 0 < decided < scores.items else ""
     return f"{scores.satisfied:,}/{scores.items:,} items satisfied{share}{flags}"
+
+
+def _checked(result: CurationScored) -> list[str]:
+    """Where the differences from the rules stand, or how to have them."""
+    checks = result.summary.rule_checks
+    if checks:
+        counts = ", ".join(f"{one.judge} on {one.total.rules_only + one.total.model_only:,}" for one in checks)
+        return [f"say otherwise than {counts} of their items: differences.jsonl"]
+    if result.summary.judges and all(one.judge != RULES for one in result.summary.judges):
+        return [f"did not judge; name --judge {RULES}, too, and they check the others on what they can decide"]
+    return []
 
 
 def _steps(result: CurationScored) -> str:

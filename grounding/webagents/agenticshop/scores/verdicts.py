@@ -23,8 +23,8 @@ from grounding.webagents.agenticshop.records import (
     VerdictFlag,
     product_id,
 )
-from grounding.webagents.agenticshop.scores.budget import spending_limits
 from grounding.webagents.agenticshop.scores.matching import is_of_target
+from grounding.webagents.agenticshop.spending import spending_limits
 
 PlaceOutcome = Literal["judged", "not-product", "unreachable", "blocked", "not-curated", "not-judged", "error", "open"]
 """``judged``: a product's page, with verdicts. ``not-product``: a page of something else. ``unreachable``: no such

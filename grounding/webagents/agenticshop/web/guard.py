@@ -13,7 +13,7 @@ import hmac
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from grounding.webagents.agenticshop.web.heads import (
     MAX_HEAD_BYTES,
@@ -69,6 +69,9 @@ class Lane:
         wanted = {url.partition("#")[0]}
         with suppress(ValueError):
             parts = urlsplit(url)
+            # A browser asks for an address without the name and password that may stand in it.
+            bare = parts.netloc.rpartition("@")[2]
+            wanted.add(urlunsplit((parts.scheme, bare, parts.path, parts.query, "")))
             if parts.scheme == "https":
                 wanted.add(_tunnel_url(parts.hostname or "", parts.port or 443))
         return next((refusal for refusal in reversed(self.refusals) if refusal.url in wanted), None)

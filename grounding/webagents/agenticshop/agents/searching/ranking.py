@@ -13,7 +13,7 @@ from grounding.records import Record
 from grounding.webagents.agenticshop.agents.searching.queries import Names, liked_names
 from grounding.webagents.agenticshop.agents.searching.words import share, telling_words, words_of
 from grounding.webagents.agenticshop.records import ProductFacts, ShopperView
-from grounding.webagents.agenticshop.scores.budget import spending_limits
+from grounding.webagents.agenticshop.spending import spending_limits
 
 VERSION = 1
 

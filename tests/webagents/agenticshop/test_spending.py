@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.webagents.agenticshop.scores.budget import SpendingLimits, spending_limits
+from grounding.webagents.agenticshop.spending import SpendingLimits, spending_limits
 
 
 @pytest.mark.parametrize(
