@@ -69,6 +69,7 @@ def open_model(
     budget: Budget,
     progress: OutcomeProgress,
     option: str,
+    flag: str = FLAG,
     min_output_tokens: int = 0,
 ) -> Opened:
     """Open the chat model of a card, whose own prompt takes no part.
@@ -81,6 +82,7 @@ def open_model(
         budget: The money.
         progress: Told of tries.
         option: The option that named the card, for messages.
+        flag: The option that takes its address, for messages.
         min_output_tokens: How long replies must be able to be; a card's lower ``max_tokens`` is raised.
 
     Raises:
@@ -92,7 +94,7 @@ def open_model(
         instead = f"{option} {card.successor}, or " if card.successor else ""
         raise UserError(
             f"{card.name} ({card.title}) retired on {card.retires}: {card.endpoint.base_url} no longer has "
-            f"{card.model}; use {instead}another endpoint that has it with {FLAG} URL"
+            f"{card.model}; use {instead}another endpoint that has it with {flag} URL"
         )
     told = warning(card, today_utc(), own_address=own_address)
     if told:
@@ -103,7 +105,7 @@ def open_model(
         chat = msgspec.structs.replace(chat, seed=None)
     if cost_limit is not None and card.price is None:
         raise UserError(f"--cost-limit: the card of {card.name} states no price (field price), so no limit can be kept")
-    card = with_model(card, model, chat.base_url, flag=FLAG, name_flag="--model")
+    card = with_model(card, model, chat.base_url, flag=flag, name_flag="--model")
     card = msgspec.structs.replace(
         card,
         system=None,
@@ -116,7 +118,7 @@ def open_model(
         plan=PlanRule(drop_thinking=True),
         parameters=_with_room(card, min_output_tokens),
     )
-    opened = open_chat(card, chat, flag=FLAG, budget=budget, on_retry=progress.retried)
+    opened = open_chat(card, chat, flag=flag, budget=budget, on_retry=progress.retried)
     return Opened(model=opened.model, card=card)
 
 

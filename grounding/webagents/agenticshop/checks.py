@@ -10,7 +10,7 @@ from grounding.webagents.agenticshop.stored import StoredRun
 
 
 class CheckedJudge(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """How a judge agrees with the rules over the products that both have judged; dimensions without items are left out."""
+    """How a judge agrees with the rules over what both have judged; dimensions without items are left out."""
 
     judge: str
     products: int

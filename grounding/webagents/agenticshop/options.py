@@ -131,6 +131,10 @@ def check_options(options: CurationOptions) -> None:
     asked = [name for name in judges if name != RULES]
     if options.judge_base_url is not None and not asked:
         raise UserError("--judge-base-url: no judge is a chat model; name one with --judge")
+    if not asked and options.judge_prompt is not None:
+        raise UserError(f"--judge-prompt {options.judge_prompt}: no judge is a chat model; name one with --judge")
+    if not asked and options.judge_mode != "all":
+        raise UserError(f"--judge-mode {options.judge_mode}: no judge is a chat model; name one with --judge")
     if options.extractor_base_url is not None and options.extractor == STRUCTURAL:
         raise UserError("--extractor-base-url: the extractor structural asks no server; name a model with --extractor")
 

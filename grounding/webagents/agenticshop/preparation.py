@@ -269,6 +269,7 @@ def _open(
         budget=budget,
         progress=progress,
         option=option,
+        flag="--base-url" if option == "--model" else f"{option}-base-url",
         min_output_tokens=LONG_REPLY_TOKENS,
     )
 

@@ -2,8 +2,8 @@
 
 ``run.json`` says what was asked, ``steps.jsonl`` holds the tasks with their checklists; ``curations.jsonl``,
 ``extractions.jsonl`` and ``judgements.jsonl`` hold what each stage gave, ``evidence/`` the pages that they rest on.
-``verdicts.jsonl``, ``differences.jsonl`` (items of which a judge says otherwise than the rules) and ``summary.json`` are
-derived from those and can be deleted.
+``verdicts.jsonl``, ``differences.jsonl`` (items of which a judge says otherwise than the rules) and ``summary.json``
+are derived from those and can be deleted.
 
 Judges take no part in the run's id: another judge over the same products is another look at the same run, and the
 judgements of all stay side by side.

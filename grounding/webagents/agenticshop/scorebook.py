@@ -55,9 +55,9 @@ class StageCosts(Record, frozen=True, kw_only=True, omit_defaults=False):
 class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The content of ``summary.json``.
 
-    ``headline`` is the judge that counts: the majority of several, the one besides the rules, or the rules.
-    Attribution, search success and outcomes are by it, as far as they hang on a judge at all. ``rule_checks`` hold all other judges
-    against the rules on what those decide, where rules judged, too.
+    ``headline`` is the judge that counts: the majority of several, the one besides the rules, or the rules. Outcomes,
+    attribution and search success are by it, as far as they hang on a judge at all. ``rule_checks`` hold all other
+    judges against the rules on what those decide, where rules judged, too.
     """
 
     status: Literal["complete", "partial"]
@@ -201,9 +201,9 @@ def _summary(
         behaviours=behaviours(curations, {task.id: task.user for task in stored.tasks}, seed=seed),
         wall_s=info.wall_s,
         costs=StageCosts(
-            agent=_totals(one.call for one in stored.every_curation),
-            extractor=_totals(one.call for one in stored.every_extraction),
-            judges=_totals(one.call for one in stored.every_judgement),
+            agent=_totals((one.call, one.requests) for one in stored.every_curation),
+            extractor=_totals((one.call, 1) for one in stored.every_extraction),
+            judges=_totals((one.call, one.requests) for one in stored.every_judgement),
         ),
     )
 
@@ -229,5 +229,8 @@ def _flat(tasks: Iterable[TaskVerdicts]) -> list[PlaceVerdict]:
     return [one for places in tasks for one in places]
 
 
-def _totals(calls: Iterable[Call | None]) -> CallTotals:
-    return call_totals([one for one in calls if one is not None])
+def _totals(made: Iterable[tuple[Call | None, int]]) -> CallTotals:
+    """What was paid here; a record's call may stand for several requests."""
+    paid = [(call, requests) for call, requests in made if call is not None]
+    totals = call_totals([call for call, _ in paid])
+    return msgspec.structs.replace(totals, calls=sum(max(1, requests) for _, requests in paid))

@@ -57,7 +57,7 @@ def print_curations(console: Console, results: Sequence[CurationScored], *, rule
 
 def summary_tables(results: Sequence[CurationScored], rule: ScoringName) -> tuple[SummaryTable, ...]:
     """The figures of runs as tables of texts; heads may be of two lines."""
-    tables = (scenario_table(results, rule),)
+    tables: tuple[SummaryTable, ...] = (scenario_table(results, rule),)
     if rule != "official":
         tables += (dimension_table(results), conduct_table(results))
     checked = any(result.summary.rule_checks for result in results)
@@ -126,7 +126,7 @@ def conduct_table(results: Sequence[CurationScored]) -> SummaryTable:
 
 
 def check_table(results: Sequence[CurationScored]) -> SummaryTable:
-    """Each judge against the rules on what those decide: agreement, Cohen's kappa and of how many items, by dimension."""
+    """Each judge against the rules on what those decide: agreement, Cohen's kappa and how many items, by dimension."""
     rows: list[tuple[str, ...]] = []
     for result in results:
         for one in result.summary.rule_checks:
@@ -240,16 +240,16 @@ def _checked(result: CurationScored) -> list[str]:
     """Where the differences from the rules stand, or how to have them."""
     checks = result.summary.rule_checks
     if checks:
-        counts = ", ".join(f"{one.judge} on {one.total.rules_only + one.total.model_only:,}" for one in checks)
-        return [f"say otherwise than {counts} of their items: differences.jsonl"]
+        counts = ", ".join(f"{one.total.rules_only + one.total.model_only:,} of {one.judge}" for one in checks)
+        return [f"contradict {counts}; each of these verdicts is in differences.jsonl"]
     if result.summary.judges and all(one.judge != RULES for one in result.summary.judges):
-        return [f"did not judge; name --judge {RULES}, too, and they check the others on what they can decide"]
+        return [f"did not judge: with --judge {RULES} beside the others they check them on what they can decide"]
     return []
 
 
 def _steps(result: CurationScored) -> str:
     conduct = result.summary.behaviours
-    if conduct.steps_per_task is None or conduct.seconds_per_task is None:
+    if not conduct.steps or conduct.steps_per_task is None or conduct.seconds_per_task is None:
         return ""
     return f" · {conduct.steps_per_task:.1f} steps and {conduct.seconds_per_task:.1f} s a task"
 

@@ -105,7 +105,7 @@ def test_a_browser_of_this_room_comes_to_no_harm(tmp_path: Path) -> None:
         # The victim's port is allowed, so that it is its address alone that keeps pages from it.
         policy = WebPolicy(hosts=shop.hosts, ports=(80, 443, shop.victim_port), max_total_s=12.0)
         evidence = EvidenceFolder(tmp_path / "evidence")
-        async with open_browser(policy, parallel=2) as browser:
+        async with open_browser(policy, parallel=6) as browser:
 
             async def render(path: str) -> object:
                 return await browser.render(shop.url(path), evidence)

@@ -93,8 +93,14 @@ def find_places(
         earlier = places[owner].files if owner in places else ()
         places[owner] = LogPlace(owner=owner, files=(*earlier, *sorted(of_place)))
     if not places:
-        raise UserError(f"--curations {root}: none of the files that were expected ({names}) is in it")
+        raise UserError(f"--curations {root}: holds no log: no file with a name like {_in_words(names)}")
     return tuple(places.values())
+
+
+def _in_words(names: str) -> str:
+    """A pattern of names as a user may read it: * for what differs."""
+    plain = re.sub(r"\[[^\]]*\][+*]?|\\d\+?|\.[+*]", "*", names.replace("\\.", "\0").replace("(?:", "("))
+    return plain.replace("\0", ".").strip("()").replace("|", " or ")
 
 
 def _files(root: Path, wanted: re.Pattern[str]) -> list[Path]:
