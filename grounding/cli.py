@@ -17,7 +17,8 @@ from grounding.captions.command import CAPTION_EXAMPLES, caption_command
 from grounding.commandline import EXIT_USAGE, leave
 from grounding.compare import COMPARE_EXAMPLES, compare_command
 from grounding.errors import UserError
-from grounding.eval import EXAMPLES, evaluate_command
+from grounding.eval import evaluate_command
+from grounding.examples import EXAMPLES
 from grounding.export import EXPORT_EXAMPLES, export_command
 from grounding.options import ClusterChoice, DesktopScoringName, EvalOptions, ShopAttempt
 from grounding.probe.command import AUDIT_EXAMPLES, PROBE_EXAMPLES, audit_command, probe_command
@@ -109,7 +110,7 @@ def score(
     run: Path,
     /,
     *,
-    scoring: DesktopScoringName = "paper",
+    scoring: DesktopScoringName | None = None,
     tolerance: float | None = None,
     clusters: ClusterChoice | None = None,
     attempt: ShopAttempt | None = None,
@@ -120,11 +121,12 @@ def score(
 
     Args:
         run: The run's folder.
-        scoring: Which definition the table shows; summary.json has them all. `strict` is for desktop tasks.
+        scoring: Which definition the table shows; summary.json has them all. `strict` is for desktop tasks [default:
+            paper, or what a run on the web was made with].
         tolerance: How many pixels an action on a desktop may be off [default: as before].
         clusters: What the intervals are drawn over [default: as before].
         attempt: Which of several calls of web functions counts, from now on [default: as before].
-        published: Show the tables of PERCU's paper, or of PersonalWAB's, too.
+        published: Show the tables of PERCU's paper, of PersonalWAB's or of AgenticShop's, too.
         json: Print summary.json instead of the table.
     """
     from grounding.desktop.runfiles import is_desktop_run
@@ -140,8 +142,7 @@ def score(
         if scoring == "strict":
             raise UserError("--scoring strict: is for desktop tasks; choose paper or official")
         # What nobody chose is the run's own reading.
-        rule = None if scoring == "paper" else scoring
-        return curation_score_command(run, rule=rule, as_json=json, published=published)
+        return curation_score_command(run, rule=scoring, as_json=json, published=published)
     if is_shop_run(run):
         return _score_shop(
             run, scoring, attempt=attempt, published=published, as_json=json, tolerance=tolerance, clusters=clusters
@@ -154,7 +155,8 @@ def score(
 
         if clusters is not None:
             raise UserError("--clusters: desktop tasks have no participants: their intervals are by task; leave it out")
-        return desktop_score_command(run, scoring=scoring, as_json=json, tolerance=tolerance, published=published)
+        chosen = scoring or "paper"
+        return desktop_score_command(run, scoring=chosen, as_json=json, tolerance=tolerance, published=published)
     from grounding.desktop.refusals import point_scoring
     from grounding.report.html.written import with_report
     from grounding.report.show import show_result
@@ -164,12 +166,12 @@ def score(
     # A page that shows other figures than the table would be believed.
     result = with_report(result) if (run / "report.html").exists() else result
     options = EvalOptions(dataset=result.info.asked.dataset, tolerance=tolerance)
-    return show_result(result, scoring=point_scoring(options, scoring, published=published), as_json=json)
+    return show_result(result, scoring=point_scoring(options, scoring or "paper", published=published), as_json=json)
 
 
 def _score_shop(
     run: Path,
-    scoring: DesktopScoringName,
+    scoring: DesktopScoringName | None,
     *,
     attempt: ShopAttempt | None,
     published: bool,
@@ -185,8 +187,7 @@ def _score_shop(
     if scoring == "strict":
         raise UserError("--scoring strict: is for desktop tasks; choose paper or official")
     # What nobody chose is the run's own preset.
-    rule = None if scoring == "paper" else scoring
-    return shop_score_command(run, rule=rule, as_json=as_json, attempt=attempt, published=published)
+    return shop_score_command(run, rule=scoring, as_json=as_json, attempt=attempt, published=published)
 
 
 @app.command(name="list", help_epilogue="Example: grounding list grounders")

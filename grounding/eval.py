@@ -35,51 +35,6 @@ from grounding.options import (
     TaskKind,
 )
 
-EXAMPLES = """
-Examples:
-
-```
-# The bundled sample with the offline grounder, which needs no model
-grounding eval
-
-# A grounder on your own server, over your own data
-grounding eval --dataset realwebassist --data-dir DATA \\
-    --grounder gta1 --base-url http://127.0.0.1:8000/v1
-
-# The pair of the paper, the planner at its vendor
-grounding eval --planner o3 --grounder gta1 \\
-    --base-url http://127.0.0.1:8000/v1
-
-# Every planner with every grounder; each planner is asked once
-grounding eval --planner o3 gpt-4o --grounder gta1 ui-tars
-
-# What do plans change? The same grounder without and with them
-grounding eval --planner none replay --plans plans.json
-
-# Plans made earlier, answers recorded elsewhere
-grounding eval --plans plans.json --predictions answers.jsonl
-
-# What does speech recognition cost? The words as pocketsphinx hears them
-grounding eval --transcript pocketsphinx@babble:10dB
-
-# Desktop tasks: what is an agent's memory worth?
-grounding eval --dataset sample-desktop --memory thought none
-
-# Web functions called for one user: all plain memories, offline
-grounding eval --dataset sample-shop --memory none random last relevant
-
-# PUMA with a hosted model, in conversation with a simulated user
-grounding eval --dataset personalwab --data-dir DATA --agent puma \\
-    --model gpt-4o --track multi --user gpt-4o --cost-limit 20
-
-# Products for twenty users out of four made-up shops, offline
-grounding eval --dataset sample-mall
-
-# The same pages before other judges
-grounding eval --dataset sample-mall --judge rules gpt-6.1-sol
-```
-"""
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -291,7 +246,8 @@ def evaluate_command(
         extractor_base_url: Its server, instead of the one in its card.
         extractions: The folder of an earlier run, whose pages are judged instead of being opened again.
         judge: Who says which items of a checklist a product satisfies: `rules` (default), or cards of chat models;
-            @no-info and @url-only behind a name show it less. Of several besides the rules, the majority counts.
+            @no-info and @url-only behind a name show it less. Of several besides the rules, the majority counts;
+            the rules check each of them on what they can decide.
         judge_base_url: The judges' server, instead of the one in their cards.
         judge_mode: Ask about `all` items of a product at once, or about each `item`.
         judge_prompt: The name or path of another prompt for judges [default: evidence].

@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "options": {"records", "errors", "history"},
     "addresses": set(),
     "commandline": {"errors"},
+    "examples": set(),
     "interrupts": set(),
     "attended": {"errors", "interrupts"},
     "token_rules": {"records"},

@@ -65,10 +65,10 @@ _COLOURS = {
 }
 
 
-def curation_progress(display: Display | None, unit: str) -> OutcomeProgress:
-    """Progress that counts what became of tasks, pages or products."""
+def curation_progress(display: Display | None, unit: str, *, judge: str = "") -> OutcomeProgress:
+    """Progress that counts what became of tasks, pages or products, and says who judges."""
     always = {"tasks": ("curated",), "pages": ("product",), "products": ("judged",)}[unit]
-    return OutcomeProgress(display, _COLOURS, always, unit=unit)
+    return OutcomeProgress(display, _COLOURS, always, unit=f"{unit} by {judge}" if judge else unit)
 
 
 def evaluate_curation(
@@ -256,7 +256,7 @@ async def _judge(prepared: PreparedCuration, journals: _Journals, evidence: Evid
         stage = JudgeStage(judge, evidence, journals.judgements)
         if _unsettled(stage, products):
             await judge.check()
-        progress = curation_progress(prepared.options.display, "products")
+        progress = curation_progress(prepared.options.display, "products", judge=judge.name)
         stopped = await _pass(stage, products, progress, _judged)
         if stopped:
             return stopped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from typing import Protocol
@@ -106,7 +107,10 @@ class ExtractStage:
         self._made_by = ("extract", extractor.identity, RENDERING, web)
         self._evidence = evidence
         self.journal = journal
-        self.max_concurrency = min(pages, extractor.max_concurrency)
+        # While one page is read the next is shown.
+        self._showing = asyncio.Semaphore(pages)
+        self._reading = asyncio.Semaphore(extractor.max_concurrency)
+        self.max_concurrency = pages + extractor.max_concurrency
 
     def use(self, browser: Renders) -> None:
         """Show pages in this browser from now on."""
@@ -124,7 +128,8 @@ class ExtractStage:
         """Show and read one page."""
         if self._browser is None:
             raise RuntimeError("a stage without a browser was asked to show a page")
-        page = await self._browser.render(item.url, self._evidence)
+        async with self._showing:
+            page = await self._browser.render(item.url, self._evidence)
         found = Extraction(
             step_id=item.product_id,
             key=key,
@@ -135,7 +140,8 @@ class ExtractStage:
         )
         if found.failure is not None:
             return found
-        read = await self._extractor.extract(page, self._evidence)
+        async with self._reading:
+            read = await self._extractor.extract(page, self._evidence)
         return msgspec.structs.replace(
             found,
             page_class=read.page_class,

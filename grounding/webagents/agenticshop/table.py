@@ -80,15 +80,16 @@ def scenario_table(results: Sequence[CurationScored], rule: ScoringName) -> Summ
             scores = [one.scenarios.get(scenario) for scenario in present]
             name = f"{row_name(result)} · {one.judge}"
             if rule == "official":
-                rows.append((name, *(_official(score) for score in (*scores, one.overall)), "-"))
+                rows.append((name, *(_official(score) for score in (*scores, one.overall))))
                 continue
             every = (_percent(None if score is None else score.all) for score in scores)
             success = (_percent(None if score is None else score.success) for score in scores)
             rows.append((name, *every, *_with_interval(one.overall.all)))
             rows.append(("  success only", *success, *_with_interval(one.overall.success)))
+    interval = () if rule == "official" else ("95 % interval\nof all tasks",)
     return SummaryTable(
         title=f"{results[0].info.asked.dataset} · score by scenario, % · {rule}",
-        heads=("agent · judge", *headings, "all tasks", "95 % interval\nof all tasks"),
+        heads=("agent · judge", *headings, "all tasks", *interval),
         rows=tuple(rows),
     )
 
@@ -206,8 +207,9 @@ def _notes(results: Sequence[CurationScored], rule: ScoringName) -> list[Text]:
     lines = [
         Text(f"tasks      {first.counts.tasks:,} of {first.counts.users:,} users, three products each"),
         Text(f"reading    {rule}: {READINGS[rule]}"),
-        Text(f"intervals  bootstrap over users, seed {results[0].info.asked.seed}"),
     ]
+    if rule != "official":
+        lines.append(Text(f"intervals  bootstrap over users, seed {results[0].info.asked.seed}"))
     for result in results:
         lines += _own_notes(result, f"{row_name(result)}: " if len(results) > 1 else "")
     return lines
@@ -240,8 +242,11 @@ def _checked(result: CurationScored) -> list[str]:
     """Where the differences from the rules stand, or how to have them."""
     checks = result.summary.rule_checks
     if checks:
-        counts = ", ".join(f"{one.total.rules_only + one.total.model_only:,} of {one.judge}" for one in checks)
-        return [f"contradict {counts}; each of these verdicts is in differences.jsonl"]
+        said = (
+            f"{one.judge} on {one.total.rules_only + one.total.model_only:,} of {one.total.compared:,}"
+            for one in checks
+        )
+        return [f"contradict {', '.join(said)} items that both decide: differences.jsonl has each"]
     if result.summary.judges and all(one.judge != RULES for one in result.summary.judges):
         return [f"did not judge: with --judge {RULES} beside the others they check them on what they can decide"]
     return []

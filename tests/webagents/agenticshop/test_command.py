@@ -3,10 +3,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from grounding.cli import app
 from grounding.errors import UserError
+from grounding.webagents.agenticshop.runfiles import CurationFolder
 from webagents.agenticshop.made import CHECKLIST, made_task
 from webagents.agenticshop.runs import write_run
 
@@ -111,3 +113,13 @@ def test_a_run_goes_into_the_releases_layout_and_back(run: Path, tmp_path: Path,
         app(["curation", "export", str(run), "--to", str(tmp_path / "other"), "--judge", "nobody"])
     with pytest.raises(UserError, match="not empty"):
         app(["curation", "export", str(run), "--to", str(tree)])
+
+
+def test_a_run_keeps_its_reading_unless_another_is_asked_for(run: Path, capsys: pytest.CaptureFixture[str]):
+    folder = CurationFolder(run)
+    folder.write_info(msgspec.structs.replace(folder.read_info(), preset="official"))
+    for more, words in (((), "% · official"), (("paper",), "% · paper"), (("official",), "% · official")):
+        assert app(["score", str(run), *(part for one in more for part in ("--scoring", one))]) == 0
+        shown = capsys.readouterr().out
+        assert words in shown
+        assert ("95 % interval" in shown) is ("paper" in words)

@@ -44,6 +44,8 @@ def test_the_usual_options_are_fine():
         ({"judge": ("gpt-4o@half",)}, "a condition of full, no-info, url-only"),
         ({"judge": ("rules@url-only",)}, "rules read what a page says"),
         ({"judge_base_url": "http://x"}, "no judge is a chat model"),
+        ({"judge_prompt": "official"}, "--judge-prompt official: no judge is a chat model"),
+        ({"judge_mode": "item"}, "--judge-mode item: no judge is a chat model"),
         ({"extractor_base_url": "http://x"}, "structural asks no server"),
     ],
 )

@@ -68,6 +68,9 @@ _FRAME_NAMED = re.compile(
     r"\b(?:mini ?cart|cart drawer|cookie|consent|mega ?menu|site (?:header|footer|nav)|modal|popup)\b"
 )
 
+_FOOT = frozenset(("foot", "footer", "colophon", "contentinfo"))
+"""What the last block of a page is called where it has no element of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Regions:
@@ -150,6 +153,9 @@ def _own_role(element: Element, document: Document, holders: frozenset[Element])
     if element.tag in ("span", "b", "em", "strong", "i", "small", "label", "input", "button", "body"):
         return None
     words = set(called.split())
+    parent = element.getparent()
+    if parent is not None and parent.tag == "body" and words & _FOOT:
+        return "frame"
     if (_PROMOTED.search(called) or _PROMOTED.search(label)) and "price" not in words:
         return "promotion"
     if _SHOWY.search(called) and "price" not in words and not _may_buy(element):

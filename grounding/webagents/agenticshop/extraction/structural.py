@@ -40,7 +40,7 @@ from grounding.webagents.agenticshop.records import (
 if TYPE_CHECKING:
     from grounding.webagents.agenticshop.web.evidence import EvidenceFolder
 
-VERSION = 1
+VERSION = 2
 """Counts changes to any rule of this room that can change what is found."""
 
 CURRENCY_OF_LANGUAGE = {

@@ -230,11 +230,10 @@ async def _all_of(questions: Sequence[Coroutine[Any, Any, _Answer]]) -> list[_An
     tasks = [asyncio.create_task(each) for each in questions]
     try:
         return list(await asyncio.gather(*tasks))
-    except BaseException:
+    finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        raise
 
 
 def _raw(questions: Sequence[Sequence[ChecklistItem]], answers: Sequence[_Answer], *, one: bool) -> str:

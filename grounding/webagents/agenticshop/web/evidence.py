@@ -50,9 +50,8 @@ class EvidenceFolder:
                 file.write(content)
             Path(partial).chmod(0o644)
             Path(partial).replace(target)
-        except BaseException:
+        finally:
             Path(partial).unlink(missing_ok=True)
-            raise
         return name
 
     def get(self, name: str) -> bytes:

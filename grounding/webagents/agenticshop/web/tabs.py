@@ -123,13 +123,11 @@ class Tab:
             self.trouble.set_result(trouble)
 
     def _of_the_main_document(self, request: Request) -> bool:
+        from playwright.async_api import Error
+
         try:
             return request.is_navigation_request() and request.frame == self.page.main_frame
-        except Exception as error:
-            from playwright.async_api import Error
-
-            if not isinstance(error, Error):  # It says so of requests whose frame is not there yet, or no more.
-                raise
+        except Error:  # It says so of requests whose frame is not there yet, or no more.
             return False
 
     def _asked(self, request: Request) -> None:

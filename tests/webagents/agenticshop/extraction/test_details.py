@@ -256,3 +256,11 @@ def test_reviews_of_page_and_data_are_told_apart_by_their_words() -> None:
     shown = f'<section class="reviews"><ul>{items}</ul></section>'
     found = facts(product(PRICE, head=head, after=shown)).reviews
     assert [one.text for one in found] == ["Boils very fast.", "It leaks a lot.", "Only in the data."]
+
+
+def test_the_foot_of_a_page_tells_nothing_of_the_product() -> None:
+    shown = product("<table><tr><td>Weight</td><td>165 g</td></tr></table>" + PRICE)
+    foot = "<p>Voltera: Electronics without riddles</p><p>Help desk: help@volt.test</p>"
+    before = {one.name for one in facts(shown.replace("</body>", f"<div>{foot}</div></body>")).attributes}
+    after = {one.name for one in facts(shown.replace("</body>", f'<div id="foot">{foot}</div></body>')).attributes}
+    assert (before - after, after) == ({"Voltera", "Help desk"}, {"Weight"})

@@ -380,9 +380,17 @@ def test_the_judge_answers_as_a_judge_does(tmp_path) -> None:  # type: ignore[no
     judged = asyncio.run(judge.judge(subject(CHECKLIST), EvidenceFolder(tmp_path), "thekey"))
     assert (judged.step_id, judged.key, judged.judge) == ("explicit_title/u1/0/rules", "thekey", "rules")
     assert [one.item for one in judged.verdicts] == [one.id for one in CHECKLIST]
-    assert "reading.1 deciding.1" in judge.identity
+    assert "reading.1 deciding.2" in judge.identity
 
 
 def test_what_rules_look_at() -> None:
     assert shown(extraction(page_class=None)).fact_by_fact is False  # type: ignore[union-attr]
     assert shown(extraction(facts=None)) is None
+
+
+def test_a_row_is_quoted_from_the_table_by_whole_words() -> None:
+    text = "The lighter sister without noise cancelling, no case.\nNoise cancelling\tNo\nNoise cancelling: Yes"
+    page = Shown(facts=ProductFacts(), text=text)
+    assert page.row("Noise cancelling", "No") == "Noise cancelling\tNo"
+    assert page.row("noise cancelling", "yes") == "Noise cancelling: Yes"
+    assert page.row("Noise", "cell") == "Noise: cell"

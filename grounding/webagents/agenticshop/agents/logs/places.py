@@ -93,7 +93,7 @@ def find_places(
         earlier = places[owner].files if owner in places else ()
         places[owner] = LogPlace(owner=owner, files=(*earlier, *sorted(of_place)))
     if not places:
-        raise UserError(f"--curations {root}: holds no log: no file with a name like {_in_words(names)}")
+        raise UserError(f"--curations {root}: none of the files that were expected is in it: {_in_words(names)}")
     return tuple(places.values())
 
 

@@ -9,7 +9,7 @@ from grounding.webagents.agenticshop.judge.deciding import attributes, forms, me
 from grounding.webagents.agenticshop.judge.deciding.shown import Finding, Shown, open_question
 from grounding.webagents.agenticshop.judge.deciding.words import words
 
-VERSION = 1
+VERSION = 2
 """Goes up when the same rule decides otherwise on the same page: part of the rule judge's identity."""
 
 

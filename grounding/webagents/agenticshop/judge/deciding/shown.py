@@ -53,7 +53,7 @@ class Shown(Record, frozen=True, kw_only=True):
         for needle in needles:
             if not needle.strip():
                 continue
-            pattern = re.compile(rf"(?<!\w){re.escape(needle.strip())}(?!\w)", re.IGNORECASE)
+            pattern = re.compile(_word(needle.strip()), re.IGNORECASE)
             for line in self.text.splitlines():
                 found = pattern.search(line)
                 if found is not None:
@@ -61,13 +61,18 @@ class Shown(Record, frozen=True, kw_only=True):
         return ""
 
     def row(self, name: str, value: str) -> str:
-        """The line of the page's text that holds both the name and the value of a fact, else both as they were read."""
-        for line in self.text.splitlines():
-            folded = line.casefold()
-            if name.casefold() in folded and value.casefold() in folded:
-                at = max(0, folded.index(name.casefold()) - 20)
-                return line[at : at + MAX_QUOTE_CHARS].strip()
-        return f"{name}: {value}"[:MAX_QUOTE_CHARS]
+        """The words of a line of the page's text from a fact's name to its value, else both as they were read."""
+        pattern = re.compile(rf"{_word(name)}(?P<between>.*?){_word(value)}", re.IGNORECASE)
+        rows = [found for line in self.text.splitlines() if (found := pattern.search(line)) is not None]
+        if not rows:
+            return f"{name}: {value}"[:MAX_QUOTE_CHARS]
+        # A sentence may hold both, too; in a table they stand next to each other.
+        return min(rows, key=lambda row: len(row["between"]))[0][:MAX_QUOTE_CHARS].strip()
+
+
+def _word(needle: str) -> str:
+    """The pattern of words that stand by themselves: "no" is not in "noise"."""
+    return rf"(?<!\w){re.escape(needle)}(?!\w)"
 
 
 def around(text: str, at: int) -> str:
