@@ -28,7 +28,7 @@ max_connections: {connections}
 timeout_s: 60
 """
 ANSWER = "answer: {form: point, space: sent_px}\n"
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 _GONE = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "PYTHONUNBUFFERED")
 CONNECTIONS = 4
 IN_FLIGHT = 2 * CONNECTIONS
