@@ -369,10 +369,11 @@ def main() -> None:
         period, _, fault = given.every.partition("=")
         provider.every = (int(period), fault)
     with provider:
-        for vendor in PATHS:
-            print(f"{vendor:10} {provider.base_url(vendor)}", flush=True)
-        print(f"{'bill':10} http://127.0.0.1:{provider.port}/bill   (key: {KEY})", flush=True)
+        # Who reads the addresses may interrupt before the last of them is out of here.
         try:
+            for vendor in PATHS:
+                print(f"{vendor:10} {provider.base_url(vendor)}", flush=True)
+            print(f"{'bill':10} http://127.0.0.1:{provider.port}/bill   (key: {KEY})", flush=True)
             threading.Event().wait()
         except KeyboardInterrupt:
             print(f"{provider.count} requests, {provider.bill_usd:.6f} US dollars")
