@@ -57,14 +57,16 @@ async def go(tab: Tab, url: str, policy: WebPolicy) -> Response | None:
 
 
 def refused(tab: Tab, url: str) -> None:
-    """Whether what is shown is the guard's own answer.
+    """Whether what is shown at an address is the guard's own answer.
 
     Raises:
         PageTrouble: It is.
     """
-    refusal = tab.lane.refusal_of(tab.response.url if tab.response is not None else url)
-    if refusal is not None:
-        raise PageTrouble(refusal.trouble, refusal.message)
+    # The browser tells of an answer a little later than it shows it: the address that is shown counts, too.
+    for shown in (tab.response.url if tab.response is not None else url, url):
+        refusal = tab.lane.refusal_of(shown)
+        if refusal is not None:
+            raise PageTrouble(refusal.trouble, refusal.message)
 
 
 def _why_not(tab: Tab, url: str, error: Exception) -> PageTrouble:

@@ -98,6 +98,9 @@ async def _keep(tab: Tab, page: RenderedPage, policy: WebPolicy, evidence: Evide
     dismissed += await dismiss_banners(tab)
     covered = int(await tab.run("settle"))
     document = await tab.run("document")
+    url = str(document["url"])
+    # A page may have gone on after it was quiet.
+    refused(tab, url)
     text = await tab.run("text", policy.max_text_chars)
     html = await tab.run("html", policy.max_html_bytes)
     if html["length"] > policy.max_html_bytes:
@@ -106,7 +109,6 @@ async def _keep(tab: Tab, page: RenderedPage, policy: WebPolicy, evidence: Evide
         )
     segments = await _pictures(tab, max(height, int(document["height"])), covered, policy, evidence)
     name, digest = put_html(html["html"], evidence)
-    url = str(document["url"])
     return msgspec.structs.replace(
         page,
         final_url=url,
