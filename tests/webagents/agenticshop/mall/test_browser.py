@@ -140,6 +140,36 @@ def test_every_product_shows_what_the_truth_says(
     assert visit.said == []
 
 
+def links_of(page: Page) -> set[str]:
+    return set(page.evaluate("[...document.links].map((link) => link.href)"))
+
+
+@pytest.mark.parametrize("name", sorted(CLOSING))
+def test_every_other_page_is_what_the_truth_says(visit: Visit, folder: Path, name: str) -> None:
+    """The pages that the products' own test leaves out: shelves, redirects, and what is no product at all."""
+    pages = gold(folder)
+    others = [one for one in pages.values() if one.shop == name and not (one.facts is not None and one.slug in one.url)]
+    assert {one.page_class for one in others} == {"product", "listing", "error", "blocked", "other"}
+    for one in others:
+        answered = visit.page.goto(one.url, wait_until="domcontentloaded")
+        assert answered is not None
+        price = visit.page.locator("#price").count()
+        match one.page_class:
+            case "product":
+                # What leads there by a script or a refresh needs a moment.
+                visit.page.wait_for_selector("#price")
+                assert one.facts is not None
+                assert one.facts.title in visit.page.inner_text("body"), one.url
+            case "listing":
+                visit.page.wait_for_function("document.links.length > 0")
+                assert (price, len(links_of(visit.page) & set(pages)) > 1) == (0, True), one.url
+            case "blocked":
+                assert price == 0, one.url
+                assert len(links_of(visit.page)) <= 1, one.url
+            case _:
+                assert (price, len(visit.page.inner_text("body")) > 100) == (0, True), one.url
+
+
 @pytest.mark.parametrize("name", sorted(CLOSING))
 def test_reviews_appear_by_scrolling(visit: Visit, products: dict[str, list[GoldProduct]], name: str) -> None:
     one = max(products[name], key=lambda product: len(product.facts.reviews if product.facts else ()))
