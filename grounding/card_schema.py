@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import itertools
+import re
 import typing
 from typing import Annotated, Literal
 
@@ -36,6 +37,9 @@ MAX_INSTRUCTION_CHARS = 16_000
 
 RESERVED_PARAMETERS = ("model", "messages", "stream", "n")
 """Fields of the request that are not a card's to set: one reply, whole, to the card's own prompt."""
+
+WRITTEN_NUMBER = re.compile(r"\{([xy][12]?)(?::\.(\d)f)?\}")
+"""A place for a number in ``writes``: which one, and its decimals where they are stated."""
 
 PREFILL_PARAMETERS: dict[str, bool] = {"add_generation_prompt": False, "continue_final_message": True}
 """Fields of the request (vLLM) that make the model go on with the last message instead of answering it."""
@@ -137,6 +141,32 @@ class ServingCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     flags: tuple[str, ...] = ()
 
 
+class AdapterRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Low-rank weights (LoRA, as PEFT stores them) on top of another model's: what `grounding train` leaves.
+
+    ``base`` is the id under which the base model's own card asks for it. ``checkpoint`` is where its weights were
+    when the adapter was trained, a folder or an id on the hub, empty for ``base``; ``revision`` is the hub's.
+    ``path`` is the adapter's folder, in the file relative to the card. ``sha256`` is of the adapter's files,
+    ``base_sha256`` of the base's config.json and weights; ``rank`` is the largest of its layers'. What is left out is
+    not checked.
+    """
+
+    base: str
+    checkpoint: str = ""
+    revision: str = "main"
+    path: str = "."
+    rank: _Positive | None = None
+    sha256: str = ""
+    base_sha256: str = ""
+
+
+class WeightsRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model's own weights in a folder, in the file relative to the card; ``sha256`` is of config.json and weights."""
+
+    path: str = "."
+    sha256: str = ""
+
+
 class PublishedScore(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A figure that somebody stated for the model: per cent right on a benchmark, and who says so."""
 
@@ -165,6 +195,8 @@ class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     beginning of the reply, which the model is made to continue (vLLM: ``continue_final_message``). ``no_history`` and
     ``no_goal`` stand where the history or the goal would, at a step without one. ``strip_suffix`` is an ending that is
     dropped, once, from the instruction.
+    ``adapter`` and ``weights`` belong to a tuned model, of which ``model`` is only the name at its server: low-rank
+    weights on another model's, or weights of its own in a folder.
     ``published`` are figures that others state; ``disagreements`` is where sources contradict each other. Neither
     changes what is asked.
     """
@@ -180,6 +212,8 @@ class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     strip_suffix: str = ""
     revision: str = "main"
     family: Family | None = None
+    adapter: AdapterRule | None = None
+    weights: WeightsRule | None = None
     serving: ServingCard = ServingCard()
     published: tuple[PublishedScore, ...] = ()
     disagreements: tuple[str, ...] = ()
@@ -200,6 +234,20 @@ class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 600.0
     source: str = ""
     notes: str = ""
+
+    @property
+    def checkpoint(self) -> str:
+        """Where the weights are that are loaded, an adapter's base first: a folder or an id on the hub."""
+        if self.weights is not None:
+            return self.weights.path
+        if self.adapter is not None:
+            return self.adapter.checkpoint or self.adapter.base
+        return self.model
+
+    @property
+    def checkpoint_revision(self) -> str:
+        """The revision of those weights, where they are on the hub."""
+        return self.revision if self.adapter is None else self.adapter.revision
 
     @property
     def reads(self) -> frozenset[Context]:
@@ -248,7 +296,12 @@ class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class GrounderCard(ChatCard, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A chat model that answers with a place on the screen, and perhaps with any action on a desktop as well."""
+    """A chat model that answers with a place on the screen, and perhaps with any action on a desktop as well.
+
+    ``writes`` is an answer as the model writes it, prefill included, with ``{x}`` and ``{y}`` (a box: ``{x1}``,
+    ``{y1}``, ``{x2}``, ``{y2}``) for its numbers: what supervised training teaches. ``{x:.2f}`` has two decimals.
+    """
 
     answer: AnswerRule
     action: ActionRule | None = None
+    writes: str | None = None

@@ -17,7 +17,9 @@ import msgspec
 from grounding.card_schema import (
     PREFILL_PARAMETERS,
     RESERVED_PARAMETERS,
+    WRITTEN_NUMBER,
     ActionRule,
+    AdapterRule,
     AnswerRule,
     CardPart,
     ChatCard,
@@ -30,15 +32,19 @@ from grounding.card_schema import (
     Price,
     PublishedScore,
     ServingCard,
+    WeightsRule,
 )
 from grounding.errors import UserError
 from grounding.planner_card import PlannerCard, PlanRule, PromptCard
 from grounding.search_card import SearchCard, SearchFee
+from grounding.tuned import CARD_FILE, resolve
 
 __all__ = [
     "PREFILL_PARAMETERS",
     "RESERVED_PARAMETERS",
+    "WRITTEN_NUMBER",
     "ActionRule",
+    "AdapterRule",
     "AnswerRule",
     "CardPart",
     "ChatCard",
@@ -56,6 +62,7 @@ __all__ = [
     "SearchCard",
     "SearchFee",
     "ServingCard",
+    "WeightsRule",
     "find_card",
     "read_card",
     "read_cards",
@@ -65,7 +72,7 @@ CardT = TypeVar("CardT", bound=ChatCard | PromptCard)
 FoundT = TypeVar("FoundT", bound=ChatCard)
 
 
-def _allowed(card_type: type, path: list[str]) -> str:
+def allowed_at(card_type: type, path: list[str]) -> str:
     """What the schema allows at a field: the values of a choice, or the names of the fields."""
     found: object = card_type
     for name in path:
@@ -93,7 +100,8 @@ def read_card(path: Path, card_type: type[CardT]) -> CardT:
     """Read and check one card.
 
     Raises:
-        UserError: the file can't be read, is not YAML, or a field is wrong; says which and what is allowed.
+        UserError: the file can't be read, is not YAML, or a field is wrong; says which and what is allowed. Or the
+            weights of a tuned model are not where the card says.
     """
     try:
         card = msgspec.yaml.decode(path.read_bytes(), type=card_type)
@@ -103,13 +111,13 @@ def read_card(path: Path, card_type: type[CardT]) -> CardT:
         text, _, where = str(error).partition(" - at `")
         fields = re.findall(r"[A-Za-z_]\w*", where.removeprefix("key` in `"))
         named = ".".join(fields) or "(top level)"
-        raise UserError(f"{path}: field {named}: {text}.{_allowed(card_type, fields)}") from error
+        raise UserError(f"{path}: field {named}: {text}.{allowed_at(card_type, fields)}") from error
     except msgspec.DecodeError as error:
         raise UserError(f"{path}: not valid YAML: {error}") from error
     problem = _problem(card)
     if problem:
         raise UserError(f"{path}: {problem}")
-    return card
+    return resolve(card, path) if isinstance(card, ChatCard) else card
 
 
 def _problem(card: ChatCard | PromptCard) -> str | None:
@@ -138,6 +146,8 @@ def _problem(card: ChatCard | PromptCard) -> str | None:
     taken = [name for name in _reserved(card) if name in card.parameters]
     if taken:
         return f"field parameters: {', '.join(taken)} can't be set here"
+    if card.adapter is not None and card.weights is not None:
+        return "field adapter: belongs to another model's weights; leave it out, or leave out weights"
     if card.prefill == "":
         return "field prefill: is empty; leave it out"
     if card.serving.how in ("in-process", "recorded") and not card.serving.reason:
@@ -145,7 +155,18 @@ def _problem(card: ChatCard | PromptCard) -> str | None:
     if card.serving.how == "vllm-flags" and not (card.serving.flags and card.serving.reason):
         return "field serving: how vllm-flags needs the flags and the reason"
     if isinstance(card, GrounderCard):
-        return _answer_problem(card.answer) or _action_problem(card)
+        return _answer_problem(card.answer) or _action_problem(card) or _writes_problem(card)
+    return None
+
+
+def _writes_problem(card: GrounderCard) -> str | None:
+    if card.writes is None:
+        return None
+    names = sorted(match[1] for match in WRITTEN_NUMBER.finditer(card.writes))
+    if names not in (["x", "y"], ["x1", "x2", "y1", "y2"]):
+        return "field writes: expected {x} and {y}, or {x1}, {y1}, {x2} and {y2}, each of them once"
+    if not card.writes.startswith(card.prefill or ""):
+        return "field writes: must begin with the prefill"
     return None
 
 
@@ -239,10 +260,10 @@ def read_cards(folder: Path, card_type: type[CardT]) -> tuple[CardT, ...]:
 def find_card(
     name: str, folder: Path, card_type: type[FoundT], *, builtin: tuple[str, ...], kind: str, listed_by: str = ""
 ) -> FoundT:
-    """The card that a user means: a path to a file, or the name, alias or model id of a bundled card.
+    """The card that a user means: a path to a file or to a tuned model's folder, or a bundled card's name or id.
 
-    Ids are compared whole, never by a part of them: several releases share parts of their names. ``listed_by`` is the
-    command that lists the cards, where it is not named after the kind.
+    A bundled card comes before a folder of its name. Ids are compared whole, never by a part of them: several releases
+    share parts of their names. ``listed_by`` is the command that lists the cards, where it is not named after the kind.
 
     Raises:
         UserError: nothing is called so; names what there is and the nearest.
@@ -253,6 +274,12 @@ def find_card(
     for card in cards:
         if name in (card.name, card.model or card.name, *card.aliases):
             return card
+    if name and (Path(name) / CARD_FILE).is_file():
+        return read_card(Path(name) / CARD_FILE, card_type)
+    if "/" in name and Path(name).is_dir():
+        below = next((each.parent for each in sorted(Path(name).glob(f"*/{CARD_FILE}"))), None)
+        there = f"; there is one in {below}" if below else ""
+        raise UserError(f"{name}: there is no {CARD_FILE} in this folder, so it is no {kind}{there}")
     known = [*builtin, *(card.name for card in cards)]
     near = difflib.get_close_matches(name, known, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""

@@ -26,6 +26,7 @@ from grounding.reporting import REPORT_EXAMPLES, report_command
 from grounding.serve import SERVE_EXAMPLES, serve_command
 from grounding.stores import cache_app
 from grounding.sweep import SWEEP_EXAMPLES, sweep_command
+from grounding.train import train_app
 from grounding.view import VIEW_EXAMPLES, view_command
 from grounding.webagents.agenticshop.commands import curation_app
 from grounding.webagents.personalwab.construction.command import shop_app
@@ -50,6 +51,7 @@ app.command(caption_command, name="caption", help_epilogue=CAPTION_EXAMPLES)
 app.command(sweep_command, name="sweep", help_epilogue=SWEEP_EXAMPLES)
 app.command(cache_app)
 app.command(shop_app)
+app.command(train_app)
 app.command(curation_app)
 app.command(transcribe_command, name="transcribe", help_epilogue=TRANSCRIBE_EXAMPLES)
 app.command(compare_command, name="compare", help_epilogue=COMPARE_EXAMPLES)

@@ -169,10 +169,10 @@ def evaluate_command(
         planner_model: The model's name at the planner's endpoint, instead of the card's; for `--planner any` where the
             endpoint serves several.
         plan_ahead: Ask the planner once for each instruction, at its first step, for a list of all its actions.
-        grounder: Who finds the place: `ocr` (default), `replay`, `center`, `random`, `oracle`, a card's name or a path.
-            Several are run with every planner, one after the other. On desktop tasks an agent: `ocr-agent` (default),
-            `replay`, `always-click-center`, `repeat-last`, `oracle`, a card's name or a path; see
-            `grounding list agents`.
+        grounder: Who finds the place: `ocr` (default), `replay`, `center`, `random`, `oracle`, a card's name or a path,
+            or the folder of a model that `grounding train` tuned. Several are run with every planner, one after the
+            other. On desktop tasks an agent: `ocr-agent` (default), `replay`, `always-click-center`, `repeat-last`,
+            `oracle`, a card's name or a path; see `grounding list agents`.
         plans: Saved plans to replay, `{participant: {image number: text}}` (means --planner replay). Several files are
             several planners.
         plan_store: Where plans of chat models are kept for other runs, which then don't ask again
@@ -232,7 +232,8 @@ def evaluate_command(
         user: Who plays the user: `scripted` (default), or the card of a chat model.
         user_base_url: Its server, instead of the one in its card.
         functions: The functions that PUMA takes the instructions for, predicted elsewhere: a file as its
-            function_res.json [default: puma asks its model, puma-local goes by the words].
+            function_res.json; for puma-local also `model` or `words` [default: puma asks its model, puma-local its own
+            where it was trained to name functions, else it goes by the words].
         search: How products are found: `bm25` as Lucene reckons it, by meaning (`dense`), or `pyserini` with an index.
         search_index: The folder of that Lucene index.
         preset: As the paper describes the benchmark, or as its release behaves (`official`): 10 purchases, bought

@@ -31,6 +31,7 @@ _NEVER_CHANGES_AN_ANSWER = frozenset(
         "source",
         "notes",
         "action",
+        "writes",
     }
 )
 
@@ -45,4 +46,11 @@ def card_identity(card: ChatCard, *, leave_out: Collection[str] = (), **more: Js
     """
     unwanted = _NEVER_CHANGES_AN_ANSWER.union(leave_out)
     fields = {name: value for name, value in msgspec.to_builtins(card).items() if name not in unwanted}
+    # A tuned model is what its weights are, wherever they lie.
+    if card.adapter is not None:
+        adapter = card.adapter
+        fields["adapter"] = {"base": adapter.base, "base_sha256": adapter.base_sha256, "sha256": adapter.sha256}
+        fields["adapter"]["revision"] = adapter.revision
+    if card.weights is not None:
+        fields["weights"] = card.weights.sha256
     return msgspec.json.encode({**fields, **more}, order="sorted").decode()

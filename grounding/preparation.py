@@ -30,6 +30,7 @@ from grounding.runid import library_versions, run_id
 from grounding.selection import Selection, select_steps
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, send_as, starts_servers
 from grounding.signature import signature
+from grounding.tuned import CARD_FILE
 
 if TYPE_CHECKING:
     from grounding.asr.obtaining import Obtained
@@ -295,6 +296,8 @@ def _setup(options: EvalOptions) -> GrounderSetup:
     for name in ("dataset", "grounder", "history_file"):
         if isinstance(given[name], str) and Path(given[name]).is_file():
             given[name] = str(Path(given[name]).absolute())
+    if (Path(options.grounder) / CARD_FILE).is_file():
+        given["grounder"] = str(Path(options.grounder).absolute())
     for name in ("data_dir", "predictions"):
         given[name] = None if given[name] is None else str(given[name].absolute())
     return GrounderSetup(**given)

@@ -22,6 +22,9 @@ grounding report RUN --by gold-area position
 
 # Beside the figures of the paper
 grounding report RUN --published
+
+# The curves, samples and figures of a training
+grounding report results/train-gta1-7b-2507_sample-web_without-participant-3_1234567890
 ```
 """
 
@@ -37,6 +40,8 @@ def report_command(
     json: Annotated[bool, _Flag] = False,
 ) -> int:
     """Show scored runs again, by any column, or beside published figures. Asks no model and writes nothing.
+
+    Of a training run the page ``report.html`` is written anew.
 
     Args:
         runs: Run folders.
@@ -64,7 +69,19 @@ def report_command(
     from grounding.scorebook import read_run
     from grounding.scoring.breakdown import break_down
     from grounding.scoring.scored import join
+    from grounding.training.folder import is_training_run
 
+    trainings = [path for path in runs if is_training_run(path)]
+    if trainings:
+        if len(trainings) < len(runs) or by or published or json:
+            raise UserError(
+                f"{trainings[0]} is a training run: its page and its figures are shown by themselves, without --by, "
+                "--published and --json (summary.json in it has the figures)"
+            )
+        from grounding.training.page.terminal import report_trainings
+
+        report_trainings(wide_console(), trainings)
+        return 0
     desktop = [path for path in runs if is_desktop_run(path)]
     if desktop:
         if len(desktop) < len(runs) or not published or by or json:

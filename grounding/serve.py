@@ -18,6 +18,9 @@ Examples:
 # GTA1 on this machine's GPU; prints the address when it is ready
 grounding serve gta1 --port 8000
 
+# An adapter that `grounding train` left, and its base at the same address
+grounding serve results/RUN/adapter --port 8000
+
 # Four copies on four GPUs, ports 8000 to 8003, with a flag more for vLLM
 grounding serve gta1 --port 8000 --replicas 4 -- --max-num-seqs 128
 ```
@@ -46,13 +49,14 @@ def serve_command(
     standard error. Exit code 0: ended by Ctrl-C or SIGTERM when it was ready; 2: it can't be served or ended itself.
 
     Args:
-        card: A card's name, its model's id, or a path to a card (.yaml).
+        card: A card's name, its model's id, a path to a card (.yaml), or the folder of a model that `grounding train`
+            tuned: an adapter is served beside its base, each under its own name.
         flags: More flags for vLLM, after `--`; they win over the card's.
         port: The port, and the first of several [default: free ones].
         host: The address to listen on; 0.0.0.0 for all of this machine's.
         data_parallel_size: vLLM's own data parallelism: so many engines behind one port.
         replicas: So many servers on ports in a row; GPUs are shared out among them where there are enough.
-        model: A local checkpoint to serve under the card's name.
+        model: A local checkpoint to serve under the card's name; of an adapter, the base that it was trained on.
         data_dir: The folder whose pictures the server may open, for `--send file`.
         server_command: What starts a server [default: the variable GROUNDING_VLLM, or `vllm serve`]. The model's name
             is put after it.

@@ -181,6 +181,15 @@ def test_a_wrong_field_is_named_with_what_is_allowed(
         ),
         (changed("parameters", to={"messages": []}), "field parameters: messages can't be set here"),
         (
+            {**CARD, "writes": "({x})"},
+            "field writes: expected {x} and {y}, or {x1}, {y1}, {x2} and {y2}, each of them once",
+        ),
+        (
+            {**CARD, "writes": "({x},{y}) or ({x},{y})"},
+            "field writes: expected {x} and {y}, or {x1}, {y1}, {x2} and {y2}, each of them once",
+        ),
+        ({**CARD, "prefill": "[", "writes": "({x},{y})"}, "field writes: must begin with the prefill"),
+        (
             {**CARD, "prefill": "(", "parameters": {"continue_final_message": False}},
             "field parameters: continue_final_message can't be set here",
         ),

@@ -57,6 +57,7 @@ def test_what_can_change_an_answer_changes_the_identity(fields: dict[str, Any]) 
         {"published": [{"benchmark": "x", "value": 1, "source": "x"}]},
         {"disagreements": ["x"]},
         {"family": "qwen3_vl"},
+        {"writes": "({x},{y})"},
     ],
 )
 def test_what_can_not_change_an_answer_leaves_the_identity(fields: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,12 @@ PACKAGE = Path(grounding.__file__).parent
 ANNOTATE = Path(annotate.__file__).parent
 CHECKOUT = PACKAGE.parent
 PACKAGES = {"grounding", "annotate"}
-HEAVY = {"torch", "transformers", "vllm", "whisper", "pandas", "pyarrow", "ray", "tkinter"}
+TRAINING = {"trl", "datasets", "accelerate", "tensorboard"}
+HEAVY = TRAINING | {"torch", "transformers", "peft", "vllm", "whisper", "pandas", "pyarrow", "ray", "tkinter"}
 
 VALUES = {"records", "coordinates", "errors"}
 SHARED = VALUES | {"cards", "card_schema", "tokens", "chat", "llm", "wire", "budget"}
-SHARED |= {"history", "hub", "identity", "pictures", "places", "regions"}
+SHARED |= {"history", "hub", "identity", "pictures", "places", "regions", "tuned"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "records": set(),
@@ -41,7 +43,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "identity": {"cards"},
     "planner_card": {"records", "card_schema"},
     "search_card": {"records", "card_schema"},
-    "cards": VALUES | {"card_schema", "planner_card", "search_card"},
+    "tuned": {"records", "errors", "card_schema"},
+    "cards": VALUES | {"card_schema", "planner_card", "search_card", "tuned"},
     "tokens": {"records", "coordinates", "card_schema", "token_rules", "wire", "tokens"},
     "marks": {"records", "marks"},
     "money": set(),
@@ -101,18 +104,22 @@ MAY_IMPORT: dict[str, set[str]] = {
     "captions": SHARED | {"captions", "display", "interrupts", "journal", "loaders", "options", "planners", "runner"},
     "audit": VALUES | {"cards", "grounders", "journal", "probe", "runfolder"},
     "errorsplit": SHARED | {"grounders", "journal", "planners", "runfolder", "runner", "scoring", "errorsplit"},
-    "serving": VALUES | {"cards", "hub", "options", "serving"},
+    "serving": VALUES | {"cards", "hub", "options", "serving", "tuned"},
     "serve": VALUES | {"cards", "grounders", "interrupts", "places", "serving"},
     "webagents": SHARED
     | {"attended", "describedfolder", "display", "interrupts", "journal", "loaders", "lockedfolder", "money", "options"}
     | {"marks", "planners"}
     | {"recorded_lines", "report", "runfolder", "runid", "runner", "scorebook", "scoring", "signature", "webagents"},
+    "training": SHARED
+    | {"attended", "describedfolder", "display", "grounders", "interrupts", "journal", "lockedfolder", "options"}
+    | {"planners", "report", "runfolder", "runid", "scorebook", "scoring", "serving", "steps", "training", "webagents"},
     "frames": {"errors", "records", "runfolder", "scoring"},
     "exporting": {"errors", "records", "runfolder", "comparison", "scorebook", "scoring", "exporting"},
     "export": {"errors", "exporting", "scorebook"},
     "comparison": {"errors", "records", "scorebook", "scoring", "desktop", "comparison"},
     "compare": {"errors", "comparison", "report", "webagents"},
-    "reporting": {"errors", "options", "comparison", "desktop", "report", "runfolder", "scorebook", "scoring"},
+    "reporting": {"errors", "options", "comparison", "desktop", "report", "runfolder", "scorebook", "scoring"}
+    | {"training"},
     "combinations": {"asr", "errors", "options"},
     "planstore": VALUES | {"places", "planners"},
     "stores": VALUES | {"asr", "grounders", "planstore"},
@@ -137,6 +144,7 @@ KNOW_EVERYBODY = {
     "matrix",
     "sweep",
     "sweeping",
+    "train",
 }
 
 
@@ -148,6 +156,7 @@ def room(module: str) -> str:
     return parts[1] if len(parts) > 1 else ""
 
 
+@cache
 def modules(package: Path = PACKAGE) -> dict[str, Path]:
     found = {}
     for path in sorted(package.rglob("*.py")):
@@ -157,9 +166,10 @@ def modules(package: Path = PACKAGE) -> dict[str, Path]:
     return found
 
 
-def imported(name: str, path: Path, *, top_level_only: bool = False) -> set[str]:
+@cache
+def imported(name: str, path: Path, *, top_level_only: bool = False) -> frozenset[str]:
     """The modules that a file names in import statements, wherever in the file; type checking is no exception."""
-    found = set()
+    found: set[str] = set()
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = _top_level(tree) if top_level_only else list(ast.walk(tree))
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
@@ -172,7 +182,7 @@ def imported(name: str, path: Path, *, top_level_only: bool = False) -> set[str]
                 above = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*above, *([node.module] if node.module else [])])
             found |= {f"{base}.{alias.name}" for alias in node.names} if base in PACKAGES else {base}
-    return found
+    return frozenset(found)
 
 
 def _top_level(tree: ast.AST) -> list[ast.AST]:
@@ -262,6 +272,19 @@ def test_no_module_loads_heavy_libraries_when_it_is_imported(name: str) -> None:
     named = imported(name, modules()[name], top_level_only=True)
     assert not {each.split(".")[0] for each in named} & HEAVY
     assert not named & NETWORKS
+
+
+PUTS_ADAPTERS_ON = {"grounding.grounders.hf.loading", "grounding.webagents.personalwab.agents.localmodel"}
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_libraries_for_training_are_only_known_to_training(name: str) -> None:
+    named = {each.split(".")[0] for each in imported(name, modules()[name])}
+    if room(name) == "training":
+        return
+    assert not named & TRAINING
+    # Adapters are put on models that run in this process, too.
+    assert "peft" not in named or name in PUTS_ADAPTERS_ON
 
 
 @pytest.mark.parametrize("folder", ["datasets", "models", "results", "tools"])

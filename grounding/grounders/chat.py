@@ -6,10 +6,9 @@ from typing import Protocol
 
 from grounding.cards import GrounderCard
 from grounding.chat import Asked, ChatModel, ChatRequest
-from grounding.coordinates import ModelBox, box_to_original, point_to_original
 from grounding.errors import UserError
-from grounding.grounders.answers import declines, read_answer
-from grounding.records import Failure, Prediction, Query
+from grounding.grounders.replies import read_reply
+from grounding.records import Prediction, Query
 from grounding.tokens import RequestTokens
 
 
@@ -71,32 +70,19 @@ class ChatGrounder:
             )
         said = asked.completion
         whole = (self._card.prefill or "") + said.text
-        place = read_answer(whole, self._card.answer)
-        point = box = failure = None
-        declined = not said.refused and declines(whole, self._card.answer)
-        if said.refused:
-            failure = Failure(kind="unparsed", message="the model refused")
-        elif declined:
-            failure = Failure(kind="unparsed", message="the model says that there is no such place")
-        elif place is None:
-            form = self._card.answer.form.replace("_", " ")
-            ending = f" (finish reason: {said.finish_reason})" if said.finish_reason not in ("", "stop") else ""
-            failure = Failure(kind="unparsed", message=f"no {form} in the reply{ending}")
-        elif isinstance(place, ModelBox):
-            box = box_to_original(place, asked.sizes)
-            point = box.center
-        else:
-            point = point_to_original(place, asked.sizes)
+        reply = read_reply(
+            whole, self._card.answer, asked.sizes, refused=said.refused, finish_reason=said.finish_reason
+        )
         return Prediction(
             step_id=query.step_id,
             key=query.key,
-            point=point,
-            box=box,
+            point=reply.point,
+            box=reply.box,
             raw=said.text,
             sizes=asked.sizes,
-            failure=failure,
+            failure=reply.failure,
             call=asked.call,
-            declined=declined,
+            declined=reply.declined,
         )
 
     def request_for(self, query: Query) -> ChatRequest:

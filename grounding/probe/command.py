@@ -31,7 +31,7 @@ def probe_command(
     code 0: the card fits; 1: there are warnings; 2: the server can't be asked.
 
     Args:
-        card: A card's name, its model's id, or a path to a card (.yaml).
+        card: A card's name, its model's id, a path to a card (.yaml), or the folder of a model that was tuned.
         base_url: The grounder's server, such as http://127.0.0.1:8000/v1 [default: the card's].
         timeout: Seconds to wait for a reply [default: the card's].
         max_retries: How often a request is tried again after 429, 5xx, a timeout or a dropped connection.

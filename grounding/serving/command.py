@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from pathlib import Path
 
-from grounding.cards import ChatCard
+from grounding.cards import AdapterRule, ChatCard
 from grounding.errors import UserError
 from grounding.hub import hub_folder
 from grounding.records import Record
+from grounding.tuned import VLLM_RANKS, adapter_facts, check_base, max_lora_rank, named_base
 
 COMMAND_VARIABLE = "GROUNDING_VLLM"
 DEFAULT_COMMAND = ("vllm", "serve")
@@ -78,10 +80,13 @@ def check_weights(card: ChatCard, options: ServerOptions) -> None:
     """Refuse a card whose weights no server can fetch by their name, with the commands that get them.
 
     Raises:
-        UserError: the weights are one folder of a repository, and no local copy is given.
+        UserError: the weights are one folder of a repository, and no local copy is given; or those of an adapter's
+            base have moved or are others, or vLLM can't run the adapter.
     """
-    inside = hub_folder(card.model)
-    if inside is None or options.model is not None or Path(card.model).is_dir():
+    if card.adapter is not None:
+        _check_adapter(card, card.adapter, options)
+    inside = hub_folder(card.checkpoint)
+    if inside is None or options.model is not None or Path(card.checkpoint).is_dir():
         return
     raise UserError(
         f"{card.name} ({card.title}): its weights are the folder {inside.folder} of the repository "
@@ -91,15 +96,59 @@ def check_weights(card: ChatCard, options: ServerOptions) -> None:
     )
 
 
+def _check_adapter(card: ChatCard, adapter: AdapterRule, options: ServerOptions) -> None:
+    """What vLLM would refuse only after minutes of loading, or quietly leave out (its ``PEFTHelper``)."""
+    base = Path(options.model or card.checkpoint).expanduser()
+    if (base / "config.json").is_file():
+        check_base(card, base)
+    elif options.model is None and base.is_absolute():
+        raise UserError(
+            f"{card.name}: its adapter was trained on {named_base(adapter)}, and no checkpoint lies there any more. "
+            f"Serve it from where it is now: grounding serve {adapter.path} --model FOLDER"
+        )
+    facts = adapter_facts(Path(adapter.path))
+    instead = f"Run it in this process instead: grounding eval --grounder {adapter.path} --backend hf"
+    if max_lora_rank(facts.rank) is None:
+        raise UserError(
+            f"{card.name}: its adapter has rank {facts.rank}, and vLLM serves ranks up to {VLLM_RANKS[-1]}. {instead}"
+        )
+    if facts.in_vision:
+        # Quietly left out by default; with --enable-tower-connector-lora (experimental) vLLM 0.32 answers otherwise
+        # than PEFT does.
+        raise UserError(
+            f"{card.name}: a part of its adapter belongs to the vision tower, which vLLM doesn't run as it was "
+            f"trained. {instead}"
+        )
+    whole = [name for name in facts.whole if name not in ("classifier", "score")]
+    if whole or facts.unusual:
+        what = ", ".join((*(f"modules_to_save ({name})" for name in whole), *facts.unusual))
+        raise UserError(f"{card.name}: vLLM can't serve an adapter with {what}. {instead}")
+
+
+def _adapter_arguments(card: ChatCard, adapter: AdapterRule) -> tuple[str, ...]:
+    facts = adapter_facts(Path(adapter.path))
+    module = {"name": card.model, "path": adapter.path, "base_model_name": adapter.base}
+    return (
+        *("--enable-lora", "--max-lora-rank", str(max_lora_rank(facts.rank) or facts.rank)),
+        *("--lora-modules", json.dumps(module)),
+    )
+
+
 def server_arguments(card: ChatCard, options: ServerOptions, port: int) -> tuple[str, ...]:
-    """The whole command line of one server; what the user adds comes last and so wins over the card's flags."""
+    """The whole command line of one server; what the user adds comes last and so wins over the card's flags.
+
+    An adapter's server answers as its base, too, under the name by which the base's card asks.
+    """
     command = options.command
     if any(word.endswith("api_server") for word in command) and command[-1] != "--model":
         command = (*command, "--model")  # The module takes the model by name only.
-    arguments = [*command, options.model or card.model]
-    arguments += ["--host", options.host, "--port", str(port), "--served-model-name", card.model]
-    if card.revision != "main" and options.model is None:
-        arguments += ["--revision", card.revision]
+    arguments = [*command, options.model or card.checkpoint]
+    served = card.model if card.adapter is None else card.adapter.base
+    arguments += ["--host", options.host, "--port", str(port), "--served-model-name", served]
+    if card.checkpoint_revision != "main" and options.model is None:
+        arguments += ["--revision", card.checkpoint_revision]
+    if card.adapter is not None:
+        arguments += _adapter_arguments(card, card.adapter)
     arguments += card.serving.flags
     if options.data_parallel_size > 1:
         arguments += ["--data-parallel-size", str(options.data_parallel_size)]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from fakes.make import grounder_card
+from fakes.tuned import LAYER, PATCHES, write_checkpoint, write_peft
 
+from grounding.cards import AdapterRule, GrounderCard, WeightsRule
 from grounding.errors import UserError
 from grounding.serving import ServerOptions, check_servable, check_weights, server_arguments, server_command
 from grounding.serving.command import base_url
+from grounding.tuned import checkpoint_sha256
 
 
 def test_the_cards_flags_and_name_are_passed_one_by_one() -> None:
@@ -102,3 +108,56 @@ def test_a_card_with_an_address_needs_no_server() -> None:
 )
 def test_the_address_is_one_that_can_be_connected_to(host: str, url: str) -> None:
     assert base_url(host, 8) == url
+
+
+def adapter(folder: Path, *, base: str = "org/base", **config: Any) -> GrounderCard:
+    rule = AdapterRule(base=base, path=str(write_peft(folder, **config)), rank=8)
+    return msgspec.structs.replace(grounder_card(name="a", model="a-1234"), adapter=rule)
+
+
+def test_an_adapter_is_served_beside_its_base_under_a_rank_that_vllm_knows(tmp_path: Path) -> None:
+    card = adapter(tmp_path, r=9)
+    check_weights(card, ServerOptions())
+    module = json.dumps({"name": "a-1234", "path": str(tmp_path), "base_model_name": "org/base"})
+    assert server_arguments(card, ServerOptions(model="/ckpt", flags=("--dtype", "float32")), 1) == (
+        *("vllm", "serve", "/ckpt", "--host", "127.0.0.1", "--port", "1", "--served-model-name", "org/base"),
+        *("--enable-lora", "--max-lora-rank", "16", "--lora-modules", module, "--dtype", "float32"),
+    )
+    assert server_arguments(card, ServerOptions(), 1)[2] == "org/base"
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"r": 1024}, "its adapter has rank 1024, and vLLM serves ranks up to 512"),
+        ({"modules_to_save": ["lm_head"]}, r"can't serve an adapter with modules_to_save \(lm_head\)"),
+        ({"use_dora": True}, "can't serve an adapter with use_dora"),
+        ({"names": [LAYER, PATCHES]}, "a part of its adapter belongs to the vision tower"),
+    ],
+)
+def test_what_vllm_can_not_run_is_told_before_it_is_started(tmp_path: Path, config: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=rf"{said}.*grounding eval --grounder {tmp_path} --backend hf"):
+        check_weights(adapter(tmp_path, **config), ServerOptions())
+
+
+def test_an_adapters_base_must_be_there_and_the_right_one(tmp_path: Path) -> None:
+    base = write_checkpoint(tmp_path / "base")
+    card = adapter(tmp_path / "a")
+    assert card.adapter is not None
+    rule = msgspec.structs.replace(card.adapter, checkpoint=str(base), base_sha256=checkpoint_sha256(base))
+    card = msgspec.structs.replace(card, adapter=rule)
+    check_weights(card, ServerOptions())
+    other = write_checkpoint(tmp_path / "other", b"\5" * 64)
+    with pytest.raises(UserError, match=r"the checkpoint in .*other is another"):
+        check_weights(card, ServerOptions(model=str(other)))
+    base.rename(tmp_path / "moved")
+    with pytest.raises(UserError, match=rf"grounding serve {tmp_path}/a --model FOLDER"):
+        check_weights(card, ServerOptions())
+    check_weights(card, ServerOptions(model=str(tmp_path / "moved")))
+
+
+def test_whole_weights_are_served_from_their_folder(tmp_path: Path) -> None:
+    card = msgspec.structs.replace(grounder_card(model="a-1234"), weights=WeightsRule(path=str(tmp_path)))
+    arguments = server_arguments(card, ServerOptions(), 1)
+    assert arguments[2] == str(tmp_path)
+    assert arguments[-1] == "a-1234"

@@ -57,8 +57,11 @@ SIZES_VISION = {
 }
 
 
-def write(out: Path, seed: int, *, windows_only: bool = False) -> None:
-    """Write weights, tokenizer and processor into a folder."""
+def write(out: Path, seed: int, *, windows_only: bool = False, strength: float = STRENGTH) -> None:
+    """Write weights, tokenizer and processor into a folder.
+
+    ``strength`` multiplies the usual initial weights; to be trained, a model wants less of it than to be asked.
+    """
     import torch
     import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -96,7 +99,7 @@ def write(out: Path, seed: int, *, windows_only: bool = False) -> None:
     with torch.no_grad():
         for weights in model.parameters():
             if weights.ndim > 1:
-                weights.mul_(STRENGTH)
+                weights.mul_(strength)
     model.to(torch.bfloat16).save_pretrained(out)
     transformers.Qwen2_5_VLProcessor(
         image_processor=transformers.Qwen2VLImageProcessor(min_pixels=3136, max_pixels=12845056),

@@ -11,10 +11,9 @@ from grounding.cards import ChatCard
 from grounding.errors import UserError
 from grounding.grounders.hf.options import INSTALL, HfOptions
 from grounding.hub import hub_folder
+from grounding.tuned import check_base, named_base, update_sampled
 
 _WANTED = ("*.json", "*.safetensors", "*.txt", "*.jinja", "*.model")
-_SAMPLES = 16
-_SAMPLE_BYTES = 64 * 1024
 
 
 def local_folder(model_path: str) -> Path | None:
@@ -39,9 +38,10 @@ def fetch(card: ChatCard, options: HfOptions) -> Path:
     Raises:
         UserError: it can't be had.
     """
-    wanted = options.model_path or card.model
+    wanted = options.model_path or card.checkpoint
     folder = _local(card, options)
     if folder is not None:
+        check_base(card, folder)
         return folder
     # A user's path of this form was refused above; a card may name one of the models of a repository.
     inside = hub_folder(wanted)
@@ -51,7 +51,7 @@ def fetch(card: ChatCard, options: HfOptions) -> Path:
         from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
     except ImportError as error:
         raise UserError(f"running {wanted} in this process needs torch and transformers: {INSTALL}") from error
-    revision = None if options.model_path else card.revision
+    revision = None if options.model_path else card.checkpoint_revision
     try:
         repository = inside.repository if inside else wanted
         found = Path(snapshot_download(repository, revision=revision, allow_patterns=patterns))
@@ -60,14 +60,24 @@ def fetch(card: ChatCard, options: HfOptions) -> Path:
         raise UserError(
             f"{wanted} can't be had from the Hugging Face hub: {reason}. Give a folder with --model-path."
         ) from error
-    return found / inside.folder if inside else found
+    folder = found / inside.folder if inside else found
+    check_base(card, folder)
+    return folder
 
 
 def _local(card: ChatCard, options: HfOptions) -> Path | None:
     """The folder with the weights; None where they are on the hub."""
-    if not options.model_path and hub_folder(card.model) and not Path(card.model).is_dir():
+    if options.model_path:
+        return local_folder(options.model_path)
+    path = Path(card.checkpoint).expanduser()
+    if card.adapter is not None and path.is_absolute() and not (path / "config.json").is_file():
+        raise UserError(
+            f"{card.name}: its adapter was trained on {named_base(card.adapter)}, and no checkpoint lies there any "
+            "more. Say where it is now with --model-path FOLDER"
+        )
+    if hub_folder(card.checkpoint) and not path.is_dir():
         return None
-    return local_folder(options.model_path or card.model)
+    return local_folder(card.checkpoint)
 
 
 def checkpoint_identity(card: ChatCard, options: HfOptions) -> str:
@@ -76,20 +86,14 @@ def checkpoint_identity(card: ChatCard, options: HfOptions) -> str:
     Whole for the JSON files; for weights their sizes and 16 samples of 64 KiB of each, since hashing gigabytes would
     take minutes and a change of training shows everywhere.
     """
-    wanted = options.model_path or card.model
+    wanted = options.model_path or card.checkpoint
     folder = _local(card, options)
     if folder is None:
-        return f"{wanted}@{'main' if options.model_path else card.revision}"
+        return f"{wanted}@{'main' if options.model_path else card.checkpoint_revision}"
+    check_base(card, folder)
     digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        if path.is_file() and any(path.match(pattern) for pattern in _WANTED):
-            size = path.stat().st_size
-            digest.update(f"{path.name}\0{size}\0".encode())
-            with path.open("rb") as file:
-                for place in range(_SAMPLES):
-                    if size > _SAMPLES * _SAMPLE_BYTES:
-                        file.seek(place * (size - _SAMPLE_BYTES) // (_SAMPLES - 1))
-                    digest.update(file.read(_SAMPLE_BYTES))
+    files = (path for path in sorted(folder.iterdir()) if path.is_file())
+    update_sampled(digest, (path for path in files if any(path.match(pattern) for pattern in _WANTED)))
     return digest.hexdigest()[:16]
 
 

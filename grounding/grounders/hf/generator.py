@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from grounding.cards import ChatCard
+from grounding.cards import ChatCard, ImageRule
 from grounding.grounders.hf.generation import Generation, cut_at_stop
 from grounding.grounders.hf.loading import Loaded, failures_typed
 from grounding.grounders.hf.options import ModelFailed
@@ -26,17 +26,25 @@ class Reply(Record, frozen=True, kw_only=True):
 def model_inputs(loaded: Loaded, card: ChatCard, prompts: Sequence[Prompt], texts: Sequence[str]) -> Any:
     """Tokens and pixels for a batch, padded on the left, on the model's device.
 
+    Raises:
+        ModelFailed: the model would see another size than the coordinates are read in.
+    """
+    return processor_inputs(loaded.processor, card, prompts, texts).to(loaded.model.device)
+
+
+def processor_inputs(processor: Any, card: ChatCard, prompts: Sequence[Prompt], texts: Sequence[str]) -> Any:
+    """The same as the processor gives them, in main memory.
+
     The processor gets the card's limits, so that a picture that was resized here is left as it is.
 
     Raises:
         ModelFailed: the model would see another size than the coordinates are read in.
     """
     rule = card.image
-    limits = {}
-    if rule.resize != "none":
-        limits = {"images_kwargs": {"size": {"shortest_edge": rule.min_pixels, "longest_edge": rule.max_pixels}}}
+    limits = {"images_kwargs": {"size": image_limits(rule)}} if rule.resize != "none" else {}
+    patch_px = int(processor.image_processor.patch_size)
     try:
-        inputs = loaded.processor(
+        inputs = processor(
             text=list(texts),
             images=[prompt.image for prompt in prompts],
             return_tensors="pt",
@@ -46,14 +54,28 @@ def model_inputs(loaded: Loaded, card: ChatCard, prompts: Sequence[Prompt], text
     except ValueError as error:
         raise ModelFailed(f"the processor refuses the picture or the prompt: {error}") from error
     for prompt, (_, down, across) in zip(prompts, inputs["image_grid_thw"].tolist(), strict=True):
-        seen = (across * loaded.patch_px, down * loaded.patch_px)
+        seen = (across * patch_px, down * patch_px)
         expected = (prompt.sizes.model.width, prompt.sizes.model.height)
         if rule.resize != "none" and seen != expected:
             raise ModelFailed(
                 f"the processor makes the picture {seen[0]}x{seen[1]}, where the card's image rule gives "
                 f"{expected[0]}x{expected[1]}: the rule doesn't fit this checkpoint"
             )
-    return inputs.to(loaded.model.device)
+    return inputs
+
+
+def image_limits(rule: ImageRule) -> dict[str, int | None]:
+    """A card's limits in the words of the Qwen-VL image processors, which count pixels under the names of edges."""
+    return {"shortest_edge": rule.min_pixels, "longest_edge": rule.max_pixels}
+
+
+def render_prompt(processor: Any, card: ChatCard, prompt: Prompt) -> str:
+    """The whole prompt as text, by the checkpoint's own template; with a prefill it ends within the reply."""
+    prefilled = card.prefill is not None
+    text = processor.apply_chat_template(
+        prompt.messages, tokenize=False, add_generation_prompt=not prefilled, continue_final_message=prefilled
+    )
+    return str(text)
 
 
 class Generator:
@@ -75,14 +97,7 @@ class Generator:
 
     def render(self, prompt: Prompt) -> str:
         """The whole prompt as text, by the checkpoint's own template."""
-        prefilled = self._card.prefill is not None
-        text = self._loaded.processor.apply_chat_template(
-            prompt.messages,
-            tokenize=False,
-            add_generation_prompt=not prefilled,
-            continue_final_message=prefilled,
-        )
-        return str(text)
+        return render_prompt(self._loaded.processor, self._card, prompt)
 
     def __call__(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """Answer a batch.
@@ -109,6 +124,16 @@ class Generator:
         return [self._reply(ids, count, seconds) for ids, count in zip(written, prompt_tokens, strict=True)]
 
     def _reply(self, ids: list[int], prompt_tokens: int, seconds: float) -> Reply:
+        completion = self.completion(ids, prompt_tokens)
+        return Reply(completion=completion, call=Call(seconds=seconds, usage=completion.usage, model=self._card.model))
+
+    def completion(self, ids: list[int], prompt_tokens: int = 0) -> Completion:
+        """What the tokens of a reply say, and why it ends: read as those of an answer are.
+
+        Args:
+            ids: What the model wrote; from its first end token on, or padding, they don't count.
+            prompt_tokens: How many came before; only for the usage.
+        """
         # A row that ended early is filled up with padding; after a stop string no end token stands before it.
         ends = {*self._ends, self._loaded.pad_id} if self._generation.stop else set(self._ends)
         last = next((place for place, number in enumerate(ids) if number in ends), len(ids))
@@ -116,16 +141,12 @@ class Generator:
         whole = self._text(ids[:last])
         text = cut_at_stop(whole, self._generation.stop)
         stopped = last < len(ids) or text != whole
-        usage = Usage(input_tokens=prompt_tokens, output_tokens=last + spoken)
-        return Reply(
-            completion=Completion(
-                text=text,
-                finish_reason="stop" if stopped else "length",
-                refused=False,
-                model=self._card.model,
-                usage=usage,
-            ),
-            call=Call(seconds=seconds, usage=usage, model=self._card.model),
+        return Completion(
+            text=text,
+            finish_reason="stop" if stopped else "length",
+            refused=False,
+            model=self._card.model,
+            usage=Usage(input_tokens=prompt_tokens, output_tokens=last + spoken),
         )
 
     def _text(self, ids: list[int]) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 
 from grounding.cards import ChatCard, Family
 from grounding.errors import UserError
-from grounding.grounders.hf.options import INSTALL, HfOptions, ModelFailed, OutOfMemory
+from grounding.grounders.hf.options import INSTALL, INSTALL_PEFT, HfOptions, ModelFailed, OutOfMemory
+from grounding.tuned import ADAPTER_WEIGHTS, tensor_names
 
 POINTER_PREFIX = "multi_patch_pointer_head."
 """Where GUI-Actor's checkpoints keep what plain Qwen-VL has no place for."""
@@ -58,10 +59,15 @@ def load(folder: Path, card: ChatCard, options: HfOptions, *, extra_weights: str
 
     ``extra_weights`` is the prefix of weights in the checkpoint that are not the plain model's and are read elsewhere.
 
+    An adapter of the card is put on the checkpoint's weights, in their number format, and not merged into them: as
+    vLLM runs it.
+
     Raises:
         UserError: packages are missing, the checkpoint is of another family, incomplete or damaged, or doesn't fit.
     """
     require_packages()
+    if card.adapter is not None:
+        _require_peft(card)
     _check_family(folder, card)
     import torch
     from safetensors import SafetensorError
@@ -87,7 +93,38 @@ def load(folder: Path, card: ChatCard, options: HfOptions, *, extra_weights: str
     except (ModelFailed, SafetensorError, OSError, ValueError, ImportError) as error:
         raise UserError(f"{folder}: the model can't be loaded: {error}") from error
     _check_weights(folder, found, extra_weights)
+    if card.adapter is not None:
+        model = _with_adapter(model, card, Path(card.adapter.path))
     return _finished(model, processor)
+
+
+def _require_peft(card: ChatCard) -> None:
+    if importlib.util.find_spec("peft") is None:
+        raise UserError(f"{card.name} is an adapter, which needs peft to run in this process: {INSTALL_PEFT}")
+
+
+def _with_adapter(model: Any, card: ChatCard, folder: Path) -> Any:
+    """The model with low-rank weights beside its own, on its device."""
+    import warnings
+
+    from peft import PeftModel, get_peft_model_state_dict
+    from safetensors import SafetensorError
+
+    try:
+        # What PEFT only warns of, weights that are missing, is found and refused below.
+        with failures_typed(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            adapted = PeftModel.from_pretrained(
+                model, folder, torch_device=str(model.device), autocast_adapter_dtype=False
+            )
+            wanted = set(get_peft_model_state_dict(adapted))
+    except (ModelFailed, SafetensorError, OSError, ValueError, TypeError, KeyError, ImportError) as error:
+        raise UserError(f"{folder}: the adapter can't be put on {card.checkpoint}: {error}") from error
+    stored = set(tensor_names(folder / ADAPTER_WEIGHTS))
+    for names, what in ((wanted - stored, "lacks"), (stored - wanted, "has weights that the model has no place for:")):
+        if names:
+            raise UserError(f"{folder}: the adapter {what} {_some(sorted(names))}: it is for another model")
+    return adapted.get_base_model().eval()
 
 
 def _finished(model: Any, processor: Any) -> Loaded:

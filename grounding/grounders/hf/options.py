@@ -8,6 +8,7 @@ from grounding.errors import UserError
 from grounding.records import Record
 
 INSTALL = "pip install 'grounding[hf]'"
+INSTALL_PEFT = "pip install 'grounding[hf]' peft"
 
 Dtype = Literal["bfloat16", "float16", "float32"]
 

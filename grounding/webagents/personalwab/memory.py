@@ -55,6 +55,8 @@ class Memory:
         seed: Seeds the choice of ``random``, together with the task's id, so that the order of tasks is no matter.
         embed: Turns texts into rows of length 1; needed for ``relevant`` and ``task-specific``.
         count: Tokens of a text.
+        plain: ``task-specific`` as PUMA's own model is told it (release, PUMA/utils.py): without a heading, and of
+            recommendations the newest first, so that what is cut off is the oldest.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Memory:
         seed: int = 0,
         embed: Embed | None = None,
         count: Count = text_tokens,
+        plain: bool = False,
     ) -> None:
         self.kind = kind
         self._dataset = dataset
@@ -77,8 +80,10 @@ class Memory:
         self._seed = seed
         self._embed = embed
         self._count = count
+        self._plain = plain
         chance = f";seed={seed}" if kind == "random" else ""
-        self.identity = f"{kind};length={length};tokens={max_tokens}{chance};{prompts.label}"
+        worded = ";plain" if plain else ""
+        self.identity = f"{kind};length={length};tokens={max_tokens}{chance}{worded};{prompts.label}"
 
     def recall(self, view: TaskView, *, predicted: TaskType | None = None) -> Recalled:
         """The memory for a task.
@@ -127,7 +132,9 @@ class Memory:
             "review": self._prompts.entry_review,
         }[predicted]
         if predicted == "recommend":
-            chosen = sorted(chosen, key=lambda one: one.review.timestamp_ms)
+            chosen = sorted(chosen, key=lambda one: one.review.timestamp_ms, reverse=self._plain)
+        if self._plain:
+            return self._told("", template, chosen, "|")
         header = fill(self._prompts.memory_task_specific, type=predicted, tool=FUNCTION_OF[predicted])
         return self._told(header, template, chosen, "|")
 

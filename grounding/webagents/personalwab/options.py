@@ -42,6 +42,9 @@ OWN_MEMORY: dict[AgentName, MemoryName] = {
 }
 """Agents whose memory is a part of them."""
 
+PREDICTORS = ("model", "words")
+"""Who else than a file may say which function PUMA's own model is to call: the model itself, or the words."""
+
 
 class ShopOptions(Record, frozen=True, kw_only=True):
     """What a run over a shop is asked for; see ``grounding eval --help``."""
@@ -146,6 +149,8 @@ def check_options(options: ShopOptions) -> None:
         raise UserError("--model-path is the folder of the model of --agent puma-local: give both or neither")
     if options.functions is not None and options.agent not in ("puma", "puma-local"):
         raise UserError("--functions: only --agent puma and puma-local predict a function; leave it out")
+    if options.agent == "puma" and str(options.functions) in PREDICTORS:
+        raise UserError(f"--functions {options.functions}: only --agent puma-local can be told so; give a file")
     if options.track == "single" and options.user is not None:
         raise UserError(f"--user {options.user}: nobody answers in the single-turn track; add --track multi")
     if options.track == "single" and options.agent == "reflexion":

@@ -21,12 +21,14 @@ from grounding.runid import library_versions, run_id
 from grounding.tokens import text_tokens
 from grounding.webagents.personalwab.agents.base import ShopAgent
 from grounding.webagents.personalwab.agents.predictions import Predictions, read_predictions, shared_words
+from grounding.webagents.personalwab.agents.trained import TrainedAs, trained_as
 from grounding.webagents.personalwab.agents.words import meant_type
 from grounding.webagents.personalwab.embeddings import KeptEmbeddings
 from grounding.webagents.personalwab.functions import WebFunctions
 from grounding.webagents.personalwab.memory import Count, Memory
-from grounding.webagents.personalwab.options import ShopOptions, check_options
+from grounding.webagents.personalwab.options import PREDICTORS, ShopOptions, check_options
 from grounding.webagents.personalwab.prompts import ShopPrompts, shop_prompts
+from grounding.webagents.personalwab.pumaprompts import puma_prompts
 from grounding.webagents.personalwab.records import ShopDataset, ShopTask, TaskType, TaskView
 from grounding.webagents.personalwab.runfiles import ShopAsked, ShopRunInfo, TaskLine
 from grounding.webagents.personalwab.selection import select_tasks, selection_text
@@ -37,7 +39,7 @@ from grounding.webagents.personalwab.users.base import SimulatedUser
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from grounding.webagents.personalwab.agents.parameters import LocalModel
+    from grounding.webagents.personalwab.agents.localmodel import LocalModel
 
 SCRIPTED = "scripted"
 AGENT_TEMPERATURE = 0.0
@@ -91,6 +93,8 @@ def prepare_shop(
     """
     check_options(options)
     prompts = shop_prompts()
+    trained = None if options.model_path is None else trained_as(options.model_path)
+    options = _as_trained(options, trained)
     card = _card(options.model) if options.model is not None else None
     _check_money(options, card)
     user_card = _user_card(options)
@@ -109,7 +113,7 @@ def prepare_shop(
     memory = _memory(options, dataset, prompts, text_tokens if local is None else local.count)
     agent: ShopAgent
     if local is not None:
-        agent = _puma_local(options, local, memory, prompts, predictions)
+        agent = _puma_local(options, local, memory, prompts, predictions, trained)
     elif model is not None:
         agent = _agent(options, dataset, prompts, memory, model, predictions)
     else:
@@ -212,13 +216,25 @@ def _open_user(card: PlannerCard, options: ShopOptions, budget: Budget, progress
 
 
 def _local(folder: Path) -> LocalModel:
-    from grounding.webagents.personalwab.agents.parameters import LocalModel
+    from grounding.webagents.personalwab.agents.localmodel import LocalModel
 
     return LocalModel(folder)
 
 
+def _as_trained(options: ShopOptions, trained: TrainedAs | None) -> ShopOptions:
+    """The memory that a model of PUMA was trained with, where the user asked for no other."""
+    if trained is None:
+        return options
+    length, tokens = options.memory_length, options.memory_tokens
+    return msgspec.structs.replace(
+        options,
+        memory_length=trained.memory_length if length is None else length,
+        memory_tokens=trained.memory_tokens if tokens is None else tokens,
+    )
+
+
 def _predictions(options: ShopOptions, tasks: Sequence[ShopTask]) -> Predictions | None:
-    if options.functions is None:
+    if options.functions is None or str(options.functions) in PREDICTORS:
         return None
     found = read_predictions(options.functions, tasks)
     shared = shared_words(tasks)
@@ -242,6 +258,7 @@ def _memory(options: ShopOptions, dataset: ShopDataset, prompts: ShopPrompts, co
         seed=options.seed or 0,
         embed=_embedder() if kind in ("relevant", "task-specific") else None,
         count=count,
+        plain=options.agent == "puma-local",
     )
 
 
@@ -274,16 +291,24 @@ def _agent(
 
 
 def _puma_local(
-    options: ShopOptions, local: LocalModel, memory: Memory, prompts: ShopPrompts, predictions: Predictions | None
+    options: ShopOptions,
+    local: LocalModel,
+    memory: Memory,
+    prompts: ShopPrompts,
+    predictions: Predictions | None,
+    trained: TrainedAs | None,
 ) -> ShopAgent:
     from grounding.webagents.personalwab.agents.parameters import ParameterAgent
 
+    said_by = None if options.functions is None else str(options.functions)
+    asks_model = said_by == "model" or (said_by is None and trained is not None and trained.predicts_functions)
     return ParameterAgent(
         local,
         memory,
         prompts,
         _by_words if predictions is None else predictions.of,
         predictor="words" if predictions is None else predictions.identity,
+        names=puma_prompts() if asks_model else None,
         shuffle_seed=(options.seed or 0) if options.preset == "official" else None,
     )
 

@@ -1,13 +1,15 @@
 """The tables of PersonalWAB's paper beside runs: figures that were printed, and those of the runs under them.
 
 Tables 3 (single-turn), 7 (outcome accuracy), 8 (search method) and 9 (zero- and few-shot users) stand beside runs of
-the single-turn track, table 4 beside those of the multi-turn track. The paper's figures came out of the released
-evaluator, so it is the reading ``official`` of a run that is shown, whatever its own table shows.
+the single-turn track, table 4 beside those of the multi-turn track; tables 5 (ablations) and 6 (memory lengths) beside
+models that were trained here. The paper's figures came out of the released evaluator, so it is the reading ``official``
+of a run that is shown, whatever its own table shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -112,3 +114,40 @@ TABLES: tuple[PrintedTable[ShopScored], ...] = (
         places=_places(_ALL, (_F, _R), few=True),
     ),
 )
+
+ABLATIONS: PrintedTable[ShopScored] = PrintedTable(
+    number="5", about="ablations of PUMA", places=_places(_ALL, (_F, _R))
+)
+MEMORY_LENGTHS: PrintedTable[ShopScored] = PrintedTable(
+    number="6", about="length of PUMA's memory", places=_places(_ALL, (_F, _R))
+)
+
+
+def print_published_training(
+    console: Console,
+    *,
+    ablations: Sequence[tuple[str, ShopScored]],
+    lengths: Sequence[tuple[str, ShopScored]],
+) -> None:
+    """Print the paper's tables of trained models with the runs of one's own under them.
+
+    Args:
+        console: Where to.
+        ablations: Runs and what table 5 calls their models.
+        lengths: Runs and what table 6 calls their models.
+
+    Raises:
+        UserError: the figures are missing from this installation or damaged.
+    """
+    for table, named in ((ABLATIONS, ablations), (MEMORY_LENGTHS, lengths)):
+        names = {result.folder: name for name, result in named}
+        runs = [result for _, result in named]
+        print_tables(console, published_dir() / FILE, (table,), runs, _named(names))
+    for line in dict.fromkeys(_differs(result) for _, result in (*ablations, *lengths)):
+        if line:
+            said = f"warning    other data than the paper's ({line}): not comparable with it"
+            console.print(Text(said, style="yellow"), soft_wrap=True, highlight=False)
+
+
+def _named(names: Mapping[Path, str]) -> Callable[[ShopScored], str]:
+    return lambda result: names[result.folder]

@@ -7,12 +7,18 @@ import pytest
 from shell import call, records
 
 from grounding.errors import UserError
-from grounding.webagents.personalwab.agents.parameters import Continuation, LocalModel, ParameterAgent
+from grounding.webagents.personalwab.agents.localmodel import Continuation, LocalModel
+from grounding.webagents.personalwab.agents.parameters import ParameterAgent
 from grounding.webagents.personalwab.agents.predictions import read_predictions, shared_words
+from grounding.webagents.personalwab.agents.trained import trained_as
+from grounding.webagents.personalwab.memory import Memory
+from grounding.webagents.personalwab.options import ShopOptions, check_options
 from grounding.webagents.personalwab.prompts import shop_prompts
+from grounding.webagents.personalwab.pumaprompts import puma_prompts
 from grounding.webagents.personalwab.records import TaskType
 from webagents.personalwab.agents.played import memory_of, names, play, value
-from webagents.personalwab.shops import opened, task, write_shop
+from webagents.personalwab.shops import opened, shop, task, write_shop
+from webagents.personalwab.test_memory import by_letters
 
 
 class Writer:
@@ -27,7 +33,7 @@ class Writer:
     def count(self, text: str) -> int:
         return len(text)
 
-    def write(self, prompt: str) -> Continuation:
+    def write(self, prompt: str, *, max_new_tokens: int = 256) -> Continuation:  # noqa: ARG002
         self.prompts.append(prompt)
         if self.text == "no memory":
             raise RuntimeError("CUDA out of memory")
@@ -193,3 +199,83 @@ def test_a_folder_s_model_runs_by_the_command_line_and_its_memory_is_cut_by_its_
     counted = LocalModel(tiny_llama).count
     assert all(0 < counted(one["memory"]) <= 300 for one in episodes)
     assert all(one["call"]["usage"]["input_tokens"] > 0 for one in episodes)
+
+
+# --- functions named by the model itself ---------------------------------------------------------------------------
+
+
+class Names(Writer):
+    """A model that answers the question for a function with one text and everything else with another."""
+
+    def __init__(self, function: str, parameter: str) -> None:
+        super().__init__(parameter)
+        self.function = function
+        self.limits: list[int] = []
+
+    def write(self, prompt: str, *, max_new_tokens: int = 256) -> Continuation:
+        self.limits.append(max_new_tokens)
+        written = super().write(prompt, max_new_tokens=max_new_tokens)
+        asked_for_one = prompt.endswith("### Tool:\n")
+        return Continuation(text=self.function if asked_for_one else written.text, input_tokens=7, output_tokens=3)
+
+
+def naming(model: Names) -> ParameterAgent:
+    return ParameterAgent(
+        model,
+        memory_of("task-specific"),
+        shop_prompts(),
+        lambda _: "search",
+        predictor="words",
+        names=puma_prompts(),
+    )
+
+
+def test_the_model_itself_names_the_function() -> None:
+    model = Names(" add_product_review\n", "Lovely.")
+    episode = play(naming(model))
+    assert (names(episode), episode.predicted_type) == (["add_product_review"], "review")
+    assert model.prompts[0] == (
+        "Below is an instruction that describes a task. Choose a tool that appropriately completes the request.\n"
+        "### Instruction: something to boil water in\n\n### Tool:\n"
+    )
+    assert model.limits == [32, 256]
+    assert episode.call is not None
+    assert episode.call.usage is not None
+    # Both questions count.
+    assert episode.call.usage.input_tokens == 14
+    assert "model;puma.1@" in naming(model).identity
+
+
+def test_a_model_that_names_no_function_fails_the_task() -> None:
+    episode = play(naming(Names("I would rather not", "x")))
+    assert episode.failure is not None
+    assert (episode.failure.kind, names(episode)) == ("unparsed", [])
+    assert "named no function: 'I would rather not'" in episode.failure.message
+
+
+def test_a_model_that_breaks_at_the_function_is_an_error() -> None:
+    episode = play(naming(Names("search_product_by_query", "no memory")))
+    assert episode.failure is not None
+    assert episode.failure.kind == "error"
+
+
+def test_what_a_folder_says_of_its_training_is_read(tmp_path: Path) -> None:
+    assert trained_as(tmp_path) is None
+    (tmp_path / "puma.json").write_text("{}")
+    with pytest.raises(UserError, match=r"puma.json: damaged"):
+        trained_as(tmp_path)
+
+
+def test_only_the_own_model_can_be_told_to_name_functions() -> None:
+    with pytest.raises(UserError, match="--functions model: only --agent puma-local"):
+        check_options(ShopOptions(agent="puma", model="gpt-4o", functions=Path("model")))
+
+
+def test_pumas_memory_has_no_heading_and_the_newest_first() -> None:
+    told = Memory("task-specific", shop(), shop_prompts(), length=3, embed=by_letters, count=len, plain=True).recall(
+        opened("what might I like?"), predicted="recommend"
+    )
+    times = [one.review.timestamp_ms for one in told.chosen]
+    assert times == sorted(times, reverse=True)
+    assert told.text.startswith("Title:")
+    assert len(times) == 3
