@@ -161,7 +161,7 @@ def grounder_command(
         display=display,
         command=shlex.join(["grounding", *sys.argv[1:]]),
     )
-    opened = open_training(asked, load_dataset)
+    opened = open_training(asked, load_dataset, weights=not dry_run)
     return _dry_run(opened) if dry_run else _train(opened, as_json=json)
 
 
@@ -181,7 +181,7 @@ def _dry_run(opened: OpenedTraining) -> int:
     print_split(wide_console(WIDE), opened)
     fits = stage_fits(opened)
     for stage in fits:
-        print(f"\nstage {stage.name}\n{render_estimate(stage.estimate, fit=stage.fit)}")
+        print(f"\nstage {stage.name}\n{render_estimate(stage.estimate, fit=stage.fit, duration=stage.duration)}")
     print(f"\nrun folder {opened.path}")
     return 0 if all(stage.fit.fits for stage in fits) else EXIT_PARTIAL
 

@@ -220,7 +220,7 @@ def run(out: Path, seeds: Sequence[int], size: Size, jobs: int = 1) -> Proof:
         for place, (name, stage) in enumerate((("SFT", "sft"), ("GRPO", "grpo")))
     ]
     draw_curves(groups[:1], out / "curves-sft", fields=("loss", "mean_token_accuracy"))
-    draw_curves(groups[1:], out / "curves-grpo", fields=("reward", "clipped_fraction"))
+    draw_curves(groups[1:], out / "curves-grpo", fields=("reward", "entropy"))
     return proof
 
 

@@ -14,6 +14,7 @@ from grounding.hub import hub_folder
 from grounding.tuned import check_base, named_base, update_sampled
 
 _WANTED = ("*.json", "*.safetensors", "*.txt", "*.jinja", "*.model")
+_DESCRIPTION = ("config.json",)
 
 
 def local_folder(model_path: str) -> Path | None:
@@ -32,8 +33,13 @@ def local_folder(model_path: str) -> Path | None:
     return None
 
 
-def fetch(card: ChatCard, options: HfOptions) -> Path:
+def fetch(card: ChatCard, options: HfOptions, *, weights: bool = True) -> Path:
     """The folder with the checkpoint, downloaded from the hub where it is not on this disk yet. Blocks.
+
+    Args:
+        card: The model's card.
+        options: What the user wants instead of the card's weights.
+        weights: Whether the weights are wanted; without them ``config.json`` is enough.
 
     Raises:
         UserError: it can't be had.
@@ -45,7 +51,8 @@ def fetch(card: ChatCard, options: HfOptions) -> Path:
         return folder
     # A user's path of this form was refused above; a card may name one of the models of a repository.
     inside = hub_folder(wanted)
-    patterns = [f"{inside.folder}/{pattern}" if inside else pattern for pattern in _WANTED]
+    wanted_files = _WANTED if weights else _DESCRIPTION
+    patterns = [f"{inside.folder}/{pattern}" if inside else pattern for pattern in wanted_files]
     try:
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
@@ -61,7 +68,8 @@ def fetch(card: ChatCard, options: HfOptions) -> Path:
             f"{wanted} can't be had from the Hugging Face hub: {reason}. Give a folder with --model-path."
         ) from error
     folder = found / inside.folder if inside else found
-    check_base(card, folder)
+    if weights:
+        check_base(card, folder)
     return folder
 
 

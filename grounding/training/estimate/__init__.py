@@ -5,6 +5,7 @@ adds up its terms, ``machine`` finds what there is, ``fits`` compares and refuse
 ``render`` writes every term as text. Nothing here imports torch.
 """
 
+from grounding.training.estimate.devices import speed_of
 from grounding.training.estimate.duration import Duration, Speed, estimate_time
 from grounding.training.estimate.fits import Fit, assess, check_fits
 from grounding.training.estimate.load import (
@@ -40,6 +41,7 @@ __all__ = [
     "read_shape",
     "render_estimate",
     "shape_from_config",
+    "speed_of",
     "this_machine",
     "training_load",
 ]

@@ -16,6 +16,7 @@ from grounding.records import Record
 from grounding.tokens.requests import output_limit
 from grounding.tokens.texts import text_tokens
 from grounding.training.estimate import (
+    Duration,
     ExampleShape,
     Fit,
     Machine,
@@ -27,12 +28,15 @@ from grounding.training.estimate import (
     assess,
     check_fits,
     estimate_memory,
+    estimate_time,
     example_shape,
     read_shape,
+    speed_of,
     this_machine,
     training_load,
 )
 from grounding.training.grounder.opening import OpenedFold, OpenedTraining
+from grounding.training.grounder.policy import tunes_vision
 from grounding.training.grounder.recipe import stage_methods
 from grounding.training.grounder.records import GrounderExample, GrounderRecipe, GrpoRule
 from grounding.training.loop.records import Launch
@@ -46,11 +50,12 @@ DEFAULT_REPLY_TOKENS = 256
 
 
 class StageFit(Record, frozen=True, kw_only=True):
-    """One stage: the memory that it needs on each device, and what there is."""
+    """One stage: the memory that it needs on each device, what there is, and the time where the device is known."""
 
     name: Method
     estimate: MemoryEstimate
     fit: Fit
+    duration: Duration | None = None
 
 
 def stage_fits(opened: OpenedTraining) -> tuple[StageFit, ...]:
@@ -63,8 +68,24 @@ def stage_fits(opened: OpenedTraining) -> tuple[StageFit, ...]:
     machine = this_machine(cpu=cpu)
     found = []
     for name, estimate in _estimates(opened, machine):
-        found.append(StageFit(name=name, estimate=estimate, fit=assess(estimate, machine)))
+        duration = _duration(opened, name, estimate, machine)
+        found.append(StageFit(name=name, estimate=estimate, fit=assess(estimate, machine), duration=duration))
     return tuple(found)
+
+
+def _duration(opened: OpenedTraining, method: Method, estimate: MemoryEstimate, machine: Machine) -> Duration | None:
+    """The time of all folds together; None on a device whose speed isn't known."""
+    speed, recipe = speed_of(machine), opened.recipe
+    rule = recipe.grpo if method == "grpo" else recipe.sft
+    if speed is None or rule is None:
+        return None
+    examples = sum(fold.train.counted.examples for fold in opened.folds)
+    epochs = rule.optimisation.epochs
+    if rule.optimisation.max_steps is not None:
+        drawn = estimate.load.batch * estimate.load.accumulation * estimate.load.sharding.devices
+        prompts = drawn / (recipe.grpo.generations if method == "grpo" and recipe.grpo is not None else 1)
+        epochs = len(opened.folds) * rule.optimisation.max_steps * prompts / examples
+    return estimate_time(estimate.shape, estimate.load, speed, examples=examples, epochs=epochs)
 
 
 def refuse_what_does_not_fit(opened: OpenedTraining) -> None:
@@ -162,6 +183,8 @@ def stage_load(
         rollouts=None if rule is None else _rollouts(rule, device),
         sharding=sharding,
         device=device,
+        copies=None if sharding.strategy == "zero3" else "float32",
+        tower_outside=not tunes_vision(recipe.lora, vision=recipe.vision),
     )
     if recipe.lora is None and sharding.strategy in ("ddp", "zero2"):
         load = msgspec.structs.replace(load, weights="float32")

@@ -75,12 +75,13 @@ class OpenedTraining(Record, frozen=True, kw_only=True):
         return self.asked.leave_one_out is not None
 
 
-def open_training(asked: GrounderTraining, load: Callable[..., Dataset]) -> OpenedTraining:
+def open_training(asked: GrounderTraining, load: Callable[..., Dataset], *, weights: bool = True) -> OpenedTraining:
     """Find and check everything. Downloads weights where they are not on this disk; writes nothing.
 
     Args:
         asked: What is asked for.
         load: Reads the data set: ``grounding.loaders.load_dataset``.
+        weights: Whether the weights must be there; without them the run's name is another.
 
     Raises:
         UserError: something is missing or wrong, or a split shares something; says what.
@@ -102,8 +103,7 @@ def open_training(asked: GrounderTraining, load: Callable[..., Dataset]) -> Open
         history=(asked.history_file or "auto") if recipe.history else None,
     )
     splits = _splits(asked, dataset)
-    _check_model(asked.model)
-    checkpoint = fetch(card, HfOptions(model_path=asked.model or ""))
+    checkpoint = _fetched(card, asked.model, weights=weights)
     wanted = asked.model or card.checkpoint
     named = wanted if local_folder(wanted) is None else str(checkpoint.resolve())
     base_sha256 = checkpoint_sha256(checkpoint)
@@ -164,10 +164,11 @@ def open_training(asked: GrounderTraining, load: Callable[..., Dataset]) -> Open
     )
 
 
-def _check_model(model: str | None) -> None:
+def _fetched(card: GrounderCard, model: str | None, *, weights: bool) -> Path:
     try:
         if model is not None:
             local_folder(model)
+        return fetch(card, HfOptions(model_path=model or ""), weights=weights)
     except UserError as error:
         raise UserError(str(error).replace("--model-path", "--model")) from error
 

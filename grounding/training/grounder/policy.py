@@ -46,6 +46,8 @@ def tuned(stage: GrounderStage, model: Any) -> tuple[Any, Any]:
     Raises:
         UserError: the recipe names layers that the model hasn't got, or the adapter to go on from doesn't fit.
     """
+    if not tunes_vision(stage.lora, vision=stage.vision):
+        _without_gradients(model)
     if stage.adapter:
         return _with_adapter(model, Path(stage.adapter)), None
     if stage.lora is not None:
@@ -55,6 +57,29 @@ def tuned(stage: GrounderStage, model: Any) -> tuple[Any, Any]:
         weights.requires_grad_(stage.vision or VISION not in name.split("."))
         free += weights.requires_grad
     return model, None
+
+
+def tunes_vision(lora: LoraRule | None, *, vision: bool) -> bool:
+    """Whether anything of the vision tower is tuned, or may be: modules that are stored whole are named by their ends.
+
+    Args:
+        lora: The adapters; None where weights are tuned themselves.
+        vision: Whether the tower's are then among them.
+    """
+    return vision if lora is None else lora.vision or bool(lora.also_train)
+
+
+def _without_gradients(model: Any) -> None:
+    """Run the vision tower outside of what is kept for the backward pass.
+
+    Gradient checkpointing in transformers makes every embedding's output require gradients, that of the pictures, too:
+    a frozen tower would be kept and computed again in every backward pass, for gradients that nothing takes.
+    """
+    import torch
+
+    for name, module in model.named_modules():
+        if name.rsplit(".", 1)[-1] == VISION:
+            module.forward = torch.no_grad()(module.forward)
 
 
 def lora_config(model: Any, rule: LoraRule) -> Any:

@@ -15,6 +15,7 @@ from grounding.interrupts import terminated_like_interrupted
 from grounding.records import Record
 from grounding.training.folder import TrainingFolder, TrainingInfo
 from grounding.training.loop.records import StageResult
+from grounding.training.page.page import training_page
 from grounding.training.puma.evaluate import BASE, EvaluatedModel, EvaluateShop, evaluation_options
 from grounding.training.puma.finishing import finish_model
 from grounding.training.puma.inputs import Inputs
@@ -68,6 +69,7 @@ def run_puma(opened: OpenedPuma, evaluate: EvaluateShop) -> TrainedPuma:
             wall_s=info.wall_s + time.monotonic() - started,
         )
         folder.write_info(info)
+        training_page(opened.path)
     finally:
         folder.release()
     return TrainedPuma(

@@ -58,6 +58,8 @@ def print_trained(console: Console, opened: OpenedPuma, trained: TrainedPuma) ->
         if one.model:
             where = trained.folder / one.model
             console.print(Text(f"model      {where}"), soft_wrap=True, highlight=False)
+    if (trained.folder / "report.html").exists():
+        console.print(Text(f"report     {trained.folder / 'report.html'}"), soft_wrap=True, highlight=False)
     console.print(Text(f"run folder {trained.folder}"), soft_wrap=True, highlight=False)
 
 

@@ -98,3 +98,22 @@ def test_an_adapter_that_is_not_there_is_named(checkpoint: Path, tmp_path: Path)
     plan = stage(checkpoint, adapter=str(tmp_path))
     with pytest.raises(UserError, match="adapter to go on from"):
         tuned(plan, load_policy(plan).model)
+
+
+@pytest.mark.parametrize(("rule", "kept"), [(LoraRule(), False), (LoraRule(vision=True), True)])
+def test_a_frozen_tower_is_not_kept_for_the_backward_pass(checkpoint: Path, rule: LoraRule, kept: bool) -> None:
+    """As transformers checkpoints, the embedding of pictures would make it so, and gradients are the same without."""
+    import torch
+    from peft import get_peft_model
+
+    plan = stage(checkpoint, lora=rule)
+    loaded = load_policy(plan)
+    model, config = tuned(plan, loaded.model)
+    adapted = get_peft_model(model, config)
+    adapted.enable_input_require_grads()
+    tower = next(module for name, module in adapted.named_modules() if name.endswith("visual"))
+    size = tower.config.patch_size
+    patches = torch.randn(16, tower.config.in_channels * tower.config.temporal_patch_size * size * size)
+    seen = tower(patches.to(next(tower.parameters()).dtype), grid_thw=torch.tensor([[1, 4, 4]]))
+    found = seen if isinstance(seen, torch.Tensor) else next(value for value in seen.values() if value is not None)
+    assert found.requires_grad == kept

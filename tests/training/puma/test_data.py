@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from webagents.personalwab.shops import BEHAVIOURS, PRODUCTS, shop, task, web
 from webagents.personalwab.test_memory import by_letters
@@ -118,6 +118,7 @@ def test_without_a_memory_the_prompt_has_none_and_labels_do() -> None:
     assert label_of(recommend(), bare, PRODUCTS, LabelRule(), {}) == "B000, B001, B002, B003, B004"
 
 
+@settings(max_examples=20)
 @given(st.integers(150, 700))
 def test_a_long_prompt_loses_the_end_of_its_memory(most: int) -> None:
     whole = inputs().parameter(recommend())
