@@ -12,12 +12,14 @@ OUT/curves.png and .svg the curves. Needs the extras ``train`` and ``test``.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import NormalDist
 
 import msgspec
 
@@ -56,12 +58,14 @@ class SeedProof(Record, frozen=True, kw_only=True, omit_defaults=False):
     """What came of one seed.
 
     ``before`` and ``after`` GRPO: the mean reward of replies that are sampled at temperature 1, and the greedy answers
-    through ``grounding eval``; ``gained`` steps are hits only after it, ``lost`` ones only before.
+    through ``grounding eval``; ``gained`` steps are hits only after it, ``lost`` ones only before. ``p_reward`` is
+    one-sided for the reward, as if the replies to one picture were always worth the same: that errs on the safe side.
     """
 
     seed: int
     reward_before: float
     reward_after: float
+    p_reward: float
     eval_before: Hits
     eval_after: Hits
     gained: int
@@ -121,7 +125,11 @@ def prove(seed: int, out: Path, size: Size) -> SeedProof:
         msgspec.json.decode(line, type=MetricsLine)
         for line in (grpo / "stages" / "grpo" / "metrics.jsonl").read_bytes().splitlines()
     ]
-    rewards = [line.reward for line in lines if line.kind == "held_out" and line.reward is not None]
+    measured = [line for line in lines if line.kind == "held_out"]
+    rewards = [line.reward for line in measured if line.reward is not None]
+    spreads = [line.reward_sd for line in measured if line.reward_sd is not None]
+    pictures = len((grpo / "stages" / "grpo" / "held_out.jsonl").read_bytes().splitlines())
+    error = math.hypot(spreads[0], spreads[-1]) / math.sqrt(pictures)
     fold = msgspec.json.decode((grpo / "summary.json").read_bytes(), type=_Summary).folds[0]
     before, after = _hits(grpo / fold.base_run), _hits(grpo / fold.tuned_run)
     if before.keys() != after.keys():
@@ -130,6 +138,7 @@ def prove(seed: int, out: Path, size: Size) -> SeedProof:
         seed=seed,
         reward_before=rewards[0],
         reward_after=rewards[-1],
+        p_reward=NormalDist().cdf((rewards[0] - rewards[-1]) / error),
         eval_before=Hits(hits=sum(before.values()), steps=len(before)),
         eval_after=Hits(hits=sum(after.values()), steps=len(after)),
         gained=sum(after[step] and not before[step] for step in before),

@@ -87,9 +87,10 @@ def agent_lead(summary: PumaSummary) -> str:
     """The first figure in a sentence; "" where nothing was measured."""
     for one in summary.models:
         if one.before is not None and one.after is not None and None not in (one.before.whole, one.after.whole):
+            raised = "" if one.after.reward is None else f"DPO raised the better one in {one.after.reward:.3f}; "
             return (
-                f"Preference accuracy on {one.after.pairs:,} held-out pairs: {one.before.whole:.3f} before DPO, "
-                f"{one.after.whole:.3f} after ({cut(one.name, 80)})."
+                f"Of {one.after.pairs:,} held-out pairs ({cut(one.name, 80)}) {raised}it is the likelier text in "
+                f"{one.before.whole:.3f} before DPO, {one.after.whole:.3f} after."
             )
     return ""
 

@@ -128,7 +128,7 @@ def _lead(info: TrainingInfo) -> str:
     parts = [
         stages,
         f"recipe {cut(asked.recipe_name, 100)}",
-        f"held out: {cut(asked.split, 300)}" if asked.split else "",
+        f"held out: {cut(asked.split.removeprefix('held out: '), 300)}" if asked.split else "",
     ]
     return f"{_KINDS[asked.kind]}: {'; '.join(part for part in parts if part)}; seed {asked.seed}."
 
