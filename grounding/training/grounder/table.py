@@ -6,11 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grounding.scoring.paired import Difference
-from grounding.scoring.scores import Estimate
 from grounding.training.grounder.folds import TrainedGrounder
 from grounding.training.grounder.opening import OpenedTraining
-from grounding.training.grounder.pooled import FoldMean, GrounderSummary, MetricChange
+from grounding.training.grounder.pooled import GrounderSummary
+from grounding.training.grounder.texts import change_cells, mean_text
 
 _NAMES = {
     "step_accuracy": "step accuracy",
@@ -64,7 +63,7 @@ def _pooled(summary: GrounderSummary) -> Table | None:
     where = f"{len(evaluated)} folds" if len(summary.folds) > 1 else evaluated[0].held_out
     table = _table(f"all held-out steps together · {steps} steps, {where}")
     for each in summary.pooled:
-        table.add_row(_name(each.metric), *_change_cells(each))
+        table.add_row(_name(each.metric), *change_cells(each))
     return table
 
 
@@ -74,7 +73,11 @@ def _means(summary: GrounderSummary) -> Table | None:
     table = _table(f"mean of {len(summary.means[0].base.values)} folds")
     for each in summary.means:
         table.add_row(
-            _name(each.metric), _mean(each.base, ".1f"), _mean(each.tuned, ".1f"), _mean(each.difference, "+.1f"), "-"
+            _name(each.metric),
+            mean_text(each.base, ".1f"),
+            mean_text(each.tuned, ".1f"),
+            mean_text(each.difference, "+.1f"),
+            "-",
         )
     return table
 
@@ -87,7 +90,7 @@ def _folds(summary: GrounderSummary) -> Table | None:
         table.add_column(heading, justify="left" if heading in ("held out", "status") else "right", overflow="fold")
     for fold in summary.folds:
         change = next((each for each in fold.metrics if each.metric == "step_accuracy"), None)
-        cells = ("-", "-", "-") if change is None else _change_cells(change)[:3]
+        cells = ("-", "-", "-") if change is None else change_cells(change)[:3]
         table.add_row(fold.held_out, f"{fold.train_steps}", f"{fold.test_steps}", *cells, fold.status)
     return table
 
@@ -102,35 +105,6 @@ def _table(title: str) -> Table:
 
 def _name(metric: str) -> str:
     return _NAMES.get(metric, metric.replace("_", " "))
-
-
-def _change_cells(change: MetricChange) -> tuple[str, str, str, str]:
-    p = change.difference.p
-    return (
-        _estimate(change.base),
-        _estimate(change.tuned),
-        _difference(change.difference),
-        "-" if p is None else ("< 0.0001" if p < 0.0001 else f"{p:.4f}"),
-    )
-
-
-def _estimate(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "-"
-    count = f" ({estimate.k}/{estimate.n})" if estimate.k is not None else f" (n = {estimate.n})"
-    return f"{estimate.value:.1f}{_interval(estimate.low, estimate.high, '.1f')}{count}"
-
-
-def _difference(found: Difference) -> str:
-    return "-" if found.value is None else f"{found.value:+.1f}{_interval(found.low, found.high, '+.1f')}"
-
-
-def _mean(mean: FoldMean, form: str) -> str:
-    return f"{mean.mean:{form}}{_interval(mean.low, mean.high, form)}"
-
-
-def _interval(low: float | None, high: float | None, form: str) -> str:
-    return "" if low is None or high is None else f" [{low:{form}}, {high:{form}}]"
 
 
 def training_lines(trained: TrainedGrounder) -> list[Text]:

@@ -9,10 +9,11 @@ from pathlib import Path
 import msgspec
 
 from grounding.scoring.intervals import wilson
+from grounding.training.grounder.texts import interval_text
 from grounding.training.page.axes import figure_text
 from grounding.training.page.content import Fact, Generation, SampleGroup, SampleSet, Span, Table, TableRow
 from grounding.training.page.reading import lines_of
-from grounding.training.page.results import interval, page_link, read_record
+from grounding.training.page.results import page_link, read_record
 from grounding.training.page.samples import GENERATIONS, cut, spread
 from grounding.training.puma.outcome import KindFigures, ModelOutcome, PumaSummary
 from grounding.training.puma.records import (
@@ -166,11 +167,11 @@ def _of_pairs(found: Preference | None, share: float | None) -> str:
     if found is None or share is None or not found.pairs:
         return "-"
     bounds = wilson(min(found.pairs, max(0, round(share * found.pairs))), found.pairs)
-    return f"{share:.3f}{interval(bounds.low / 100, bounds.high / 100, '.3f')}"
+    return f"{share:.3f}{interval_text(bounds.low / 100, bounds.high / 100, '.3f')}"
 
 
 def _share(found: ShopEstimate) -> str:
-    return "-" if found.value is None else f"{found.value:.3f}{interval(found.low, found.high, '.3f')}"
+    return "-" if found.value is None else f"{found.value:.3f}{interval_text(found.low, found.high, '.3f')}"
 
 
 def agent_split(folder: Path) -> tuple[Table, ...]:

@@ -9,10 +9,9 @@ from urllib.parse import quote
 import msgspec
 
 from grounding.errors import UserError
-from grounding.scoring.paired import Difference
-from grounding.scoring.scores import Estimate
-from grounding.training.grounder.pooled import FoldMean, FoldOutcome, GrounderSummary, MetricChange
+from grounding.training.grounder.pooled import FoldOutcome, GrounderSummary
 from grounding.training.grounder.split import Split, SplitSide
+from grounding.training.grounder.texts import change_cells, difference_text, mean_text
 from grounding.training.page.content import Span, Table, TableRow
 from grounding.training.page.samples import cut
 
@@ -72,7 +71,7 @@ def lead_of(summary: GrounderSummary) -> str:
         return ""
     return (
         f"Step accuracy on what was held out: {change.base.value:.1f} % before, {change.tuned.value:.1f} % after, "
-        f"a difference of {_difference(change.difference)} points."
+        f"a difference of {difference_text(change.difference)} points."
     )
 
 
@@ -102,7 +101,7 @@ def _pooled(summary: GrounderSummary) -> Table | None:
     return Table(
         title=f"All held-out steps together: {steps:,} steps, {where}",
         heads=_HEADS,
-        rows=tuple(TableRow(name=metric_name(each.metric), cells=_cells(each)) for each in summary.pooled),
+        rows=tuple(TableRow(name=metric_name(each.metric), cells=change_cells(each)) for each in summary.pooled),
         notes=(
             f"Per cent with 95 % intervals: bootstrap over tasks, {summary.resamples:,} draws, seed {summary.seed}; "
             "the difference is paired by task, p its two-sided value by the same draws.",
@@ -120,7 +119,7 @@ def _means(summary: GrounderSummary) -> Table | None:
         rows=tuple(
             TableRow(
                 name=metric_name(each.metric),
-                cells=(_mean(each.base, ".1f"), _mean(each.tuned, ".1f"), _mean(each.difference, "+.1f")),
+                cells=(mean_text(each.base, ".1f"), mean_text(each.tuned, ".1f"), mean_text(each.difference, "+.1f")),
             )
             for each in summary.means
         ),
@@ -143,7 +142,7 @@ def _folds(summary: GrounderSummary, folder: Path) -> Table | None:
 
 def _fold(fold: FoldOutcome, folder: Path) -> TableRow:
     change = next((each for each in fold.metrics if each.metric == "step_accuracy"), None)
-    figures = ("-", "-", "-") if change is None else _cells(change)[:3]
+    figures = ("-", "-", "-") if change is None else change_cells(change)[:3]
     return TableRow(
         name=cut(fold.held_out, 200),
         cells=(f"{fold.train_steps:,} steps", f"{fold.test_steps:,} steps", *figures, fold.status),
@@ -199,33 +198,3 @@ def _side(name: str, side: SplitSide) -> TableRow:
 def metric_name(metric: str) -> str:
     """A metric in words."""
     return cut(metric.replace("_", " "), 80)
-
-
-def _cells(change: MetricChange) -> tuple[str, str, str, str]:
-    p = change.difference.p
-    return (
-        _estimate(change.base),
-        _estimate(change.tuned),
-        _difference(change.difference),
-        "-" if p is None else ("< 0.0001" if p < 0.0001 else f"{p:.4f}"),
-    )
-
-
-def _estimate(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "-"
-    count = f" ({estimate.k:,}/{estimate.n:,})" if estimate.k is not None else f" (n = {estimate.n:,})"
-    return f"{estimate.value:.1f}{interval(estimate.low, estimate.high, '.1f')}{count}"
-
-
-def _difference(found: Difference) -> str:
-    return "-" if found.value is None else f"{found.value:+.1f}{interval(found.low, found.high, '+.1f')}"
-
-
-def _mean(mean: FoldMean, form: str) -> str:
-    return f"{mean.mean:{form}}{interval(mean.low, mean.high, form)}"
-
-
-def interval(low: float | None, high: float | None, form: str) -> str:
-    """An interval as text, "" where it has no bounds."""
-    return "" if low is None or high is None else f" [{low:{form}}, {high:{form}}]"
