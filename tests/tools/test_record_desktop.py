@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 from desktop_recording.gestures import Action, Button, Gestures, Key  # noqa: E402
+from desktop_recording.session import happened_s  # noqa: E402
 
 PROGRAMS = ("Xvfb", "openbox", "dbus-run-session", "xdotool", "mousepad")
 MODULES = ("jeepney", "Xlib")
@@ -44,13 +45,20 @@ def play(*events: Any) -> list[Action[str]]:
     done: list[Action[str]] = []
     for event in events:
         for one in event if isinstance(event, list) else [event]:
-            done += gestures.idle(one.time_s)
             done += gestures.feed(one)
     return done + gestures.end()
 
 
 def written(*events: Any) -> list[str]:
     return [action.written for action in play(*events)]
+
+
+def test_an_event_read_late_keeps_its_moment() -> None:
+    wrapped_s = 2**32 / 1000
+    assert happened_s(12_340, 12.9) == pytest.approx(12.34)
+    assert happened_s(100, 2 * wrapped_s + 0.3) == pytest.approx(2 * wrapped_s + 0.1)
+    assert happened_s(int((wrapped_s - 0.2) * 1000), wrapped_s + 0.1) == pytest.approx(wrapped_s - 0.2)
+    assert happened_s(9_000_000, 12.9) == 12.9
 
 
 def test_a_click_and_its_moment() -> None:

@@ -55,7 +55,7 @@ class Action(Generic[Seen]):
 
 
 class Gestures(Generic[Seen]):
-    """Takes events in the order of their times and gives back actions as soon as they are certain."""
+    """Takes events in the order of their times and gives back the actions that each of them completes."""
 
     def __init__(self) -> None:
         self._held: list[str] = []
@@ -66,12 +66,11 @@ class Gestures(Generic[Seen]):
 
     def feed(self, event: Button[Seen] | Key[Seen]) -> list[Action[Seen]]:
         """Take one event; the actions that it completes are returned."""
-        if isinstance(event, Button):
-            return self._button(event)
-        return self._key(event)
+        done = self._paused(event.time_s)
+        return done + (self._button(event) if isinstance(event, Button) else self._key(event))
 
-    def idle(self, now_s: float) -> list[Action[Seen]]:
-        """What is certain because nothing has followed for long enough."""
+    def _paused(self, now_s: float) -> list[Action[Seen]]:
+        """What ended by a pause, told by the events' own times: a busy machine may hand them over late."""
         done: list[Action[Seen]] = []
         if self._click and now_s - self._click[1] > DOUBLE_S:
             done += self._end_click()

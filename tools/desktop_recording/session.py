@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +24,19 @@ STOP_KEYS = {"ctrl", "shift", "f12"}
 STOP_WORDS = "Ctrl+Shift+F12"
 # Ctrl and C pressed this shortly before the interruption are what caused it.
 _OWN_CTRL_C_S = 1.5
+# The stamps of an X server are milliseconds in 32 bits.
+_STAMPS_S = 2**32 / 1000
+# An event that seems to have been on its way for longer was stamped by another clock.
+_LATEST_S = 60.0
+
+
+def happened_s(stamp_ms: int, received_s: float) -> float:
+    """When an event happened (time.monotonic), however late it was read.
+
+    An X server on Linux stamps events by the same clock; with any other clock it is the moment of reading.
+    """
+    late_s = (received_s - stamp_ms / 1000) % _STAMPS_S
+    return received_s - late_s if late_s <= _LATEST_S else received_s
 
 
 class RecordingError(Exception):
@@ -96,13 +110,9 @@ class Session:
         """Take events until the stop keys are pressed or the flag is set from elsewhere."""
         self._recorder.start()
         while not stopped.is_set():
-            try:
-                raw = self._raw.get(timeout=0.1)
-            except queue.Empty:
-                self._done += self._gestures.idle(time.monotonic())
-                continue
-            if self._take(*raw):
-                break
+            with suppress(queue.Empty):
+                if self._take(*self._raw.get(timeout=0.1)):
+                    break
         self._asking.record_disable_context(self._context)
         self._asking.flush()
         self._screens.close()
@@ -144,7 +154,8 @@ class Session:
         data = reply.data
         while data:
             event, data = rq.EventField(None).parse_binary_value(data, self._listening.display, None, None)
-            self._raw.put((event, time.monotonic(), datetime.now(), self._screens.last))
+            moment_s = happened_s(event.time, time.monotonic())
+            self._raw.put((event, moment_s, datetime.now(), self._screens.last))
 
     def _take(self, event: Any, time_s: float, clock: datetime, frame: Frame) -> bool:
         """Work one event in; True for the stop keys."""
