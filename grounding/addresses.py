@@ -80,3 +80,8 @@ class Addresses:
         if address.failures >= GONE_AFTER and len(self._there) > 1:
             self._there.remove(address)
             self._on_gone(address.base_url, len(self._there))
+
+    def leave_out(self, base_url: str) -> None:
+        """Give no more requests to this address, unless it is the last one."""
+        left = [address for address in self._there if address.base_url != base_url]
+        self._there = left or self._there

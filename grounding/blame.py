@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from grounding.options import Display
+from grounding.sources.option import DataDir
 
 BLAME_EXAMPLES = """
 Examples:
@@ -39,7 +40,7 @@ def blame_command(
     reference_run: Path | None = None,
     no_reference: Annotated[bool, _Flag] = False,
     dataset: str | None = None,
-    data_dir: Path | None = None,
+    data_dir: DataDir | None = None,
     grounder: str | None = None,
     base_url: Annotated[tuple[str, ...], _Several] = (),
     judge: str | None = None,

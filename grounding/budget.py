@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Iterable
 
 from grounding.cards import Price
+from grounding.errors import Halted
 from grounding.records import Call, Usage
 
 
-class BudgetReached(Exception):
+class BudgetReached(Halted):
     """The cost limit does not leave room for another request."""
 
 

@@ -158,6 +158,10 @@ class ChatModel:
         self._threads.shutdown(wait=False, cancel_futures=True)
         await self._client.aclose()
 
+    def leave_out(self, base_url: str) -> None:
+        """Send nothing more to one of the endpoint's addresses."""
+        self._client.leave_out(base_url)
+
     async def ask(self, query: Query) -> Asked:
         """Ask about one step. Waits for a free connection; pictures are made ready meanwhile.
 

@@ -24,6 +24,7 @@ from grounding.options import ClusterChoice, DesktopScoringName, EvalOptions, Sh
 from grounding.probe.command import AUDIT_EXAMPLES, PROBE_EXAMPLES, audit_command, probe_command
 from grounding.reporting import REPORT_EXAMPLES, report_command
 from grounding.serve import SERVE_EXAMPLES, serve_command
+from grounding.sources.option import DataDir
 from grounding.stores import cache_app
 from grounding.sweep import SWEEP_EXAMPLES, sweep_command
 from grounding.train import train_app
@@ -66,7 +67,7 @@ app.command(blame_command, name="blame", help_epilogue=BLAME_EXAMPLES)
 
 @app.command(help_epilogue="Example: grounding check --dataset realwebassist --data-dir DATA")
 def check(
-    *, dataset: str, data_dir: Path | None = None, questions: str | None = None, history_file: str | None = None
+    *, dataset: str, data_dir: DataDir | None = None, questions: str | None = None, history_file: str | None = None
 ) -> int:
     """List every problem of a data set at once, with file, item, field, value and what to do.
 
@@ -75,7 +76,7 @@ def check(
 
     Args:
         dataset: Which data set or layout; `grounding list datasets` shows them.
-        data_dir: Where the data lie.
+        data_dir: Where the data lie: a folder, an archive or a URL, as for `eval`.
         questions: Which questions file.
         history_file: Which history file; asked for and absent is a problem [default: the one that is there].
     """

@@ -17,9 +17,9 @@ from grounding.display import Progress
 from grounding.estimates.estimate import ModelEstimate, ToAsk, estimate_model, total_usd
 from grounding.estimates.render import Shown, clear, write_file, write_request
 from grounding.estimates.show import print_estimates
-from grounding.evaluation import paid_usd
 from grounding.money import dollars
 from grounding.options import EvalOptions
+from grounding.payments import paid_usd
 from grounding.planners import Planner
 from grounding.planstore import StoredPlanner
 from grounding.preparation import Prepared, prepare

@@ -13,10 +13,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from grounding.board import board_folder
 from grounding.errors import UserError
-from grounding.manyruns import PlannedRun, RunOutcome, plan_runs, run_all, title
+from grounding.manyruns import plan_runs, run_all
 from grounding.matrix import exit_code
 from grounding.options import EvalOptions
+from grounding.planned import PlannedRun, RunOutcome, title
 from grounding.records import Record
 from grounding.report.matrix import WIDE
 from grounding.report.show import wide_console
@@ -58,8 +60,8 @@ def evaluate_epochs(runs: Sequence[EvalOptions], epochs: int, *, as_json: bool) 
         UserError: something is missing or wrong for one of the runs; nothing was asked of any model yet.
     """
     planned = plan_runs(expand(runs, epochs))
-    ran = run_all(planned)
-    outcomes = (*ran.outcomes, *(RunOutcome(run=run, problem="interrupted") for run in planned[len(ran.outcomes) :]))
+    ran = run_all(planned, board_folder("epochs", planned))
+    outcomes = ran.outcomes
     pairs = [outcomes[start : start + epochs] for start in range(0, len(outcomes), epochs)]
     repeated = tuple(_repeated(pair) for pair in pairs)
     if as_json:

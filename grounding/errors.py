@@ -1,4 +1,4 @@
-"""The one kind of error that a user can cause: it is shown as a sentence, never as a traceback."""
+"""The errors that are shown as a sentence, never as a traceback: what a user can put right, and why a run stopped."""
 
 from __future__ import annotations
 
@@ -8,4 +8,11 @@ class UserError(Exception):
 
     The message says what was expected, what came, where, and what to do. The command line prints it and exits
     with code 2.
+    """
+
+
+class Halted(Exception):
+    """No further item can be answered, and those that were are kept: the run ends and can be continued.
+
+    The message is the reason that the run's description gives.
     """

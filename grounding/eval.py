@@ -21,6 +21,7 @@ from grounding.options import (
     DesktopScoringName,
     Display,
     Dtype,
+    ExecutorName,
     ImageSend,
     JudgeMode,
     MemoryKind,
@@ -34,6 +35,7 @@ from grounding.options import (
     ShopTrack,
     TaskKind,
 )
+from grounding.sources.option import DataDir, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +49,7 @@ _Several = Parameter(consume_multiple=True, negative="", show_default=False)
 EACH = "each value is a run"
 """Marks an option whose every value is a run of its own."""
 
+_CLUSTER = Parameter(group=Group("Past one process", sort_key=0))
 _WEB = Parameter(group=Group("Web agents (personalwab, agenticshop)", sort_key=1))
 _SHOP = Parameter(group=Group("Web functions (personalwab)", sort_key=2))
 _MALL = Parameter(group=Group("Curated products (agenticshop)", sort_key=3))
@@ -73,7 +76,7 @@ EACH_NAMES = ("grounder", "planner", "plans", "memory")
 def evaluate_command(
     *,
     dataset: str = "sample-web",
-    data_dir: Path | None = None,
+    data_dir: DataDir | None = None,
     planner: Annotated[tuple[str, ...], _Several, EACH] = ("none",),
     planner_prompt: str | None = None,
     planner_model: str | None = None,
@@ -140,6 +143,9 @@ def evaluate_command(
     timeout: float | None = None,
     max_retries: int = 5,
     cost_limit: float | None = None,
+    executor: Annotated[ExecutorName, _CLUSTER] = "local",
+    workers: Annotated[int | None, _CLUSTER] = None,
+    ray_address: Annotated[str | None, _CLUSTER] = None,
     no_probe: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     no_report: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False,
@@ -161,7 +167,8 @@ def evaluate_command(
 
     Args:
         dataset: Which data set; `grounding list datasets` shows them.
-        data_dir: Where the data lie, for a data set that is not bundled.
+        data_dir: Where the data lie, for a data set that is not bundled: a folder, an archive (.zip, .tar.gz), or the
+            URL of either (s3://, gs://, https://, zip::URL), which is fetched into the cache folder.
         planner: Who rewrites the instruction: `none` (default), `replay`, a card's name or a path to a card (.yaml).
             Several planners are run with every grounder, and each is asked once.
         planner_prompt: What a chat model is asked with: `official` (the released scripts' wording), `explicit` (one
@@ -264,6 +271,12 @@ def evaluate_command(
         max_retries: How often a request is tried again after 429, 5xx, a timeout or a dropped connection.
         cost_limit: US dollars that a run may cost in all, or all runs of this command together; it stops before and can
             go on with a higher limit.
+        executor: Where planners and grounders work: in this process (`local`), or in workers on a Ray cluster (`ray`),
+            which changes no answer. This process writes the run folder either way.
+        workers: How many workers with --executor ray [default: one for each processor of the cluster, or for each
+            server that is started].
+        ray_address: A running cluster, such as 10.0.0.1:6379 or auto [default: RAY_ADDRESS, else one of this machine
+            for the length of the command].
         no_probe: Don't ask a chat grounder about a dozen drawn screenshots first, to see that its card fits.
         no_report: Don't write report.html, the page that shows every step, into the run folder.
         dry_run: Ask nobody and start no server: show what would be asked, how many tokens, dollars and minutes it would
@@ -282,7 +295,7 @@ def evaluate_command(
         json: Print summary.json instead of the table; with several runs a list of names and summaries.
     """
     # Every parameter goes to the option of its name, so that a new one needs no line here.
-    given, command = dict(locals()), shlex.join(["grounding", "eval", *_arguments()])
+    given, command = dict(locals()), shlex.join(["grounding", "eval", *without_secrets(_arguments())])
     usual = {name: parameter.default for name, parameter in inspect.signature(evaluate_command).parameters.items()}
     from grounding.loaders.registry import layout_of
 

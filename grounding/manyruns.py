@@ -6,59 +6,32 @@ import asyncio
 import functools
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from grounding.attended import INTERRUPTED
+from grounding.board import Board
 from grounding.budget import Budget
 from grounding.display import Progress
 from grounding.errors import UserError
-from grounding.evaluation import check_endpoints, evaluate, paid_calls
+from grounding.evaluation import check_endpoints, evaluate
 from grounding.grounders import asks_a_server
 from grounding.loaders import load_dataset
 from grounding.options import EvalOptions
+from grounding.payments import paid_calls
 from grounding.places import models_dir
+from grounding.planned import PlannedRun, Ran, RunOutcome, broken_off, described, limited, run_folder
 from grounding.planners import BUILTIN
 from grounding.planstore import StoredPlanner
 from grounding.preparation import Prepared, prepare
-from grounding.records import Record
-from grounding.runfolder import Asked, RunFolder
-from grounding.scorebook import Scored
+from grounding.records import Dataset
+from grounding.runfolder import Asked
+from grounding.serving.shelf import ServerShelf
 
 _DATASETS_KEPT = 2
-
-
-class PlannedRun(Record, frozen=True, kw_only=True):
-    """One of several runs, before it starts: its id is known, and that nothing it needs is missing."""
-
-    options: EvalOptions
-    run_id: str
-    planner: str
-    grounder: str
-    priced: bool
-
-
-class RunOutcome(Record, frozen=True, kw_only=True):
-    """What became of one of several runs: a scored run, or why there is none."""
-
-    run: PlannedRun
-    scored: Scored | None = None
-    problem: str = ""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every step was answered."""
-        return self.scored is not None and self.scored.summary.status == "complete"
-
-
-class Ran(Record, frozen=True, kw_only=True):
-    """All runs in their order; ``interrupted`` where the user broke off."""
-
-    outcomes: tuple[RunOutcome, ...]
-    interrupted: bool = False
 
 
 def plan_runs(runs: Sequence[EvalOptions]) -> tuple[PlannedRun, ...]:
@@ -84,6 +57,8 @@ def plan_runs(runs: Sequence[EvalOptions]) -> tuple[PlannedRun, ...]:
             planner=one.asked.planner,
             grounder=one.asked.grounder,
             priced=any(card is not None and card.price is not None for card in (one.planner.card, one.grounder.card)),
+            steps=len(one.selection.step_ids),
+            server="" if one.servers is None and one.beside is None else one.grounder.grounder.name,
         )
         for options, one in zip(fitted, prepared, strict=True)
     )
@@ -92,46 +67,65 @@ def plan_runs(runs: Sequence[EvalOptions]) -> tuple[PlannedRun, ...]:
     return planned
 
 
-def run_all(runs: Sequence[PlannedRun]) -> Ran:
-    """Run one after the other, each in its own folder; those that are complete already ask nothing.
+def run_all(runs: Sequence[PlannedRun], folder: Path) -> Ran:
+    """Run them all, each in its own folder; those that are complete already ask nothing.
 
-    A run that can't go on leaves its reason and the others are run. The cost limit is for all together.
+    One after the other in this process; on a cluster side by side, as far as there is room. A run that can't go on
+    leaves its reason and the others are run. The cost limit is for all together. The servers of a model stay up until
+    no run needs them any more.
+
+    Args:
+        runs: The runs, in the order of the table.
+        folder: The command's own folder (:func:`grounding.board.board_folder`), which says what each is at.
     """
     load = functools.lru_cache(_DATASETS_KEPT)(load_dataset)
+    board = Board(folder, runs)
+    if runs[0].options.executor == "ray":
+        # Only runs on a cluster load what reaches one.
+        from grounding.clusterruns import run_on_cluster
+
+        return run_on_cluster(runs, board, load)
+    with ServerShelf() as shelf:
+        return _one_after_the_other(runs, board, load, shelf)
+
+
+def _one_after_the_other(
+    runs: Sequence[PlannedRun], board: Board, load: Callable[..., Dataset], shelf: ServerShelf
+) -> Ran:
     outcomes: list[RunOutcome] = []
-    paid = {run.run_id: () if run.options.fresh else paid_calls(_folder(run)) for run in runs}
+
+    def ended(outcome: RunOutcome) -> None:
+        outcomes.append(outcome)
+        board.ended(outcome)
+
+    paid = {run.run_id: () if run.options.fresh else paid_calls(run_folder(run)) for run in runs}
     for number, run in enumerate(runs, start=1):
         display = run.options.display
         if display == "plain" or (display is None and sys.stderr.isatty()) or display == "rich":
-            print(f"[{number}/{len(runs)}] {_described(run)}", file=sys.stderr, flush=True)
+            print(f"[{number}/{len(runs)}] {described(run)}", file=sys.stderr, flush=True)
+        board.starting(run)
         try:
             elsewhere = [call for run_id, calls in paid.items() if run_id != run.run_id for call in calls]
-            scored = evaluate(_limited(run), Progress(display), load=load, elsewhere=elsewhere)
+            scored = evaluate(
+                limited(run),
+                Progress(display),
+                load=load,
+                elsewhere=elsewhere,
+                shelf=shelf,
+                begun=functools.partial(board.running, run),
+            )
         except UserError as error:
-            print(f"grounding: {_described(run)}: {error}", file=sys.stderr, flush=True)
-            outcomes.append(RunOutcome(run=run, problem=str(error)))
+            print(f"grounding: {described(run)}: {error}", file=sys.stderr, flush=True)
+            ended(RunOutcome(run=run, problem=str(error)))
             continue
         except KeyboardInterrupt:
-            return Ran(outcomes=tuple(outcomes), interrupted=True)
-        outcomes.append(RunOutcome(run=run, scored=scored))
-        paid[run.run_id] = paid_calls(_folder(run))
+            board.interrupted()
+            return broken_off(runs, outcomes)
+        ended(RunOutcome(run=run, scored=scored))
+        paid[run.run_id] = paid_calls(run_folder(run))
         if scored.info.stopped == INTERRUPTED:
-            return Ran(outcomes=tuple(outcomes), interrupted=True)
+            return broken_off(runs, outcomes)
     return Ran(outcomes=tuple(outcomes))
-
-
-def _folder(run: PlannedRun) -> RunFolder:
-    return RunFolder(run.options.log_dir / run.run_id)
-
-
-def title(run: PlannedRun) -> str:
-    """A run's name in a few characters, as in the paper's tables: planner, plus sign, grounder."""
-    return f"{run.planner} + {run.grounder}"
-
-
-def _described(run: PlannedRun) -> str:
-    """The name, and where the words come from if they are not the true ones."""
-    return " · ".join(filter(None, (title(run), run.options.transcript)))
 
 
 def fit_all(runs: Sequence[EvalOptions]) -> tuple[EvalOptions, ...]:
@@ -162,11 +156,6 @@ def _check_limit(runs: Sequence[PlannedRun]) -> None:
         raise UserError(
             "--cost-limit: none of these models' cards states a price (field price), so no limit can be kept"
         )
-
-
-def _limited(run: PlannedRun) -> EvalOptions:
-    """The run with the cost limit where one can be kept: without a price nothing is known to cost anything."""
-    return run.options if run.priced else msgspec.structs.replace(run.options, cost_limit=None)
 
 
 @contextmanager

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from grounding.board import board_folder
 from grounding.errors import UserError
-from grounding.manyruns import PlannedRun, Ran, RunOutcome, plan_runs, run_all, title
+from grounding.manyruns import plan_runs, run_all
 from grounding.options import EvalOptions, ScoringName
+from grounding.planned import PlannedRun, Ran, RunOutcome, title
 from grounding.records import Record
 from grounding.report.matrix import WIDE, MatrixRow, print_matrix
 from grounding.report.show import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, wide_console
@@ -39,8 +41,8 @@ def evaluate_matrix(
     """
     planned = plan_runs(runs)
     first = _baseline(planned, baseline)
-    ran = run_all(planned)
-    outcomes = (*ran.outcomes, *(RunOutcome(run=run, problem="interrupted") for run in planned[len(ran.outcomes) :]))
+    ran = run_all(planned, board_folder("matrix", planned))
+    outcomes = ran.outcomes
     compared = comparisons(outcomes, first)
     rows = tuple(_row(outcome) for outcome in outcomes)
     if as_json:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from grounding.history import HistoryScope
 from grounding.records import Record
+from grounding.sources.option import url_behind
 
 Display = Literal["rich", "plain", "none"]
 ImageSend = Literal["base64", "file"]
@@ -31,13 +32,18 @@ ShopKind = Literal["search", "recommend", "review"]
 ShopAttempt = Literal["first", "best", "last"]
 PromptStyle = Literal["percu", "native"]
 TaskKind = Literal["preference", "routine"]
+ExecutorName = Literal["local", "ray"]
 
 
 class EvalOptions(Record, frozen=True, kw_only=True):
-    """The options of ``grounding eval``; see its ``--help``."""
+    """The options of ``grounding eval``; see its ``--help``.
+
+    ``data_url`` is where the files in ``data_dir`` were read from, if the user named no folder of this machine.
+    """
 
     dataset: str = "sample-web"
     data_dir: Path | None = None
+    data_url: str = ""
     questions: str | None = None
     transcript: str | None = None
     noise_dir: Path | None = None
@@ -73,6 +79,9 @@ class EvalOptions(Record, frozen=True, kw_only=True):
     timeout: float | None = None
     max_retries: int = 5
     cost_limit: float | None = None
+    executor: ExecutorName = "local"
+    workers: int | None = None
+    ray_address: str | None = None
     no_probe: bool = False
     no_report: bool = False
     dry_run: bool = False
@@ -94,4 +103,5 @@ def options_from(given: Mapping[str, Any], *, command: str) -> EvalOptions:
     named = {name: value for name, value in given.items() if name in EvalOptions.__struct_fields__}
     if named.get("grounder") is None:
         named["grounder"] = "ocr" if named.get("predictions") is None else "replay"
+    named["data_url"] = url_behind(named.get("data_dir"))
     return EvalOptions(**{**named, "command": command})

@@ -33,6 +33,10 @@ MAX_BYTES = 4 << 20
 _NAME = re.compile(r"[0-9a-f]{64}\.json")
 
 
+_BUSY: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+"""What is being asked for right now, in any run of this process."""
+
+
 class StoredPlan(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The content of a file: the plan as it was made, and what it is found by."""
 
@@ -74,6 +78,10 @@ class PlanStore:
     def _path(self, key: str) -> Path:
         address = hashlib.sha256(msgspec.json.encode((key, self._base_url))).hexdigest()
         return self._own / address[:2] / f"{address}.json"
+
+    def place(self, key: str) -> Path:
+        """Where the plan under this key lies, or would."""
+        return self._path(key)
 
     def holds(self, key: str) -> bool:
         """Whether there is a plan under this key; one that turns out to be damaged is found so by ``get`` only."""
@@ -143,7 +151,12 @@ class StoredPlanner:
         self._planner = planner
         self._identity = planner.identity if epoch == 1 else f"{planner.identity}\nepoch {epoch}"
         self.store = store
-        self._busy: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def over(self, planner: Planner) -> StoredPlanner:
+        """The same store before another way to the same planner."""
+        other = StoredPlanner(planner, self.store)
+        other._identity = self._identity
+        return other
 
     @property
     def planner(self) -> Planner:
@@ -172,7 +185,7 @@ class StoredPlanner:
 
     async def plan(self, query: Query) -> Plan:
         """The stored plan for this step, or the planner's, which is stored."""
-        lock = self._busy.setdefault(query.key, asyncio.Lock())
+        lock = _BUSY.setdefault(self.store.place(query.key), asyncio.Lock())
         async with lock:
             found = self.store.get(query.key)
             if found is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,25 +11,28 @@ import msgspec
 
 from grounding import __version__
 from grounding.budget import Budget
+from grounding.building import chat_options, grounder_card, grounder_of, hf_options, planner_of
 from grounding.cards import GrounderCard
 from grounding.chat import ChatOptions
 from grounding.display import Progress
 from grounding.errors import UserError
-from grounding.grounders import BuiltGrounder, build_grounder, card_behind
-from grounding.grounders.hf.options import HfOptions
+from grounding.executors.recipe import Beside
+from grounding.grounders import BuiltGrounder, build_grounder
 from grounding.grounders.som.card import find_som_card
 from grounding.loaders import load_dataset, participant_folders
 from grounding.options import EvalOptions
 from grounding.places import models_dir
-from grounding.planners import BuiltPlanner, build_planner
+from grounding.planners import BuiltPlanner
 from grounding.planstore import PlanStore, StoredPlanner, plan_store_dir
 from grounding.probe.gate import EvalProbe, eval_probe
-from grounding.records import Dataset, Record
+from grounding.records import Dataset, Record, Session
 from grounding.runfolder import Asked, GrounderSetup, RunInfo, utc_now
 from grounding.runid import library_versions, run_id
 from grounding.selection import Selection, select_steps
-from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, send_as, starts_servers
+from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere, starts_servers
+from grounding.serving.shelf import ServerShelf
 from grounding.signature import signature
+from grounding.sources.option import ready
 from grounding.tuned import CARD_FILE
 
 if TYPE_CHECKING:
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
     from grounding.asr.spoken import Transcripts
 
 DEFAULT_HISTORY = 10
+ANYWHERE = "http://127.0.0.1:0/v1"
+"""Stands for the address of a server that a worker will start beside itself: no answer hangs on it."""
+
 _IN_PROCESS = ("torch", "torchvision", "transformers")
 """What answers as well, where a model or SAM runs in this process."""
 
@@ -49,6 +55,7 @@ class Prepared(Record, frozen=True, kw_only=True):
     planner: BuiltPlanner
     grounder: BuiltGrounder
     servers: ManagedServers | None
+    beside: Beside | None
     probe: EvalProbe | None
     asked: Asked
     info: RunInfo
@@ -56,43 +63,33 @@ class Prepared(Record, frozen=True, kw_only=True):
 
 
 def prepare(
-    options: EvalOptions, budget: Budget, progress: Progress, *, load: Callable[..., Dataset] | None = None
+    options: EvalOptions,
+    budget: Budget,
+    progress: Progress,
+    *,
+    load: Callable[..., Dataset] | None = None,
+    shelf: ServerShelf | None = None,
 ) -> Prepared:
     """Find everything that a run needs. Asks nothing of any model and writes nothing.
 
-    ``load`` is taken instead of :func:`~grounding.loaders.load_dataset`: several runs may share what it reads.
+    ``load`` is taken instead of :func:`~grounding.loaders.load_dataset`: several runs may share what it reads, and
+    the servers on a ``shelf``.
 
     Raises:
         UserError: something is missing or wrong; says what.
     """
     _check_numbers(options)
-    chat = ChatOptions(
-        temperature=options.temperature,
-        seed=options.seed,
-        max_connections=options.max_connections,
-        timeout_s=options.timeout,
-        max_retries=options.max_retries,
-        dry=options.dry_run,
-    )
-    planner = build_planner(
-        options.planner,
-        plans=options.plans,
-        cards=models_dir() / "planners",
-        options=msgspec.structs.replace(chat, base_url=options.planner_base_url),
-        budget=budget,
-        on_retry=progress.retried,
-        prompt=options.planner_prompt,
-        model=options.planner_model,
-        ahead=options.plan_ahead,
-    )
+    _check_cluster(options)
+    planner = planner_of(options, base_url=options.planner_base_url, budget=budget, on_retry=progress.retried)
     planner = _with_store(planner, options)
     # The data set is read after the cards and before the grounder is made: some grounders need it.
-    card = _grounder_card(options)
-    local = _local_options(options, card)
+    card = grounder_card(options)
+    local = hf_options(options, card)
     som = find_som_card(options.grounder, models_dir() / "pipelines")
     told = (planner.card, card, som)
     history = _history_length(options, uses_history=any(one is not None and one.uses_history for one in told))
     _check_history(options, history)
+    ready(options.data_dir)  # What comes from elsewhere has a progress of its own.
     with progress.phase("reading the data set"):
         dataset = (load or load_dataset)(
             options.dataset,
@@ -114,18 +111,18 @@ def prepare(
             dataset.sessions, participants=options.participant, sample_ids=options.sample_id, limit=options.limit
         )
     seed = options.seed or 0
-    servers = None if local or options.dry_run else manage_servers(card, options, dataset.sessions)
-    own = servers is not None or (options.dry_run and not local and starts_servers(card, options))
-    address = servers.base_url if servers else " ".join(options.base_url)
-    grounder = build_grounder(
-        options.grounder,
+    starts = not local and not options.dry_run
+    beside = _beside(card, options, dataset.sessions) if starts and options.executor == "ray" else None
+    servers = manage_servers(card, options, dataset.sessions) if starts and options.executor == "local" else None
+    if servers is not None and shelf is not None:
+        servers = shelf.matching(servers)
+    own = servers is not None or beside is not None or (options.dry_run and not local and starts_servers(card, options))
+    address = servers.base_url if servers else ANYWHERE if beside else " ".join(options.base_url)
+    grounder = grounder_of(
+        options,
         card=card,
-        local=local,
-        predictions=options.predictions,
+        base_url=address or None,
         sessions=dataset.sessions,
-        seed=seed,
-        cards=models_dir() / "grounders",
-        options=msgspec.structs.replace(chat, base_url=address or None),
         budget=budget,
         on_retry=progress.retried,
     )
@@ -176,11 +173,24 @@ def prepare(
         planner=planner,
         grounder=grounder,
         servers=servers,
-        probe=eval_probe(grounder, chat, wanted=not options.no_probe, budget=budget, on_retry=progress.retried),
+        beside=beside,
+        probe=eval_probe(
+            grounder,
+            chat_options(options),
+            wanted=not options.no_probe,
+            budget=budget,
+            on_retry=progress.retried,
+        ),
         asked=asked,
         info=info,
         transcripts=transcripts,
     )
+
+
+def _beside(card: GrounderCard | None, options: EvalOptions, sessions: Sequence[Session]) -> Beside | None:
+    """The server that each worker on a cluster starts for itself; None where none is to be."""
+    server = server_elsewhere(card, options, sessions)
+    return None if server is None or card is None else Beside(card=card, options=server)
 
 
 def open_grounder(name: str, chat: ChatOptions, budget: Budget, on_retry: Callable[[], None]) -> BuiltGrounder:
@@ -237,14 +247,6 @@ def _with_store(built: BuiltPlanner, options: EvalOptions) -> BuiltPlanner:
     return msgspec.structs.replace(built, planner=StoredPlanner(built.planner, store, epoch=options.epoch))
 
 
-def _grounder_card(options: EvalOptions) -> GrounderCard | None:
-    """The card behind the grounder with the user's --send; None where no card stands behind it."""
-    card = None if options.predictions is not None else card_behind(options.grounder, models_dir() / "grounders")
-    if card is None and options.send is not None:
-        raise UserError(f"--send: {options.grounder} sends no pictures to a server; leave it out")
-    return None if card is None else send_as(card, options.send)
-
-
 def _history_length(options: EvalOptions, *, uses_history: bool) -> int:
     """How many earlier steps models are told of: what was asked for, or ten where a prompt has a place for them."""
     if options.history is not None:
@@ -265,29 +267,6 @@ def _check_history(options: EvalOptions, history: int) -> None:
                 f"{flag}: neither this planner nor this grounder is told what happened before; leave it out, or ask "
                 "for it with --history N"
             )
-
-
-def _local_options(options: EvalOptions, card: GrounderCard | None) -> HfOptions | None:
-    """How the weights run in this process, where the user or the card asks for that."""
-    given = (options.model_path, options.dtype, options.device, options.batch_size)
-    in_process = card is not None and card.serving.how == "in-process"
-    if options.backend != "hf" and not (in_process and options.backend is None and not options.base_url):
-        if any(value is not None for value in given):
-            raise UserError(
-                "--model-path, --dtype, --device and --batch-size belong to --backend hf, which takes no --base-url"
-            )
-        return None
-    if card is None:
-        raise UserError(f"--backend hf runs the model of a card, and {options.grounder} has none: leave it out")
-    if options.base_url:
-        raise UserError("--backend hf runs the model in this process: leave out --base-url")
-    usual = HfOptions()
-    return HfOptions(
-        model_path=options.model_path or usual.model_path,
-        dtype=options.dtype or usual.dtype,
-        device=options.device or usual.device,
-        batch_size=options.batch_size or usual.batch_size,
-    )
 
 
 def _setup(options: EvalOptions) -> GrounderSetup:
@@ -313,6 +292,16 @@ def _check_numbers(options: EvalOptions) -> None:
         raise UserError(f"--timeout {options.timeout}: expected seconds, more than 0")
     if options.cost_limit is not None and not options.cost_limit > 0:
         raise UserError(f"--cost-limit {options.cost_limit}: expected US dollars, more than 0")
+
+
+def _check_cluster(options: EvalOptions) -> None:
+    if options.workers is not None and options.workers < 1:
+        raise UserError(f"--workers {options.workers}: expected 1 or more")
+    for flag, value in (("--workers", options.workers), ("--ray-address", options.ray_address)):
+        if value is not None and options.executor == "local":
+            raise UserError(
+                f"{flag} {value}: is for --executor ray, which this run does without; add it or leave this out"
+            )
 
 
 def _check_cards(options: EvalOptions, planner: BuiltPlanner, grounder: BuiltGrounder) -> None:

@@ -2,7 +2,7 @@
 
 ``run.json`` says what was asked, ``steps.jsonl`` holds the steps with their gold regions (so that a run can be scored
 again wherever the data has gone), ``plans.jsonl`` and ``predictions.jsonl`` the answers as they came;
-``verdicts.jsonl`` and ``summary.json`` are derived from those and can be deleted.
+``verdicts.jsonl``, ``summary.json`` and ``time.json`` are derived from those and can be deleted.
 """
 
 from __future__ import annotations

@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from grounding.budget import BudgetReached
-from grounding.errors import UserError
+from grounding.errors import Halted, UserError
 from grounding.journal import Journal, Keyed
 from grounding.records import Record
 
@@ -89,7 +88,8 @@ class Runner(Generic[ItemT]):
         """Take every item through the stages; None when all went through, or why not.
 
         Items are drawn only as fast as they are worked off, so memory doesn't grow with their number. At a halt
-        (the cost limit, too many errors in a row) nothing new is started and what is in flight is waited for.
+        (the cost limit, a cluster out of reach, too many errors in a row) nothing new is started and what is in flight
+        is waited for.
 
         Raises:
             OSError: a record could not be written.
@@ -129,8 +129,8 @@ class Runner(Generic[ItemT]):
                     break
             if self._on_item is not None:
                 self._on_item(item, earlier)
-        except BudgetReached as reached:
-            self._halted = str(reached)
+        except Halted as halted:
+            self._halted = str(halted)
         finally:
             in_flight.release()
 

@@ -11,17 +11,18 @@ from grounding.probe.kept import probe_predictions, probe_warnings
 from grounding.records import Plan, Record, Session, Verdict
 from grounding.runfolder import RunFolder, RunInfo
 from grounding.scoring.clusters import ClusterName
-from grounding.scoring.costs import totals
+from grounding.scoring.costs import TimeTotals, totals
 from grounding.scoring.definition import signed
 from grounding.scoring.scored import ScoredTask, join
 from grounding.scoring.summary import Summary, summarise
 from grounding.scoring.verdicts import judge
+from grounding.timefile import read_time, write_time
 
 
 class Scored(Record, frozen=True, kw_only=True):
     """A scored run: its description as it stands now, its verdicts in step order and its figures.
 
-    ``warnings`` are what the probe before the run found. ``set_aside`` is where an earlier run of the same command was
+    ``time`` is what differs each time. ``warnings`` are what the probe before the run found. ``set_aside`` is where an earlier run of the same command was
     moved, if one was, ``report`` the page that was written, if one was.
     """
 
@@ -29,13 +30,14 @@ class Scored(Record, frozen=True, kw_only=True):
     info: RunInfo
     verdicts: tuple[Verdict, ...]
     summary: Summary
+    time: TimeTotals = TimeTotals()
     warnings: tuple[str, ...] = ()
     set_aside: Path | None = None
     report: Path | None = None
 
 
 def score_run(folder: RunFolder, sessions: Sequence[Session] | None = None) -> Scored:
-    """Judge every stored answer of a run again and write ``verdicts.jsonl`` and ``summary.json``. Asks no model.
+    """Judge every stored answer of a run again and write what is derived from them. Asks no model.
 
     Args:
         folder: The run.
@@ -46,6 +48,7 @@ def score_run(folder: RunFolder, sessions: Sequence[Session] | None = None) -> S
     """
     scored = weigh(folder, sessions)
     folder.write_verdicts(scored.verdicts)
+    write_time(folder, scored.time)
     folder.write_summary(scored.summary)
     return scored
 
@@ -87,7 +90,6 @@ def weigh(folder: RunFolder, sessions: Sequence[Session] | None = None) -> Score
         signature=signed(info.signature, info.clusters),
         clusters=info.clusters,
         seed=info.asked.seed,
-        time=sums.time,
         cost=sums.cost,
     )
     return Scored(
@@ -95,6 +97,7 @@ def weigh(folder: RunFolder, sessions: Sequence[Session] | None = None) -> Score
         info=info,
         verdicts=verdicts,
         summary=summary,
+        time=sums.time,
         warnings=tuple(probe_warnings(folder.path)),
     )
 
@@ -126,6 +129,7 @@ def read_run(path: Path) -> Scored:
         info=info,
         verdicts=folder.read_verdicts(),
         summary=folder.read_summary(),
+        time=read_time(path, wall_s=info.wall_s),
         warnings=tuple(probe_warnings(path)),
     )
 

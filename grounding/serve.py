@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from grounding.errors import UserError
+from grounding.sources.option import DataDir, ready
 
 SERVE_EXAMPLES = """
 Examples:
@@ -38,7 +39,7 @@ def serve_command(
     data_parallel_size: _Count = 1,
     replicas: _Count = 1,
     model: str | None = None,
-    data_dir: Path | None = None,
+    data_dir: DataDir | None = None,
     server_command: str | None = None,
     start_timeout: float = 3600.0,
     log_dir: Path = Path("results"),
@@ -81,7 +82,7 @@ def serve_command(
         replicas=replicas,
         data_parallel_size=data_parallel_size,
         model=model,
-        media_dir=data_dir,
+        media_dir=ready(data_dir),
         flags=flags,
         start_timeout_s=start_timeout,
     )

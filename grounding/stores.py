@@ -11,7 +11,10 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from grounding.errors import UserError
+from grounding.places import cache_dir
 from grounding.records import Record
+from grounding.sources.kept import KeptSource, forget, kept_sources
+from grounding.sources.picture_store import stored_pictures
 
 CACHE_EXAMPLES = """
 Examples:
@@ -25,6 +28,9 @@ grounding cache clear --ocr
 
 # Forget the plans that are older than three months
 grounding cache clear --plans --older-than 90
+
+# Make room: data sets that were fetched from elsewhere
+grounding cache clear --data
 ```
 """
 
@@ -35,17 +41,21 @@ cache_app = App(name="cache", help_epilogue=CACHE_EXAMPLES)
 
 
 class Kept(Record, frozen=True, kw_only=True):
-    """One row of what is kept: which store, of which model or engine, and its files."""
+    """One row of what is kept: which store, of which model, engine or address, and its files.
+
+    ``source`` is a data set from elsewhere, which goes as a whole.
+    """
 
     store: str
     what: str
     files: tuple[Path, ...]
     size_bytes: int
+    source: KeptSource | None = None
 
 
 @cache_app.default
 def show_cache(*, plan_store: Path | None = None) -> int:
-    """Show where plans, readings of screens and transcripts of speech are kept between runs, and how much there is.
+    """Show where plans, readings of screens, transcripts of speech and fetched data are kept, and how much there is.
 
     Args:
         plan_store: A store of plans other than the usual one.
@@ -54,14 +64,15 @@ def show_cache(*, plan_store: Path | None = None) -> int:
     from rich.table import Column, Table
 
     plans, readings, transcripts = _folders(plan_store)
-    rows = [*_plans(plans, None), *_readings(readings, None), *_transcripts(transcripts, None)]
+    rows = [*_plans(plans, None), *_readings(readings, None), *_transcripts(transcripts, None), *_data(None)]
     console = Console(width=None if sys.stdout.isatty() else 100, markup=False, emoji=False, highlight=False)
     if rows:
         table = Table("kept", "by what", Column("entries", justify="right"), Column("size", justify="right"))
         for row in rows:
             table.add_row(row.store, row.what, f"{len(row.files):,}", _size(row.size_bytes))
         console.print(table)
-    for name, folder in (("plans", plans), ("readings", readings), ("transcripts", transcripts)):
+    data = None if (kept_in := cache_dir()) is None else kept_in / "data"
+    for name, folder in (("plans", plans), ("readings", readings), ("transcripts", transcripts), ("data", data)):
         state = "" if folder is None or folder.is_dir() else " (nothing there yet)"
         where = "nowhere: GROUNDING_NO_CACHE is set" if folder is None else f"{folder}{state}"
         console.print(f"{name:<11} {where}", soft_wrap=True)
@@ -74,19 +85,22 @@ def clear(
     plans: Annotated[bool, _Flag] = False,
     ocr: Annotated[bool, _Flag] = False,
     transcripts: Annotated[bool, _Flag] = False,
+    data: Annotated[bool, _Flag] = False,
     older_than: float | None = None,
     plan_store: Path | None = None,
     yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative="", show_default=False)] = False,
 ) -> int:
-    """Delete stored plans, readings of screens and transcripts; all where none is named. Run folders are left alone.
+    """Delete stored plans, readings of screens, transcripts and fetched data; all where none is named.
 
-    Plans of chat models cost money to make again, as transcripts of an endpoint may, the others only time.
+    Run folders are left alone. Plans of chat models cost money to make again, as transcripts of an endpoint may, the
+    others only time.
 
     Args:
         plans: Only plans.
         ocr: Only readings.
         transcripts: Only transcripts.
-        older_than: Only what was written more than so many days ago.
+        data: Only data sets, and single screenshots, that were fetched from elsewhere.
+        older_than: Only what was written more than so many days ago; data, what was last used then.
         plan_store: A store of plans other than the usual one.
         yes: Don't ask first.
     """
@@ -94,23 +108,27 @@ def clear(
         raise UserError(f"--older-than {older_than}: expected days, 0 or more")
     before = None if older_than is None else time.time() - older_than * _DAY_S
     plan_folder, ocr_folder, transcript_folder = _folders(plan_store)
-    everything = not (plans or ocr or transcripts)
+    everything = not (plans or ocr or transcripts or data)
     rows = [
         *(_plans(plan_folder, before) if plans or everything else ()),
         *(_readings(ocr_folder, before) if ocr or everything else ()),
         *(_transcripts(transcript_folder, before) if transcripts or everything else ()),
+        *(_data(before) if data or everything else ()),
     ]
     if not rows:
         print("nothing to delete")
         return 0
     counts: Counter[str] = Counter()
     for row in rows:
-        counts[row.store] += len(row.files)
+        counts[row.store] += len(row.files) if row.source is None else 1
     what = " and ".join(f"{count:,} {store}" for store, count in counts.items())
     if not yes and not _confirmed(f"delete {what} ({_size(sum(row.size_bytes for row in rows))})?"):
         print("nothing was deleted")
         return 0
     for row in rows:
+        if row.source is not None:
+            forget(row.source)
+            continue
         for path in row.files:
             _delete(path)
     print(f"deleted {what}")
@@ -147,6 +165,19 @@ def _transcripts(folder: Path | None, before: float | None) -> list[Kept]:
 
     found = shelves(folder, before=before) if folder is not None else ()
     return [Kept(store="transcripts", what=one.recogniser, files=one.files, size_bytes=one.size_bytes) for one in found]
+
+
+def _data(before: float | None) -> list[Kept]:
+    found = [
+        Kept(store="data sets", what=one.shown, files=one.files, size_bytes=one.size_bytes, source=one)
+        for one in kept_sources(before)
+    ]
+    folder = cache_dir()
+    pictures = () if folder is None else stored_pictures(folder / "pictures", before)
+    if pictures:
+        size = sum(map(_bytes, pictures))
+        found.append(Kept(store="pictures", what="single screenshots, for workers", files=pictures, size_bytes=size))
+    return found
 
 
 def _bytes(path: Path) -> int:

@@ -14,6 +14,7 @@ from grounding.errors import UserError
 from grounding.eval import EACH, WEB_NAMES, evaluate_command
 from grounding.loaders.registry import WEB_LAYOUTS, layout_of
 from grounding.options import EvalOptions
+from grounding.sources.option import without_secrets
 
 SWEEP_EXAMPLES = """
 Examples:
@@ -44,7 +45,7 @@ ONE_FOR_ALL = frozenset(
     {
         *("log_dir", "display", "fresh", "json", "scoring", "baseline", "cost_limit"),
         *("plan_store", "no_plan_store", "no_probe", "no_report", "dry_run", "tolerance", "published"),
-        *("clusters", "epochs", "asr", "asr_base_url", "noise_dir"),
+        *("clusters", "epochs", "asr", "asr_base_url", "noise_dir", "executor", "workers", "ray_address"),
         *WEB_NAMES,
     }
 )
@@ -130,7 +131,7 @@ def sweep_command(**given: Any) -> int:  # noqa: D103 - made from that of `eval`
         {"base_url": (), "planner_base_url": (), **given, **values},
         axes=tuple(values),
         varying=varying,
-        command=shlex.join(["grounding", *sys.argv[1:]]),
+        command=shlex.join(["grounding", *without_secrets(sys.argv[1:])]),
         scoring=given.get("scoring", "paper"),
         as_json=bool(given.get("json", False)),
         dry_run=bool(given.get("dry_run", False)),

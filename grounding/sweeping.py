@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,14 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from grounding.board import board_folder, runs_hash
 from grounding.combinations import combine
 from grounding.desktop.command import desktop_command
 from grounding.desktop.refusals import point_scoring
 from grounding.errors import UserError
 from grounding.loaders import is_desktop
-from grounding.manyruns import PlannedRun, RunOutcome, fit_all, plan_runs, run_all
+from grounding.manyruns import fit_all, plan_runs, run_all
 from grounding.matrix import comparisons, exit_code
 from grounding.options import DesktopScoringName, EvalOptions
+from grounding.planned import PlannedRun, RunOutcome
 from grounding.records import Record
 from grounding.report.html.written import with_report
 from grounding.report.matrix import WIDE, MatrixRow, print_lines, print_matrix
@@ -100,7 +101,7 @@ def sweep(
             as_json=as_json,
             baseline=baseline,
             published=published,
-            write_to=lambda run_ids: log_dir / f"sweep_{_hash(run_ids)}",
+            write_to=lambda run_ids: log_dir / f"sweep_{runs_hash(run_ids)}",
         )
     if len(kinds) > 1:
         raise UserError("--dataset: desktop tasks and clicks have different scores; sweep them one by one")
@@ -112,8 +113,9 @@ def sweep(
     planned = plan_runs(runs)
     shown = {name: tuple(dict.fromkeys(swept_value(run.options, name) for run in planned)) for name in varying}
     first = _baseline(planned, varying, baseline)
-    ran = run_all(planned)
-    outcomes = (*ran.outcomes, *(RunOutcome(run=run, problem="interrupted") for run in planned[len(ran.outcomes) :]))
+    folder = board_folder("sweep", planned)
+    ran = run_all(planned, folder)
+    outcomes = ran.outcomes
     compared = comparisons(outcomes, first)
     result = SweepResult(
         command=command,
@@ -121,7 +123,6 @@ def sweep(
         baseline=first,
         rows=tuple(_row(outcome, varying, compared.get(number)) for number, outcome in enumerate(outcomes)),
     )
-    folder = log_dir / f"sweep_{_hash([run.run_id for run in planned])}"
     _write(folder, result)
     what = _what(result, varying)
     drawn = draw(_plot(result, along, what), folder)
@@ -243,11 +244,6 @@ def _baseline(planned: Sequence[PlannedRun], varying: Sequence[str], wanted: str
 def _bare(name: str) -> list[str]:
     """The values in a combination's name, whether there are commas between them or blanks."""
     return name.replace(",", " ").split()
-
-
-def _hash(run_ids: Sequence[str]) -> str:
-    """The same runs are the same sweep, whatever the order in which their values were given."""
-    return hashlib.sha256(msgspec.json.encode(sorted(run_ids))).hexdigest()[:10]
 
 
 def _row(outcome: RunOutcome, varying: Sequence[str], difference: Comparison | None) -> SweepRow:

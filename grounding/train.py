@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from grounding.options import Backend, Display
+from grounding.sources.option import DataDir, without_secrets
 from grounding.training.puma.command import PUMA_EXAMPLES, puma_command
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def grounder_command(
     /,
     *,
     dataset: str = "sample-web",
-    data_dir: Path | None = None,
+    data_dir: DataDir | None = None,
     questions: str | None = None,
     history_file: str | None = None,
     hold_out: _Several = (),
@@ -159,7 +160,7 @@ def grounder_command(
         fresh=fresh,
         force=force,
         display=display,
-        command=shlex.join(["grounding", *sys.argv[1:]]),
+        command=shlex.join(["grounding", *without_secrets(sys.argv[1:])]),
     )
     opened = open_training(asked, load_dataset, weights=not dry_run)
     return _dry_run(opened) if dry_run else _train(opened, as_json=json)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,10 @@ grounding view results/sample-web_none_ocr_0123456789
 
 # Two runs side by side, as a file that needs no server
 grounding view RUN RUN --out both/report.html
+
+# All runs of a sweep or of a matrix while they go on, or of any folder that holds run folders
+grounding view results/matrix_0123456789
+grounding view results
 ```
 """
 
@@ -36,15 +41,20 @@ def view_command(
 
     Serves the page to this machine alone (127.0.0.1) until Ctrl-C, and keeps it up to date while a run goes on. Labels
     that are given on it are appended to labels.jsonl in the run's folder and change no score. Two runs are shown side
-    by side.
+    by side. The folder of a sweep or a matrix, or one that holds run folders, gives a page over all its runs: how far
+    each is, its scores so far, the money, and a link to each run's own page.
 
     Args:
-        run: The run's folder.
+        run: The run's folder, or a folder of several runs.
         more: Folders of other runs.
         port: The port to serve at [default: one that is free].
         out: Write the page to this file instead, with its pictures in report_files beside it.
         browser: Open the page in the browser.
     """
+    from grounding.report.html.queuegather import holds_runs
+
+    if not more and holds_runs(run):
+        return _view_queue(run, port=port, out=out, browser=browser)
     from grounding.report.html.page import weigh_path, write_page
 
     folders = [run, *more]
@@ -55,20 +65,45 @@ def view_command(
     if out is not None:
         print(write_page([weigh_path(folder) for folder in folders], _html_file(out)))
         return 0
-    from grounding.report.html.live import LOOPBACK, LivePage, bound_socket, serve
+    from grounding.report.html.live import LivePage, bound_socket, serve
 
     live = LivePage(folders)
     live.page()
     listening = bound_socket(port)
-    address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/"
+    _announce(listening, browser=browser)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve(live, listening))
+    return 0
+
+
+def _view_queue(folder: Path, *, port: int, out: Path | None, browser: bool) -> int:
+    """The same over several runs."""
+    if out is not None:
+        from grounding.report.html.queuepage import write_queue_page
+
+        print(write_queue_page(folder, _html_file(out)))
+        return 0
+    from grounding.report.html.live import bound_socket
+    from grounding.report.html.queuelive import LiveQueue, serve_queue
+
+    live = LiveQueue(folder)
+    live.page()
+    listening = bound_socket(port)
+    _announce(listening, browser=browser)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve_queue(live, listening))
+    return 0
+
+
+def _announce(listening: socket.socket, *, browser: bool) -> None:
+    """Say where the page is, and open it on request."""
+    host, port = listening.getsockname()
+    address = f"http://{host}:{port}/"
     print(f"{address}  (Ctrl-C ends it)", flush=True)
     if browser:
         import webbrowser
 
         webbrowser.open(address)
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve(live, listening))
-    return 0
 
 
 def _check(folder: Path) -> None:

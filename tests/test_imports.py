@@ -16,7 +16,8 @@ ANNOTATE = Path(annotate.__file__).parent
 CHECKOUT = PACKAGE.parent
 PACKAGES = {"grounding", "annotate"}
 TRAINING = {"trl", "datasets", "accelerate", "tensorboard"}
-HEAVY = TRAINING | {"torch", "transformers", "peft", "vllm", "whisper", "pandas", "pyarrow", "ray", "tkinter"}
+HEAVY = TRAINING | {"fsspec", "s3fs", "gcsfs"}
+HEAVY |= {"torch", "transformers", "peft", "vllm", "whisper", "pandas", "pyarrow", "ray", "tkinter"}
 
 VALUES = {"records", "coordinates", "errors"}
 SHARED = VALUES | {"cards", "card_schema", "tokens", "chat", "llm", "wire", "budget"}
@@ -31,7 +32,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "regions": VALUES,
     "history": VALUES,
     "places": {"errors"},
-    "options": {"records", "errors", "history"},
+    "options": {"records", "errors", "history", "sources"},
+    "sources": {"records", "errors", "places", "executors", "sources"},
     "addresses": set(),
     "commandline": {"errors"},
     "examples": set(),
@@ -55,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "chat": SHARED - {"chat"},
     "journal": {"records", "errors"},
     "runner": {"records", "errors", "budget", "journal"},
-    "loaders": VALUES | {"places", "actions", "desktop_records", "loaders"},
+    "loaders": VALUES | {"places", "actions", "desktop_records", "loaders", "sources"},
     "planners": SHARED | {"planners"},
     "grounders": SHARED | {"grounders", "marks", "recorded_lines"},
     "scoring": VALUES | {"regions", "actions", "desktop_records", "scoring"},
@@ -80,11 +82,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "estimates": {"records", "errors", "card_schema", "money", "tokens", "estimates"},
     "scorebook": {"records", "runfolder", "scoring", "probe"},
     "display": {"records", "options", "runner", "steps", "scoring"},
+    "runqueue": {"records", "errors"},
+    "manybars": {"money", "records", "runqueue"},
+    "manydisplay": {"display", "manybars", "options", "runqueue"},
     "report": {"errors", "money", "records", "options", "runfolder", "scorebook", "scoring", "places", "report"}
-    | {"asr", "errorsplit", "history"},
+    | {"asr", "errorsplit", "history", "runqueue", "describedfolder"},
     "asr": VALUES
     | {"asr", "cards", "display", "interrupts", "llm", "loaders", "options", "places", "report", "runfolder"}
-    | {"scorebook", "scoring"},
+    | {"scorebook", "scoring", "sources"},
     "probe": SHARED | {"grounders", "audit", "display", "probe"},
     "desktop": SHARED
     | {
@@ -100,19 +105,22 @@ MAY_IMPORT: dict[str, set[str]] = {
         "lockedfolder",
         "recorded_lines",
     }
-    | {"options", "report", "runfolder", "runid", "runner", "scoring", "serving", "signature"},
-    "captions": SHARED | {"captions", "display", "interrupts", "journal", "loaders", "options", "planners", "runner"},
+    | {"options", "report", "runfolder", "runid", "runner", "scoring", "serving", "signature", "sources"},
+    "captions": SHARED | {"captions", "display", "interrupts", "journal", "loaders", "options", "planners", "runner"}
+    | {"sources"},
     "audit": VALUES | {"cards", "grounders", "journal", "probe", "runfolder"},
     "errorsplit": SHARED | {"grounders", "journal", "planners", "runfolder", "runner", "scoring", "errorsplit"},
     "serving": VALUES | {"cards", "hub", "options", "serving", "tuned"},
-    "serve": VALUES | {"cards", "grounders", "interrupts", "places", "serving"},
+    "serve": VALUES | {"cards", "grounders", "interrupts", "places", "serving", "sources"},
     "webagents": SHARED
     | {"attended", "describedfolder", "display", "interrupts", "journal", "loaders", "lockedfolder", "money", "options"}
     | {"marks", "planners"}
-    | {"recorded_lines", "report", "runfolder", "runid", "runner", "scorebook", "scoring", "signature", "webagents"},
+    | {"recorded_lines", "report", "runfolder", "runid", "runner", "scorebook", "scoring", "signature", "webagents"}
+    | {"sources"},
     "training": SHARED
     | {"attended", "describedfolder", "display", "grounders", "interrupts", "journal", "lockedfolder", "options"}
-    | {"planners", "report", "runfolder", "runid", "scorebook", "scoring", "serving", "steps", "training", "webagents"},
+    | {"planners", "report", "runfolder", "runid", "scorebook", "scoring", "serving", "steps", "training", "webagents"}
+    | {"sources"},
     "frames": {"errors", "records", "runfolder", "scoring"},
     "exporting": {"errors", "records", "runfolder", "comparison", "scorebook", "scoring", "exporting"},
     "export": {"errors", "exporting", "scorebook"},
@@ -122,7 +130,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"training"},
     "combinations": {"asr", "errors", "options"},
     "planstore": VALUES | {"places", "planners"},
-    "stores": VALUES | {"asr", "grounders", "planstore"},
+    "stores": VALUES | {"asr", "grounders", "places", "planstore", "sources"},
 }
 """Which rooms and files of ours each may import. The tests below say what of this is a law, whatever is added."""
 

@@ -32,7 +32,7 @@ def test_scoring_again_gives_the_same_and_needs_neither_data_nor_server(bench: B
     bench.card.unlink()
     folder = bench.run_folder
     kept = {path.name: path.read_bytes() for path in folder.iterdir()}
-    for name in ("verdicts.jsonl", "summary.json"):
+    for name in ("verdicts.jsonl", "summary.json", "time.json"):
         (folder / name).unlink()
     done = shell.call("score", folder, "--json", module="grounding.cli")
     assert (done.returncode, done.stderr) == (0, "")

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from grounding.errors import UserError
+from grounding.sources.option import DataDir
 
 _Flag = Parameter(negative="", show_default=False)
 _Several = Parameter(consume_multiple=True, negative="", show_default=False)
@@ -130,7 +131,7 @@ def wer_command(
 def transcribe_command(
     *,
     dataset: str = "sample-web",
-    data_dir: Path | None = None,
+    data_dir: DataDir | None = None,
     asr: Annotated[tuple[str, ...], _Several] = ("pocketsphinx",),
     out: Path | None = None,
     participant: Annotated[tuple[str, ...], _Several] = (),

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from grounding.options import Display
+from grounding.sources.option import DataDir
 
 CAPTION_EXAMPLES = """
 Examples:
@@ -36,7 +37,7 @@ def caption_command(
     dataset: str,
     captioner: str,
     out: Path,
-    data_dir: Path | None = None,
+    data_dir: DataDir | None = None,
     questions: str | None = None,
     participant: _Several = (),
     prompt: str = "consecutive",

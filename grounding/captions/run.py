@@ -28,6 +28,7 @@ from grounding.planners import with_model
 from grounding.planners.retirement import has_retired, today_utc, warning
 from grounding.records import Record
 from grounding.runner import Done, Runner
+from grounding.sources.option import ready
 
 INTERRUPTED = "interrupted"
 COLOURS = {"captioned": "green", "unparsed": "magenta", "error": "red"}
@@ -87,6 +88,7 @@ def caption_dataset(options: CaptionOptions) -> Captioned:
     budget = Budget(options.cost_limit)
     card = _card(options)
     opened = open_chat(card, options.chat, flag=_FLAG, budget=budget, on_retry=progress.retried)
+    ready(options.data_dir)
     with progress.phase("reading the data set"):
         dataset = load_dataset(options.dataset, options.data_dir, questions=options.questions)
     shown = moments(dataset.sessions, options.participant)

@@ -26,6 +26,7 @@ from grounding.runfolder import utc_now
 from grounding.runid import library_versions, run_id
 from grounding.scoring.desktop import TOLERANCE_PX
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers
+from grounding.sources.option import ready
 
 
 class PreparedDesktop(Record, frozen=True, kw_only=True):
@@ -69,6 +70,7 @@ def prepare_desktop(
     )
     # The data set is read after the card and before the agent is made: some agents need it.
     card = agent_card(options)
+    ready(options.data_dir)
     with progress.phase("reading the data set"):
         dataset = load(options.dataset, options.data_dir)
     selection = select_desktop(dataset.tasks, kind=options.kind, sample_ids=options.sample_id, limit=options.limit)

@@ -1,8 +1,8 @@
 """A desktop run's folder: the same files as every run's, with steps, answers and verdicts of a desktop.
 
 ``run.json`` says what was asked, ``steps.jsonl`` holds the steps with the recorded actions and what the agent was told
-that it remembers, ``predictions.jsonl`` the answers as they came; ``verdicts.jsonl`` and ``summary.json`` are derived
-from those and can be deleted.
+that it remembers, ``predictions.jsonl`` the answers as they came; ``verdicts.jsonl``, ``summary.json`` and
+``time.json`` are derived from those and can be deleted.
 """
 
 from __future__ import annotations

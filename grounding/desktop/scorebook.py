@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import msgspec
@@ -20,12 +21,13 @@ from grounding.scoring.desktop import (
     judge_all_desktop,
     summarise_desktop,
 )
+from grounding.timefile import write_time
 
 
 class DesktopScored(Record, frozen=True, kw_only=True):
     """A scored run: its description as it stands now, its verdicts in step order and its figures.
 
-    ``set_aside`` is where an earlier run of the same command was moved, if one was.
+    ``time`` is what differs each time. ``set_aside`` is where an earlier run of the same command was moved, if one was.
     """
 
     folder: Path
@@ -33,6 +35,7 @@ class DesktopScored(Record, frozen=True, kw_only=True):
     tasks: tuple[DesktopTask, ...]
     verdicts: tuple[DesktopVerdict, ...]
     summary: DesktopSummary
+    time: TimeTotals = TimeTotals()
     set_aside: Path | None = None
 
     @property
@@ -42,7 +45,7 @@ class DesktopScored(Record, frozen=True, kw_only=True):
 
 
 def score_desktop(folder: DesktopFolder, *, tolerance_px: float | None = None) -> DesktopScored:
-    """Judge every stored answer of a run again and write ``verdicts.jsonl`` and ``summary.json``. Asks no model.
+    """Judge every stored answer of a run again and write what is derived from them. Asks no model.
 
     Args:
         folder: The run.
@@ -74,13 +77,13 @@ def score_desktop(folder: DesktopFolder, *, tolerance_px: float | None = None) -
         signature=info.signature,
         tolerance_px=tolerance,
         seed=info.asked.seed,
-        time=time,
         cost=cost,
     )
     folder.write_info(info)
     folder.write_verdicts(verdicts)
+    write_time(folder, time)
     folder.write_summary(summary)
-    return DesktopScored(folder=folder.path, info=info, tasks=tasks, verdicts=verdicts, summary=summary)
+    return DesktopScored(folder=folder.path, info=info, tasks=tasks, verdicts=verdicts, summary=summary, time=time)
 
 
 def rescore_desktop(path: Path, *, tolerance_px: float | None = None) -> DesktopScored:
@@ -104,7 +107,7 @@ def _totals(journal: Journal[DesktopPrediction], info: DesktopRunInfo) -> tuple[
     spent = call_totals(calls)
     time = TimeTotals(
         wall_s=info.wall_s,
-        grounder_s=sum((call.seconds for call in calls), 0.0),
+        grounder_s=math.fsum(call.seconds for call in calls),
         retries=sum(call.attempts - 1 for call in calls),
     )
     cost = CostTotals(

@@ -99,7 +99,7 @@ def _interval(found: Estimate) -> str:
 
 def _lines(result: DesktopScored, scoring: DesktopScoringName) -> list[Text]:
     summary, info = result.summary, result.info
-    counts, time = summary.counts, summary.time
+    counts, time = summary.counts, result.time
     failures = " · ".join(f"{name} {counts.failures[name]}" for name in DESKTOP_FAILURES if counts.failures.get(name))
     lines = [Text(f"failures   {failures or 'none'}  (by paper; {counts.right} of {counts.steps} right)")]
     lines += [Text(f"warning    {text}", style="yellow") for text in _warnings(result)]

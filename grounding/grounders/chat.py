@@ -101,6 +101,10 @@ class ChatGrounder:
         """
         return self._over_an_endpoint().count(query)
 
+    def leave_out(self, base_url: str) -> None:
+        """Send nothing more to one of the model's addresses."""
+        self._over_an_endpoint().leave_out(base_url)
+
     def _over_an_endpoint(self) -> ChatModel:
         """The model, where requests are sent at all.
 

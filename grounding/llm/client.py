@@ -121,6 +121,10 @@ class ModelClient(Generic[AnswerT]):
         for address in self._addresses.all:
             await check_address(self._open(), address, self._card, self._endpoint, self._wire)
 
+    def leave_out(self, base_url: str) -> None:
+        """Send nothing more to one of the addresses."""
+        self._addresses.leave_out(base_url)
+
     async def complete(self, body: bytes, tokens: RequestTokens | None = None) -> Reply[AnswerT]:
         """Send one request and wait for the whole reply.
 

@@ -26,6 +26,7 @@ from grounding.loaders.folders import find_participants
 from grounding.loaders.problems import DatasetProblems, Problem
 from grounding.places import datasets_dir
 from grounding.records import Dataset, Record
+from grounding.sources.option import local_folder, ready
 
 ENTRY_POINTS = "grounding.loaders"
 
@@ -85,7 +86,8 @@ def load_dataset(
 
     Args:
         name: ``realwebassist``, ``sample-web``, ``my/card.yaml``, or a layout that an installed package adds.
-        data_dir: Where the files lie; not needed for a bundled data set.
+        data_dir: Where the files lie: a folder, an archive, or the URL of either, which is fetched into the cache
+            folder; not needed for a bundled data set.
         questions: Name of the questions file, or what else the layout lets one choose; None for the card's or the
             layout's own default.
         history: Name of the history file, the path of a file that ``grounding caption`` wrote, ``auto``, or None for
@@ -98,7 +100,7 @@ def load_dataset(
         DatasetProblems: The data is wrong; every problem is in it.
         UserError: The name is not known, or the files are not there.
     """
-    source = _find(name, None if data_dir is None else Path(data_dir))
+    source = _find(name, data_dir)
     if source.is_desktop:
         raise UserError(
             f"the data set {source.name!r} holds desktop tasks, which are answered with actions and not with points: "
@@ -133,7 +135,7 @@ def load_desktop(
         DatasetProblems: The data is wrong; every problem is in it.
         UserError: The name is not known, the files are not there, or the data set holds no desktop tasks.
     """
-    source = _find(name, None if data_dir is None else Path(data_dir))
+    source = _find(name, data_dir)
     if not source.is_desktop:
         raise UserError(f"the data set {source.name!r} holds no desktop tasks: its steps are answered with points")
     dataset: DesktopDataset = source.layout(source.folder, tasks=tasks, name=source.name, deep=deep)
@@ -149,7 +151,7 @@ def participant_folders(
         DatasetProblems: There are no such folders.
         UserError: The name is not known, the files are not there, or the layout has no participants' folders.
     """
-    source = _find(name, None if data_dir is None else Path(data_dir))
+    source = _find(name, data_dir)
     if source.layout is not realwebassist.load:
         raise UserError(
             f"the data set {source.name!r} has no recordings: transcripts need the layout of realwebassist, with audio "
@@ -178,7 +180,7 @@ def locate(name: str, data_dir: Path | str | None = None) -> Located:
     Raises:
         UserError: The name is not known, or the files are not there.
     """
-    source = _find(name, None if data_dir is None else Path(data_dir))
+    source = _find(name, data_dir)
     return Located(name=source.name, layout=source.layout_name, folder=source.folder, expected=source.expected)
 
 
@@ -251,7 +253,7 @@ def inspect_dataset(
     Raises:
         UserError: The name is not known, or the files are not there.
     """
-    expected = _find(name, None if data_dir is None else Path(data_dir)).expected
+    expected = _find(name, data_dir).expected
     try:
         if is_desktop(name):
             counts = count_desktop(load_desktop(name, data_dir, tasks=participants, deep=deep))
@@ -283,7 +285,8 @@ class _Source(Record, frozen=True, kw_only=True):
     expected: ExpectedCounts = ExpectedCounts()
 
 
-def _find(name: str, data_dir: Path | None) -> _Source:
+def _find(name: str, given: Path | str | None) -> _Source:
+    data_dir = None if given is None else local_folder(given)
     cards = dataset_cards()
     if name in cards:
         return _source(cards[name], data_dir, datasets_dir(), origin=str(datasets_dir() / f"{name}.yaml"))
@@ -291,7 +294,7 @@ def _find(name: str, data_dir: Path | None) -> _Source:
         if data_dir is None:
             raise UserError(f"the data set {name!r} does not come with the package: say where it lies, with --data-dir")
         layout = _layout(name, origin="the data set's name")
-        return _Source(name=name, layout=layout, folder=data_dir, layout_name=name, is_desktop=name in _DESKTOP)
+        return _Source(name=name, layout=layout, folder=ready(data_dir), layout_name=name, is_desktop=name in _DESKTOP)
     if name.endswith((".yaml", ".yml")):
         return _source(read_card(Path(name)), data_dir, Path(name).parent, origin=name)
     known = [*cards, *layouts()]
@@ -307,7 +310,7 @@ def _source(card: DatasetCard, data_dir: Path | None, beside: Path, origin: str)
     known: dict[str, Any] = {"name": card.name, "layout": layout, "layout_name": card.layout, "is_desktop": is_desktop}
     known |= {"questions": card.questions, "expected": card.expected}
     if data_dir is not None:
-        return _Source(**known, folder=data_dir)
+        return _Source(**known, folder=ready(data_dir))
     if card.path is None:
         how = f" To get it:\n{card.download.rstrip()}" if card.download.strip() else ""
         raise UserError(

@@ -57,6 +57,7 @@ def build_planner(
     model: str | None = None,
     ahead: bool = False,
     today: datetime.date | None = None,
+    card: PlannerCard | None = None,
 ) -> BuiltPlanner:
     """Make the planner that a user named: built in, installed by another package, a bundled card, or a card's path.
 
@@ -72,6 +73,7 @@ def build_planner(
         model: The name of the model at the endpoint, instead of the card's.
         ahead: Whether it is asked once for all actions of an instruction.
         today: The day by which models retire; by the clock where None.
+        card: Taken instead of the one that goes by the name, with the prompt and the model that are in it.
 
     Raises:
         UserError: nothing is called so, or something it needs is missing; says what.
@@ -89,6 +91,8 @@ def build_planner(
     for found in entry_points(group=ENTRY_POINTS, name=name):
         _asks_no_model(name, prompt, model, ahead)
         return BuiltPlanner(planner=found.load()())
+    if card is not None:
+        return _build_chat(card, options, budget, on_retry, today or today_utc())
     card = find_card(name, cards, PlannerCard, builtin=tuple(BUILTIN), kind="planner")
     card = prompted(card, prompt, prompts or cards.parent / "prompts" / "planners", ahead=ahead)
     card = with_model(card, model, options.base_url, flag=_FLAG, name_flag="--planner-model")

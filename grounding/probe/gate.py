@@ -14,6 +14,7 @@ from grounding.chat import ChatOptions, open_chat
 from grounding.display import Progress
 from grounding.errors import UserError
 from grounding.grounders import BuiltGrounder
+from grounding.grounders.base import Grounder
 from grounding.grounders.chat import ChatGrounder
 from grounding.probe.asking import ask_all
 from grounding.probe.kept import read_probe, write_probe
@@ -33,10 +34,20 @@ class EvalProbe:
     ``lent`` says that the grounder is the run's own, which goes on with it.
     """
 
-    def __init__(self, card: GrounderCard, grounder: ChatGrounder, *, lent: bool = False) -> None:
+    def __init__(self, card: GrounderCard, grounder: Grounder, *, lent: bool = False) -> None:
         self._card = card
         self._grounder = grounder
         self._lent = lent
+
+    @property
+    def card(self) -> GrounderCard:
+        """The card that is probed."""
+        return self._card
+
+    def leave_out(self, base_url: str) -> None:
+        """Ask nothing more of one of several servers."""
+        if isinstance(self._grounder, ChatGrounder):
+            self._grounder.leave_out(base_url)
 
     async def run(self, folder: Path, progress: Progress) -> None:
         """Ask about the pictures, unless that was done; say what doesn't fit.

@@ -11,6 +11,7 @@ from grounding.coordinates import Space
 from grounding.errors import UserError
 from grounding.probe.findings import Finding, Level
 from grounding.probe.fits import Fit
+from grounding.probe.replicas import paid_replies, replica_warnings
 from grounding.probe.seen import TokenLine
 from grounding.records import Prediction, Record
 
@@ -84,9 +85,9 @@ def write_probe(folder: Path, report: ProbeReport) -> None:
 
 
 def probe_predictions(folder: Path) -> tuple[Prediction, ...]:
-    """Every reply to a run's probes: they were paid for."""
+    """Every reply to a run's probes, those of single replicas where they were paid for as well."""
     report = read_probe(folder)
-    return () if report is None else report.all_replies
+    return (*(() if report is None else report.all_replies), *paid_replies(folder))
 
 
 def probe_cost_usd(folder: Path) -> float:
@@ -97,4 +98,5 @@ def probe_cost_usd(folder: Path) -> float:
 def probe_warnings(folder: Path) -> list[str]:
     """What a run's table says of its probe: nothing where all is well."""
     report = read_probe(folder)
-    return [] if report is None else [f"probe: {text}" for text in report.warnings]
+    found = [] if report is None else [f"probe: {text}" for text in report.warnings]
+    return [*found, *(f"replicas: {text}" for text in replica_warnings(folder))]

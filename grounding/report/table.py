@@ -35,7 +35,7 @@ def print_summary(console: Console, result: Scored, *, scoring: ScoringName) -> 
     groups = group_table(summary, scoring)
     if groups is not None:
         console.print(groups)
-    for line in _lines(summary, info, scoring):
+    for line in _lines(result, scoring):
         console.print(line, soft_wrap=True, highlight=False)
     for text in _heard(result):
         console.print(Text(f"transcript {text}"), soft_wrap=True, highlight=False)
@@ -96,8 +96,9 @@ def _scores(summary: Summary, info: RunInfo, scoring: ScoringName) -> Table:
     return table
 
 
-def _lines(summary: Summary, info: RunInfo, scoring: ScoringName) -> list[Text]:
-    counts, time, cost = summary.counts, summary.time, summary.cost
+def _lines(result: Scored, scoring: ScoringName) -> list[Text]:
+    summary, info, time = result.summary, result.info, result.time
+    counts, cost = summary.counts, summary.cost
     outcomes = f"hit {counts.hit} · miss {counts.miss} · unparsed {counts.unparsed} · error {counts.error}" + (
         f" · missing {counts.missing}" if counts.missing else ""
     )

@@ -33,10 +33,15 @@ def cluster_sums(parts: Matrix, tasks: Sequence[ScoredTask], clusters: ClusterNa
     """
     if len(parts) != len(tasks):
         raise ValueError(f"expected one row for each of {len(tasks)} tasks, got {len(parts)}")
+    return participant_sums(parts, [task.participant for task in tasks], clusters)
+
+
+def participant_sums(parts: Matrix, participants: Sequence[str], clusters: ClusterName) -> Matrix:
+    """The same with the name of the participant of each row in place of the tasks."""
     if clusters == "task":
         return parts
     number: dict[str, int] = {}
-    rows = np.array([number.setdefault(task.participant, len(number)) for task in tasks], dtype=np.intp)
+    rows = np.array([number.setdefault(participant, len(number)) for participant in participants], dtype=np.intp)
     sums = np.zeros((len(number), parts.shape[1]))
     np.add.at(sums, rows, parts)
     return sums

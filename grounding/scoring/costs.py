@@ -1,7 +1,11 @@
-"""Plans and predictions in, time and money out."""
+"""Plans and predictions in, time and money out.
+
+Sums of fractions are rounded once, so that they don't hang on the order in which the answers came.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from grounding.records import Call, Plan, Prediction, Record
@@ -79,12 +83,12 @@ def totals(plans: Iterable[Plan], predictions: Iterable[Prediction], *, wall_s: 
     return Totals(
         time=TimeTotals(
             wall_s=wall_s,
-            planner_s=sum((call.seconds for call in planner), 0.0),
-            grounder_s=sum((call.seconds for call in grounder), 0.0),
+            planner_s=math.fsum(call.seconds for call in planner),
+            grounder_s=math.fsum(call.seconds for call in grounder),
             retries=sum(call.attempts - 1 for call in (*planner, *grounder)),
         ),
         cost=CostTotals(
-            usd=sum(known) if known else None,
+            usd=math.fsum(known) if known else None,
             planner_usd=planned.usd,
             grounder_usd=grounded.usd,
             input_tokens=planned.input_tokens + grounded.input_tokens,
@@ -103,11 +107,11 @@ def call_totals(calls: Sequence[Call]) -> CallTotals:
     usages = [call.usage for call in calls if call.usage is not None] + failed
     return CallTotals(
         calls=len(calls),
-        usd=sum(known) if known else None,
+        usd=math.fsum(known) if known else None,
         input_tokens=sum(usage.input_tokens for usage in usages),
         cached_input_tokens=sum(usage.cached_input_tokens for usage in usages),
         output_tokens=sum(usage.output_tokens for usage in usages),
         reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
         failed_tokens=sum(usage.input_tokens + usage.output_tokens for usage in failed),
-        unreported_usd=sum(call.unreported_usd for call in calls),
+        unreported_usd=math.fsum(call.unreported_usd for call in calls),
     )

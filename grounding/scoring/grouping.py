@@ -7,15 +7,16 @@ every step once, ``macro`` every group once, however small it is.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 import numpy as np
 
 from grounding.records import Record
-from grounding.scoring.clusters import ClusterName, cluster_sums
+from grounding.scoring.clusters import ClusterName, participant_sums
 from grounding.scoring.intervals import RESAMPLES, Matrix, resampled_sums, wilson
 from grounding.scoring.metrics import are_trials
-from grounding.scoring.scored import ScoredSession, ScoredTask
+from grounding.scoring.scored import ScoredSession, ScoredStep, ScoredTask
 from grounding.scoring.scores import Estimate
 
 _TAILS = (0.025, 0.975)
@@ -44,20 +45,29 @@ def group_names(sessions: Sequence[ScoredSession]) -> dict[str, tuple[str, ...]]
 
 def group_sessions(sessions: Sequence[ScoredSession], kind: str, name: str) -> tuple[ScoredSession, ...]:
     """The scored steps of one group, in the tasks that they belong to; steps that are not scored are in no group."""
-    parts = []
-    for session in sessions:
-        tasks = []
-        for task in session.tasks:
-            steps = tuple(
-                scored
-                for scored in task.steps
-                if any(label.kind == kind and label.name == name for label in scored.step.groups)
-            )
-            if steps:
-                tasks.append(ScoredTask(participant=task.participant, label=task.label, steps=steps))
-        if tasks:
-            parts.append(ScoredSession(participant=session.participant, tasks=tuple(tasks), skipped=0))
-    return tuple(parts)
+    found = (session_groups(session).get(kind, {}).get(name) for session in sessions)
+    return tuple(part for part in found if part is not None)
+
+
+def session_groups(session: ScoredSession) -> dict[str, dict[str, ScoredSession]]:
+    """The same for all groups of one session at once: by kind, then by name, in order of their first step."""
+    tasks: dict[str, dict[str, list[ScoredTask]]] = {}
+    for task in session.tasks:
+        steps: dict[tuple[str, str], dict[str, ScoredStep]] = {}
+        for scored in task.steps:
+            for label in scored.step.groups:
+                # by id, so that a label written twice counts a step once
+                steps.setdefault((label.kind, label.name), {})[scored.step.id] = scored
+        for (kind, name), members in steps.items():
+            part = ScoredTask(participant=task.participant, label=task.label, steps=tuple(members.values()))
+            tasks.setdefault(kind, {}).setdefault(name, []).append(part)
+    return {
+        kind: {
+            name: ScoredSession(participant=session.participant, tasks=tuple(found), skipped=0)
+            for name, found in names.items()
+        }
+        for kind, names in tasks.items()
+    }
 
 
 def averages(
@@ -81,28 +91,83 @@ def averages(
         resamples: Its size.
         clusters: What is drawn together.
     """
-    tasks = _tasks(sessions)
-    hits, steps = np.zeros((len(tasks), len(names) + 1)), np.zeros((len(tasks), len(names) + 1))
     column = {name: index for index, name in enumerate(names, start=1)}
-    for row, task in enumerate(tasks):
-        for scored in task.steps:
-            columns = {column[label.name] for label in scored.step.groups if label.kind == kind}
-            # The first column counts a step once, in however many groups it is.
-            for index in {0, *columns} if columns else ():
-                hits[row, index] += 100 * scored.is_hit
-                steps[row, index] += 1
+    cells = GroupCells()
+    for session in sessions:
+        cells.add(session, kind, column)
+    participants = [task.participant for task in _tasks(sessions)]
+    return average_cells(cells, len(names), participants, seed=seed, resamples=resamples, clusters=clusters)
+
+
+class GroupCells:
+    """How many steps each task has in each group of one kind, and how many of them are hits: only what is not 0.
+
+    Column 0 counts every step that is in any group once.
+    """
+
+    def __init__(self) -> None:
+        self.tasks = 0
+        self._rows, self._columns = array("q"), array("q")
+        self._hits, self._steps = array("d"), array("d")
+
+    def add(self, session: ScoredSession, kind: str, column: dict[str, int]) -> None:
+        """Count a session's steps. ``column`` is the number of each group's column, from 1."""
+        for task in session.tasks:
+            counts: dict[int, list[int]] = {}
+            for scored in task.steps:
+                columns = {column[label.name] for label in scored.step.groups if label.kind == kind}
+                hit = scored.verdict.outcome == "hit"
+                for index in (0, *columns) if columns else ():
+                    count = counts.setdefault(index, [0, 0])
+                    count[0] += hit
+                    count[1] += 1
+            for index, (hits, steps) in counts.items():
+                self._rows.append(self.tasks)
+                self._columns.append(index)
+                self._hits.append(100 * hits)
+                self._steps.append(steps)
+            self.tasks += 1
+
+    def tables(self, groups: int) -> tuple[Matrix, Matrix]:
+        """Hits, 100 each, and steps: shape (tasks, 1 + groups) both."""
+        hits, steps = np.zeros((self.tasks, groups + 1)), np.zeros((self.tasks, groups + 1))
+        where = np.array(self._rows, dtype=np.intp), np.array(self._columns, dtype=np.intp)
+        hits[where], steps[where] = self._hits, self._steps
+        return hits, steps
+
+
+def average_cells(
+    cells: GroupCells,
+    groups: int,
+    participants: Sequence[str],
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    clusters: ClusterName = "task",
+) -> Averages:
+    """:func:`averages` from counts.
+
+    Args:
+        cells: The counts.
+        groups: How many groups there are.
+        participants: Whose each task is.
+        seed: Seed of the bootstrap.
+        resamples: Its size.
+        clusters: What is drawn together.
+    """
+    hits, steps = cells.tables(groups)
     whole = _micro_and_macro(hits.sum(axis=0, keepdims=True), steps.sum(axis=0, keepdims=True))[0]
     counted = int(steps[:, 0].sum())
     if not counted:
         empty = Estimate(value=None, n=0, low=None, high=None)
         return Averages(micro=empty, macro=empty)
-    sums = resampled_sums(cluster_sums(np.hstack([hits, steps]), tasks, clusters), seed, resamples)
+    sums = resampled_sums(participant_sums(np.hstack([hits, steps]), participants, clusters), seed, resamples)
     drawn = _micro_and_macro(*np.hsplit(sums, 2))
     drawn = drawn[~np.isnan(drawn).any(axis=1)]
     (micro_low, macro_low), (micro_high, macro_high) = np.quantile(drawn, _TAILS, axis=0)
     right = round(hits[:, 0].sum() / 100)
     # as for step accuracy: a cluster of one step is a single trial
-    plain = are_trials(cluster_sums(steps[:, :1], tasks, clusters))
+    plain = are_trials(participant_sums(steps[:, :1], participants, clusters))
     if plain:
         micro_low, micro_high = (interval := wilson(right, counted)).low, interval.high
     return Averages(

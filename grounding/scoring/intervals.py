@@ -6,14 +6,11 @@ import math
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
 from grounding.records import Record
+from grounding.scoring.resampling import POOLED_ABOVE, RESAMPLES, Matrix, resampled_sums
 
-RESAMPLES = 10_000
-_CELLS = 1 << 20  # drawn tasks held at a time: small enough to stay in the processor's cache, and bounds memory
-
-Matrix = npt.NDArray[np.float64]
+__all__ = ["RESAMPLES", "Interval", "Matrix", "bootstrap", "resampled_sums", "wilson"]
 
 
 class Interval(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -34,8 +31,8 @@ def bootstrap(
     """Percentile bootstrap over tasks of ratios of sums, one interval per column.
 
     Whole tasks are drawn with replacement, because the steps of a task are not independent of each other; numerator
-    and denominator are summed anew in each resample. All columns share the same resamples. Equal arguments give
-    equal intervals.
+    and denominator are summed anew in each resample. Up to :data:`~grounding.scoring.resampling.POOLED_ABOVE` tasks all
+    columns share the same resamples; above, each has its own. Equal arguments give equal intervals.
 
     Args:
         numerators: Shape (tasks, metrics): what each task adds to each metric's numerator.
@@ -55,7 +52,16 @@ def bootstrap(
     metrics: int = numerators.shape[1]
     if len(numerators) == 0:
         return (None,) * metrics
-    sums = resampled_sums(np.hstack([numerators, denominators]), seed, resamples)
+    if len(numerators) > POOLED_ABOVE:
+        # A metric alone has far fewer kinds of tasks than all of them together.
+        sums = np.empty((resamples, 2 * metrics))
+        for column in range(metrics):
+            both = [column, metrics + column]
+            sums[:, both] = resampled_sums(
+                np.column_stack([numerators[:, column], denominators[:, column]]), seed, resamples
+            )
+    else:
+        sums = resampled_sums(np.hstack([numerators, denominators]), seed, resamples)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     intervals: list[Interval | None] = []
     for above, below in zip(sums[:, :metrics].T, sums[:, metrics:].T, strict=True):
@@ -66,25 +72,6 @@ def bootstrap(
         low, high = np.quantile(above[defined] / below[defined], tails)
         intervals.append(Interval(low=float(low), high=float(high)))
     return tuple(intervals)
-
-
-def resampled_sums(parts: Matrix, seed: int, resamples: int = RESAMPLES) -> Matrix:
-    """Column sums of ``parts`` over tasks drawn with replacement; shape (resamples, columns).
-
-    Columns side by side share the draws, so that what belongs to one task stays together.
-    """
-    tasks = len(parts)
-    generator = np.random.default_rng(seed)
-    rows = max(1, _CELLS // tasks)
-    sums = np.empty((resamples, parts.shape[1]))
-    for start in range(0, resamples, rows):
-        block = min(rows, resamples - start)
-        drawn = generator.integers(tasks, size=(block, tasks))
-        drawn += np.arange(0, block * tasks, tasks)[:, np.newaxis]
-        # how often each task was drawn turns the resampled sums into one matrix product
-        times = np.bincount(drawn.ravel(), minlength=block * tasks).reshape(block, tasks)
-        sums[start : start + block] = times.astype(np.float64) @ parts
-    return sums
 
 
 def wilson(k: int, n: int, *, confidence: float = 0.95) -> Interval:

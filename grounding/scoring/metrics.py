@@ -11,6 +11,7 @@ Packages from outside name the module that holds theirs under the entry-point gr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import entry_points
@@ -108,10 +109,17 @@ def estimate(
         clusters: What is drawn together.
     """
     numerators, denominators = (cluster_sums(part, tasks, clusters) for part in task_sums(metrics, tasks))
+    return estimate_sums(metrics, numerators, denominators, seed=seed, resamples=resamples)
+
+
+def estimate_sums(
+    metrics: Sequence[Metric], numerators: Matrix, denominators: Matrix, *, seed: int = 0, resamples: int = RESAMPLES
+) -> dict[str, Estimate]:
+    """The same from what :func:`task_sums` gave, added up by cluster: shape (clusters, metrics) both."""
     intervals = bootstrap(numerators, denominators, seed=seed, resamples=resamples)
     estimates = {}
     for column, (each, drawn) in enumerate(zip(metrics, intervals, strict=True)):
-        above, below = float(numerators[:, column].sum()), float(denominators[:, column].sum())
+        above, below = math.fsum(numerators[:, column]), math.fsum(denominators[:, column])
         k = round(above / each.scale) if each.counted else None
         plain = each.percent and k is not None and below > 0 and are_trials(numerators[:, column] / each.scale)
         plain = plain and are_trials(denominators[:, column])

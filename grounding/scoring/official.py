@@ -15,10 +15,11 @@ is neither a hit nor at distance 0. It knows no absent targets either: a point g
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections.abc import Sequence
-from itertools import takewhile
 
-from grounding.records import Box, Point, Polygon, Region, TaskLabel
+from grounding.records import Box, Point, Polygon, Record, Region, TaskLabel
 from grounding.regions import is_hit
 from grounding.scoring.scored import ScoredSession, ScoredStep
 from grounding.scoring.scores import Figure, OfficialScores
@@ -29,20 +30,49 @@ FARTHEST_PX = 1e8
 
 def official_scores(sessions: Sequence[ScoredSession]) -> OfficialScores:
     """The evaluator's four figures; give it one session for the figures of that participant."""
-    tasks = _pool_by_label(sessions)
-    steps = [scored for task in tasks for scored in task]
-    hits = [[scored.is_hit for scored in task] for task in tasks]
-    progress = sum(sum(takewhile(bool, task)) / len(task) * 100 for task in hits)
-    gaps = [
-        _step_gap(scored, scored.verdict.point)
-        for scored in steps
-        if scored.verdict.point is not None and not scored.step.target_absent
-    ]
+    return pooled_scores([official_part(session) for session in sessions])
+
+
+class OfficialPart(Record, frozen=True, kw_only=True):
+    """What the evaluator needs of one participant.
+
+    ``hits`` has a byte for each scored step of a label, 1 for a hit, in order; ``gaps_px`` the distance of every step
+    that has one.
+    """
+
+    participant: str
+    hits: dict[TaskLabel, bytes]
+    gaps_px: array[float]
+
+
+def official_part(session: ScoredSession) -> OfficialPart:
+    """One participant's share of the figures."""
+    gaps = array("d")
+    hits: dict[TaskLabel, bytes] = {}
+    for task in session.tasks:
+        for scored in task.steps:
+            point = scored.verdict.point
+            if point is not None and not scored.step.target_absent:
+                gaps.append(_step_gap(scored, point))
+        hits[task.label] = bytes([scored.verdict.outcome == "hit" for scored in task.steps])
+    return OfficialPart(participant=session.participant, hits=hits, gaps_px=gaps)
+
+
+def pooled_scores(parts: Sequence[OfficialPart]) -> OfficialScores:
+    """The four figures over these participants."""
+    if all(part.participant.isdecimal() for part in parts):
+        parts = sorted(parts, key=lambda part: int(part.participant))
+    tasks: dict[TaskLabel, bytes] = {}
+    for part in parts:
+        for label, hits in part.hits.items():
+            tasks[label] = tasks.get(label, b"") + hits
+    leading = ((found if (found := hits.find(0)) >= 0 else len(hits), len(hits)) for hits in tasks.values())
+    gaps = [gap for part in parts for gap in part.gaps_px]
     return OfficialScores(
-        step_accuracy=_share(sum(map(sum, hits)), len(steps)),
-        average_progress=_mean(progress, len(tasks)),
-        task_success=_share(sum(map(all, hits)), len(tasks)),
-        average_distance=_mean(sum(gaps), len(gaps)),
+        step_accuracy=_share(sum(map(sum, tasks.values())), sum(map(len, tasks.values()))),
+        average_progress=_mean(math.fsum(done / steps * 100 for done, steps in leading), len(tasks)),
+        task_success=_share(sum(map(all, tasks.values())), len(tasks)),
+        average_distance=_mean(math.fsum(gaps), len(gaps)),
     )
 
 
@@ -107,16 +137,6 @@ def _edge_gap(a: Point, b: Point, point: Point) -> float:
         for place in places
         if 0 <= place <= 1
     )
-
-
-def _pool_by_label(sessions: Sequence[ScoredSession]) -> list[list[ScoredStep]]:
-    if all(session.participant.isdecimal() for session in sessions):
-        sessions = sorted(sessions, key=lambda session: int(session.participant))
-    tasks: dict[TaskLabel, list[ScoredStep]] = {}
-    for session in sessions:
-        for task in session.tasks:
-            tasks.setdefault(task.label, []).extend(task.steps)
-    return list(tasks.values())
 
 
 def _step_gap(scored: ScoredStep, point: Point) -> float:

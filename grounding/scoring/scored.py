@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 
 from grounding.records import Record, Session, Step, TaskLabel, Verdict
 
@@ -32,8 +31,17 @@ class ScoredTask(Record, frozen=True, kw_only=True):
 
         An instruction of several steps is right only if all of them are (RealWebAssist, section 3.1).
         """
-        runs = groupby(self.steps, key=lambda scored: scored.step.instruction_index)
-        return tuple(all(scored.is_hit for scored in run) for _, run in runs)
+        hits: list[bool] = []
+        before: int | None = None
+        for scored in self.steps:
+            index = scored.step.instruction_index
+            hit = scored.verdict.outcome == "hit"
+            if index != before:
+                hits.append(hit)
+                before = index
+            elif not hit:
+                hits[-1] = False
+        return tuple(hits)
 
 
 class ScoredSession(Record, frozen=True, kw_only=True):

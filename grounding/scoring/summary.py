@@ -12,7 +12,7 @@ import msgspec
 import grounding.scoring.paper  # noqa: F401
 from grounding.records import Outcome, Record, Session, Verdict
 from grounding.scoring.clusters import ClusterName
-from grounding.scoring.costs import CostTotals, TimeTotals
+from grounding.scoring.costs import CostTotals
 from grounding.scoring.grouping import Averages, averages, group_names, group_sessions
 from grounding.scoring.intervals import RESAMPLES
 from grounding.scoring.metrics import estimate, registered
@@ -54,6 +54,7 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=False):
     name, ``averages`` the kinds of the labels to micro and macro accuracy over their groups. ``independent`` says that
     no step follows another: a task is then what the steps over one screenshot have in common, and only step accuracy
     means anything. ``clusters`` is what the bootstrap drew together; the groups of "participant" are always over tasks.
+
     """
 
     schema: Literal[1] = 1
@@ -62,7 +63,6 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=False):
     counts: Counts
     scores: Scores
     groups: dict[str, dict[str, Group]]
-    time: TimeTotals
     cost: CostTotals
     averages: dict[str, Averages] = msgspec.field(default_factory=dict)
     independent: bool = False
@@ -77,7 +77,6 @@ def summarise(
     signature: str,
     seed: int = 0,
     resamples: int = RESAMPLES,
-    time: TimeTotals | None = None,
     cost: CostTotals | None = None,
     clusters: ClusterName = "task",
 ) -> Summary:
@@ -90,8 +89,7 @@ def summarise(
         signature: One line that says what was run.
         seed: Seed of the bootstrap.
         resamples: Size of the bootstrap.
-        time: What :func:`~grounding.scoring.costs.totals` gives.
-        cost: The same.
+        cost: What :func:`~grounding.scoring.costs.totals` gives.
         clusters: What is drawn together by the bootstrap.
 
     Raises:
@@ -118,7 +116,6 @@ def summarise(
         counts=_counts(scored),
         scores=_scores(scored, seed, resamples, clusters),
         groups=groups,
-        time=time or TimeTotals(),
         cost=cost or CostTotals(),
         averages={
             kind: averages(scored, kind, members, seed=seed, resamples=resamples, clusters=clusters)

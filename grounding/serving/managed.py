@@ -22,7 +22,7 @@ from grounding.serving.command import (
     check_weights,
     server_command,
 )
-from grounding.serving.fleet import find_program, running_servers
+from grounding.serving.fleet import Fleet, find_program, running_servers
 from grounding.serving.machine import consecutive_ports, gpus
 
 MANAGED = "managed"
@@ -52,7 +52,7 @@ class ManagedServers(Record, frozen=True, kw_only=True):
         return " ".join(base_url(self.options.host, first + number) for number in range(self.options.replicas))
 
     @contextmanager
-    def running(self, log: Path) -> Iterator[None]:
+    def running(self, log: Path) -> Iterator[Fleet]:
         """Start them, and stop them at the end of the block; one that ended before that is reported.
 
         Raises:
@@ -61,7 +61,7 @@ class ManagedServers(Record, frozen=True, kw_only=True):
         live = self.display == "rich"
         with running_servers(self.card, self.options, log, live=live, quiet=self.display == "none") as fleet:
             try:
-                yield
+                yield fleet
             finally:
                 for server in fleet.newly_lost():
                     print(f"grounding: {server.base_url}: {server.obituary()}", file=sys.stderr)
@@ -85,9 +85,7 @@ def manage_servers(
     Raises:
         UserError: a server is needed and can't be started here; names the ways out.
     """
-    if card is None or not starts_servers(card, options):
-        if options.replicas > 1:
-            raise UserError("--replicas is for servers that this command starts; here it starts none")
+    if not _starts(card, options) or card is None:
         return None
     told = options.server_command or os.environ.get(COMMAND_VARIABLE)
     if not told and not gpus():
@@ -96,16 +94,44 @@ def manage_servers(
             f"{card.name} ({card.title}) needs a server, and there is no GPU here to start one on: give its address "
             f"with --base-url http://HOST:PORT/v1, or answers recorded elsewhere with --predictions FILE.{serve}"
         )
-    server = ServerOptions(
-        command=server_command(options.server_command),
+    server = msgspec.structs.replace(
+        _server_options(card, options, sessions),
         port=consecutive_ports(LOOPBACK, options.replicas, None)[0],
         replicas=options.replicas,
-        media_dir=_media_dir(sessions) if card.image.send == "file" else None,
     )
     check_weights(card, server)
     find_program(server.command)
     return ManagedServers(
         card=card, options=server, display=options.display or ("rich" if sys.stderr.isatty() else "none")
+    )
+
+
+def server_elsewhere(
+    card: GrounderCard | None, options: EvalOptions, sessions: Sequence[Session]
+) -> ServerOptions | None:
+    """How a server of a card's model is started on another machine, one at a time; None where none is to be.
+
+    What is there of programs, weights and GPUs is found out on that machine.
+
+    Raises:
+        UserError: replicas are asked for and no server is started.
+    """
+    if not _starts(card, options) or card is None:
+        return None
+    return _server_options(card, options, sessions)
+
+
+def _starts(card: GrounderCard | None, options: EvalOptions) -> bool:
+    starts = starts_servers(card, options)
+    if not starts and options.replicas > 1:
+        raise UserError("--replicas is for servers that this command starts; here it starts none")
+    return starts
+
+
+def _server_options(card: GrounderCard, options: EvalOptions, sessions: Sequence[Session]) -> ServerOptions:
+    return ServerOptions(
+        command=server_command(options.server_command),
+        media_dir=_media_dir(sessions) if card.image.send == "file" else None,
     )
 
 

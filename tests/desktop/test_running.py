@@ -13,7 +13,7 @@ from fakes.chat_server import ChatServer, after, answering, error, reply
 
 from desktop.made import PREFERENCE, ROUTINE, desktop_data
 
-FILES = {"run.json", "steps.jsonl", "predictions.jsonl", "verdicts.jsonl", "summary.json"}
+FILES = {"run.json", "steps.jsonl", "predictions.jsonl", "verdicts.jsonl", "summary.json", "time.json"}
 
 
 @pytest.fixture

@@ -66,9 +66,10 @@ def shown(
     width: int = 100,
     folder: str = "r",
     warnings: tuple[str, ...] = (),
+    time: TimeTotals = TimeTotals(),
 ) -> str:
     buffer = io.StringIO()
-    result = Scored(folder=Path(folder), info=about or info(), verdicts=(), summary=found, warnings=warnings)
+    result = Scored(folder=Path(folder), info=about or info(), verdicts=(), summary=found, time=time, warnings=warnings)
     print_summary(Console(file=buffer, width=width), result, scoring=scoring)
     return buffer.getvalue()
 
@@ -169,7 +170,6 @@ def test_time_money_and_retries() -> None:
     text = shown(
         summary(
             ["hit", "miss"],
-            time=time,
             cost=CostTotals(
                 usd=0.12345,
                 planner_usd=0.1,
@@ -180,7 +180,8 @@ def test_time_money_and_retries() -> None:
                 grounder=CallTotals(calls=2, usd=0.02345, input_tokens=345, output_tokens=1, failed_tokens=20),
                 reused=CallTotals(calls=7, usd=1.5),
             ),
-        )
+        ),
+        time=time,
     )
     assert "time       12.3 s (6.17 s a step), 3 retries\n" in text
     assert "cost       $0.12 (planner $0.10, grounder $0.0234)\n" in text

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding.scoring import Interval, bootstrap, intervals, wilson
+from grounding.scoring import Interval, bootstrap, resampling, wilson
 
 
 def columns(*values):
@@ -38,7 +38,7 @@ def test_resamples_without_a_denominator_are_left_out():
 def test_blocks_do_not_change_the_draws(monkeypatch):
     right, steps = columns(range(7)), columns([9] * 7)
     whole = bootstrap(right, steps, resamples=501)
-    monkeypatch.setattr(intervals, "_CELLS", 64)
+    monkeypatch.setattr(resampling, "_CELLS", 64)
     assert bootstrap(right, steps, resamples=501) == whole
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from grounding.records import Session
-from grounding.scoring import CostTotals, Summary, TimeTotals, judge_all, summarise, wilson
+from grounding.scoring import CostTotals, Summary, judge_all, summarise, wilson
 
 from .builders import Played, answer, step, summary
 from .test_paper import played
@@ -43,7 +43,7 @@ def written(result):
 @pytest.mark.parametrize("data", [Played({"1": {"a": "+ -"}, "2": {"a": "u"}}), Played({"1": {"a": "."}})])
 def test_the_shape_of_the_file(data):
     result = written(data.summary())
-    assert list(result) == ["schema", "status", "signature", "counts", "scores", "groups", "time", "cost", *LATER]
+    assert list(result) == ["schema", "status", "signature", "counts", "scores", "groups", "cost", *LATER]
     assert (result["schema"], result["status"], result["signature"]) == (1, "complete", "test")
     assert list(result["counts"]) == COUNTS
     assert keys(result["scores"]) == SCORES
@@ -53,7 +53,6 @@ def test_the_shape_of_the_file(data):
         assert list(group) == ["counts", "scores"]
         assert list(group["counts"]) == COUNTS
         assert keys(group["scores"]) == SCORES
-    assert list(result["time"]) == ["wall_s", "planner_s", "grounder_s", "retries"]
     sums = ["usd", "planner_usd", "grounder_usd", "input_tokens", "output_tokens"]
     assert list(result["cost"]) == [*sums, "planner", "grounder", "reused"]
 
@@ -122,10 +121,10 @@ def test_equal_seeds_give_equal_summaries():
     assert (one.low, one.high) != (other.low, other.high)
 
 
-def test_status_signature_time_and_cost_are_passed_on():
-    spent, cost = TimeTotals(wall_s=3.5, retries=1), CostTotals(usd=0.5)
-    result = summarise([], [], status="partial", signature="a:b", time=spent, cost=cost)
-    assert (result.status, result.signature, result.time, result.cost) == ("partial", "a:b", spent, cost)
+def test_status_signature_and_cost_are_passed_on():
+    cost = CostTotals(usd=0.5)
+    result = summarise([], [], status="partial", signature="a:b", cost=cost)
+    assert (result.status, result.signature, result.cost) == ("partial", "a:b", cost)
 
 
 @settings(deadline=None, max_examples=60)

@@ -88,6 +88,31 @@ def test_the_same_command_finds_its_run_again_and_starts_no_server(evaluation: A
     assert run.run_folder.is_dir()  # One folder, though a second server would have had another port.
 
 
+def test_runs_of_one_model_share_its_server_which_is_started_once(evaluation: Any) -> None:
+    run: Evaluation = evaluation()
+    other = run.folder / "other.yaml"
+    other.write_text((run.folder / "card.yaml").read_text().replace("name: g", "name: other"))
+    ended = run.run("--grounder", str(other), "--planner", "none", "replay", "--plans", str(_plans(run)))
+    assert ended.returncode == 0, ended.stderr
+    ports = [line["port"] for line in asked(run.record)]
+    starts = [line["arguments"][line["arguments"].index("--port") + 1] for line in started(run.record)]
+    # Two runs of each model, and its server's two runs go to one port.
+    assert len(starts) == 2
+    assert sorted(ports) == sorted(port for port in map(int, starts) for _ in range(12))
+    assert run.left() == []
+    (queue,) = run.results.glob("matrix_*/queue.json")
+    found = json.loads(queue.read_text())
+    assert [each["state"] for each in found["runs"]] == ["complete"] * 4
+    assert {each["server"] for each in found["runs"]} == {"g", "other"}
+
+
+def _plans(run: Evaluation) -> Path:
+    """Recorded plans for every step: the same words each."""
+    path = run.folder / "plans.json"
+    path.write_text(json.dumps({one.name: {str(n): f"press {n}" for n in range(1, 9)} for one in run.data.iterdir()}))
+    return path
+
+
 def test_replicas_share_the_work_and_the_run(evaluation: Any) -> None:
     run: Evaluation = evaluation()
     assert run.run("--replicas", "2").returncode == 0

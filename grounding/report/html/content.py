@@ -107,10 +107,31 @@ class Mark(Record, frozen=True, kw_only=True):
     at: str = ""
 
 
+class Beside(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Where the steps of a run lie that are too many for a page, and enough of each to filter and to order them.
+
+    ``size`` is the number of steps, ``files`` the address of what stands before a file's number, ``key`` what every
+    file says, so that files of another page are told. ``starts`` are the places of each file's first step.
+    ``outcomes`` and ``failures`` name the codes in ``columns``; ``columns`` and ``names`` are deflated, in base64:
+    see :mod:`grounding.report.html.index`.
+    """
+
+    size: int
+    files: str
+    key: str
+    starts: tuple[int, ...]
+    outcomes: tuple[str, ...]
+    failures: tuple[str, ...]
+    grouped: bool
+    columns: str
+    names: str
+
+
 class RunPage(Record, frozen=True, kw_only=True):
     """One run. ``told`` has one entry for each of ``steps``, None where nothing is told of it.
 
-    ``data`` names the data set by its content. ``version`` changes whenever what is shown does.
+    ``data`` names the data set by its content. ``version`` changes whenever what is shown does. Where ``beside`` is
+    there, ``shots``, ``tasks``, ``steps`` and ``told`` are empty: the steps lie in files beside the page.
     """
 
     name: str
@@ -129,6 +150,7 @@ class RunPage(Record, frozen=True, kw_only=True):
     mark_facts: tuple[Fact, ...] = ()
     independent: bool = False
     version: str = ""
+    beside: Beside | None = None
 
 
 class Page(Record, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ def _metric(name: str, found: Estimate, unit: str) -> Metric:
 def facts_of(scored: Scored) -> tuple[Fact, ...]:
     """What became of the steps, time and cost, and what was run."""
     summary, info = scored.summary, scored.info
-    counts, time = summary.counts, summary.time
+    counts, time = summary.counts, scored.time
     outcomes = [f"{getattr(counts, name):,} {name}" for name in ("hit", "miss", "unparsed", "error", "missing")]
     rate = f" ({time.wall_s / counts.steps:.2f} s a step)" if counts.steps else ""
     retries = f", {time.retries} retries" if time.retries else ""

@@ -1,14 +1,18 @@
-"""The figures behind a run's diagrams: scored tasks in, numbers out. Pure."""
+"""The figures behind a run's diagrams: measured steps in, numbers out. Pure."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from grounding.records import Record, Region
+from grounding.records import Record
+from grounding.report.html.measured import Measured, shares
 from grounding.scoring.intervals import Interval, wilson
-from grounding.scoring.scored import ScoredStep, ScoredTask
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 TOLERANCES_PX = (0, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300)
 """Distances at which the tolerance curve is drawn."""
@@ -35,88 +39,81 @@ class Bin(Record, frozen=True, kw_only=True):
         return wilson(self.k, self.n)
 
 
-def alive(tasks: Sequence[ScoredTask]) -> tuple[float, ...]:
+def alive(steps: Measured) -> tuple[float, ...]:
     """The share of tasks in percent without a wrong step after 0, 1, 2, … of their steps.
 
     A task that ended well stays alive, so that the last value is the task success.
     """
-    if not tasks:
+    import numpy as np
+
+    if not steps.steps:
         return ()
-    died = [next((at for at, step in enumerate(task.steps) if not step.is_hit), math.inf) for task in tasks]
-    longest = max(len(task.steps) for task in tasks)
-    return tuple(100 * sum(at >= done for at in died) / len(tasks) for done in range(longest + 1))
+    place = _places(steps)
+    longest = int(place.max()) + 1
+    died = np.full(steps.tasks, longest, dtype=np.int64)
+    np.minimum.at(died, steps.task[~steps.is_hit], place[~steps.is_hit])
+    deaths = np.bincount(died, minlength=longest + 1)
+    gone = np.concatenate(([0], np.cumsum(deaths[:longest])))
+    return shares([steps.tasks - int(count) for count in gone], steps.tasks)
 
 
-def by_area(steps: Sequence[ScoredStep], most: int = 5) -> tuple[Bin, ...]:
+def by_area(steps: Measured, most: int = 5) -> tuple[Bin, ...]:
     """Steps by the area of their gold region (its largest shape) in parts of about equal size."""
-    sized = sorted(
-        ((area, step) for step in steps if (area := region_area_px(step.step.region)) > 0), key=lambda each: each[0]
-    )
-    if not sized:
+    import numpy as np
+
+    order = np.argsort(steps.area_px2, kind="stable")
+    order = order[steps.area_px2[order] > 0]
+    if not len(order):
         return ()
-    parts = max(1, min(most, len(sized) // 5))
-    bounds = [round(part * len(sized) / parts) for part in range(parts + 1)]
+    parts = max(1, min(most, len(order) // 5))
+    bounds = [round(part * len(order) / parts) for part in range(parts + 1)]
     bins = []
     for start, end in itertools.pairwise(bounds):
-        part = sized[start:end]
-        low, high = (round(math.sqrt(part[at][0])) for at in (0, -1))
-        bins.append(_bin(f"{low} to {high}" if low != high else f"{low}", [step for _, step in part]))
+        part = order[start:end]
+        low, high = (round(math.sqrt(steps.area_px2[part[at]])) for at in (0, -1))
+        bins.append(_bin(f"{low} to {high}" if low != high else f"{low}", steps.is_hit[part]))
     return tuple(bins)
 
 
-def region_area_px(region: Region | None) -> float:
-    """The area of a region's largest shape in square pixels; 0 where it has none."""
-    if region is None:
-        return 0.0
-    boxes = [(box.right_px - box.left_px) * (box.bottom_px - box.top_px) for box in region.boxes]
-    outlines = []
-    for polygon in region.polygons:
-        corners = polygon.points
-        # The shoelace formula.
-        turns = [a.x_px * b.y_px - b.x_px * a.y_px for a, b in zip(corners, (*corners[1:], *corners[:1]), strict=True)]
-        outlines.append(abs(sum(turns)) / 2)
-    return max([*boxes, *outlines], default=0.0)
-
-
-def by_position(tasks: Sequence[ScoredTask]) -> tuple[Bin, ...]:
+def by_position(steps: Measured) -> tuple[Bin, ...]:
     """Steps by their number in their task; late ones are put together."""
-    places: dict[int, list[ScoredStep]] = {}
-    for task in tasks:
-        for number, step in enumerate(task.steps, start=1):
-            places.setdefault(min(number, _LATE), []).append(step)
-    longest = max((len(task.steps) for task in tasks), default=0)
+    if not steps.steps:
+        return ()
+    place = _places(steps) + 1
+    longest = int(place.max())
+    bins = []
+    for number in range(1, min(longest, _LATE) + 1):
+        chosen = place >= number if number == _LATE else place == number
+        bins.append(_bin(f"{number}+" if number == _LATE < longest else str(number), steps.is_hit[chosen]))
+    return tuple(bins)
+
+
+def by_screen_place(steps: Measured) -> tuple[tuple[Bin, ...], ...]:
+    """Steps by where on the screen their first gold shape lies: three rows from above, of three from the left."""
     return tuple(
-        _bin(f"{number}+" if number == _LATE < longest else str(number), places[number]) for number in sorted(places)
+        tuple(_bin("", steps.is_hit[steps.ninth == 3 * row + column]) for column in range(3)) for row in range(3)
     )
 
 
-def by_screen_place(steps: Sequence[ScoredStep]) -> tuple[tuple[Bin, ...], ...]:
-    """Steps by where on the screen their first gold shape lies: three rows from above, of three from the left."""
-    cells: list[list[list[ScoredStep]]] = [[[] for _ in range(3)] for _ in range(3)]
-    for step in steps:
-        region, size = step.step.region, step.step.screenshot.size
-        if region is None or not (region.boxes or region.polygons):
-            continue
-        if region.boxes:
-            x, y = region.boxes[0].center.x_px, region.boxes[0].center.y_px
-        else:
-            corners = region.polygons[0].points
-            x = sum(point.x_px for point in corners) / len(corners)
-            y = sum(point.y_px for point in corners) / len(corners)
-        row, column = (min(2, max(0, int(3 * at / full))) for at, full in ((y, size.height), (x, size.width)))
-        cells[row][column].append(step)
-    return tuple(tuple(_bin("", cell) for cell in row) for row in cells)
-
-
-def tolerance_curve(steps: Sequence[ScoredStep]) -> tuple[float, ...]:
+def tolerance_curve(steps: Measured) -> tuple[float, ...]:
     """The share of all scored steps in percent whose click is at most so many pixels (``TOLERANCES_PX``) beside."""
-    if not steps:
+    import numpy as np
+
+    if not steps.steps:
         return ()
-    distances = [step.verdict.distance_px for step in steps if step.verdict.distance_px is not None]
     # A hit where the target is absent has no distance.
-    right = sum(step.is_hit and step.verdict.distance_px is None for step in steps)
-    return tuple(100 * (right + sum(d <= most for d in distances)) / len(steps) for most in TOLERANCES_PX)
+    right = int((steps.is_hit & np.isnan(steps.distance_px)).sum())
+    return shares([right + int((steps.distance_px <= most).sum()) for most in TOLERANCES_PX], steps.steps)
 
 
-def _bin(name: str, steps: Sequence[ScoredStep]) -> Bin:
-    return Bin(name=name, k=sum(step.is_hit for step in steps), n=len(steps))
+def _places(steps: Measured) -> NDArray[np.int64]:
+    """The number of each step in its task, from 0."""
+    import numpy as np
+
+    starts = np.flatnonzero(np.diff(steps.task, prepend=-1))
+    lengths = np.diff(np.append(starts, steps.steps))
+    return np.arange(steps.steps, dtype=np.int64) - np.repeat(starts, lengths)
+
+
+def _bin(name: str, is_hit: NDArray[np.bool_]) -> Bin:
+    return Bin(name=name, k=int(is_hit.sum()), n=len(is_hit))

@@ -87,7 +87,6 @@ def gather(
     folder, version = RunFolder(path), version_of(path)
     scored = scored or weigh(folder)
     sessions = folder.read_sessions()
-    triage = read_triage(path)
     heard = heard_in(path)
     plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
     try:
@@ -96,15 +95,32 @@ def gather(
             scored,
             {plan.step_id: plan for plan in plans},
             {prediction.step_id: prediction for prediction in predictions},
-            _splits(path),
-            {} if heard is None else {step: one for one in heard.spoken for step in one.steps},
+            splits_in(path),
+            spoken_of(heard),
             recordings=recordings,
         )
     finally:
         plans.close()
         predictions.close()
-    wrong = [verdict.step_id for verdict in scored.verdicts if verdict.outcome != "hit"]
-    asked = scored.info.asked
+    return msgspec.structs.replace(
+        frame_of(path, scored, version=version, diagrams=diagrams, extra_warnings=extra_warnings),
+        shots=tuple(shot_of(shot, addresses) for shot in screenshots(sessions)),
+        tasks=tasks,
+        steps=rows,
+        told=told,
+    )
+
+
+def frame_of(
+    path: Path, scored: Scored, *, version: str, diagrams: Sequence[Diagram], extra_warnings: Sequence[str]
+) -> RunPage:
+    """What a page shows of a run besides its steps.
+
+    Raises:
+        UserError: a file in the run's folder is damaged.
+    """
+    asked, heard, triage = scored.info.asked, heard_in(path), read_triage(path)
+    wrong = (verdict.step_id for verdict in scored.verdicts if verdict.outcome != "hit")
     return RunPage(
         name=f"{asked.dataset} · {asked.planner} + {asked.grounder}",
         data=f"{asked.dataset}@{asked.fingerprint}",
@@ -114,10 +130,10 @@ def gather(
         facts=(*facts_of(scored), *(() if heard is None else (Fact(name="transcript", text=cut(heard.words, 500)),))),
         warnings=(*warnings_of(scored), *extra_warnings),
         diagrams=tuple(diagrams),
-        shots=tuple(_shot(shot, addresses) for shot in screenshots(sessions)),
-        tasks=tasks,
-        steps=rows,
-        told=told,
+        shots=(),
+        tasks=(),
+        steps=(),
+        told=(),
         marks=marks_of(triage),
         mark_facts=(
             *_split_facts(path),
@@ -135,7 +151,8 @@ def marks_of(triage: Triage) -> tuple[Mark, ...]:
     )
 
 
-def _shot(shot: Screenshot, addresses: Mapping[str, tuple[str, str]]) -> Shot:
+def shot_of(shot: Screenshot, addresses: Mapping[str, tuple[str, str]]) -> Shot:
+    """A screenshot as a page has it."""
     thumb, full = addresses.get(shot.sha256, ("", ""))
     return Shot(width=shot.size.width, height=shot.size.height, path=shot.path, thumb=thumb, full=full)
 
@@ -167,11 +184,11 @@ def _rows(
             verdict = verdicts.get(step.id)
             pending = scored.info.status == "started" and verdict is not None and verdict.reason == "never asked"
             entry = step.history_entry
-            told.append(None if entry is None else Told(instruction=cut(entry.instruction), action=cut(entry.action)))
+            told.append(told_of(entry))
             window = history_window(session.steps, number, asked.history, asked.history_scope)
             history = entries_of(session.steps[:number], window)
             rows.append(
-                _row(
+                row_of(
                     step,
                     None if pending else verdict,
                     plans.get(step.id),
@@ -187,7 +204,7 @@ def _rows(
     return tuple(rows), tuple(tasks), tuple(told)
 
 
-def _row(
+def row_of(
     step: Step,
     verdict: Verdict | None,
     plan: Plan | None,
@@ -200,6 +217,7 @@ def _row(
     spoken: Spoken | None,
     recordings: bool,
 ) -> StepRow:
+    """One step as a page has it. ``task``, ``shot`` and ``history`` are places in the page's lists."""
     calls = [each.call for each in (plan, prediction) if each is not None and each.call is not None]
     return StepRow(
         id=step.id,
@@ -225,6 +243,16 @@ def _row(
         said="" if spoken is None else cut(spoken.reference),
         audio=Path(spoken.audio).resolve().as_uri() if spoken is not None and spoken.audio and recordings else "",
     )
+
+
+def told_of(entry: HistoryEntry | None) -> Told | None:
+    """What later steps may be told about a step, with the page's bounds."""
+    return None if entry is None else Told(instruction=cut(entry.instruction), action=cut(entry.action))
+
+
+def spoken_of(heard: Transcripts | None) -> dict[str, Spoken]:
+    """What was heard for each step."""
+    return {} if heard is None else {step: one for one in heard.spoken for step in one.steps}
 
 
 def failure_of(verdict: Verdict, plan: Plan | None, prediction: Prediction | None) -> FailureName | None:
@@ -289,7 +317,7 @@ def _split_facts(folder: Path) -> tuple[Fact, ...]:
     return tuple(Fact(name="blame", text=cut(f"{one.source}: {split_words(one)}", 500)) for one in split.splits)
 
 
-def _splits(folder: Path) -> dict[str, tuple[str, ...]]:
+def splits_in(folder: Path) -> dict[str, tuple[str, ...]]:
     """What the sources of an error split say of each step; nothing where none was made."""
     path = folder / SPLIT_STEPS
     decoder = msgspec.json.Decoder(StepLine)

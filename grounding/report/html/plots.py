@@ -17,7 +17,8 @@ from grounding.report.html.figures import (
     by_screen_place,
     tolerance_curve,
 )
-from grounding.scoring.scored import ScoredStep, ScoredTask
+from grounding.report.html.measured import Measured, measured
+from grounding.scoring.scored import ScoredTask
 from grounding.scoring.scores import Estimate
 
 if TYPE_CHECKING:
@@ -57,27 +58,31 @@ def draw_diagrams(tasks: Sequence[ScoredTask], *, independent: bool = False) -> 
         tasks: The run.
         independent: No step follows another, so that positions in a task mean nothing.
     """
-    steps = [step for task in tasks for step in task.steps]
-    if not steps:
+    return draw_measured(measured(tasks), independent=independent)
+
+
+def draw_measured(steps: Measured, *, independent: bool = False) -> tuple[Diagram, ...]:
+    """The same from the numbers alone."""
+    if not steps.steps:
         return ()
     found = []
     if not independent:
-        found += [_progress(tasks), _bars("Accuracy by step of the task", by_position(tasks), "step of the task")]
+        found += [_progress(steps), _bars("Accuracy by step of the task", by_position(steps), "step of the task")]
     areas = by_area(steps)
     if areas:
         found.append(_bars("Accuracy by size of the gold region", areas, "side of a square of its area, px"))
     found.append(_screen(by_screen_place(steps)))
-    off = [step.verdict.distance_px for step in steps if step.verdict.distance_px and not step.is_hit]
+    off = steps.off_px()
     if off:
         found.append(_distances(off))
     found.append(_tolerance(steps))
     return tuple(found)
 
 
-def _progress(tasks: Sequence[ScoredTask]) -> Diagram:
+def _progress(steps: Measured) -> Diagram:
     from matplotlib.ticker import MaxNLocator
 
-    shares = alive(tasks)
+    shares = alive(steps)
 
     def paint(axes: Axes) -> None:
         axes.step(range(len(shares)), shares, where="post", color=_HIT, linewidth=1.8)
@@ -88,7 +93,7 @@ def _progress(tasks: Sequence[ScoredTask]) -> Diagram:
     words = "" if half is None else f" Half of the tasks have a wrong step by step {half}."
     return _diagram(
         "Tasks without a wrong step so far",
-        f"n = {len(tasks)} tasks; {shares[-1]:.1f} % have none at the end.{words}",
+        f"n = {_count(steps.tasks)} tasks; {shares[-1]:.1f} % have none at the end.{words}",
         paint,
     )
 
@@ -108,10 +113,10 @@ def _bars(title: str, bins: Sequence[Bin], label: str) -> Diagram:
             ecolor=_INK,
             error_kw={"elinewidth": 1, "capsize": 2},
         )
-        axes.set_xticks(range(len(bins)), [f"{each.name}\nn={each.n}" for each in bins])
+        axes.set_xticks(range(len(bins)), [f"{each.name}\nn={_count(each.n)}" for each in bins])
         axes.set(xlabel=label, ylabel="hits, %", ylim=(0, 103))
 
-    words = "; ".join(f"{each.name}: {each.k}/{each.n}" for each in bins)
+    words = "; ".join(f"{each.name}: {_count(each.k)}/{_count(each.n)}" for each in bins)
     return _diagram(title, f"{words}. Bars: 95 % Wilson intervals, steps taken as independent.", paint)
 
 
@@ -121,11 +126,11 @@ def _screen(rows: Sequence[Sequence[Bin]]) -> Diagram:
         for number, row in enumerate(rows):
             for column, each in enumerate(row):
                 axes.add_patch(_rectangle(column, number, 0.06 + 0.6 * each.percent / 100 if each.n else 0.0))
-                text = f"{each.percent:.0f} %\n{each.k}/{each.n}" if each.n else "none"
+                text = f"{each.percent:.0f} %\n{_count(each.k)}/{_count(each.n)}" if each.n else "none"
                 axes.text(column + 0.5, number + 0.5, text, ha="center", va="center")
         axes.set(xlim=(0, 3), ylim=(3, 0), xticks=[], yticks=[])
 
-    words = "; ".join(", ".join(f"{each.k}/{each.n}" for each in row) for row in rows)
+    words = "; ".join(", ".join(f"{_count(each.k)}/{_count(each.n)}" for each in row) for row in rows)
     return _diagram(
         "Accuracy by place on the screen", f"Hits by ninth of the screen, from the top left: {words}.", paint
     )
@@ -153,17 +158,17 @@ def _distances(off: Sequence[float]) -> Diagram:
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
     middle = sorted(off)[len(off) // 2]
-    return _diagram("How far misses are off", f"n = {len(off)} misses with a click; median {middle:,.0f} px.", paint)
+    return _diagram("How far misses are off", f"n = {_count(len(off))} misses with a click; median {middle:,.0f} px.", paint)
 
 
-def _tolerance(steps: Sequence[ScoredStep]) -> Diagram:
+def _tolerance(steps: Measured) -> Diagram:
     shares = tolerance_curve(steps)
 
     def paint(axes: Axes) -> None:
         axes.plot(TOLERANCES_PX, shares, "o-", color=_HIT, linewidth=1.8, markersize=3)
         axes.set(xlabel="px beside the region that would still count", ylabel="right, %", ylim=(0, 103), xlim=(-4, 304))
 
-    words = f"n = {len(steps)} scored steps: {shares[0]:.1f} % inside; {shares[5]:.1f} % at most 50 px beside."
+    words = f"n = {_count(steps.steps)} scored steps: {shares[0]:.1f} % inside; {shares[5]:.1f} % at most 50 px beside."
     return _diagram("If clicks beside the region counted", words, paint)
 
 
@@ -194,6 +199,11 @@ def curve_diagram(title: str, *, names: Sequence[str], estimates: Sequence[Estim
         f"{name}: {value:.1f} % ({each.k}/{each.n})" for name, value, each in zip(short, values, estimates, strict=True)
     )
     return _diagram(title, f"{words}. This run: {short[here]}. Bars: the runs' 95 % intervals.", paint)
+
+
+def _count(number: int) -> str:
+    """Numbers of five digits and more can be read only in groups."""
+    return f"{number:,}" if number >= 10_000 else str(number)
 
 
 def _is_number(text: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from grounding.actions import ActionKind
 from grounding.records import Record
-from grounding.scoring.costs import CostTotals, TimeTotals
+from grounding.scoring.costs import CostTotals
 from grounding.scoring.desktop.loops import DeadLoop
 from grounding.scoring.desktop.rules import DesktopRule
 from grounding.scoring.desktop.verdicts import DesktopFailure
@@ -88,7 +88,6 @@ class DesktopSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
     curve: tuple[CurvePoint, ...]
     looping: Estimate
     loops: tuple[DeadLoop, ...]
-    time: TimeTotals
     cost: CostTotals
 
 

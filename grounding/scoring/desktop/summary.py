@@ -8,7 +8,7 @@ from typing import Literal
 
 from grounding.actions import ACTION_KINDS, ActionKind
 from grounding.desktop_records import DesktopPrediction, DesktopTask
-from grounding.scoring.costs import CostTotals, TimeTotals
+from grounding.scoring.costs import CostTotals
 from grounding.scoring.desktop.averaging import (
     JudgedTask,
     Right,
@@ -44,7 +44,6 @@ def summarise_desktop(
     tolerance_px: float,
     seed: int = 0,
     resamples: int = RESAMPLES,
-    time: TimeTotals | None = None,
     cost: CostTotals | None = None,
 ) -> DesktopSummary:
     """All counts and scores: over everything, by kind of task, by category and by kind of action.
@@ -58,7 +57,6 @@ def summarise_desktop(
         tolerance_px: The tolerance that the verdicts were made with.
         seed: Seed of the bootstrap.
         resamples: Size of the bootstrap.
-        time: Seconds that the run took.
         cost: Money that it cost.
 
     Raises:
@@ -89,7 +87,6 @@ def summarise_desktop(
         curve=_curve(judged, seed, resamples),
         looping=_looping(whole.counts),
         loops=tuple(loop for loops in loops_of.values() for loop in loops),
-        time=time or TimeTotals(),
         cost=cost or CostTotals(),
     )
 

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from grounding.options import Display, ShopSearch
+from grounding.sources.option import DataDir, without_secrets
 
 if TYPE_CHECKING:
     from grounding.training.puma.opening import OpenedPuma
@@ -54,7 +55,7 @@ def puma_command(
     /,
     *,
     dataset: str = "sample-shop",
-    data_dir: Path | None = None,
+    data_dir: DataDir | None = None,
     hold_out: _Several = (),
     shared: Literal["drop", "refuse"] = "drop",
     search: ShopSearch = "bm25",
@@ -161,7 +162,7 @@ def puma_command(
             fresh=fresh,
             force=force,
             display=display,
-            command=shlex.join(["grounding", *sys.argv[1:]]),
+            command=shlex.join(["grounding", *without_secrets(sys.argv[1:])]),
         )
     )
     return _dry_run(opened) if dry_run else _train(opened, as_json=json)

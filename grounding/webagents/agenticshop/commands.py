@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from grounding.options import Display
+from grounding.sources.option import DataDir
 
 AGREE_EXAMPLES = """
 Examples:
@@ -353,7 +354,7 @@ def export_command(run: Path, /, *, to: Path, judge: str | None = None, bare: An
 def serve_mall_command(
     dataset: str = "sample-mall",
     *,
-    data_dir: Path | None = None,
+    data_dir: DataDir | None = None,
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 0,
 ) -> int:
     """Serve a data set's own shops on this machine, so that you can walk through them in a browser.

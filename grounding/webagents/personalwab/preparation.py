@@ -18,6 +18,7 @@ from grounding.places import models_dir
 from grounding.records import Record
 from grounding.runfolder import utc_now
 from grounding.runid import library_versions, run_id
+from grounding.sources.option import ready
 from grounding.tokens import text_tokens
 from grounding.webagents.personalwab.agents.base import ShopAgent
 from grounding.webagents.personalwab.agents.predictions import Predictions, read_predictions, shared_words
@@ -103,6 +104,7 @@ def prepare_shop(
     user_model = None if user_card is None else _open_user(user_card, options, budget, progress)
     local = None if options.model_path is None else _local(options.model_path)
     shelf = shelf or Shelf()
+    ready(options.data_dir)
     with progress.phase("reading the data set"):
         dataset = shelf.dataset(options)
     tasks = select_tasks(dataset.tasks, options)

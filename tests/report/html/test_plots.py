@@ -14,9 +14,9 @@ from grounding.report.html.figures import (
     by_area,
     by_position,
     by_screen_place,
-    region_area_px,
     tolerance_curve,
 )
+from grounding.report.html.measured import measured, region_area_px
 from grounding.report.html.plots import draw_diagrams
 from grounding.scorebook import scored_tasks
 from grounding.scoring.scored import ScoredTask
@@ -34,26 +34,26 @@ def hits(task: ScoredTask) -> list[bool]:
 
 
 def test_tasks_alive_starts_at_all_never_rises_and_ends_at_task_success(tasks: tuple[ScoredTask, ...]) -> None:
-    shares = alive(tasks)
+    shares = alive(measured(tasks))
     assert shares[0] == 100
     assert list(shares) == sorted(shares, reverse=True)
     assert shares[-1] == 100 * sum(all(hits(task)) for task in tasks) / len(tasks)
     assert shares[1] == 100 * sum(hits(task)[0] for task in tasks) / len(tasks)
-    assert alive([]) == ()
+    assert alive(measured([])) == ()
 
 
 def test_every_part_holds_every_step_once(tasks: tuple[ScoredTask, ...]) -> None:
     steps = [step for task in tasks for step in task.steps]
     right = sum(step.is_hit for step in steps)
-    cells = [cell for row in by_screen_place(steps) for cell in row]
-    for bins in (by_area(steps), by_position(tasks), cells):
+    cells = [cell for row in by_screen_place(measured(tasks)) for cell in row]
+    for bins in (by_area(measured(tasks)), by_position(measured(tasks)), cells):
         assert (sum(each.k for each in bins), sum(each.n for each in bins)) == (right, len(steps))
-    assert [each.name for each in by_position(tasks)] == ["1", "2", "3", "4", "5"]
+    assert [each.name for each in by_position(measured(tasks))] == ["1", "2", "3", "4", "5"]
 
 
 def test_the_tolerance_curve_starts_at_accuracy_and_never_falls(tasks: tuple[ScoredTask, ...]) -> None:
     steps = [step for task in tasks for step in task.steps]
-    curve = tolerance_curve(steps)
+    curve = tolerance_curve(measured(tasks))
     assert curve[0] == pytest.approx(100 * sum(step.is_hit for step in steps) / len(steps))
     assert list(curve) == sorted(curve)
     within_20 = sum(step.verdict.distance_px is not None and step.verdict.distance_px <= 20 for step in steps)

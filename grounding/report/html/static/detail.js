@@ -1,15 +1,17 @@
 // The chosen step in full. Where nothing about it is new it is left alone: somebody may be reading it.
 let shownDetail = "";
 function showDetail() {
-  const detail = byId("detail"), step = run().steps[state.chosen];
-  const about = step && [step, other(step), run().marksOf.get(step.id), state.a, state.b, trouble, remembered("labeller"), run().shots[step.shot]];
+  const detail = byId("detail"), one = run(), at = state.chosen;
+  if (at < 0) { shownDetail = ""; detail.replaceChildren(el("p", { class: "muted" }, "No step is chosen.")); return; }
+  const there = otherAt(at), step = one.row(at), two = other(at);
+  if (!one.here(at) || (there >= 0 && !two)) { showComing(at, there); return; }
+  const about = [step, two, one.marksOf.get(at), state.a, state.b, trouble, remembered("labeller"), one.shotOf(at), told(one, step).length];
   const key = JSON.stringify(about, (name, value) => (name === "haystack" ? undefined : value)) || "";
   if (key && key === shownDetail && byId("link")) { byId("link").setAttribute("href", address()); return; }
   shownDetail = key;
-  if (!step) { detail.replaceChildren(el("p", { class: "muted" }, "No step is chosen.")); return; }
-  const one = run(), shot = one.shots[step.shot], two = other(step), task = one.tasks[step.task];
-  const scored = task.steps.filter((at) => one.steps[at].outcome !== "none");
-  const place = scored.indexOf(state.chosen) + 1;
+  const shot = one.shotOf(at), task = one.taskName(step);
+  const scored = one.taskSteps(step).filter((each) => one.outcome(each) !== "none");
+  const place = scored.indexOf(at) + 1;
   const lost = el("p", { class: "muted", hidden: true }, `The screenshot itself is not at ${shot.path} any more: this is its small picture.`);
   const options = { lost: () => { lost.hidden = false; }, label: `screenshot of step ${step.id}` };
   const wide = Math.max(200, detail.clientWidth - 34);
@@ -17,7 +19,7 @@ function showDetail() {
   const where = shot.path.split("/").pop();
   detail.replaceChildren(...[
     el("div", { class: "bar" }, [
-      el("b", {}, `step ${step.id}`), badge(step, two ? "1: " : ""), two && badge(two, "2: "), offText(step),
+      el("b", {}, `step ${step.id}`), badge(step.outcome, two ? "1: " : ""), two && badge(two.outcome, "2: "), offText(step),
       el("span", { class: "grow" }),
       el("span", { class: "moves" }, [
         el("button", { type: "button", onclick: () => move(-1), title: "previous (k)", "aria-label": "previous step" }, "‹"),
@@ -40,11 +42,11 @@ function showDetail() {
     step.absent ? el("p", { class: "muted" }, "The target is not on the screen: the right answer is to say so.") : "",
     el("div", { class: "crops" }, zoomed.map((crop) =>
       el("figure", {}, [picture(shot, step, two, crop.view, { wide: narrow() ? wide : Math.min(660, wide / zoomed.length), label: `zoomed: ${crop.words}` }), el("figcaption", {}, crop.words)]))),
-    el("p", { class: "muted" }, [`${task.name} · participant ${step.participant}`, place ? ` · scored step ${place} of ${scored.length} of its task` : "",
+    el("p", { class: "muted" }, [`${task} · participant ${step.participant}`, place ? ` · scored step ${place} of ${scored.length} of its task` : "",
       step.action ? ` · action: ${step.action}` : "", step.seconds === undefined ? "" : ` · ${number(step.seconds, 2)} s`,
       (step.groups || []).length ? ` · ${step.groups.join(" · ")}` : ""]),
     el("div", { class: two ? "two" : "" }, [answer(step, two ? state.a : -1), two && answer(two, state.b)]),
-    told(one, step),
+    history_(told(one, step)),
     (step.split || []).length ? el("h3", {}, "Whose fault (grounding blame)") : "",
     (step.split || []).length ? el("ul", { class: "muted" }, step.split.map((text) => el("li", {}, text))) : "",
     triage(step),
@@ -61,8 +63,19 @@ function answer(step, at) {
     part(`Reply${name}`, step.raw),
   ]);
 }
+// A step that is on its way. Who waits for longer than a moment is told so.
+function showComing(at, there) {
+  const detail = byId("detail");
+  const still = () => state.chosen === at && otherAt(at) === there;
+  const say = (words) => { if (still()) { shownDetail = ""; detail.replaceChildren(el("p", { class: "muted", role: "status" }, words)); } };
+  const slow = setTimeout(() => say(`step ${run().idOf(at)} is being loaded …`), 120);
+  Promise.all([run().bring(at), there < 0 ? null : beside().bring(there)])
+    .then(() => { clearTimeout(slow); if (still()) showDetail(); }, (error) => { clearTimeout(slow); say(error.message); });
+}
 function told(one, step) {
-  const entries = (step.history || []).map((at) => one.told[at]).filter(Boolean);
+  return (step.history || []).map((at) => one.toldOf(at)).filter(Boolean);
+}
+function history_(entries) {
   if (!entries.length) return "";
   return el("details", {}, [el("summary", {}, `history that the models were told (${entries.length} steps)`),
     el("ol", { class: "history" }, entries.map((entry) => el("li", {}, [entry.instruction, el("div", { class: "did" }, entry.action)])))]);

@@ -1,24 +1,21 @@
-// The list of steps: only the rows in sight exist, so that ten thousand scroll as smoothly as ten.
-const ROW_PX = 76, SPARE = 6;
+// The list of steps, their filters, and the step that is chosen.
+const ROW_PX = 76;
 const list = byId("list"), rows = byId("rows");
-const made = new Map();
+const steps_ = new Tall(list, rows, (place) => drawRow(place));
 
 function showFilters() {
-  const steps = run().steps, marks = run().marks || [];
-  const count = (test) => steps.filter(test).length;
-  const tally = (values) => {
-    const found = new Map();
-    for (const value of values) if (value) found.set(value, (found.get(value) || 0) + 1);
-    return [...found].map(([name, n]) => [name, `${name} (${n})`]);
-  };
-  const outcomes = tally(steps.map((step) => step.outcome)).map(([name, text]) => [name, text.replace(name, OUTCOMES[name])]);
+  const one = run(), marks = one.marks || [];
+  const tally = (found) => found.map(([name, n]) => [name, `${name} (${many(n)})`]);
+  const outcomes = tally(one.tallies.outcome).map(([name, text]) => [name, text.replace(name, OUTCOMES[name])]);
+  const wrong = one.tallies.outcome.reduce((sum, [name, n]) => sum + (WRONG.has(name) ? n : 0), 0);
   const fields = [
-    ["outcome", "outcome", [["", "all with a click"], ["wrong", `all that are wrong (${count((s) => WRONG.has(s.outcome))})`], ...outcomes, ["all", `everything (${steps.length})`]]],
-    ["participant", "participant", [["", "all"], ...tally(steps.map((step) => step.participant))]],
-    ["failure", "failure", [["", "all"], ...tally(steps.map((step) => step.failure)).map(([name, text]) =>
+    ["outcome", "outcome", [["", "all with a click"], ["wrong", `all that are wrong (${many(wrong)})`], ...outcomes, ["all", `everything (${many(one.size)})`]]],
+    ["participant", "participant", [["", "all"], ...tally(one.tallies.participant)]],
+    ["failure", "failure", [["", "all"], ...tally(one.tallies.failure).map(([name, text]) =>
       [name, name === "near" ? text.replace("near", `near, at most ${page.near_px ?? 50} px off`) : text])]],
     ["sort", "order", [["", "as it happened"], ["far", "farthest first"], ["near", "nearest first"]]],
   ];
+  if (one.inGroup && one.tallies.group.length) fields.splice(2, 0, ["group", "group", [["", "all"], ...tally(one.tallies.group)]]);
   if (page.token || marks.length) {
     const labels = [...new Set([...page.labels, ...marks.map((mark) => mark.label)])];
     fields.push(["label", "label", [["", "all"], ["none", "not labelled"], ["disputed", "disputed"], ...labels.map((name) => [name, name.replace("-", " ")])]]);
@@ -34,68 +31,76 @@ function showFilters() {
     el("label", {}, ["search", el("input", { type: "search", name: "q", id: "filter-q", value: state.filters.q, placeholder: "words, ids, \"a phrase\"" })]),
   );
 }
+// Numbers of five digits and more can be read only in groups.
+const many = (n) => (n < 10000 ? String(n) : number(n));
+let typing = 0;
 byId("filters").addEventListener("input", (event) => {
   state.filters[event.target.name] = event.target.value;
-  refilter();
+  clearTimeout(typing);
+  if (typingPause && event.target.name === "q") typing = setTimeout(refilter, typingPause);
+  else refilter();
 });
 byId("filters").addEventListener("submit", (event) => event.preventDefault());
 
 function refilter() {
   choose();
-  const scored = run().steps.filter((step) => step.outcome !== "none").length;
-  byId("count").textContent = state.shown.length
-    ? `${number(state.shown.length)} of ${number(scored)} scored steps`
-    : `None of ${number(scored)} scored steps fits these filters.`;
+  showFound();
+}
+// What fits the filters, so far.
+function showFound() {
+  showCount();
   if (!state.shown.includes(state.chosen)) state.chosen = state.shown.length ? state.shown[0] : -1;
-  for (const row of made.values()) row.remove();
-  made.clear();
-  rows.style.height = `${state.shown.length * ROW_PX}px`;
-  list.scrollTop = Math.min(list.scrollTop, Math.max(0, state.shown.length * ROW_PX - list.clientHeight));
-  drawRows();
+  steps_.fill(state.shown.length, ROW_PX);
   reveal();
   showDetail();
   markStrip();
   writeAddress();
 }
-function drawRows() {
-  const first = Math.max(0, Math.floor(list.scrollTop / ROW_PX) - SPARE);
-  const last = Math.min(state.shown.length, Math.ceil((list.scrollTop + list.clientHeight) / ROW_PX) + SPARE);
-  for (const [place, row] of made) if (place < first || place >= last) { row.remove(); made.delete(place); }
-  for (let place = first; place < last; place += 1) {
-    if (made.has(place)) continue;
-    const row = drawRow(place);
-    made.set(place, row);
-    rows.append(row);
-  }
-  for (const [place, row] of made) {
+function showCount() {
+  const one = run(), skipped = one.tallies.outcome.find(([name]) => name === "none");
+  const scored = one.size - (skipped ? skipped[1] : 0);
+  byId("count").replaceChildren(...[hunting() || (state.shown.length
+    ? `${number(state.shown.length)} of ${number(scored)} scored steps`
+    : `None of ${number(scored)} scored steps fits these filters.`)].flat());
+}
+steps_.shown = () => {
+  for (const [place, row] of steps_.made) {
     const chosen = state.shown[place] === state.chosen;
     row.classList.toggle("chosen", chosen);
     row.setAttribute("aria-selected", String(chosen));
   }
   if (state.chosen >= 0) list.setAttribute("aria-activedescendant", `row-${state.chosen}`);
   else list.removeAttribute("aria-activedescendant");
-}
-const badge = (step, prefix = "") => el("span", { class: `badge ${step.outcome}` }, `${prefix}${OUTCOMES[step.outcome]}`);
+};
+const badge = (outcome, prefix = "") => el("span", { class: `badge ${outcome}` }, `${prefix}${OUTCOMES[outcome]}`);
 const offText = (step) => (step.distance ? `${number(step.distance)} px off` : "");
 function drawRow(place) {
-  const at = state.shown[place], step = run().steps[at], shot = run().shots[step.shot], two = other(step);
-  const marks = run().marksOf.get(step.id) || [];
-  return el("div", { class: "row", id: `row-${at}`, role: "option", style: `top:${place * ROW_PX}px`, "data-at": at,
+  const one = run(), at = state.shown[place], there = otherAt(at), step = one.row(at), two = other(at);
+  const marks = one.marksOf.get(at) || [];
+  const coming = !step || (there >= 0 && !two);
+  if (coming) bringSoon();
+  return el("div", { class: coming ? "row coming" : "row", id: `row-${at}`, role: "option", "data-at": at,
     "aria-setsize": state.shown.length, "aria-posinset": place + 1 }, [
-    picture(shot, step, two, whole(shot), { small: true }),
+    step ? picture(one.shotOf(at), step, two, whole(one.shotOf(at)), { small: true }) : el("div", { class: "blank" }),
     el("div", {}, [
-      el("div", { class: "top" }, [step.id, badge(step), two && badge(two, "2: "), offText(step), marks.length ? el("span", { class: "tag" }, marks[0].label.replace("-", " ") + (marks.length > 1 ? ` +${marks.length - 1}` : "")) : ""]),
-      el("div", { class: "words" }, step.instruction),
+      el("div", { class: "top" }, [one.idOf(at), badge(one.outcome(at)), there >= 0 && badge(beside().outcome(there), "2: "), step && offText(step), marks.length ? el("span", { class: "tag" }, marks[0].label.replace("-", " ") + (marks.length > 1 ? ` +${marks.length - 1}` : "")) : ""]),
+      el("div", { class: "words" }, step ? step.instruction : ""),
     ]),
   ]);
 }
-let waiting = false;
-list.addEventListener("scroll", () => {
-  if (waiting) return;
-  waiting = true;
-  requestAnimationFrame(() => { waiting = false; drawRows(); });
-}, { passive: true });
-new ResizeObserver(drawRows).observe(list);
+// Rows whose steps lie elsewhere are brought when the list has come to rest.
+let bringing = 0;
+function bringSoon() {
+  clearTimeout(bringing);
+  bringing = setTimeout(() => {
+    for (const row of steps_.made.values()) {
+      if (!row.classList.contains("coming")) continue;
+      const at = Number(row.dataset.at), there = otherAt(at);
+      Promise.all([run().bring(at), there < 0 ? null : beside().bring(there)])
+        .then(() => steps_.again((each) => each === row), (error) => { row.querySelector(".words").textContent = error.message; });
+    }
+  }, 40);
+}
 rows.addEventListener("click", (event) => {
   const row = event.target.closest(".row");
   if (row) select(Number(row.dataset.at), { scroll: narrow() ? "detail" : false });
@@ -104,22 +109,19 @@ const narrow = () => matchMedia("(max-width: 820px)").matches;
 
 function reveal() {
   const place = state.shown.indexOf(state.chosen);
-  if (place < 0) return;
-  const top = place * ROW_PX;
-  if (top < list.scrollTop) list.scrollTop = top;
-  else if (top + ROW_PX > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW_PX - list.clientHeight;
+  if (place >= 0) steps_.reveal(place);
 }
 function select(at, { scroll = false } = {}) {
   if (!state.shown.includes(at)) {
     // A step that the filters hide is wanted: they give way.
-    state.filters = { ...FILTERS, outcome: run().steps[at].outcome === "none" ? "all" : "" };
+    state.filters = { ...FILTERS, outcome: run().outcome(at) === "none" ? "all" : "" };
     showFilters();
     state.chosen = at;
     refilter();
   }
   state.chosen = at;
   reveal();
-  drawRows();
+  steps_.show();
   showDetail();
   markStrip();
   writeAddress();
@@ -129,9 +131,4 @@ function move(by) {
   if (!state.shown.length) return;
   const place = Math.max(0, state.shown.indexOf(state.chosen));
   select(state.shown[Math.min(state.shown.length - 1, Math.max(0, place + by))]);
-}
-function markStrip() {
-  for (const cell of document.querySelectorAll(".cell.chosen")) cell.classList.remove("chosen");
-  const cell = byId("strips").querySelector(`[data-at="${state.chosen}"]`);
-  if (cell) cell.classList.add("chosen");
 }

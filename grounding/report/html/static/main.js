@@ -16,11 +16,11 @@ function setFilter(name, value) {
 }
 function jump(by) {
   let place = state.shown.indexOf(state.chosen) + by;
-  while (place >= 0 && place < state.shown.length && !WRONG.has(run().steps[state.shown[place]].outcome)) place += by;
+  while (place >= 0 && place < state.shown.length && !WRONG.has(run().outcome(state.shown[place]))) place += by;
   if (place >= 0 && place < state.shown.length) select(state.shown[place]);
 }
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
+  if (!state.ready || event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
   const field = event.target.closest("input, textarea, select");
   if (field) { if (event.key === "Escape") { field.blur(); list.focus({ preventScroll: true }); } return; }
   const inList = document.activeElement === list || document.activeElement === byId("gallery");
@@ -41,32 +41,31 @@ byId("help-open").addEventListener("click", () => byId("help").showModal());
 byId("keys").replaceChildren(...KEYS.flatMap(([keys, words]) => [el("dt", {}, keys), el("dd", {}, words)]));
 for (const [id, name] of [["run-a", "a"], ["run-b", "b"]]) {
   byId(id).addEventListener("change", (event) => {
-    const before = run().steps[state.chosen];
+    const before = state.chosen < 0 ? undefined : run().idOf(state.chosen);
     state[name] = Number(event.target.value);
     if (state.b === state.a) state.b = -1;
-    for (const each of page.runs) for (const step of each.steps) delete step.haystack;
-    showAll(before && before.id);
+    showAll(before);
   });
 }
 window.addEventListener("hashchange", () => {
-  const wanted = readAddress();
+  const wanted = state.ready ? readAddress() : undefined;
   if (wanted === undefined) return;
-  const at = run().place.get(wanted);
+  const at = run().placeOf(wanted);
   showHead(); showFilters();
-  if (at !== undefined) state.chosen = at;
+  if (at >= 0) state.chosen = at;
   refilter();
-  if (at !== undefined) select(at, { scroll: true });
+  if (at >= 0) select(at, { scroll: true });
 });
 
 function showAll(wanted, scroll = false) {
   showHead(); showLegend(); showStrips(); showPlots(); showFilters();
-  const steps = run().steps;
-  const at = wanted === undefined ? undefined : run().place.get(wanted);
+  const at = wanted === undefined ? -1 : run().placeOf(wanted);
   // Who opens the page to see what went wrong finds the first wrong step chosen.
-  const first = steps.findIndex((step) => WRONG.has(step.outcome));
-  state.chosen = at === undefined ? (first < 0 ? 0 : first) : at;
+  let first = 0;
+  while (first < run().size && !WRONG.has(run().outcome(first))) first += 1;
+  state.chosen = at >= 0 ? at : first < run().size ? first : run().size ? 0 : -1;
   refilter();
-  if (at !== undefined && scroll) select(at, { scroll: true });
+  if (at >= 0 && scroll) select(at, { scroll: true });
 }
 
 let asking = false;
@@ -81,12 +80,12 @@ async function refresh(now) {
     const typing = document.activeElement && ["note", "labeller", "filter-q"].includes(document.activeElement.id);
     const fresh = await reply.json();
     if (typing && !now) return;
-    const step = run().steps[state.chosen];
-    const at = list.scrollTop;
+    const chosen = state.chosen < 0 ? undefined : run().idOf(state.chosen);
+    const top = steps_.top;
     page = fresh;
     prepare();
-    showAll(step && step.id);
-    list.scrollTop = at;
+    showAll(chosen);
+    steps_.go(top);
   } catch (error) {
     byId("status").textContent = `can't be brought up to date: ${error.message}`;
   } finally {
@@ -94,6 +93,16 @@ async function refresh(now) {
   }
 }
 
-prepare();
-showAll(readAddress(), true);
+function begin() {
+  prepare();
+  state.ready = true;
+  showAll(readAddress(), true);
+}
+if (unpack) {
+  // The figures stand on the page before the steps are unpacked.
+  readAddress();
+  showHead(); showPlots();
+  byId("count").textContent = "The index of the steps is being unpacked …";
+  requestAnimationFrame(() => setTimeout(() => unpack().then(begin).catch((error) => { byId("count").textContent = error.message; })));
+} else begin();
 if (page.token) setInterval(() => { if (!document.hidden) refresh(false); }, 2000);

@@ -33,38 +33,17 @@ function table(one) {
   ]);
 }
 function showLegend() {
-  const there = new Set(run().steps.map((step) => step.outcome));
+  const there = new Set(run().tallies.outcome.map(([name]) => name));
   byId("legend").replaceChildren(
     ...Object.keys(OUTCOMES).filter((name) => there.has(name)).map((name) => el("span", {}, [el("i", { class: `cell ${name}` }), OUTCOMES[name]])),
-    el("span", {}, "One cell a step, in order; choose one to see it."));
-}
-function showStrips() {
-  const one = run();
-  const people = new Set(one.tasks.map((task) => task.participant)).size > 1;
-  byId("h-strips").textContent = one.independent ? "Hits and misses" : "Where tasks die";
-  // So many strips are laid out only where they are in sight.
-  byId("strips").classList.toggle("many", one.tasks.length > 200);
-  byId("strips").replaceChildren(...one.tasks.map((task) => {
-    const scored = task.steps.filter((at) => one.steps[at].outcome !== "none");
-    const hits = scored.filter((at) => one.steps[at].outcome === "hit").length;
-    const first = scored.findIndex((at) => WRONG.has(one.steps[at].outcome));
-    const name = people ? `${task.participant} · ${task.name}` : task.name;
-    const words = `${name}: ${hits} of ${scored.length} hits${first >= 0 ? `, first wrong step is number ${first + 1}` : ""}`;
-    return el("div", { class: "task" }, [
-      el("span", { class: "name", title: name }, name),
-      el("span", { class: "share" }, `${hits}/${scored.length}`),
-      el("div", { class: "cells", role: "img", "aria-label": words },
-        task.steps.map((at) => el("i", { class: `cell ${one.steps[at].outcome}`, "data-at": at }))),
-      beside() && el("div", { class: "cells second", role: "img", "aria-label": "the same steps in the second run" },
-        task.steps.map((at) => el("i", { class: `cell ${(other(one.steps[at]) || { outcome: "none" }).outcome}`, "data-at": at }))),
-    ]);
-  }));
+    el("span", {}, stripWords));
 }
 byId("strips").addEventListener("mouseover", (event) => {
   const at = event.target.dataset && event.target.dataset.at;
   if (at === undefined || event.target.title) return;
-  const step = run().steps[at];
-  event.target.title = `${step.id} · ${OUTCOMES[step.outcome]}\n${step.instruction}`;
+  const step = run().row(Number(at));
+  const words = `${run().idOf(Number(at))} · ${OUTCOMES[run().outcome(Number(at))]}`;
+  if (step) event.target.title = `${words}\n${step.instruction}`;
 });
 byId("strips").addEventListener("click", (event) => {
   const at = event.target.dataset && event.target.dataset.at;

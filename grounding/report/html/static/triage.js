@@ -6,7 +6,7 @@ let trouble = "";
 
 function triage(step) {
   if (step.outcome === "none" || step.outcome === "pending") return "";
-  const marks = run().marksOf.get(step.id) || [];
+  const marks = run().marksOf.get(state.chosen) || [];
   const said = marks.map((mark) => el("li", {}, [`${mark.label.replace("-", " ")} (${mark.labeller}`, mark.at ? `, ${mark.at}` : "", ")", mark.note ? `: ${mark.note}` : ""]));
   if (!page.token) {
     if (!marks.length) return "";
@@ -31,13 +31,13 @@ function triage(step) {
 }
 // What one person wrote must not be kept as the next one's words.
 function nextPerson() {
-  const step = run().steps[state.chosen], marks = run().marksOf.get(step.id) || [];
+  const marks = run().marksOf.get(state.chosen) || [];
   const mine = marks.find((mark) => mark.labeller === remembered("labeller"));
   if (marks.some((mark) => mark !== mine && (mark.note || "") === note.text)) note.text = (mine && mine.note) || "";
   byId("note").value = note.text;
 }
 async function label_(label) {
-  const step = run().steps[state.chosen], labeller = byId("labeller") ? byId("labeller").value.trim() : "";
+  const step = state.chosen < 0 ? null : run().row(state.chosen), labeller = byId("labeller") ? byId("labeller").value.trim() : "";
   if (!step || !page.token) return;
   trouble = "";
   if (!labeller) { trouble = "Say who you are first."; showDetail(); byId("labeller").focus(); return; }

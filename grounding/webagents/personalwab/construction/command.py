@@ -10,6 +10,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from grounding.options import Display
+from grounding.sources.option import DataDir, ready
 
 BUILD_EXAMPLES = """
 Examples:
@@ -165,7 +166,7 @@ def build_command(
 
 @shop_app.command(name="profiles", help_epilogue=PROFILES_EXAMPLES)
 def profiles_command(
-    data_dir: Path,
+    data_dir: DataDir,
     /,
     *,
     by: str = "similarity",
@@ -213,7 +214,7 @@ def profiles_command(
 
     judged = judge_profiles(
         JudgeOptions(
-            data_dir=data_dir,
+            data_dir=ready(data_dir),
             by=by,
             out=out,
             users=users,

@@ -1,0 +1,20 @@
+"""How the work on a cluster can end, apart from answers and from what a user can put right."""
+
+from __future__ import annotations
+
+from grounding.errors import Halted
+
+
+class ClusterLost(Halted):
+    """The cluster was out of reach for longer than the patience lasts: the run ends, and the same command resumes it.
+
+    Everything that was answered is kept.
+    """
+
+
+class WorkerGone(Exception):
+    """The one worker that could have answered is lost, is being drained, or was never there."""
+
+
+class PoolClosed(Exception):
+    """The pool was closed while the question was open."""

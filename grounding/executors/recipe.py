@@ -1,0 +1,64 @@
+"""What a worker opens: everything it needs to become the writer's planner or grounder on another machine."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Literal
+
+from grounding.card_schema import GrounderCard
+from grounding.options import EvalOptions
+from grounding.planner_card import PlannerCard
+from grounding.records import Record
+from grounding.serving.command import ServerOptions
+
+Room = Literal["planner", "grounder"]
+
+
+class DataPlace(Record, frozen=True, kw_only=True):
+    """Where a data set's files are: the folder that screenshots' paths begin with, and the URL it was read from.
+
+    ``url`` is "" for a folder that was never anywhere else.
+    """
+
+    root: str
+    url: str = ""
+
+
+class Beside(Record, frozen=True, kw_only=True):
+    """A model server that a worker starts on its own machine, for itself alone; the port is the worker's choice."""
+
+    card: GrounderCard
+    options: ServerOptions
+
+
+class Recipe(Record, frozen=True, kw_only=True):
+    """One worker's work.
+
+    ``options`` are those of the run. ``base_url`` is where its requests go ("" with a server beside it, or none at
+    all), ``max_connections`` how many it may have open, None for the card's. ``identity`` is what the writer's own
+    planner or grounder says it is: a worker that says otherwise has another version or another card. ``keep_in`` is
+    the run folder, for grounders that leave something to look at there.
+    """
+
+    room: Room
+    options: EvalOptions
+    identity: str
+    base_url: str = ""
+    max_connections: int | None = None
+    card: GrounderCard | PlannerCard | None = None
+    beside: Beside | None = None
+    data: DataPlace | None = None
+    keep_in: str = ""
+
+
+def pack(recipe: Recipe) -> bytes:
+    """A recipe as bytes, for a process of the same version: paths and options are in it, so pickle."""
+    return pickle.dumps(recipe)
+
+
+def unpack(content: bytes) -> Recipe:
+    """The recipe again; only ever called with what :func:`pack` of the same run gave."""
+    found = pickle.loads(content)
+    if not isinstance(found, Recipe):
+        raise TypeError(f"expected a recipe, got {type(found).__name__}")
+    return found

@@ -1,0 +1,138 @@
+"""The text of docs/scale.md: every figure in it comes from docs/scale.json or from the arithmetic over it."""
+
+from __future__ import annotations
+
+from scale_daily import daily
+from scale_fit import CONFIDENCE
+from scale_plan import Assumed, Given, measured_inputs, plan
+from scale_records import Measured, Pair
+from scale_tables import SIZE_HEADER, growth_text, growths, size_cells
+from scale_words import bullets, size_text, table, wrapped
+
+
+def page(measured: Measured) -> str:
+    """The whole page in Markdown.
+
+    Raises:
+        ValueError: no size was measured.
+    """
+    found = plan(Given(), measured_inputs(measured), Assumed())
+    parts = [_HEAD, _machine(measured), _sizes(measured), _files(measured), _clients(measured), daily(found)]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+_HEAD = """
+# Past one machine: what was measured, and what a hundred million steps a day need
+
+This page is written by `python tools/bench/scale.py page` from the figures in [`scale.json`](scale.json); a test holds
+the two together. `python tools/bench/scale.py run --steps 10000 30000 100000` measures again.
+"""
+
+
+def _machine(measured: Measured) -> str:
+    one = measured.machine
+    text = (
+        f"Measured on {one.day} with Python {one.python} on {one.cores} cores ({one.processor}) and {one.memory_gb:.0f} GB "
+        "of memory, which the server shares. It answers every request at once with one constant reply, so what is "
+        "measured is the evaluation and not a model. Every step has a picture of its own, of about 100 bytes; 64 requests "
+        "are open at once."
+    )
+    if one.shared:
+        text += (
+            " Other programs kept the machine busy all the while: seconds by the clock are too long, and what to read are "
+            "the CPU seconds of the writing process, and ratios to a bare client in the same minutes."
+        )
+    return wrapped(text)
+
+
+def _sizes(measured: Measured) -> str:
+    runs = [run for run in measured.local() if run.distinct_pictures]
+    lines = [growth_text(growth) for growth in growths(runs)]
+    steady = [
+        [f"{run.steps:,}"]
+        + [f"{run.windows[place].cpu_ms_per_step:.2f}" for place in (0, 4, 9)]
+        + [f"{run.loaded_mb:,.0f}"]
+        + [f"{run.windows[place].rss_mb:,.0f}" for place in (0, 4, 9)]
+        for run in runs
+    ]
+    header = ("steps", "10 %", "50 %", "100 %", "MB at the start", "10 %", "50 %", "100 %")
+    return f"""
+## From ten thousand steps to a million
+
+{table(SIZE_HEADER, [size_cells(run) for run in runs])}
+
+Seconds are by the clock, and in brackets those of the writer's CPU: until the first request (*load*), until the last
+(*ask*), until `summary.json` (*score*), until the end (*report*). *CPU ms/step* is that of asking. *Resume* is the time
+from starting a run again that was killed with SIGKILL at half of its steps to its next request; *twice* is how many
+steps the server was asked about again, all of which had been in flight. Re-scoring is `grounding score`, from start to
+exit.
+
+Does the work grow faster than the size? Least squares on logarithms, with {CONFIDENCE * 100:.0f} % intervals; an
+exponent of 1 is in step with the size, less has a fixed part in it:
+
+{bullets(lines)}
+
+Does a run slow down, or grow, as it goes? CPU milliseconds a step in the first, fifth and last tenth of the asking, and
+the writer's memory before and at the end of each:
+
+{table(header, steady)}
+
+![Time by size, and memory while asking](scale.png)
+"""
+
+
+def _files(measured: Measured) -> str:
+    run = [run for run in measured.local() if run.distinct_pictures][-1]
+    rows = [
+        (f"`{file.name}`", f"{file.bytes / run.steps:,.0f}", size_text(file.bytes))
+        for file in run.files
+        if file.bytes >= run.steps
+    ]
+    rows.append(("all", f"{run.bytes_of() / run.steps:,.0f}", size_text(run.bytes_of())))
+    reading = [command for command in run.commands if command.name != "rescore"]
+    words = {"load_run": "from JSON lines", "load_run_parquet": "with Parquet beside them"}
+    read = "; ".join(
+        f"{words[one.name]} in {one.wall_s:.0f} s ({one.cpu_s:.0f} s of CPU) and {one.peak_mb:,.0f} MB"
+        for one in reading
+    )
+    return f"""
+## A folder of {run.steps:,} steps
+
+{table(("file", "bytes a step", "in all"), rows)}
+
+{wrapped(f"`grounding.load_run` reads it {read}.") if read else ""}
+"""
+
+
+def _clients(measured: Measured) -> str:
+    if not measured.pairs:
+        return ""
+    rows = [cells for pair in measured.pairs for cells in _pair_cells(pair)]
+    header = ("client", "steps", "latency", "picture", "open", "steps/s", "of bare", "CPU ms a step")
+    return f"""
+## Beside a bare client
+
+The bare client is the shortest aiohttp program that sends the same requests, in the same minutes. With `ray` the
+requests are sent by workers on a Ray cluster of this one machine, so that all of it shares the same cores: the writer's
+CPU is what it saves, and a second machine what it is for. CPU is that of the client's own process, between its first
+and its last request.
+
+{table(header, rows)}
+"""
+
+
+def _pair_cells(pair: Pair) -> list[tuple[str, ...]]:
+    bare = pair.rate("bare")
+    return [
+        (
+            rate.client,
+            f"{pair.steps:,}",
+            f"{pair.latency_s:g} s",
+            size_text(pair.picture_bytes) if pair.picture_bytes else "tiny",
+            f"{pair.connections}",
+            f"{rate.steps_per_s:,.0f}",
+            "" if bare is None else f"{rate.steps_per_s / bare.steps_per_s:.2f}",
+            f"{rate.cpu_s / pair.steps * 1000:.2f}",
+        )
+        for rate in pair.rates
+    ]
