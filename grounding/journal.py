@@ -7,6 +7,7 @@ last line for a step counts. A last line without its end was torn off by a crash
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -38,18 +39,52 @@ class Keyed(Protocol):
 
 RecordT = TypeVar("RecordT", bound=Keyed)
 
+_BUFFER = 1 << 20  # bytes read at a time
+_ERROR, _ANSWERED, _FAILED = range(3)  # what a record says
 
-class _Place(msgspec.Struct, frozen=True):
-    """Where the last record for a step lies in the file."""
 
-    offset: int
-    length: int
-    key: str
-    settled: bool
+AnyT = TypeVar("AnyT")
+
+
+def scan(path: Path, record_type: type[AnyT]) -> Iterator[AnyT]:
+    """Every record of such a file in the order in which it was written, one at a time; a torn last line is passed over.
+
+    Args:
+        path: The file; another process may be appending to it.
+        record_type: What a line is read as. It may have fewer fields than were written; the others cost little.
+
+    Raises:
+        UserError: the file can't be read, or a line of it is damaged.
+    """
+    try:
+        lines = path.open("rb", buffering=_BUFFER)
+    except OSError as error:
+        raise UserError(f"{path}: can't be opened: {error.strerror}") from error
+    decode = msgspec.json.Decoder(record_type).decode
+    number = 0
+    with lines:
+        for line in lines:
+            number += 1
+            if not line.endswith(b"\n"):
+                return
+            try:
+                record = decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise _damaged(path, number, error) from error
+            yield record
+
+
+def _damaged(path: Path, number: int, error: Exception) -> UserError:
+    return UserError(
+        f"{path}, line {number}: not a record of this run ({error}); delete that line to have the step asked again, or "
+        "start over with --fresh"
+    )
 
 
 class Journal(Generic[RecordT]):
     """One such file, open for appending. Only the places of records are held in memory, not the records.
+
+    That is an entry of a dictionary and 21 bytes for each step that has a record, however long the records are.
 
     Opened ``read_only``, a torn last line is passed over and left in the file, which another process may be writing.
     """
@@ -59,7 +94,12 @@ class Journal(Generic[RecordT]):
         self._read_only = read_only
         self._decoder = msgspec.json.Decoder(record_type)
         self._encoder = msgspec.json.Encoder()
-        self._places: dict[str, _Place] = {}
+        self._rows: dict[str, int] = {}
+        self._offsets, self._lengths = array("Q"), array("I")
+        self._keys = array("q")  # hashes: what lies in the file decides
+        self._states = bytearray()
+        self._counts = [0, 0, 0]
+        self._records = 0
         self._end = 0
         try:
             self._file = os.open(path, os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT, 0o644)
@@ -72,69 +112,91 @@ class Journal(Generic[RecordT]):
             raise
 
     def _load(self) -> None:
-        with open(self._file, "rb", closefd=False) as lines:
-            for number, line in enumerate(lines, start=1):
+        decode, note = self._decoder.decode, self._note
+        with open(self._file, "rb", buffering=_BUFFER, closefd=False) as lines:
+            for line in lines:
                 if not line.endswith(b"\n"):
                     break
                 try:
-                    record = self._decoder.decode(line)
+                    record = decode(line)
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                    raise UserError(
-                        f"{self.path}, line {number}: not a record of this run ({error}); delete that line to have "
-                        "the step asked again, or start over with --fresh"
-                    ) from error
-                self._note(record, len(line))
+                    raise _damaged(self.path, self._records + 1, error) from error
+                note(record, len(line))
         if not self._read_only:
             os.ftruncate(self._file, self._end)
 
     def _note(self, record: Keyed, length: int) -> None:
-        settled = record.failure is None or record.failure.kind != "error"
-        self._places[record.step_id] = _Place(offset=self._end, length=length, key=record.key, settled=settled)
+        failure = record.failure
+        state = _ANSWERED if failure is None else _ERROR if failure.kind == "error" else _FAILED
+        rows = self._rows
+        row = rows.setdefault(record.step_id, len(rows))
+        if row == len(self._states):
+            self._offsets.append(self._end)
+            self._lengths.append(length)
+            self._keys.append(hash(record.key))
+            self._states.append(state)
+        else:
+            self._counts[self._states[row]] -= 1
+            self._offsets[row], self._lengths[row] = self._end, length
+            self._keys[row], self._states[row] = hash(record.key), state
+        self._counts[state] += 1
+        self._records += 1
         self._end += length
 
     def __len__(self) -> int:
         """How many steps have a record."""
-        return len(self._places)
+        return len(self._rows)
 
     @property
     def settled_count(self) -> int:
         """How many steps have an answer that will not be asked for again (under its key)."""
-        return sum(place.settled for place in self._places.values())
+        return self._counts[_ANSWERED] + self._counts[_FAILED]
+
+    @property
+    def failed_count(self) -> int:
+        """How many of those say that there is no answer."""
+        return self._counts[_FAILED]
 
     def __contains__(self, step_id: object) -> bool:
         """Whether a step has a record."""
-        return step_id in self._places
+        return step_id in self._rows
 
     def settled(self, step_id: str, key: str) -> RecordT | None:
         """The stored answer under this key; None where there is none or only an infrastructure error."""
-        place = self._places.get(step_id)
-        if place is None or place.key != key or not place.settled:
+        row = self._rows.get(step_id)
+        if row is None or self._keys[row] != hash(key) or self._states[row] == _ERROR:
             return None
-        return self._read(place)
+        record = self._read(row)
+        return record if record.key == key else None
 
     def last(self, step_id: str) -> RecordT | None:
         """The last record for a step, whatever it says."""
-        place = self._places.get(step_id)
-        return None if place is None else self._read(place)
+        row = self._rows.get(step_id)
+        return None if row is None else self._read(row)
 
-    def _read(self, place: _Place) -> RecordT:
-        return self._decoder.decode(os.pread(self._file, place.length, place.offset))
+    def _read(self, row: int) -> RecordT:
+        return self._decoder.decode(os.pread(self._file, self._lengths[row], self._offsets[row]))
 
     def __iter__(self) -> Iterator[RecordT]:
         """The last record of every step, in the order in which the steps were first answered."""
-        for place in self._places.values():
-            yield self._read(place)
+        if self._records == len(self._rows):
+            # no line took the place of another: the file's order is the steps'
+            yield from self.every()
+            return
+        for row in range(len(self._rows)):
+            yield self._read(row)
 
     def every(self) -> Iterator[RecordT]:
         """Every record ever written, also those that a later one took the place of: all of them may have cost money."""
         offset = 0
-        with open(self._file, "rb", closefd=False) as lines:
+        with open(self._file, "rb", buffering=_BUFFER, closefd=False) as lines:
             lines.seek(0)
+            decode = self._decoder.decode
             for line in lines:
                 offset += len(line)
                 if offset > self._end:
                     return
-                yield self._decoder.decode(line)
+                yield decode(line)
 
     def append(self, record: RecordT) -> None:
         """Write a record and hand it to the operating system before returning.

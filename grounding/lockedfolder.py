@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +15,8 @@ from grounding.errors import UserError
 from grounding.records import Record
 
 RecordT = TypeVar("RecordT", bound=Record)
+
+_BUFFER = 1 << 20  # bytes read or written at a time
 
 
 class LockedFolder:
@@ -93,17 +95,28 @@ class LockedFolder:
         Raises:
             UserError: the file is missing or damaged.
         """
-        path, decoder, found = self.path / name, msgspec.json.Decoder(record_type), []
+        return tuple(self.stream_lines(name, record_type, what=what))
+
+    def stream_lines(self, name: str, record_type: type[RecordT], *, what: str) -> Iterator[RecordT]:
+        """The same, one after the other.
+
+        Raises:
+            UserError: the file is missing or damaged.
+        """
+        path, decode = self.path / name, msgspec.json.Decoder(record_type).decode
         try:
-            lines = path.read_bytes().splitlines()
+            lines = path.open("rb", buffering=_BUFFER)
         except OSError as error:
             raise UserError(f"{path}: can't be read: {error.strerror}") from error
-        for number, line in enumerate(lines, start=1):
-            try:
-                found.append(decoder.decode(line))
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise UserError(f"{path}, line {number}: not {what}: {error}") from error
-        return tuple(found)
+        number = 0
+        with lines:
+            for line in lines:
+                number += 1
+                try:
+                    record = decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                    raise UserError(f"{path}, line {number}: not {what}: {error}") from error
+                yield record
 
     def replace(self, name: str, content: bytes) -> None:
         """Write a file beside the old one and put it in its place in one step; it ends with a line end.
@@ -111,17 +124,27 @@ class LockedFolder:
         Raises:
             UserError: it can't be written.
         """
+        self.replace_pieces(name, (content, b"" if content.endswith(b"\n") or not content else b"\n"))
+
+    def replace_pieces(self, name: str, pieces: Iterable[bytes]) -> None:
+        """The same with a content that is made piece by piece.
+
+        Raises:
+            UserError: it can't be written.
+        """
         temporary = self.path / f".{name}.new"
         try:
-            temporary.write_bytes(content + (b"" if content.endswith(b"\n") or not content else b"\n"))
+            with temporary.open("wb", buffering=_BUFFER) as file:
+                file.writelines(pieces)
             temporary.replace(self.path / name)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
             raise UserError(
                 f"{self.path / name}: can't be written: {error.strerror}. What was answered is kept; make room and run "
                 "the same command again."
             ) from error
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
 
     def replace_lines(self, name: str, records: Iterable[Record]) -> None:
         """The same with records, one JSON object a line.
@@ -129,5 +152,5 @@ class LockedFolder:
         Raises:
             UserError: it can't be written.
         """
-        encoder = msgspec.json.Encoder()
-        self.replace(name, b"".join(encoder.encode(record) + b"\n" for record in records))
+        encode = msgspec.json.Encoder().encode
+        self.replace_pieces(name, (encode(record) + b"\n" for record in records))

@@ -8,7 +8,9 @@ again wherever the data has gone), ``plans.jsonl`` and ``predictions.jsonl`` the
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -140,6 +142,10 @@ OTHER_RUNS = {
 """What runs of other benchmarks are told to be, by what their run.json says."""
 
 
+class ScatteredSessions(Exception):
+    """Steps of a participant came after those of another and before more of its own."""
+
+
 class RunFolder(LockedFolder):
     """The folder of one run."""
 
@@ -177,9 +183,26 @@ class RunFolder(LockedFolder):
             UserError: the file is missing or damaged.
         """
         by_participant: dict[str, list[Step]] = {}
-        for step in self.read_lines("steps.jsonl", Step, what="a step"):
+        for step in self.stream_lines("steps.jsonl", Step, what="a step"):
             by_participant.setdefault(step.participant, []).append(step)
         return tuple(Session(participant=name, steps=tuple(steps)) for name, steps in by_participant.items())
+
+    def stream_sessions(self) -> Iterator[Session]:
+        """The same one after the other, so that only one is held at a time.
+
+        Raises:
+            UserError: the file is missing or damaged.
+            ScatteredSessions: the steps of a participant do not follow one another, as in a file that was put together
+                by hand; ``read_sessions`` reads that too.
+        """
+        seen: set[str] = set()
+        for participant, steps in groupby(
+            self.stream_lines("steps.jsonl", Step, what="a step"), key=attrgetter("participant")
+        ):
+            if participant in seen:
+                raise ScatteredSessions(participant)
+            seen.add(participant)
+            yield Session(participant=participant, steps=tuple(steps))
 
     # --- what came ---
 
@@ -207,15 +230,10 @@ class RunFolder(LockedFolder):
         Raises:
             UserError: the run was never scored, or the file is damaged.
         """
-        path = self.path / "verdicts.jsonl"
-        decoder = msgspec.json.Decoder(Verdict)
-        found = []
-        for number, line in enumerate(self._derived(path).splitlines(), start=1):
-            try:
-                found.append(decoder.decode(line))
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise UserError(f"{path}, line {number}: not a verdict: {error}; {_score_again(self.path)}") from error
-        return tuple(found)
+        try:
+            return self.read_lines("verdicts.jsonl", Verdict, what="a verdict")
+        except UserError as error:
+            raise UserError(f"{error}; {_score_again(self.path)}") from error
 
     def read_summary(self) -> Summary:
         """Read ``summary.json``.

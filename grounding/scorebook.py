@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import gc
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
+from grounding.answers import Answers, read_answers
 from grounding.probe.kept import probe_predictions, probe_warnings
-from grounding.records import Plan, Record, Session, Verdict
-from grounding.runfolder import RunFolder, RunInfo
+from grounding.records import Record, Session, Verdict
+from grounding.runfolder import RunFolder, RunInfo, ScatteredSessions
 from grounding.scoring.clusters import ClusterName
-from grounding.scoring.costs import TimeTotals, totals
+from grounding.scoring.costs import TimeTotals
 from grounding.scoring.definition import signed
 from grounding.scoring.scored import ScoredTask, join
-from grounding.scoring.summary import Summary, summarise
+from grounding.scoring.summary import Summariser, Summary
 from grounding.scoring.verdicts import judge
 from grounding.timefile import read_time, write_time
 
@@ -22,8 +25,8 @@ from grounding.timefile import read_time, write_time
 class Scored(Record, frozen=True, kw_only=True):
     """A scored run: its description as it stands now, its verdicts in step order and its figures.
 
-    ``time`` is what differs each time. ``warnings`` are what the probe before the run found. ``set_aside`` is where an earlier run of the same command was
-    moved, if one was, ``report`` the page that was written, if one was.
+    ``time`` is what differs each time. ``warnings`` are what the probe before the run found. ``set_aside`` is where an
+    earlier run of the same command was moved, if one was, ``report`` the page that was written, if one was.
     """
 
     folder: Path
@@ -64,28 +67,35 @@ def weigh(folder: RunFolder, sessions: Sequence[Session] | None = None) -> Score
         UserError: the folder holds no run, or a file in it is damaged.
     """
     info = folder.read_info()
-    steps = tuple(sessions) if sessions is not None else folder.read_sessions()
-    plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
-    try:
-        verdicts = tuple(
-            judge(step, plans.last(step.id), predictions.last(step.id))
-            for session in steps
-            for step in session.steps
-            if step.region is not None
-        )
-        sums = totals(plans.every(), (*predictions.every(), *probe_predictions(folder.path)), wall_s=info.wall_s)
-        unasked = any(
-            step.region is not None and step.id not in predictions and not _ended_at_plan(plans.last(step.id))
-            for session in steps
-            for step in session.steps
-        )
-    finally:
-        plans.close()
-        predictions.close()
+    with no_cycles():
+        answers = read_answers(folder.path)
+        for reply in probe_predictions(folder.path):
+            answers.sums.add_prediction(reply)
+        if sessions is not None:
+            return _weigh(folder, info, answers, sessions)
+        try:
+            return _weigh(folder, info, answers, folder.stream_sessions())
+        except ScatteredSessions:
+            return _weigh(folder, info, answers, folder.read_sessions())
+
+
+def _weigh(folder: RunFolder, info: RunInfo, answers: Answers, sessions: Iterable[Session]) -> Scored:
+    predictions, ended = answers.predictions, answers.ended
+    summariser, verdicts = Summariser(), list[Verdict]()
+    unasked, seen = False, set[str]()
+    for session in sessions:
+        steps = [step for step in session.steps if step.region is not None]
+        found = [judge(step, ended.get(step.id), predictions.get(step.id)) for step in steps]
+        unasked = unasked or any(step.id not in predictions and step.id not in ended for step in steps)
+        if not seen.isdisjoint(ids := {step.id for step in session.steps}):
+            raise ValueError(f"two steps carry the id {min(seen & ids)}, expected one")
+        seen |= ids
+        (joined,) = join([session], found)
+        summariser.add(joined)
+        verdicts += found
     errors = any(verdict.outcome == "error" for verdict in verdicts)
-    summary = summarise(
-        steps,
-        verdicts,
+    sums = answers.sums.totals(wall_s=info.wall_s)
+    summary = summariser.summary(
         status="partial" if errors or unasked else "complete",
         signature=signed(info.signature, info.clusters),
         clusters=info.clusters,
@@ -95,15 +105,23 @@ def weigh(folder: RunFolder, sessions: Sequence[Session] | None = None) -> Score
     return Scored(
         folder=folder.path,
         info=info,
-        verdicts=verdicts,
+        verdicts=tuple(verdicts),
         summary=summary,
         time=sums.time,
         warnings=tuple(probe_warnings(folder.path)),
     )
 
 
-def _ended_at_plan(plan: Plan | None) -> bool:
-    return plan is not None and plan.failure is not None
+@contextlib.contextmanager
+def no_cycles() -> Iterator[None]:
+    """Keep the collector of cyclic garbage from looking through millions of records, which hold no cycle."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def scored_tasks(scored: Scored) -> tuple[ScoredTask, ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -65,21 +67,34 @@ class _SessionItems:
     def __init__(self, session: Session, selected: frozenset[str], history: int, scope: HistoryScope) -> None:
         self._steps, self._selected, self._history, self._scope = session.steps, selected, history, scope
         self._scored: dict[tuple[TaskLabel, int], list[int]] = {}
+        self._of_task: dict[TaskLabel, list[int]] = {}
         for position, step in enumerate(session.steps):
+            if scope == "task":
+                self._of_task.setdefault(step.task, []).append(position)
             if step.region is not None:
                 self._scored.setdefault((step.task, step.instruction_index), []).append(position)
 
     def item(self, position: int) -> StepItem:
         step = self._steps[position]
-        before = [at for at in self._scored.get((step.task, step.instruction_index), ()) if at < position]
+        of_instruction = self._scored.get((step.task, step.instruction_index), [])
+        before = bisect_left(of_instruction, position)
         return StepItem(
             step=step,
-            history=history_window(self._steps, position, self._history, self._scope),
+            history=self._window(position),
             goal=goal_of(step.task),
-            steps_done=len(before),
-            opening=self.item(before[0]) if before else None,
-            leads=not any(self._steps[at].id in self._selected for at in before),
+            steps_done=before,
+            opening=self.item(of_instruction[0]) if before else None,
+            leads=not any(self._steps[at].id in self._selected for at in islice(of_instruction, before)),
         )
+
+    def _window(self, position: int) -> tuple[HistoryEntry, ...]:
+        if self._scope == "session":
+            return history_window(self._steps, position, self._history)
+        # Looking for the task's few steps among all that came before would take longer the longer the session is.
+        of_task = self._of_task[self._steps[position].task]
+        place = bisect_left(of_task, position)
+        latest = [self._steps[at] for at in of_task[max(0, place - self._history) : place]]
+        return history_window(latest, len(latest), self._history)
 
 
 class Told(Record, frozen=True, kw_only=True):

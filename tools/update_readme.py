@@ -1,6 +1,6 @@
 """Puts measured figures into README.md: runs the commands it shows and replaces the blocks between the markers.
 
-python tools/update_readme.py table scores bench matrix dryrun speech      # any of them; about half an hour for all
+python tools/update_readme.py table scores bench matrix dryrun speech scale    # any of them; half an hour for all
 """
 
 from __future__ import annotations
@@ -62,6 +62,12 @@ def bench() -> str:
     return f"```\n{full.rstrip()}\n\n{more.rstrip()}\n```"
 
 
+def scale() -> str:
+    """The table of sizes, from the figures in docs/scale.json: those take hours and are measured on their own."""
+    command = [sys.executable, str(ROOT / "tools" / "bench" / "scale.py"), "readme"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.rstrip()
+
+
 def matrix() -> str:
     """The sweep that the README names: its table here, its plot as a picture beside."""
     with tempfile.TemporaryDirectory() as logs:
@@ -106,7 +112,7 @@ def _sweep(logs: str, transcripts: list[str], *more: str) -> str:
 def main() -> None:
     """Make the named blocks anew."""
     blocks = {"table": table, "scores": scores, "bench": bench, "matrix": matrix, "dryrun": dryrun}
-    blocks["speech"] = speech
+    blocks |= {"speech": speech, "scale": scale}
     for name in sys.argv[1:] or list(blocks):
         content = f"<!-- {name}:start -->\n{blocks[name]()}\n<!-- {name}:end -->"
         text = README.read_text()

@@ -94,10 +94,10 @@ def same(one: Prediction, other: Prediction, space: Space) -> bool:
     if _is_error(one) or _is_error(other):
         return False
     a, b = _place(one), _place(other)
-    sizes = one.sizes or other.sizes
-    if a is None or b is None or sizes is None:
+    if a is None or b is None:
         return a is None and b is None
-    reach = reach_px(space, sizes)
+    sizes = one.sizes or other.sizes
+    reach = Point(x_px=SAME_UNITS, y_px=SAME_UNITS) if sizes is None else reach_px(space, sizes)
     # The last bits of a division are no difference.
     return abs(a.x_px - b.x_px) <= reach.x_px + 1e-6 and abs(a.y_px - b.y_px) <= reach.y_px + 1e-6
 

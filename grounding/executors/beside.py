@@ -91,6 +91,7 @@ async def server_beside(
             environment=dict(os.environ),
             interrupt_s=interrupt_s,
             terminate_s=terminate_s,
+            apart=True,
         )
         try:
             await _until_healthy(server, options.start_timeout_s)

@@ -120,7 +120,7 @@ class Pool:
                 self._crew.recipe = pack(self.recipe)
                 await self._link.open(self._hearing.on_event)
                 self._started = True
-                self._crew.fill_posts()
+                self._recovery.hire()
             try:
                 await asyncio.wait_for(self._recovery.opened.wait(), self._patience.tell_s)
             except TimeoutError:

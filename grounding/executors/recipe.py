@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import pickle
-from typing import Literal
+from typing import Any, Literal
 
-from grounding.card_schema import GrounderCard
+import msgspec
+
+from grounding.card_schema import ChatCard, GrounderCard
 from grounding.options import EvalOptions
 from grounding.planner_card import PlannerCard
 from grounding.records import Record
@@ -53,7 +56,25 @@ class Recipe(Record, frozen=True, kw_only=True):
 
 def pack(recipe: Recipe) -> bytes:
     """A recipe as bytes, for a process of the same version: paths and options are in it, so pickle."""
-    return pickle.dumps(recipe)
+    content = io.BytesIO()
+    _Pickler(content).dump(recipe)
+    return content.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    """Takes cards as JSON: what a card leaves at its default is then left so, as a card's identity wants it.
+
+    msgspec leaves out a field whose value is the very object of the default, and pickle makes every object anew.
+    """
+
+    def reducer_override(self, taken: object) -> Any:
+        if isinstance(taken, ChatCard):
+            return _card, (type(taken), msgspec.json.encode(taken))
+        return NotImplemented
+
+
+def _card(kind: type[ChatCard], content: bytes) -> ChatCard:
+    return msgspec.json.decode(content, type=kind)
 
 
 def unpack(content: bytes) -> Recipe:

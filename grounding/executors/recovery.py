@@ -43,6 +43,11 @@ class Recovery:
         """Take these workers."""
         self.crew = crew
 
+    def hire(self) -> None:
+        """Hire for every post that nobody holds, unless nobody can be hired now."""
+        if self._cut is None and self.error is None:
+            self.crew.fill_posts()
+
     def lose(self, worker: Hired, reason: str, *, dismiss: bool = False) -> None:
         """A worker is gone, or of no more use: ask others what it was asked, and hire another.
 
@@ -108,7 +113,7 @@ class Recovery:
         self._cut.cancel()
         self._cut = None
         self._told(f"the cluster at {address} is there again; its {self._room} workers are hired anew")
-        self.crew.fill_posts()
+        self.hire()
 
     def broke(self, error: BaseException) -> None:
         """The link failed in a way that no link should."""

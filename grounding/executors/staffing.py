@@ -37,9 +37,11 @@ def planner_staff(options: EvalOptions, built: BuiltPlanner, cluster: Cluster) -
     """The workers of a run's planner; None where it stays with the writer."""
     if built.card is not None:
         return _at_an_endpoint(options, built.card, cluster, own_address=options.planner_base_url is not None)
-    if built.planner.name in PLANNERS_THAT_STAY:
+    # Plans that were saved are named after their file.
+    if built.planner.name.partition(":")[0] in PLANNERS_THAT_STAY:
         return None
-    return _whole_nodes(options, cluster)
+    # Another package's planner. It takes up no processor, or it might wait for a grounder that waits for its plans.
+    return Staff(workers=options.workers or len(cluster.nodes), needs=Needs(cpus=0.0))
 
 
 def grounder_staff(

@@ -178,6 +178,8 @@ class Worker:
             return await self._asker.ask(query)
         except (BudgetReached, UserError):
             raise
+        except OSError as error:
+            return failed(self._recipe.room, query, str(error))
         except Exception as error:  # noqa: BLE001 - one question must not take the others of this worker with it
             return failed(self._recipe.room, query, f"{type(error).__name__}: {error}")
 

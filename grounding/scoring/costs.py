@@ -6,9 +6,11 @@ Sums of fractions are rounded once, so that they don't hang on the order in whic
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable
+from typing import Protocol
 
-from grounding.records import Call, Plan, Prediction, Record
+from grounding.records import Call, Plan, Prediction, Record, Usage
 
 
 class TimeTotals(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -64,54 +66,136 @@ class Totals(Record, frozen=True, kw_only=True):
     cost: CostTotals
 
 
+class CallSums:
+    """Adds up calls one by one, without keeping them."""
+
+    def __init__(self) -> None:
+        self._calls = self._retries = 0
+        self._usd, self._unreported_usd, self._seconds = array("d"), array("d"), array("d")
+        self._input = self._cached = self._output = self._reasoning = self._failed = 0
+
+    def add(self, call: Call) -> None:
+        """Take one more."""
+        self._calls += 1
+        self._retries += call.attempts - 1
+        self._seconds.append(call.seconds)
+        if call.cost_usd is not None:
+            self._usd.append(call.cost_usd)
+        if call.unreported_usd:
+            self._unreported_usd.append(call.unreported_usd)
+        if call.usage is not None:
+            self._count(call.usage)
+        if call.failed_usage is not None:
+            self._count(call.failed_usage)
+            self._failed += call.failed_usage.input_tokens + call.failed_usage.output_tokens
+
+    def _count(self, usage: Usage) -> None:
+        self._input += usage.input_tokens
+        self._cached += usage.cached_input_tokens
+        self._output += usage.output_tokens
+        self._reasoning += usage.reasoning_tokens
+
+    @property
+    def retries(self) -> int:
+        """Tries beyond the first."""
+        return self._retries
+
+    @property
+    def seconds(self) -> float:
+        """Of all calls together."""
+        return math.fsum(self._seconds)
+
+    def totals(self) -> CallTotals:
+        """The sum so far."""
+        return CallTotals(
+            calls=self._calls,
+            usd=math.fsum(self._usd) if self._usd else None,
+            input_tokens=self._input,
+            cached_input_tokens=self._cached,
+            output_tokens=self._output,
+            reasoning_tokens=self._reasoning,
+            failed_tokens=self._failed,
+            unreported_usd=math.fsum(self._unreported_usd),
+        )
+
+
+class Paid(Protocol):
+    """What is needed of an answer to know what it took."""
+
+    @property
+    def call(self) -> Call | None:
+        """The call that brought it; None where none was made."""
+        ...
+
+
+class PaidPlan(Paid, Protocol):
+    """The same of a plan."""
+
+    @property
+    def reused(self) -> bool:
+        """Whether another run had paid for it."""
+        ...
+
+
+class RunSums:
+    """Adds up what a run's answers took, one by one."""
+
+    def __init__(self) -> None:
+        self._planner, self._grounder, self._reused = CallSums(), CallSums(), CallSums()
+
+    def add_plan(self, plan: PaidPlan) -> None:
+        """Take a plan. One that was reused brings its first cost along, which is kept apart."""
+        if plan.call is not None:
+            (self._reused if plan.reused else self._planner).add(plan.call)
+
+    def add_prediction(self, prediction: Paid) -> None:
+        """Take a prediction."""
+        if prediction.call is not None:
+            self._grounder.add(prediction.call)
+
+    def totals(self, *, wall_s: float = 0.0) -> Totals:
+        """The sums so far. ``wall_s`` is how long the run took by the clock, which no record knows."""
+        planned, grounded = self._planner.totals(), self._grounder.totals()
+        known = [usd for usd in (planned.usd, grounded.usd) if usd is not None]
+        return Totals(
+            time=TimeTotals(
+                wall_s=wall_s,
+                planner_s=self._planner.seconds,
+                grounder_s=self._grounder.seconds,
+                retries=self._planner.retries + self._grounder.retries,
+            ),
+            cost=CostTotals(
+                usd=math.fsum(known) if known else None,
+                planner_usd=planned.usd,
+                grounder_usd=grounded.usd,
+                input_tokens=planned.input_tokens + grounded.input_tokens,
+                output_tokens=planned.output_tokens + grounded.output_tokens,
+                planner=planned,
+                grounder=grounded,
+                reused=self._reused.totals(),
+            ),
+        )
+
+
 def totals(plans: Iterable[Plan], predictions: Iterable[Prediction], *, wall_s: float = 0.0) -> Totals:
     """Add up what the records say that their calls took.
 
     Args:
-        plans: Every plan that was asked for. One that was reused brings its first cost along, which is kept apart.
+        plans: Every plan that was asked for.
         predictions: Every prediction that was asked for.
         wall_s: How long the run took by the clock, which no record knows.
     """
-    planner: list[Call] = []
-    reused: list[Call] = []
+    sums = RunSums()
     for plan in plans:
-        if plan.call is not None:
-            (reused if plan.reused else planner).append(plan.call)
-    grounder = [prediction.call for prediction in predictions if prediction.call is not None]
-    planned, grounded = call_totals(planner), call_totals(grounder)
-    known = [usd for usd in (planned.usd, grounded.usd) if usd is not None]
-    return Totals(
-        time=TimeTotals(
-            wall_s=wall_s,
-            planner_s=math.fsum(call.seconds for call in planner),
-            grounder_s=math.fsum(call.seconds for call in grounder),
-            retries=sum(call.attempts - 1 for call in (*planner, *grounder)),
-        ),
-        cost=CostTotals(
-            usd=math.fsum(known) if known else None,
-            planner_usd=planned.usd,
-            grounder_usd=grounded.usd,
-            input_tokens=planned.input_tokens + grounded.input_tokens,
-            output_tokens=planned.output_tokens + grounded.output_tokens,
-            planner=planned,
-            grounder=grounded,
-            reused=call_totals(reused),
-        ),
-    )
+        sums.add_plan(plan)
+    for prediction in predictions:
+        sums.add_prediction(prediction)
+    return sums.totals(wall_s=wall_s)
 
 
-def call_totals(calls: Sequence[Call]) -> CallTotals:
+def call_totals(calls: Iterable[Call]) -> CallTotals:
     """The sum over the requests to one model."""
-    known = [call.cost_usd for call in calls if call.cost_usd is not None]
-    failed = [call.failed_usage for call in calls if call.failed_usage is not None]
-    usages = [call.usage for call in calls if call.usage is not None] + failed
-    return CallTotals(
-        calls=len(calls),
-        usd=math.fsum(known) if known else None,
-        input_tokens=sum(usage.input_tokens for usage in usages),
-        cached_input_tokens=sum(usage.cached_input_tokens for usage in usages),
-        output_tokens=sum(usage.output_tokens for usage in usages),
-        reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
-        failed_tokens=sum(usage.input_tokens + usage.output_tokens for usage in failed),
-        unreported_usd=math.fsum(call.unreported_usd for call in calls),
-    )
+    sums = CallSums()
+    for call in calls:
+        sums.add(call)
+    return sums.totals()

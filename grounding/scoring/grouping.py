@@ -92,9 +92,10 @@ def averages(
         clusters: What is drawn together.
     """
     column = {name: index for index, name in enumerate(names, start=1)}
-    cells = GroupCells()
+    cells, first = GroupCells(), 0
     for session in sessions:
-        cells.add(session, kind, column)
+        cells.add(session, kind, column, first_task=first)
+        first += len(session.tasks)
     participants = [task.participant for task in _tasks(sessions)]
     return average_cells(cells, len(names), participants, seed=seed, resamples=resamples, clusters=clusters)
 
@@ -106,13 +107,19 @@ class GroupCells:
     """
 
     def __init__(self) -> None:
-        self.tasks = 0
         self._rows, self._columns = array("q"), array("q")
         self._hits, self._steps = array("d"), array("d")
 
-    def add(self, session: ScoredSession, kind: str, column: dict[str, int]) -> None:
-        """Count a session's steps. ``column`` is the number of each group's column, from 1."""
-        for task in session.tasks:
+    def add(self, session: ScoredSession, kind: str, column: dict[str, int], *, first_task: int) -> None:
+        """Count a session's steps.
+
+        Args:
+            session: The session.
+            kind: Kind of the groups.
+            column: The number of each group's column, from 1.
+            first_task: How many tasks the sessions before it have.
+        """
+        for row, task in enumerate(session.tasks, start=first_task):
             counts: dict[int, list[int]] = {}
             for scored in task.steps:
                 columns = {column[label.name] for label in scored.step.groups if label.kind == kind}
@@ -122,15 +129,14 @@ class GroupCells:
                     count[0] += hit
                     count[1] += 1
             for index, (hits, steps) in counts.items():
-                self._rows.append(self.tasks)
+                self._rows.append(row)
                 self._columns.append(index)
                 self._hits.append(100 * hits)
                 self._steps.append(steps)
-            self.tasks += 1
 
-    def tables(self, groups: int) -> tuple[Matrix, Matrix]:
+    def tables(self, tasks: int, groups: int) -> tuple[Matrix, Matrix]:
         """Hits, 100 each, and steps: shape (tasks, 1 + groups) both."""
-        hits, steps = np.zeros((self.tasks, groups + 1)), np.zeros((self.tasks, groups + 1))
+        hits, steps = np.zeros((tasks, groups + 1)), np.zeros((tasks, groups + 1))
         where = np.array(self._rows, dtype=np.intp), np.array(self._columns, dtype=np.intp)
         hits[where], steps[where] = self._hits, self._steps
         return hits, steps
@@ -155,7 +161,7 @@ def average_cells(
         resamples: Its size.
         clusters: What is drawn together.
     """
-    hits, steps = cells.tables(groups)
+    hits, steps = cells.tables(len(participants), groups)
     whole = _micro_and_macro(hits.sum(axis=0, keepdims=True), steps.sum(axis=0, keepdims=True))[0]
     counted = int(steps[:, 0].sum())
     if not counted:

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
 # importing the module registers the paper's metrics
 import grounding.scoring.paper  # noqa: F401
-from grounding.records import Outcome, Record, Session, Verdict
+from grounding.records import Record, Session, Verdict
 from grounding.scoring.clusters import ClusterName
 from grounding.scoring.costs import CostTotals
-from grounding.scoring.grouping import Averages, averages, group_names, group_sessions
+from grounding.scoring.grouping import Averages, GroupCells, average_cells, session_groups
 from grounding.scoring.intervals import RESAMPLES
-from grounding.scoring.metrics import estimate, registered
-from grounding.scoring.official import official_scores
+from grounding.scoring.metrics import registered
 from grounding.scoring.scored import ScoredSession, join
-from grounding.scoring.scores import PaperScores, Scores
+from grounding.scoring.scores import Scores
+from grounding.scoring.tally import Counts, Tally, session_sums
+
+__all__ = ["Counts", "Group", "Status", "Summariser", "Summary", "summarise"]
 
 Status = Literal["complete", "partial"]
-
-
-class Counts(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What was scored. Tasks and instructions are those with a scored step; ``skipped`` steps have no region.
-
-    The five outcomes add up to ``steps``.
-    """
-
-    tasks: int
-    instructions: int
-    steps: int
-    skipped: int
-    hit: int
-    miss: int
-    unparsed: int
-    error: int
-    missing: int
 
 
 class Group(Record, frozen=True, kw_only=True):
@@ -97,53 +81,80 @@ def summarise(
         UserError: An installed package announces a metric that cannot be loaded.
     """
     scored = join(sessions, verdicts)
-    names = group_names(scored)
-    groups = {
-        "participant": {
-            session.participant: Group(counts=_counts([session]), scores=_scores([session], seed, resamples, "task"))
-            for session in scored
-        }
-    }
-    for kind, members in names.items():
-        groups[kind] = {}
-        for name in members:
-            part = group_sessions(scored, kind, name)
-            groups[kind][name] = Group(counts=_counts(part), scores=_scores(part, seed, resamples, clusters))
-    steps = [each.step for session in scored for task in session.tasks for each in task.steps]
-    return Summary(
-        status=status,
-        signature=signature,
-        counts=_counts(scored),
-        scores=_scores(scored, seed, resamples, clusters),
-        groups=groups,
-        cost=cost or CostTotals(),
-        averages={
-            kind: averages(scored, kind, members, seed=seed, resamples=resamples, clusters=clusters)
-            for kind, members in names.items()
-        },
-        independent=bool(steps) and all(step.independent for step in steps),
-        clusters=clusters,
+    summariser = Summariser()
+    for session in scored:
+        summariser.add(session)
+    return summariser.summary(
+        status=status, signature=signature, seed=seed, resamples=resamples, cost=cost, clusters=clusters
     )
 
 
-def _counts(sessions: Sequence[ScoredSession]) -> Counts:
-    tasks = [task for session in sessions for task in session.tasks]
-    outcomes: Counter[Outcome] = Counter(scored.verdict.outcome for task in tasks for scored in task.steps)
-    return Counts(
-        tasks=len(tasks),
-        instructions=sum(len(task.instruction_hits()) for task in tasks),
-        steps=outcomes.total(),
-        skipped=sum(session.skipped for session in sessions),
-        hit=outcomes["hit"],
-        miss=outcomes["miss"],
-        unparsed=outcomes["unparsed"],
-        error=outcomes["error"],
-        missing=outcomes["missing"],
-    )
+class Summariser:
+    """Makes the same summary of sessions that come one after the other and are not kept."""
 
+    def __init__(self) -> None:
+        self._metrics = registered()
+        self._whole = Tally(self._metrics)
+        self._participants: dict[str, Tally] = {}
+        self._groups: dict[str, dict[str, Tally]] = {}
+        self._columns: dict[str, dict[str, int]] = {}
+        self._cells: dict[str, GroupCells] = {}
+        self._dependent = False
 
-def _scores(sessions: Sequence[ScoredSession], seed: int, resamples: int, clusters: ClusterName) -> Scores:
-    tasks = [task for session in sessions for task in session.tasks]
-    estimates = estimate(registered(), tasks, seed=seed, resamples=resamples, clusters=clusters)
-    paper = {name: estimates.pop(name) for name in PaperScores.__struct_fields__}
-    return Scores(paper=PaperScores(**paper), official=official_scores(sessions), extra=estimates)
+    def add(self, session: ScoredSession) -> None:
+        """Take one more session.
+
+        Raises:
+            ValueError: the participant has one already.
+        """
+        if session.participant in self._participants:
+            raise ValueError(f"participant {session.participant} has two sessions, expected one")
+        sums = session_sums(self._metrics, session)
+        before = self._whole.tasks
+        self._whole.add(sums)
+        self._participants[session.participant] = Tally(self._metrics)
+        self._participants[session.participant].add(sums)
+        for kind, parts in session_groups(session).items():
+            groups, columns = self._groups.setdefault(kind, {}), self._columns.setdefault(kind, {})
+            for name, part in parts.items():
+                columns.setdefault(name, len(columns) + 1)
+                groups.setdefault(name, Tally(self._metrics)).add(session_sums(self._metrics, part))
+            self._cells.setdefault(kind, GroupCells()).add(session, kind, columns, first_task=before)
+        if not self._dependent:
+            self._dependent = any(not each.step.independent for task in session.tasks for each in task.steps)
+
+    def summary(
+        self,
+        *,
+        status: Status,
+        signature: str,
+        seed: int = 0,
+        resamples: int = RESAMPLES,
+        cost: CostTotals | None = None,
+        clusters: ClusterName = "task",
+    ) -> Summary:
+        """The figures of all sessions so far; the arguments are those of :func:`summarise`."""
+
+        def group(tally: Tally, over: ClusterName) -> Group:
+            return Group(counts=tally.counts(), scores=tally.scores(seed=seed, resamples=resamples, clusters=over))
+
+        whole, whose = group(self._whole, clusters), self._whole.participants()
+        groups = {"participant": {name: group(tally, "task") for name, tally in self._participants.items()}}
+        for kind, tallies in self._groups.items():
+            groups[kind] = {name: group(tally, clusters) for name, tally in tallies.items()}
+        return Summary(
+            status=status,
+            signature=signature,
+            counts=whole.counts,
+            scores=whole.scores,
+            groups=groups,
+            cost=cost or CostTotals(),
+            averages={
+                kind: average_cells(
+                    cells, len(self._columns[kind]), whose, seed=seed, resamples=resamples, clusters=clusters
+                )
+                for kind, cells in self._cells.items()
+            },
+            independent=whole.counts.steps > 0 and not self._dependent,
+            clusters=clusters,
+        )

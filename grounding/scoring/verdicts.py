@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
-from grounding.records import Plan, Prediction, Session, Step, Verdict
+from grounding.records import Failure, Plan, Point, Prediction, Session, Step, Verdict
 from grounding.regions import distance_px, is_finite, is_hit
 
 
-def judge(step: Step, plan: Plan | None, prediction: Prediction | None) -> Verdict:
+class PlanOutcome(Protocol):
+    """What judging needs to know of a plan."""
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why there is none."""
+        ...
+
+
+class GroundingOutcome(PlanOutcome, Protocol):
+    """What judging needs to know of a prediction: why there is no point, or the rest."""
+
+    @property
+    def point(self) -> Point | None:
+        """In pixels of the original screenshot."""
+        ...
+
+    @property
+    def declined(self) -> bool:
+        """Whether the answer is that there is no such place."""
+        ...
+
+
+def judge(step: Step, plan: PlanOutcome | None, prediction: GroundingOutcome | None) -> Verdict:
     """Judge one step by its prediction, or by the plan's failure where there is no prediction.
 
     The outcome is ``hit`` (inside the region or on its edge), ``miss``, ``unparsed`` (a reply came and holds no

@@ -1,6 +1,6 @@
 """Runs one server and sees to its end. Started as a script, apart from the package; knows only the standard library.
 
-    python keeper.py INTERRUPT_S TERMINATE_S COMMAND [ARGUMENT ...]
+    python keeper.py [--apart] INTERRUPT_S TERMINATE_S COMMAND [ARGUMENT ...]
 
 Its standard input is a pipe whose other end only the grounding process holds. When that end closes, because the process
 closed it or died in whatever way, the server and everything it started are ended: SIGINT to the server's group; SIGTERM
@@ -8,6 +8,9 @@ to what is left once the server has ended, at the latest after INTERRUPT_S secon
 The keeper is the "subreaper" of the server: processes that leave the server's
 group, or outlive their parent, stay its descendants and are found. Server and keeper write to standard error; when the
 server ends by itself its exit code (128 + n after signal n) is the one line on standard output, and the keeper's own.
+
+With ``--apart`` the keeper is a grandchild of the grounding process, and the child between them only waits for it. Ray
+kills the children of a worker before it ends the worker, and a keeper that is killed can end no server.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from pathlib import Path
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 EXIT_NOT_STARTED = 127
+APART = "--apart"
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _LOOK_EVERY_S = 0.05
 # What a server that has ended may leave its children to end by themselves.
 _TIDY_S = 1.0
@@ -126,13 +131,28 @@ class Keeper:
             time.sleep(_LOOK_EVERY_S)
 
 
+def step_aside() -> None:
+    """Go on in a child process; this one passes signals on, and ends as the child does."""
+    child = os.fork()
+    if child == 0:
+        return
+    for number in _ENDING:
+        signal.signal(number, lambda number, _: _send(number, os.kill, child))
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    os._exit(128 - code if code < 0 else code)
+
+
 def main() -> int:
     """Run the server until it ends or is no longer wanted."""
+    if sys.argv[1] == APART:
+        del sys.argv[1]
+        step_aside()
     interrupt_s, terminate_s, command = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
     told, tell = os.pipe()
     os.set_blocking(tell, False)
     signal.set_wakeup_fd(tell)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in (signal.SIGCHLD, *_ENDING):
         signal.signal(number, lambda *_: None)  # The number arrives at the pipe.
     try:
         keeper = Keeper(command)

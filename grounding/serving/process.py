@@ -69,8 +69,9 @@ class Server:
         environment: dict[str, str] | None = None,
         interrupt_s: float = INTERRUPT_S,
         terminate_s: float = TERMINATE_S,
+        apart: bool = False,
     ) -> None:
-        """Start it; its output goes to the end of ``log``.
+        """Start it; its output goes to the end of ``log``. ``apart`` is for a process whose children may be killed.
 
         Raises:
             UserError: the log can't be written.
@@ -80,12 +81,13 @@ class Server:
         self.arguments = tuple(arguments)
         self._code: int | None = None
         self._deadline_s = interrupt_s + terminate_s + 10.0
+        way = (keeper.APART,) if apart else ()
         try:
             log.parent.mkdir(parents=True, exist_ok=True)
             with log.open("ab") as output:
                 self._log_begin = output.tell()
                 self._keeper: subprocess.Popen[bytes] = subprocess.Popen(
-                    [sys.executable, "-ISs", keeper.__file__, str(interrupt_s), str(terminate_s), *arguments],
+                    [*(sys.executable, "-ISs", keeper.__file__), *way, str(interrupt_s), str(terminate_s), *arguments],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=output,

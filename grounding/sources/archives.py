@@ -12,22 +12,27 @@ from grounding.sources.address import Address
 from grounding.sources.bounds import check_room
 from grounding.sources.filling import Filling
 from grounding.sources.kept import SourceFolder
-from grounding.sources.listing import RemoteFile, describe_file
+from grounding.sources.listing import RemoteFile
 from grounding.sources.opening import Opened
-from grounding.sources.reading import NoRanges, Ranges, fetch_file, trying
+from grounding.sources.reading import NoRanges, Ranges, fetch_file
 from grounding.sources.tars import TarMember, unpack_tar
 from grounding.sources.working import Transfer
 from grounding.sources.zips import Zip, ZipMember, grouped
 
 
-def fetch_archive(folder: SourceFolder, address: Address, opened: Opened) -> None:
+def fetch_archive(folder: SourceFolder, address: Address, opened: Opened, remote: RemoteFile) -> None:
     """Make the folder hold what the archive holds.
+
+    Args:
+        folder: The folder, which nobody else fetches into now.
+        address: The archive's, whose kind is known.
+        opened: Its file system.
+        remote: The archive as the file system describes it.
 
     Raises:
         UserError: the archive is damaged, or holds what is not unpacked.
         Exception: whatever the file system raises.
     """
-    remote = trying(lambda: describe_file(opened, opened.path))
     state = folder.state()
     if state is not None and state.complete and state.archive_mark == remote.mark:
         # The archive is the same: the record of its files says what there should be.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from grounding.errors import UserError
 from grounding.sources.bounds import check_room
-from grounding.sources.kept import FetchedFile, SourceFolder, SourceState
+from grounding.sources.kept import FetchedFile, SourceFolder, SourceState, is_used
 from grounding.sources.working import AT_ONCE, Transfer, work_off
 
 
@@ -89,7 +89,7 @@ class Filling:
             work_off(jobs, self._transfer, at_once=at_once or AT_ONCE)
 
     def _check_free(self) -> None:
-        if (self._replaced or self._surplus) and self._folder.is_used():
+        if (self._replaced or self._surplus) and is_used(self._folder.path):
             raise UserError(
                 f"{self._folder.address.shown}: the data there have changed, and another process works with the copy "
                 f"in {self._folder.data}: wait for its end, or set XDG_CACHE_HOME to another folder"

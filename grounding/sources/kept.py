@@ -25,7 +25,10 @@ from grounding.places import cache_dir
 from grounding.records import Record
 from grounding.sources.address import Address
 
-_RECORD, _STATE, _PARTS = "fetched.jsonl", "source.json", "parts"
+_RECORD, _STATE, _PARTS, _USE = "fetched.jsonl", "source.json", "parts", "in-use.lock"
+
+_in_use: dict[Path, int] = {}
+"""The locks on folders that this process reads; they are let go when it ends."""
 
 
 class FetchedFile(Record, frozen=True, kw_only=True):
@@ -75,7 +78,6 @@ class SourceFolder:
         self.path = data_cache() / address.folder_name
         self.data = self.path / "files" / address.name
         self.parts = self.path / _PARTS
-        self._in_use: int | None = None
 
     def state(self) -> SourceState | None:
         """What was noted last; None where nothing was, or it can't be read."""
@@ -156,29 +158,29 @@ class SourceFolder:
 
     def use(self) -> None:
         """Say that this process reads these files, until it ends: none of them may be replaced meanwhile."""
-        if self._in_use is None:
-            self._in_use = os.open(self.path / "in-use.lock", os.O_RDWR | os.O_CREAT, 0o644)
-            fcntl.flock(self._in_use, fcntl.LOCK_SH)
-            os.utime(self.path / "in-use.lock")
-
-    def is_used(self) -> bool:
-        """Whether another process reads these files now."""
-        return is_used(self.path)
+        if self.path not in _in_use:
+            handle = _in_use[self.path] = os.open(self.path / _USE, os.O_RDWR | os.O_CREAT, 0o644)
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        os.utime(self.path / _USE)
 
 
 def is_used(folder: Path) -> bool:
-    """Whether a process reads the data in a folder of the cache."""
+    """Whether another process reads the data in a folder of the cache."""
+    mine = _in_use.get(folder)
     try:
-        handle = os.open(folder / "in-use.lock", os.O_RDWR)
+        handle = os.open(folder / _USE, os.O_RDWR) if mine is None else mine
     except OSError:
         return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    else:
+        fcntl.flock(handle, fcntl.LOCK_SH)
+        return False
     finally:
-        os.close(handle)
-    return False
+        if mine is None:
+            os.close(handle)
 
 
 def read_state(folder: Path) -> SourceState | None:
@@ -237,7 +239,7 @@ def forget(kept: KeptSource) -> None:
 
 def _last_used(folder: Path) -> float:
     times = [folder.stat().st_mtime]
-    for name in ("in-use.lock", _STATE):
+    for name in (_USE, _STATE):
         with contextlib.suppress(OSError):
             times.append((folder / name).stat().st_mtime)
     return min(max(times), time.time())

@@ -156,10 +156,10 @@ def told(address: Address, error: BaseException) -> UserError:
     elif is_unreachable(error):
         advice = f"nobody answers: {words}"
     elif isinstance(error, FileNotFoundError) and status in (None, 404, 410):
-        advice = "there is nothing at this address, or nothing in it: see to its spelling"
+        advice = "there is nothing there, or nothing in it: see to the spelling"
     else:
         advice = f"it can't be read: {words}{'' if status is None else f' (status {status})'}"
-    return UserError(f"{address.shown}: {advice}. With {OFFLINE}=1 a complete copy from before is used as it is")
+    return UserError(f"{address.shown}: {advice}")
 
 
 def _status(error: BaseException) -> int | None:
@@ -177,6 +177,9 @@ def _status(error: BaseException) -> int | None:
 
 def _without(address: Address, error: BaseException) -> str:
     """An error's words without what is secret of the URL: libraries quote whole URLs in them."""
+    # Some say "not found" of everything; what they were told themselves is more to the point.
+    told_first = [one for one in _chain(error) if type(one).__name__ in _UNREACHED or isinstance(one, ConnectionError)]
+    error = told_first[0] if told_first else error
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if address.has_secrets:
         text = f"{type(error).__name__} (its words are left out: they may quote what is secret of the URL)"

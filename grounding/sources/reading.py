@@ -115,12 +115,12 @@ class Ranges:
 
 def trying(call: Callable[[], Any]) -> Any:
     """Call, and again where a connection broke or the server was overloaded."""
-    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
     retrying = Retrying(
         retry=retry_if_exception(is_transient),
         stop=stop_after_attempt(_TRIES),
-        wait=wait_exponential_jitter(initial=0.3, max=5),
+        wait=wait_random_exponential(multiplier=0.5, max=5),
         reraise=True,
     )
     return retrying(call)

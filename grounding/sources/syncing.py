@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from grounding.errors import UserError
@@ -12,9 +13,9 @@ from grounding.sources.archives import fetch_archive
 from grounding.sources.filling import Filling
 from grounding.sources.kept import SourceFolder
 from grounding.sources.kinds import recognised
-from grounding.sources.listing import list_files
+from grounding.sources.listing import RemoteFile, describe_file, list_files
 from grounding.sources.opening import OFFLINE, Opened, failures, is_offline, is_unreachable, open_address, told
-from grounding.sources.reading import fetch_file
+from grounding.sources.reading import fetch_file, trying
 
 
 def sync(address: Address) -> Path:
@@ -30,25 +31,32 @@ def sync(address: Address) -> Path:
     if is_offline():
         return _as_it_is(folder, why=f"{OFFLINE} is set, so nothing is fetched")
     try:
-        with folder.alone():
-            opened = open_address(address)
-            found = recognised(address, opened)
-            if found.archive is None:
-                _fetch_folder(folder, opened)
-            else:
-                fetch_archive(folder, found, opened)
-            folder.use()
+        opened = open_address(address)
+        found = recognised(address, opened)
+        # What is there is looked at first: where there is nothing, no folder is made for it.
+        if found.archive is None:
+            files = list_files(address, opened)
+            with folder.alone():
+                _fetch_folder(folder, opened, files)
+                folder.use()
+        else:
+            remote = trying(lambda: describe_file(opened, opened.path))
+            with folder.alone():
+                fetch_archive(folder, found, opened, remote)
+                folder.use()
     except failures() as error:
-        if not (is_unreachable(error) and _is_complete(folder)):
+        if not _is_complete(folder):
             raise told(address, error) from error
+        if not is_unreachable(error):
+            raise UserError(f"{told(address, error)}. With {OFFLINE}=1 the copy from before is used") from error
         why = f"{address.shown}: nobody answers ({type(error).__name__})"
         print(f"grounding: warning: {why}; the copy from before is used", file=sys.stderr, flush=True)
         return _as_it_is(folder, why="nobody answers")
     return folder.data
 
 
-def _fetch_folder(folder: SourceFolder, opened: Opened) -> None:
-    files = {one.path: one for one in list_files(folder.address, opened)}
+def _fetch_folder(folder: SourceFolder, opened: Opened, listed: Sequence[RemoteFile]) -> None:
+    files = {one.path: one for one in listed}
     filling = Filling(folder, {path: one.mark for path, one in files.items()})
     missing = [files[path] for path in filling.missing]
     sizes = [one.size_bytes for one in missing]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from fakes.inprocess_link import InProcessLink
-from fakes.make import grounder_card, query
+from fakes.make import grounder_card, picture_file, query
 
 from grounding.budget import Budget, BudgetReached
 from grounding.cards import GrounderCard
@@ -24,7 +25,7 @@ from grounding.options import EvalOptions
 from grounding.probe.kept import probe_predictions, probe_warnings
 from grounding.probe.replicas import read_replicas
 from grounding.probe.targets import draw_targets
-from grounding.records import Call, Failure, Point, Prediction, Query
+from grounding.records import Call, Failure, Point, Prediction, Query, Screenshot
 
 CARD = grounder_card(answer={"form": "point", "space": "rel_1000"})
 HASTY = Patience(leave_s=1.0, backoff_s=0.01, tell_s=60.0)
@@ -48,7 +49,7 @@ class Models:
         self.gate: Callable[[int, Query], Awaitable[None]] | None = None
         self.cost_usd: float | None = None
 
-    def open(self, recipe: Recipe, *_: Any, **__: Any) -> Asker:
+    def open(self, *_: Any, **__: Any) -> Asker:
         number = self.opened
         self.opened += 1
         scale = self.scales[min(number, len(self.scales) - 1)]
@@ -72,8 +73,15 @@ class Models:
 
 
 class Bench:
-    def __init__(self, link: InProcessLink, pool: Pool, told: list[str]) -> None:
-        self.link, self.pool, self.told = link, pool, told
+    def __init__(self, link: InProcessLink, pool: Pool, told: list[str], picture: Screenshot) -> None:
+        self.link, self.pool, self.told, self.picture = link, pool, told, picture
+
+    async def ask(self, number: int) -> Prediction:
+        """Ask anybody about a step of the run."""
+        answer = await self.pool.ask(query(self.picture, step=f"1/{number}"))
+        assert isinstance(answer, Prediction)
+        assert answer.failure is None
+        return answer
 
     def ready(self) -> list[str]:
         return sorted(worker.name for worker in self.pool.workers if worker.state == "ready")
@@ -85,7 +93,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(models: Models, workers: int, *, slow: bool = False) -> Any:
+async def bench(models: Models, workers: int, folder: Path, *, slow: bool = False) -> AsyncIterator[Bench]:
     link, told = InProcessLink(models.open, slow=slow), []
     recipe = Recipe(room="grounder", options=EvalOptions(), identity="i", card=CARD)
     pool = Pool(
@@ -99,7 +107,9 @@ async def bench(models: Models, workers: int, *, slow: bool = False) -> Any:
         patience=HASTY,
     )
     try:
-        yield Bench(link, pool, told)
+        picture = picture_file(folder / "1.png")
+        digest = hashlib.sha256((folder / "1.png").read_bytes()).hexdigest()
+        yield Bench(link, pool, told, msgspec.structs.replace(picture, sha256=digest))
     finally:
         await pool.aclose()
 
@@ -110,7 +120,7 @@ def test_the_one_that_differs_is_named_sent_away_and_replaced(
     models = Models(buttons, 1.0, 0.7, 1.0)
 
     async def scenario() -> None:
-        async with bench(models, 3) as made:
+        async with bench(models, 3, tmp_path) as made:
             await made.pool.start()
             await made.until_ready(3)
             odd = made.pool.workers[1].name
@@ -119,7 +129,7 @@ def test_the_one_that_differs_is_named_sent_away_and_replaced(
                 await made.until_ready(3)
                 assert odd not in made.ready()
                 for number in range(30):
-                    await made.pool.ask(query(step=f"1/{number}"))
+                    await made.ask(number)
                 # The one in its place was compared, too.
                 async with asyncio.timeout(60):
                     while len(read_replicas(tmp_path)) < 2:
@@ -148,7 +158,7 @@ def test_nothing_is_asked_of_one_alone_nor_of_those_that_see_only_the_data_sets_
     models = Models(buttons, 1.0)
 
     async def scenario(workers: int, card: GrounderCard) -> None:
-        async with bench(models, workers) as made:
+        async with bench(models, workers, tmp_path) as made:
             await made.pool.start()
             async with compared_replicas(made.pool, card, tmp_path) as report:
                 assert report is None
@@ -157,7 +167,7 @@ def test_nothing_is_asked_of_one_alone_nor_of_those_that_see_only_the_data_sets_
     image = msgspec.structs.replace(CARD.image, send="file")
     asyncio.run(scenario(2, msgspec.structs.replace(CARD, image=image)))
     assert not any(models.asked)
-    assert list(tmp_path.iterdir()) == []
+    assert read_replicas(tmp_path) == ()
     assert "they are not compared: with --send file" in capsys.readouterr().err
 
 
@@ -167,7 +177,7 @@ def test_those_that_load_are_waited_for_and_those_without_a_place_are_not(
     models = Models(buttons, 1.0, 1.0, 0.7)
 
     async def scenario() -> None:
-        async with bench(models, 3, slow=True) as made:
+        async with bench(models, 3, tmp_path, slow=True) as made:
             starting = asyncio.create_task(made.pool.start())
             while len(made.link.hired) < 3:
                 await asyncio.sleep(0.01)
@@ -178,7 +188,7 @@ def test_those_that_load_are_waited_for_and_those_without_a_place_are_not(
             async with compared_replicas(made.pool, CARD, tmp_path) as report:
                 assert [each.replica.name for each in report.replicas] == [one, other]
                 for number in range(5):
-                    await made.pool.ask(query(step=f"1/{number}"))
+                    await made.ask(number)
                 made.link.arrive(late)
                 async with asyncio.timeout(60):
                     while late in [worker.name for worker in made.pool.workers]:
@@ -192,7 +202,7 @@ def test_a_machine_that_spoils_a_second_one_gets_no_third(buttons: dict[str, Poi
     models = Models(buttons, 1.0, 1.0, 0.7, 0.7, 1.0)
 
     async def scenario() -> None:
-        async with bench(models, 3) as made:
+        async with bench(models, 3, tmp_path) as made:
             await made.pool.start()
             await made.until_ready(3)
             async with compared_replicas(made.pool, CARD, tmp_path):
@@ -210,7 +220,7 @@ def test_one_that_is_lost_while_it_is_asked_is_left_to_the_pool(buttons: dict[st
     models = Models(buttons, 1.0)
 
     async def scenario() -> None:
-        async with bench(models, 3) as made:
+        async with bench(models, 3, tmp_path) as made:
             await made.pool.start()
             await made.until_ready(3)
             victim = made.ready()[0]
@@ -234,7 +244,7 @@ def test_what_is_paid_for_counts_and_no_money_is_no_answer(buttons: dict[str, Po
     models.cost_usd = 0.25
 
     async def scenario() -> None:
-        async with bench(models, 2) as made:
+        async with bench(models, 2, tmp_path) as made:
             await made.pool.start()
             await made.until_ready(2)
 
@@ -263,10 +273,10 @@ def test_the_slow_replica_is_asked_less(buttons: dict[str, Point], tmp_path: Pat
                 await rest.wait()
 
         models.gate = gate
-        async with bench(models, 2) as made:
+        async with bench(models, 2, tmp_path) as made:
             await made.pool.start()
             await made.until_ready(2)
-            asking = [asyncio.create_task(made.pool.ask(query(step=f"1/{n}"))) for n in range(steps)]
+            asking = [asyncio.create_task(made.ask(n)) for n in range(steps)]
             async with asyncio.timeout(60):
                 while sum(task.done() for task in asking) < steps - 4:
                     await asyncio.sleep(0.01)

@@ -1,11 +1,14 @@
-"""A cluster in this process: workers are tasks of the test's own event loop, lost and cut off whenever a test says so."""
+"""A cluster in this process: workers are tasks of the test's own event loop, lost whenever a test says so."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 
+import msgspec
+
 from grounding.executors.link import Arrived, Cluster, Cut, Event, Heard, Joined, Lost, Needs, Node
+from grounding.executors.messages import Ask, Up, packed, unpacked_down, unpacked_up
 from grounding.executors.opening import Asker, open_asker
 from grounding.executors.recipe import Recipe, unpack
 from grounding.executors.worker import Worker
@@ -16,6 +19,8 @@ CLUSTER = Cluster(address="inprocess", nodes=(NODE,))
 
 class InProcessLink:
     """A ``Link``. ``opener`` makes each worker's planner or grounder, in place of the recipe's.
+
+    ``said`` is all that workers have said.
 
     ``slow`` workers don't arrive by themselves: a test calls ``arrive``. ``hired`` keeps every name there ever was,
     ``needs`` what each took up.
@@ -29,9 +34,12 @@ class InProcessLink:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._waiting: dict[str, Recipe] = {}
         self._cut = False
+        self._last: dict[str, bytes] = {}
+        self._asked: dict[str, set[str]] = {}
         self.hired: list[str] = []
         self.needs: list[Needs] = []
         self.dismissed: list[str] = []
+        self.said: list[Up] = []
         self.opened = 0
         self.closed = False
 
@@ -58,7 +66,10 @@ class InProcessLink:
         recipe = self._waiting.pop(worker)
 
         def send(content: bytes) -> None:
-            self._tell(worker, Heard(worker=worker, content=content))
+            if worker in self._running:
+                self.said += unpacked_up(content)
+                self._last[worker] = content
+                self._tell(worker, Heard(worker=worker, content=content))
 
         self._workers[worker] = Worker(recipe, send, opener=self._opener)
         self._running[worker] = asyncio.get_running_loop().create_task(self._run(worker))
@@ -75,7 +86,26 @@ class InProcessLink:
 
     async def tell(self, worker: str, content: bytes) -> None:
         if worker in self._workers:
+            told = unpacked_down(content)
+            self._asked.setdefault(worker, set()).update(one.query.step_id for one in told if isinstance(one, Ask))
             await self._workers[worker].hear(content)
+
+    def has(self, worker: str, step_id: str) -> bool:
+        """Whether a worker was ever asked about a step."""
+        return step_id in self._asked.get(worker, ())
+
+    def say(self, worker: str, messages: list[Up]) -> None:
+        """Have a worker say this."""
+        self.event(Heard(worker=worker, content=packed(messages)))
+
+    def replay(self, worker: str) -> None:
+        """Have a worker's last batch arrive once more."""
+        self.event(Heard(worker=worker, content=self._last[worker]))
+
+    @staticmethod
+    def raw(answer: object) -> msgspec.Raw:
+        """An answer as it is inside a message."""
+        return msgspec.Raw(msgspec.msgpack.encode(answer))
 
     async def dismiss(self, worker: str) -> None:
         self.dismissed.append(worker)
@@ -85,19 +115,19 @@ class InProcessLink:
         """End a worker as kill -9 would: nothing more is heard of it."""
         if worker in self._running or worker in self._waiting:
             self._forget(worker)
-            self._event(Lost(worker=worker, reason=reason))
+            self.event(Lost(worker=worker, reason=reason))
 
     def cut(self, reason: str = "the head is gone") -> None:
         """Lose the whole cluster."""
         for worker in [*self._running, *self._waiting]:
             self._forget(worker)
         self._cut = True
-        self._event(Cut(reason=reason))
+        self.event(Cut(reason=reason))
 
     def join(self) -> None:
         """Reach it again."""
         self._cut = False
-        self._event(Joined(cluster=CLUSTER))
+        self.event(Joined(cluster=CLUSTER))
 
     async def aclose(self) -> None:
         self.closed = True
@@ -107,9 +137,10 @@ class InProcessLink:
 
     def _tell(self, worker: str, event: Event) -> None:
         if worker in self._running or isinstance(event, Arrived):
-            self._event(event)
+            self.event(event)
 
-    def _event(self, event: Event) -> None:
+    def event(self, event: Event) -> None:
+        """Tell the pool."""
         if self._on_event is not None:
             self._on_event(event)
 

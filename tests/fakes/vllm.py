@@ -9,6 +9,7 @@ the file of ``--fake-record`` when it starts, and the body of every request to t
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -28,6 +29,8 @@ class Handler(BaseHTTPRequestHandler):
     model = ""
     healthy_at = 0.0
     record: Path | None = None
+    takes_s = 0.02
+    says = "(10, 20)"
 
     def _send(self, status: int, body: dict[str, Any]) -> None:
         content = json.dumps(body).encode()
@@ -48,8 +51,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.record is not None:
             with Path(f"{self.record}.asked").open("ab") as file:
                 file.write(json.dumps({"port": self.server.server_port, "body": json.loads(body)}).encode() + b"\n")
-        time.sleep(0.02)
-        message = {"role": "assistant", "content": "(10, 20)"}
+        time.sleep(self.takes_s)
+        message = {"role": "assistant", "content": self.says}
         self._send(200, {"model": self.model, "choices": [{"message": message, "finish_reason": "stop"}]})
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -66,6 +69,8 @@ def main() -> None:
     parser.add_argument("--fake-die", help="say this and exit with 3")
     parser.add_argument("--fake-die-after", type=float, help="exit with 4 so many seconds after the start")
     parser.add_argument("--fake-die-on-port", type=int, help="--fake-die-after is for this port only")
+    parser.add_argument("--fake-takes", type=float, default=0.02, help="so many seconds for an answer")
+    parser.add_argument("--fake-odd", type=Path, help="the first that makes this file answers otherwise")
     parser.add_argument("--fake-stubborn", action="store_true", help="neither SIGINT nor SIGTERM ends it")
     given, _ = parser.parse_known_args()
     child = subprocess.Popen([sys.executable, "-c", STUBBORN], start_new_session=True)
@@ -82,6 +87,11 @@ def main() -> None:
     if given.fake_die_after is not None and given.fake_die_on_port in (None, given.port):
         threading.Timer(given.fake_die_after, lambda: (print("out of memory", flush=True), os._exit(4))).start()
     Handler.model, Handler.record = given.served_model_name, given.fake_record
+    Handler.takes_s = given.fake_takes
+    if given.fake_odd is not None:
+        with contextlib.suppress(FileExistsError):
+            given.fake_odd.touch(exist_ok=False)
+            Handler.says = "(200, 150)"
     Handler.healthy_at = time.monotonic() + given.fake_delay
     ThreadingHTTPServer((given.host, given.port), Handler).serve_forever()
 

@@ -88,6 +88,7 @@ def test_it_prints_the_address_and_ends_with_nothing_left(serving: Any, how: sig
     assert models(address) == ["org/g"]
     (start,) = started(serve.record)
     assert start["arguments"][:2] == ["serve", "/ckpt"]
+    until(lambda: f"--base-url {address}\n" in serve.errors.read_text())
     os.kill(serve.process.pid, how)
     assert serve.process.wait(30) == 0
     assert serve.left() == []
@@ -123,7 +124,7 @@ def test_a_terminal_that_closes_ends_the_server_too(serving: Any) -> None:
     serve = serving()
     serve.address()
     os.kill(serve.process.pid, signal.SIGHUP)
-    until(lambda: not serve.left())
+    until(lambda: not serve.left(), seconds=60)
 
 
 def test_a_server_that_dies_while_loading_is_exit_code_2_with_its_last_words(serving: Any) -> None:

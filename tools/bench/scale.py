@@ -5,6 +5,7 @@ r"""How `grounding eval` behaves from ten thousand steps to a million, and what 
     python tools/bench/scale.py pair --steps 3000 --latency 0.2 --executors local ray
     python tools/bench/scale.py show                                 # the figures, and how times grow with the size
     python tools/bench/scale.py plan --per-day 1e8 --grounder-steps-per-s 2
+    python tools/bench/scale.py readme                               # the table of README.md
     python tools/bench/scale.py page                                 # docs/scale.md and docs/scale.png from the figures
 
 The server answers at once and at hardly any cost, so that what is measured is the evaluation itself. CPU seconds are
@@ -115,6 +116,13 @@ def plan_command(given: argparse.Namespace) -> None:
     print(plan_text(plan(asked, measured_inputs(scale_records.read(given.into)), assumed)))
 
 
+def readme_command(given: argparse.Namespace) -> None:
+    """Print the table of README.md."""
+    import scale_page
+
+    print(scale_page.readme_table(scale_records.read(given.into)))
+
+
 def page_command(given: argparse.Namespace) -> None:
     """Write the page and its plot from the figures."""
     import scale_page
@@ -125,6 +133,15 @@ def page_command(given: argparse.Namespace) -> None:
     page.write_text(scale_page.page(measured), encoding="utf-8")
     draw(measured, given.into.with_name("scale.png"))
     print(page)
+
+
+_COMMANDS = {
+    "run": run_command,
+    "pair": pair_command,
+    "plan": plan_command,
+    "readme": readme_command,
+    "page": page_command,
+}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -163,6 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     planning.add_argument("--per-day", type=float, default=1e8)
     planning.add_argument("--grounder-steps-per-s", type=float, help="what one replica does; else by arithmetic")
     planning.add_argument("--picture-kb", type=float)
+    commands.add_parser("readme", help="print README.md's table")
     commands.add_parser("page", help="write docs/scale.md and docs/scale.png")
     for command in commands.choices.values():
         command.add_argument("--into", type=Path, default=FIGURES, help="the figures")
@@ -179,7 +197,7 @@ def main() -> None:
         measured = scale_records.read(given.into)
         print(scale_tables.sizes_text(measured), scale_tables.pairs_text(measured), sep="\n")
     else:
-        {"run": run_command, "pair": pair_command, "plan": plan_command, "page": page_command}[given.command](given)
+        _COMMANDS[given.command](given)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ def daily(found: Plan) -> str:
     """The section in Markdown."""
     given = found.given
     intro = (
-        f"That is {given.steps_per_s:,.0f} steps a second, day and night. `python tools/bench/scale.py plan --per-day 1e9 "
-        "--grounder-steps-per-s 2` calculates it for other numbers."
+        f"That is {given.steps_per_s:,.0f} steps a second, day and night. `python tools/bench/scale.py plan --per-day "
+        "1e9 --grounder-steps-per-s 2` calculates it for other numbers."
     )
     unseen = (
         "No GPU was there: what a replica does is arithmetic. No more than one machine was there: a network between "
@@ -53,8 +53,8 @@ def _inputs(found: Plan) -> str:
     one, it, model = found.inputs, found.assumed, found.assumed.model
     picture_s = one.picture_cpu_s_per_mb
     arithmetic = (
-        f"arithmetic: a 7B model reads {model.picture_tokens:,} tokens of a 1920x1080 screenshot at {model.share:.0%} of "
-        f"the {model.peak_flops / 1e12:.0f} Tflop/s (bf16) that an H100 has on paper"
+        f"arithmetic: a 7B model reads {model.picture_tokens:,} tokens of a 1920x1080 screenshot at {model.share:.0%} "
+        f"of the {model.peak_flops / 1e12:.0f} Tflop/s (bf16) that an H100 has on paper"
     )
     rows = [
         ("writer's CPU a step, tiny picture", f"{one.cpu_s * 1000:.2f} ms", f"measured at {one.largest_steps:,} steps"),
@@ -96,7 +96,8 @@ def _need_rows(found: Plan) -> list[tuple[str, str, str]]:
 def sums(found: Plan) -> list[str]:
     """What follows for requests, network, disks and memory, a sentence or two each."""
     it = found.assumed
-    memory = f"A writer of {count_text(it.run_steps)} steps takes {size_text(found.run_memory_mb * 1e6)} of memory at its peak."
+    peak = size_text(found.run_memory_mb * 1e6)
+    memory = f"A writer of {count_text(it.run_steps)} steps takes {peak} of memory at its peak."
     if found.resume_s is not None:
         memory += f" Killed, it asks again after {found.resume_s:,.0f} s of CPU."
     if found.rescore_s is not None:
@@ -105,12 +106,13 @@ def sums(found: Plan) -> list[str]:
         f"Requests open at once, all replicas together: {found.in_flight:,}.",
         f"Pictures: {size_text(found.picture_bytes_per_s)} a second to read, and a third more on the way to a server, "
         "because base64 makes four bytes of three.",
-        f"Run folders: {size_text(found.folder_bytes)} a day, written at {size_text(found.folder_bytes_per_s)} a second by "
-        f"all writers together; a disk of {size_text(it.disk_bytes)} holds {found.disk_days:.1f} days of them.",
+        f"Run folders: {size_text(found.folder_bytes)} a day, written at {size_text(found.folder_bytes_per_s)} a "
+        f"second by all writers together; a disk of {size_text(it.disk_bytes)} holds {found.disk_days:.1f} days "
+        "of them.",
         memory,
         f"Plan store, if every step has a plan of its own: {count_text(found.plan_files)} files a day, which take "
-        f"{size_text(found.plan_bytes)} in blocks of 4 KiB. ext4 as it is usually made has an inode for every 16 KiB: a "
-        f"disk of {size_text(it.disk_bytes)} has none left after {found.plan_inode_days:.1f} days.",
+        f"{size_text(found.plan_bytes)} in blocks of 4 KiB. ext4 as it is usually made has an inode for every 16 KiB: "
+        f"a disk of {size_text(it.disk_bytes)} has none left after {found.plan_inode_days:.1f} days.",
         f"Ray: {found.replicas.count:,} replicas are as many actors. Ray's own scalability tests go to more than "
         f"{it.ray_actors:,} actors and 250 nodes.",
     ]
@@ -118,7 +120,8 @@ def sums(found: Plan) -> list[str]:
 
 def _breaks(found: Plan) -> list[str]:
     lines = [
-        f"{place}: the **{need.what}**, at {count_text(need.each_per_day)} steps a day. What to do: {_REMEDIES[need.what]}."
+        f"{place}: the **{need.what}**, at {count_text(need.each_per_day)} steps a day. "
+        f"What to do: {_REMEDIES[need.what]}."
         for place, need in zip(_PLACES, found.limits, strict=True)
     ]
     if found.cluster_writers:
@@ -131,13 +134,13 @@ def _breaks(found: Plan) -> list[str]:
     if found.steps_in_memory < found.given.steps_per_day:
         lines.append(
             f"The **size of one run**: {size_text(found.assumed.host_memory_mb * 1e6)} of memory are full at "
-            f"{count_text(found.steps_in_memory)} steps, because the data set and the place of every answer are held in "
-            "memory. What to do: several runs, over parts of the data or with `--participant`."
+            f"{count_text(found.steps_in_memory)} steps, because the data set and the place of every answer are held "
+            "in memory. What to do: several runs, over parts of the data or with `--participant`."
         )
     lines.append(
         "The **plan store**: one small file for each plan, in 256 folders, each with "
-        f"{count_text(found.plan_files / 256)} more after a day. What to do: `--no-plan-store` (a run keeps its plans in "
-        "its own folder anyway), or a store for each run."
+        f"{count_text(found.plan_files / 256)} more after a day. What to do: `--no-plan-store` (a run keeps its plans "
+        "in its own folder anyway), or a store for each run."
     )
     return lines
 

@@ -6,7 +6,7 @@ from scale_daily import daily
 from scale_fit import CONFIDENCE
 from scale_plan import Assumed, Given, measured_inputs, plan
 from scale_records import Measured, Pair
-from scale_tables import SIZE_HEADER, growth_text, growths, size_cells
+from scale_tables import README_HEADER, SIZE_HEADER, growth_text, growths, readme_cells, size_cells
 from scale_words import bullets, size_text, table, wrapped
 
 
@@ -18,7 +18,12 @@ def page(measured: Measured) -> str:
     """
     found = plan(Given(), measured_inputs(measured), Assumed())
     parts = [_HEAD, _machine(measured), _sizes(measured), _files(measured), _clients(measured), daily(found)]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def readme_table(measured: Measured) -> str:
+    """The sizes in short, as README.md shows them."""
+    return table(README_HEADER, [readme_cells(run) for run in measured.local() if run.distinct_pictures])
 
 
 _HEAD = """
@@ -32,15 +37,15 @@ the two together. `python tools/bench/scale.py run --steps 10000 30000 100000` m
 def _machine(measured: Measured) -> str:
     one = measured.machine
     text = (
-        f"Measured on {one.day} with Python {one.python} on {one.cores} cores ({one.processor}) and {one.memory_gb:.0f} GB "
-        "of memory, which the server shares. It answers every request at once with one constant reply, so what is "
-        "measured is the evaluation and not a model. Every step has a picture of its own, of about 100 bytes; 64 requests "
-        "are open at once."
+        f"Measured on {one.day} with Python {one.python} on {one.cores} cores ({one.processor}) and "
+        f"{one.memory_gb:.0f} GB of memory, which the server shares. It answers every request at once with one "
+        "constant reply, so what is measured is the evaluation and not a model. Every step has a picture of its own, "
+        "of about 100 bytes; 64 requests are open at once."
     )
     if one.shared:
         text += (
-            " Other programs kept the machine busy all the while: seconds by the clock are too long, and what to read are "
-            "the CPU seconds of the writing process, and ratios to a bare client in the same minutes."
+            " Other programs kept the machine busy all the while: seconds by the clock are too long, and what to read "
+            "are the CPU seconds of the writing process, and ratios to a bare client in the same minutes."
         )
     return wrapped(text)
 
@@ -55,6 +60,10 @@ def _sizes(measured: Measured) -> str:
         + [f"{run.windows[place].rss_mb:,.0f}" for place in (0, 4, 9)]
         for run in runs
     ]
+    growth = wrapped(
+        f"Does the work grow faster than the size? Least squares on logarithms, with {CONFIDENCE:.0%} intervals. An "
+        "exponent of 1 is in step with the size; less has a fixed part in it:"
+    )
     header = ("steps", "10 %", "50 %", "100 %", "MB at the start", "10 %", "50 %", "100 %")
     return f"""
 ## From ten thousand steps to a million
@@ -67,8 +76,7 @@ from starting a run again that was killed with SIGKILL at half of its steps to i
 steps the server was asked about again, all of which had been in flight. Re-scoring is `grounding score`, from start to
 exit.
 
-Does the work grow faster than the size? Least squares on logarithms, with {CONFIDENCE * 100:.0f} % intervals; an
-exponent of 1 is in step with the size, less has a fixed part in it:
+{growth}
 
 {bullets(lines)}
 

@@ -34,16 +34,19 @@ def draw(measured: Measured, path: Path) -> None:
 def _draw_times(axes, runs: list[SizeRun]) -> None:  # type: ignore[no-untyped-def]
     steps = [run.steps for run in runs]
     for name, words in _WORDS.items():
-        seconds = [next(phase.cpu_s for phase in run.phases if phase.name == name) for run in runs]
-        axes.plot(steps, seconds, "o-", color=_COLOURS[name], label=words, markersize=4)
-    resumed = [(run.steps, run.resumed.ready_cpu_s) for run in runs if run.resumed]
-    axes.plot(*zip(*resumed, strict=True), "s--", color="#2f7d4f", label="until a killed run asks again", markersize=4)
+        timed = [run for run in runs if name != "report" or run.has_report]
+        seconds = [next(phase.cpu_s for phase in run.phases if phase.name == name) for run in timed]
+        axes.plot([run.steps for run in timed], seconds, "o-", color=_COLOURS[name], label=words, markersize=4)
+    resumed = [run for run in runs if run.resumed]
+    seconds = [run.resumed.ready_cpu_s for run in resumed if run.resumed]
+    label = "until a killed run asks again"
+    axes.plot([run.steps for run in resumed], seconds, "s--", color="#2f7d4f", label=label, markersize=4)
     middle = runs[len(runs) // 2]
     unit = middle.phase("ask").cpu_s / middle.steps * 2.5
     axes.plot(steps, [unit * size for size in steps], ":", color="black", linewidth=1, label="in step with the size")
     axes.set(xscale="log", yscale="log", xlabel="steps", ylabel="CPU seconds of the writer", title="Time by size")
     axes.grid(alpha=0.3, which="both")
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="upper left")
 
 
 def _draw_memory(axes, runs: list[SizeRun]) -> None:  # type: ignore[no-untyped-def]
@@ -52,11 +55,9 @@ def _draw_memory(axes, runs: list[SizeRun]) -> None:  # type: ignore[no-untyped-
         percents = [0, *(one.until_percent for one in run.windows)]
         megabytes = [run.loaded_mb, *(one.rss_mb for one in run.windows)]
         axes.plot(percents, megabytes, "o-", color=(0.1, 0.3, 0.6, shade), markersize=3)
-        axes.annotate(
-            f"{run.steps:,}", (100, megabytes[-1]), xytext=(5, 0), textcoords="offset points", va="center", fontsize=8
-        )
+        label, place = f"{run.steps:,} steps", (100, megabytes[-1])
+        axes.annotate(label, place, xytext=(6, 0), textcoords="offset points", va="center", fontsize=8)
     axes.set(xlabel="percent of the steps asked", ylabel="memory of the writer, MB", title="Memory while asking")
-    axes.set_xlim(0, 122)
+    axes.set(yscale="log", xlim=(0, 135), ylim=(50, None))
     axes.set_xticks(range(0, 101, 20))
-    axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3)
+    axes.grid(alpha=0.3, which="both")

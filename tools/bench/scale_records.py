@@ -94,6 +94,11 @@ class SizeRun(Record, frozen=True, kw_only=True, omit_defaults=False):
         """The command of this name; None where it was not measured."""
         return next((command for command in self.commands if command.name == name), None)
 
+    @property
+    def has_report(self) -> bool:
+        """Whether the page at the end was part of the run."""
+        return any(file.name.startswith("report") for file in self.files)
+
     def bytes_of(self, *names: str) -> int:
         """The size of these files of the run folder together; of all without names."""
         return sum(file.bytes for file in self.files if not names or file.name in names)

@@ -54,10 +54,12 @@ SIZE_HEADER = (
 def size_cells(run: SizeRun) -> tuple[str, ...]:
     """One size as cells under ``SIZE_HEADER``: seconds by the clock, and CPU seconds in brackets."""
     rescored, resumed = run.command("rescore"), run.resumed
-    phases = [run.phase(name) for name in ("load", "ask", "score", "report")]
+    phases = [run.phase(name) for name in ("load", "ask", "score")]
+    report = run.phase("report")
     return (
         f"{run.steps:,}",
         *(_seconds(phase.wall_s, phase.cpu_s) for phase in phases),
+        _seconds(report.wall_s, report.cpu_s) if run.has_report else "",
         f"{run.phase('ask').cpu_s / run.steps * 1000:.2f}",
         f"{run.peak_mb:,.0f}",
         "" if resumed is None else _seconds(resumed.ready_s, resumed.ready_cpu_s),
@@ -69,6 +71,25 @@ def size_cells(run: SizeRun) -> tuple[str, ...]:
 def _seconds(wall_s: float, cpu_s: float) -> str:
     digits = 0 if wall_s >= 100 else 1
     return f"{wall_s:,.{digits}f} ({cpu_s:,.{digits}f})"
+
+
+README_HEADER = (
+    "steps", "asking, CPU ms a step", "first and last tenth", "memory", "a killed run asks again after", "re-scored in"
+)  # fmt: skip
+
+
+def readme_cells(run: SizeRun) -> tuple[str, ...]:
+    """One size as cells under ``README_HEADER``; seconds are the CPU's."""
+    rescored, resumed = run.command("rescore"), run.resumed
+    first, last = run.windows[0], run.windows[-1]
+    return (
+        f"{run.steps:,}",
+        f"{run.phase('ask').cpu_s / run.steps * 1000:.2f}",
+        f"{first.cpu_ms_per_step:.2f}, {last.cpu_ms_per_step:.2f}",
+        f"{run.peak_mb:,.0f} MB",
+        "" if resumed is None else f"{resumed.ready_cpu_s:,.1f} s, {resumed.asked_twice} asked twice",
+        "" if rescored is None else f"{rescored.cpu_s:,.1f} s",
+    )
 
 
 def window_cells(run: SizeRun) -> tuple[str, ...]:

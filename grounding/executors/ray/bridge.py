@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from grounding.executors.ray import frames
-from grounding.executors.ray.cluster import cluster, init_options, unreachable
+from grounding.executors.ray.cluster import asks_token, cluster, init_options, told_by, unreachable
 from grounding.executors.ray.hired import Hired
 
 BEAT_S = 5.0
@@ -44,7 +44,7 @@ class Bridge:
         import ray
 
         address = ray.get_runtime_context().gcs_address
-        return frames.Reached(cluster=cluster(address, ray.nodes()))
+        return frames.Reached(cluster=cluster(address, ray.nodes()))  # type: ignore[no-untyped-call]
 
     async def run(self, incoming: asyncio.StreamReader) -> None:
         """Do what the writer says until it is silent for ever."""
@@ -127,9 +127,10 @@ def main() -> int:
         options: dict[str, Any] = init_options(address, folder)
         ray.init(**options)
     except Exception as error:  # noqa: BLE001 - Ray raises whatever it likes here; the writer tells the user.
-        os.write(
-            writing, frames.framed(frames.Unreachable(message=unreachable(address, f"{type(error).__name__}: {error}")))
-        )
+        text = told_by(error)
+        lacking = asks_token(text) and "RAY_AUTH_MODE" not in os.environ
+        said = frames.Unreachable(message=unreachable(address, text), asks_token=lacking)
+        os.write(writing, frames.framed(said))
         return 3
     try:
         asyncio.run(serve(address, worker_class, reading, writing))

@@ -36,15 +36,16 @@ _LOOPBACK = {
 }
 
 
-def environment(address: str, inherited: Mapping[str, str]) -> dict[str, str]:
+def environment(address: str, inherited: Mapping[str, str], *, with_token: bool = False) -> dict[str, str]:
     """The bridge's environment: the writer's, and what Ray has to be told there.
 
     Whatever the user has set for Ray stands, except that a cluster of our own is always closed to others: it listens on
     the loopback interface only, and asks for a token that nobody else knows, where the user has chosen no other way.
+    ``with_token`` sends the user's token to the cluster, which Ray does not do by itself to an address that was named.
     """
     ours = {**QUIET, **_DRIVER}
     if address != LOCAL:
-        return {**ours, **inherited}
+        return {**ours, **({"RAY_AUTH_MODE": "token"} if with_token else {}), **inherited}
     if "RAY_AUTH_MODE" not in inherited:
         ours |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     without = {name: value for name, value in inherited.items() if name not in ("RAY_ADDRESS", *_LOOPBACK)}
@@ -130,6 +131,21 @@ def missing_package(text: str) -> str | None:
     )
 
 
+def told_by(error: BaseException) -> str:
+    """An exception with those that it came from: Ray's outermost only says that it failed."""
+    lines = []
+    at: BaseException | None = error
+    while at is not None:
+        lines.append(f"{type(at).__name__}: {at}")
+        at = at.__cause__ or at.__context__
+    return "; ".join(lines)
+
+
+def asks_token(text: str) -> bool:
+    """Whether a failed connection says that a token is missing."""
+    return "AuthenticationError" in text or "InvalidAuthToken" in text
+
+
 def unreachable(address: str, error: str) -> str:
     """Why ``ray.init`` failed, and what to do."""
     text = " ".join(error.split())
@@ -140,9 +156,10 @@ def unreachable(address: str, error: str) -> str:
             f"the Ray cluster at {address} has other versions than this Python ({text[:600]}): install the cluster's "
             "version of ray here, or run the command on the cluster (`ray job submit`)"
         )
-    if "uthentication" in text:
+    if asks_token(text):
         return (
-            f"the Ray cluster at {address} asks for a token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN ({text[:300]})"
+            f"the Ray cluster at {address} lets nobody in without its token: set RAY_AUTH_MODE=token, and "
+            "RAY_AUTH_TOKEN to what `ray get-auth-token` prints on the head (or keep that in ~/.ray/auth_token)"
         )
     return (
         f"no Ray cluster can be reached at {address} ({text[:300]}): expected host:port of a head (`ray start --head` "

@@ -63,9 +63,13 @@ class Reached(Record, frozen=True, kw_only=True, tag=True):
 
 
 class Unreachable(Record, frozen=True, kw_only=True, tag=True):
-    """The bridge can't connect, or lost the cluster; it ends. The message is for the user."""
+    """The bridge can't connect, or lost the cluster; it ends. The message is for the user.
+
+    ``asks_token``: the cluster wants a token (RAY_AUTH_MODE=token), and Ray was not told to send any.
+    """
 
     message: str
+    asks_token: bool = False
 
 
 class Beat(Record, frozen=True, kw_only=True, tag=True):
@@ -112,8 +116,8 @@ ToBridge = Hire | Tell | Dismiss
 FromBridge = Reached | Unreachable | Beat | Came | Said | Waits | Useless | Gone
 
 _encoder = msgspec.msgpack.Encoder()
-_to_bridge = msgspec.msgpack.Decoder(ToBridge)
-_from_bridge = msgspec.msgpack.Decoder(FromBridge)
+_to_bridge: msgspec.msgpack.Decoder[ToBridge] = msgspec.msgpack.Decoder(ToBridge)
+_from_bridge: msgspec.msgpack.Decoder[FromBridge] = msgspec.msgpack.Decoder(FromBridge)
 
 
 def framed(message: ToBridge | FromBridge) -> bytes:

@@ -81,7 +81,7 @@ class _Bridge:
         self._reading = asyncio.create_task(self._read_errors())
 
     @staticmethod
-    async def start(address: str, worker: str) -> _Bridge:
+    async def start(address: str, worker: str, *, with_token: bool) -> _Bridge:
         folder = ""
         if address == LOCAL:
             within = tempfile.gettempdir()
@@ -97,7 +97,7 @@ class _Bridge:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                env=environment(address, os.environ),
+                env=environment(address, os.environ, with_token=with_token),
                 pass_fds=(theirs,),
                 start_new_session=True,  # Ctrl-C is for the writer; it ends the rest in order.
                 limit=1 << 20,
@@ -175,6 +175,7 @@ class RayLink:
         self._address = chosen_address(address)
         self._worker = worker
         self._bridge: _Bridge | None = None
+        self._with_token = False
         self._workers: set[str] = set()
         self._on_event: Callable[[Event], None] = lambda _: None
         self._listening: asyncio.Task[None] | None = None
@@ -233,7 +234,7 @@ class RayLink:
 
     async def _connected(self) -> tuple[_Bridge, Cluster | str]:
         """A new bridge and what it reached, or why it did not (it is ended then)."""
-        bridge = await _Bridge.start(self._address, self._worker)
+        bridge = await _Bridge.start(self._address, self._worker, with_token=self._with_token)
         try:
             found = await bridge.next(START_S)
         except TimeoutError:
@@ -245,6 +246,9 @@ class RayLink:
             return bridge, found.cluster
         await bridge.aclose()
         if isinstance(found, frames.Unreachable):
+            if found.asks_token and not self._with_token:
+                self._with_token = True
+                return await self._connected()
             return bridge, found.message
         # Ray ends a process that finds no head, instead of telling it.
         return bridge, unreachable(

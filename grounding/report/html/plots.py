@@ -113,7 +113,7 @@ def _bars(title: str, bins: Sequence[Bin], label: str) -> Diagram:
             ecolor=_INK,
             error_kw={"elinewidth": 1, "capsize": 2},
         )
-        axes.set_xticks(range(len(bins)), [f"{each.name}\nn={_count(each.n)}" for each in bins])
+        axes.set_xticks(range(len(bins)), [f"{each.name}\nn={_short(each.n, len(bins))}" for each in bins])
         axes.set(xlabel=label, ylabel="hits, %", ylim=(0, 103))
 
     words = "; ".join(f"{each.name}: {_count(each.k)}/{_count(each.n)}" for each in bins)
@@ -158,7 +158,8 @@ def _distances(off: Sequence[float]) -> Diagram:
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
     middle = sorted(off)[len(off) // 2]
-    return _diagram("How far misses are off", f"n = {_count(len(off))} misses with a click; median {middle:,.0f} px.", paint)
+    words = f"n = {_count(len(off))} misses with a click; median {middle:,.0f} px."
+    return _diagram("How far misses are off", words, paint)
 
 
 def _tolerance(steps: Measured) -> Diagram:
@@ -204,6 +205,14 @@ def curve_diagram(title: str, *, names: Sequence[str], estimates: Sequence[Estim
 def _count(number: int) -> str:
     """Numbers of five digits and more can be read only in groups."""
     return f"{number:,}" if number >= 10_000 else str(number)
+
+
+def _short(number: int, among: int) -> str:
+    """A number below one of several bars; the words below the diagram have all of it."""
+    if number < (1_000 if among > 5 else 100_000):
+        return _count(number)
+    power, unit = (1_000_000, "M") if number >= 999_500 else (1_000, "k")
+    return f"{number / power:.1f}{unit}" if number < 10 * power else f"{number / power:.0f}{unit}"
 
 
 def _is_number(text: str) -> bool:

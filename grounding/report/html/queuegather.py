@@ -181,10 +181,11 @@ class QueueWatch:
 
 
 def _rows(shown: Sequence[_Shown], link: LinkTo) -> tuple[RunRow, ...]:
+    datasets = {one.seen.info.asked.dataset for one in shown if one.seen.info}
     names = names_apart(
         [
             Unnamed(
-                name=one.queued.name if one.queued else _pair(one),
+                name=one.queued.name if one.queued else _pair(one, with_dataset=len(datasets) > 1),
                 asked=one.seen.info.asked if one.seen.info else None,
                 run_id=one.folder.name,
             )
@@ -194,10 +195,12 @@ def _rows(shown: Sequence[_Shown], link: LinkTo) -> tuple[RunRow, ...]:
     return tuple(_row(one, name, link) for one, name in zip(shown, names, strict=True))
 
 
-def _pair(one: _Shown) -> str:
+def _pair(one: _Shown, *, with_dataset: bool) -> str:
     """A run's name where no queue has one."""
-    asked = one.seen.info.asked if one.seen.info else None
-    return f"{asked.dataset} · {asked.planner} + {asked.grounder}" if asked else one.folder.name
+    if one.seen.info is None:
+        return one.folder.name
+    asked = one.seen.info.asked
+    return f"{asked.dataset} · " * with_dataset + f"{asked.planner} + {asked.grounder}"
 
 
 def _row(one: _Shown, name: str, link: LinkTo) -> RunRow:

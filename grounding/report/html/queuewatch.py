@@ -119,13 +119,14 @@ class RunWatch:
         self._info, self._ended, self._stamp = None, None, None
         if (self.folder / "run.json").exists():
             self._info = RunFolder(self.folder).read_info()
-            # The summary of a run that is not complete takes steps that nobody was asked about for wrong.
-            if self._info.status == "complete":
+            if self._info.status != "started":
                 self._ended = self._by_summary(self._info)
         self._stamp = stamp
 
     def _by_summary(self, info: RunInfo) -> Seen | None:
-        """What the run was scored as; None where its summary is gone, so that its answers have to be counted."""
+        """What the run was scored as; None where its answers have to be counted: its summary is gone, or it is not
+        complete and takes the steps that nobody was asked about for wrong.
+        """
         path = self.folder / "summary.json"
         try:
             summary = msgspec.json.decode(path.read_bytes(), type=_Summary)
@@ -136,6 +137,8 @@ class RunWatch:
                 f"{path}: not a summary of this version: {error}; `grounding score {self.folder}` makes it"
             ) from error
         found, counts, cost = summary.scores.paper.step_accuracy, summary.counts, summary.cost
+        if info.status == "partial" and counts.missing:
+            return None
         accuracy = None
         if found.value is not None:
             accuracy = Accuracy(value=found.value, low=found.low, high=found.high, k=found.k, n=found.n, is_final=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,7 +82,7 @@ class StepLines:
 
 
 def _is_sorted(owners: array[int]) -> bool:
-    return all(first <= second for first, second in zip(owners, owners[1:], strict=False))
+    return all(first <= second for first, second in itertools.pairwise(owners))
 
 
 def _by_owner(owners: array[int], offsets: array[int]) -> array[int]:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from grounding.records import Record, Step, TaskLabel, Verdict
 from grounding.report.html.chunks import StepWriter
 from grounding.report.html.content import Beside
-from grounding.report.html.gather import cut, heard_in, row_of, shot_of, spoken_of, splits_in, told_of
+from grounding.report.html.gather import cut, heard_in, row_of, shot_of, splits_in, spoken_of, told_of
 from grounding.report.html.index import Index
 from grounding.report.html.measured import Measured, Measuring
 from grounding.report.html.steplines import StepLines

@@ -1,7 +1,7 @@
-"""A worker that writes down each query it is asked, in a file of its own, and answers it after a while.
+"""Workers whose asker writes down each query that it is asked, in a file of its own process, and answers after a while.
 
 Recipe: ``keep_in`` is the folder of the files, ``options.timeout`` the seconds that an answer takes,
-``max_connections`` how many it works on at a time.
+``max_connections`` how many it takes at a time.
 """
 
 from __future__ import annotations
@@ -11,56 +11,69 @@ import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import msgspec
-
-from grounding.executors.messages import Answered, Ask, Leave, Opened, packed, unpacked_down
+from grounding.executors.opening import Asker
 from grounding.executors.recipe import Recipe
-from grounding.records import Point, Prediction
+from grounding.executors.worker import Worker
+from grounding.options import EvalOptions
+from grounding.records import Plan, Point, Prediction, Query
 
-_encoder = msgspec.msgpack.Encoder()
+CLASS = "executors.ray.noting:NotingWorker"
+FAILING = "executors.ray.noting:FailingWorker"
+IDENTITY = "noting"
 
 
-class Noting:
-    """Answers every query with the same point."""
+def recipe(folder: Path | str = "", *, delay_s: float = 0.0, at_once: int = 4, **fields: object) -> Recipe:
+    options = EvalOptions(timeout=delay_s)
+    return Recipe(
+        room="grounder",
+        options=options,
+        identity=IDENTITY,
+        keep_in=str(folder),
+        max_connections=at_once,
+        **fields,  # type: ignore[arg-type]
+    )
 
-    def __init__(self, recipe: Recipe, send: Callable[[bytes], Awaitable[None]]) -> None:
-        self._send = send
-        self._delay_s = recipe.options.timeout or 0.0
-        self._places = asyncio.Semaphore(recipe.max_connections or 8)
-        self._asked = (Path(recipe.keep_in) / f"{os.getpid()}.asked").open("a") if recipe.keep_in else None
-        self._left = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._identity = recipe.identity
+
+class NotingWorker(Worker):
+    """A real worker around the asker that writes down."""
+
+    def __init__(self, recipe: Recipe, send: Callable[[bytes], Awaitable[object] | None]) -> None:
+        super().__init__(recipe, send, opener=_open)
+
+
+class FailingWorker:
+    """It breaks as soon as it runs."""
+
+    def __init__(self, recipe: Recipe, send: Callable[[bytes], Awaitable[object] | None]) -> None:
+        pass
 
     async def hear(self, content: bytes) -> None:
-        answers = []
-        for message in unpacked_down(content):
-            if isinstance(message, Leave):
-                self._left.set()
-            elif isinstance(message, Ask):
-                if self._delay_s:
-                    task = asyncio.create_task(self._answer_later(message))
-                    self._tasks.add(task)
-                    task.add_done_callback(self._tasks.discard)
-                else:
-                    answers.append(self._answer(message))
-        if answers:
-            await self._send(packed(answers))
+        pass
 
     async def run(self) -> None:
-        await self._send(packed([Opened(name="noting", identity=self._identity, max_concurrency=8)]))
-        await self._left.wait()
-        await asyncio.gather(*self._tasks)
+        raise RuntimeError("the disk is gone")
 
-    def _answer(self, ask: Ask) -> Answered:
-        if self._asked is not None:
-            self._asked.write(f"{ask.query.step_id}\n")
-            self._asked.flush()
-        answer = Prediction(step_id=ask.query.step_id, key=ask.query.key, point=Point(x_px=1.0, y_px=2.0))
-        return Answered(number=ask.number, answer=msgspec.Raw(_encoder.encode(answer)))
 
-    async def _answer_later(self, ask: Ask) -> None:
-        async with self._places:
-            answered = self._answer(ask)
-            await asyncio.sleep(self._delay_s)
-        await self._send(packed([answered]))
+def _open(recipe: Recipe, *_: object, **__: object) -> Asker:
+    asked = (Path(recipe.keep_in) / f"{os.getpid()}.asked").open("a") if recipe.keep_in else None
+
+    async def ask(query: Query) -> Plan | Prediction:
+        if asked is not None:
+            asked.write(f"{query.step_id}\n")
+            asked.flush()
+        if recipe.options.timeout:
+            await asyncio.sleep(recipe.options.timeout)
+        shown = os.environ.get(query.instruction)  # The value of a variable, for those who ask for one.
+        return Prediction(step_id=query.step_id, key=query.key, point=Point(x_px=1.0, y_px=2.0), raw=shown)
+
+    async def nothing() -> None:
+        pass
+
+    return Asker(
+        name="noting",
+        identity=IDENTITY,
+        max_concurrency=recipe.max_connections or 1,
+        ask=ask,
+        check=nothing,
+        aclose=nothing,
+    )

@@ -82,11 +82,17 @@ def finish(run: RunFolder, stopped: str = "") -> None:
 
 
 def kinds(count: int, every: int = 3) -> list[Prediction]:
-    """Answers to the scored ones of the first ``count`` steps: hits, every so many a miss, and now and then a failure."""
+    """Answers to the scored ones of the first ``count`` steps: hits, every so many a miss, some failures."""
     found = []
     for number in range(count):
         if number % 10 != 9:
-            kind = "error" if number % 23 == 7 else "unparsed" if number % 17 == 4 else ("hit", "miss")[number % every == 0]
+            kind = (
+                "error"
+                if number % 23 == 7
+                else "unparsed"
+                if number % 17 == 4
+                else ("hit", "miss")[number % every == 0]
+            )
             found.append(prediction(number, kind))
     return found
 

@@ -289,6 +289,63 @@ def test_ten_thousand_steps_scroll_and_filter(browser: Browser, tmp_path: Path) 
         page.keyboard.press("Escape")
 
 
+def test_thirty_thousand_steps_lie_beside_the_page_and_all_are_reached(browser: Browser, tmp_path: Path) -> None:
+    def other(number: int, step: Step) -> Prediction:
+        return answer(number + 1, step)
+
+    one = make_run(tmp_path / "one", 30_000, instruction=lambda number: f"{HOSTILE} \u2028${{{number}}}")
+    path = write_report(one)
+    assert path.stat().st_size < 1_000_000
+    with opened(browser, path.as_uri()) as page:
+        assert count(page) == 27_000
+        assert chosen(page) == "1/3"
+        assert page.locator(".row").count() < 60
+        assert page.locator("#strips .task").count() < 60
+        # What a model or a data set says is text, also where it came by a script.
+        assert page.title() == "made · none + fake"
+        assert page.inner_text("#detail .said") == f"{HOSTILE} \u2028${{2}}"
+        assert page.locator("#detail img, #detail script, .row img").count() == 0
+        page.select_option("#filter-outcome", "unparsed")
+        assert count(page) == len([verdict for verdict in one.verdicts if verdict.outcome == "unparsed"])
+        page.keyboard.press("x")
+        page.keyboard.press("j")
+        assert page.evaluate("location.hash").startswith("#step=1/")
+        page.evaluate("location.hash = '#step=1/29998'")
+        eventually(page, "(document.querySelector('#detail .bar b') || {}).innerText === 'step 1/29998'")
+        eventually(page, "document.querySelector('#detail .said').innerText.includes('${29997}')")
+        # History before the first step of a file comes from the file before it.
+        page.evaluate("location.hash = '#step=1/1002'")
+        eventually(page, "(document.querySelector('#detail .bar b') || {}).innerText === 'step 1/1002'")
+        assert page.locator("#detail .history .did").all_text_contents() == ["did 998", "did 999", "did 1000"]
+        page.fill("#filter-q", '"${17357}"')
+        eventually(page, "document.querySelector('#count').innerText === '1 of 27,000 scored steps'")
+        assert chosen(page) == "1/17358"
+        page.fill("#filter-q", "no such words")
+        eventually(page, "document.querySelector('#count').innerText.startsWith('None of 27,000')")
+        page.keyboard.press("Escape")
+        page.keyboard.press("x")
+        page.locator("#list").focus()
+        page.keyboard.press("End")
+        eventually(page, "!!document.querySelector('#row-29998:not(.coming)')")
+    two = make_run(tmp_path / "two", 1_000, predict=other)
+    with opened(browser, write_page([one, two], tmp_path / "both.html").as_uri()) as page:
+        before = count(page)
+        page.select_option("#filter-flip", "any")
+        hit = {verdict.step_id: verdict.outcome == "hit" for verdict in one.verdicts}
+        flips = [verdict for verdict in two.verdicts if hit[verdict.step_id] != (verdict.outcome == "hit")]
+        assert count(page) == len(flips) < before
+        eventually(page, "document.querySelectorAll('#detail .badge').length === 2")
+        assert page.locator("#detail .badge").all_inner_texts()[1].startswith("2: ")
+    # Without its folder the page still has its figures, and says what is missing.
+    shutil.rmtree(tmp_path / "one" / "report_files")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("#detail >> text=needs its folder report_files")
+    assert page.locator("#plots svg").count() == 6
+    context.close()
+
+
 def test_1714_steps_open_in_two_seconds(browser: Browser, tmp_path: Path) -> None:
     path = write_report(make_run(tmp_path / "run", 1_714))
     assert path.stat().st_size < 15_000_000

@@ -13,7 +13,7 @@ function showStrips() {
   measureStrips();
 }
 function measureStrips() {
-  const room = stripRows.clientWidth - (narrow() ? 0 : 360);
+  const room = narrow() ? stripRows.clientWidth : 0.66 * stripRows.clientWidth - 120;
   stripCells = Math.max(8, Math.floor(room / 15));
   strips_.fill(run().names.tasks.length, (narrow() ? 46 : 26) + (beside() ? 22 : 0));
 }

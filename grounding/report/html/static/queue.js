@@ -1,6 +1,5 @@
 // The page over several runs: what is above the table, and the following of runs that go on.
 let page = JSON.parse(byId("data").textContent);
-const AT_WORK = new Set(["running", "starting", "waiting"]);
 const setIfNew = (id, nodes) => {
   const made = [nodes].flat(9).filter(Boolean);
   const said = made.map((node) => (node instanceof Node ? node.outerHTML : String(node))).join("");
@@ -48,8 +47,7 @@ function tile(name, value, more, extra) {
 function showTiles() {
   const states = countStates(page.runs);
   const found = [tile("steps", page.steps ? share(page.done, page.steps) : whole(page.done), page.steps ? `${whole(page.done)} of ${whole(page.steps)}` : "how many there are isn't known of every run")];
-  const ended = page.runs.length - page.runs.filter((run) => AT_WORK.has(run.state)).length;
-  found.push(tile("runs ended", `${whole(ended)} of ${whole(page.runs.length)}`, inOrder(states).map((name) => `${states[name]} ${STATES[name]}`).join(" · ")));
+  found.push(tile("runs complete", `${whole(states.complete || 0)} of ${whole(page.runs.length)}`, inOrder(states).map((name) => `${states[name]} ${STATES[name]}`).join(" · ")));
   if (page.writer === "at work") {
     const reading = page.runs.some((run) => run.reading !== undefined && run.reading !== null);
     if (page.left_s) {
@@ -99,7 +97,7 @@ function showMatrix() {
     el("tbody", {}, matrix.planners.map((name, at) => el("tr", {}, [el("th", { scope: "row" }, name), matrix.cells[at].map(cell)]))),
   ]);
   const open = page.runs.some((run) => run.accuracy && !run.accuracy.is_final);
-  byId("matrix-words").textContent = `Per cent of steps, darker is better.${open ? " Figures with … are of the steps so far, which need not be like those to come." : ""}`;
+  byId("matrix-words").textContent = `Per cent of steps; the stronger the colour, the better.${open ? " Figures with … are of the steps so far, which need not be like those to come." : ""}`;
 }
 function showFilters() {
   const states = countStates(page.runs);
@@ -116,7 +114,7 @@ function showFacts() {
   const started = utc(page.started_at);
   const facts = [["folder", page.folder], ["command", page.command], ["started", started && atTime(started)], ["as of", atTime(utc(page.taken_at))],
     ["accuracy so far", "hits of the steps that are through, with Wilson's 95 % interval, which takes steps for independent of each other and so is too narrow where they are not"],
-    ["final accuracy", "that of a complete run, as in its summary.json and with the same interval; a partial run's own page counts the steps that nobody was asked about as wrong, this one leaves them out"],
+    ["final accuracy", "as in the run's summary.json, with the same interval; where steps were never asked the run's own page counts them as wrong, this one leaves them out"],
     ["money", "what servers reported; what may have been charged besides, for tries without a reply, stands behind the plus sign and counts against the limit"]];
   setIfNew("facts", facts.filter(([, text]) => text).map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]));
 }

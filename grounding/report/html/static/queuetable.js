@@ -1,6 +1,6 @@
 // The table of runs. A cell is only made anew where what it says has changed, so that nobody's place or selection is lost.
 const ORDERS = {
-  "": ["as they were asked for", null],
+  "": ["as they are run", null],
   state: ["by state", (a, b) => Object.keys(STATES).indexOf(a.state) - Object.keys(STATES).indexOf(b.state)],
   name: ["by name", (a, b) => a.name.localeCompare(b.name, "en", { numeric: true })],
   accuracy: ["best first", (a, b) => (b.accuracy ? b.accuracy.value : -1) - (a.accuracy ? a.accuracy.value : -1)],
