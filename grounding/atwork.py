@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -29,7 +29,7 @@ from grounding.report.html.written import with_report
 from grounding.runfolder import TRANSCRIPTS, RunFolder, RunInfo
 from grounding.runner import Runner
 from grounding.scorebook import Scored, score_run
-from grounding.serving.shelf import ServerShelf
+from grounding.serving.shelf import ServerShelf, servers_for
 from grounding.steps import GroundStage, PlanAheadStage, PlanStage, StepItem, step_items
 
 T = TypeVar("T")
@@ -115,11 +115,7 @@ class RunAtWork:
     def servers(self, shelf: ServerShelf | None) -> AbstractContextManager[object]:
         """The servers that the run needs, up inside the block; none where everything is answered."""
         unanswered = self._predictions.settled_count < len(self.prepared.selection.step_ids)
-        managed = self.prepared.servers if unanswered else None
-        if managed is None:
-            return nullcontext()
-        log = self.folder.path / "server.log"
-        return managed.running(log) if shelf is None else shelf.running(managed, log)
+        return servers_for(self.prepared.servers if unanswered else None, self.folder.path / "server.log", shelf)
 
     def left(self) -> Left:
         """What there still is to ask."""

@@ -118,6 +118,7 @@ def score(
     clusters: ClusterChoice | None = None,
     attempt: ShopAttempt | None = None,
     published: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    parquet: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
 ) -> int:
     """Score a run again from its stored answers. Asks no model.
@@ -130,12 +131,15 @@ def score(
         clusters: What the intervals are drawn over [default: as before].
         attempt: Which of several calls of web functions counts, from now on [default: as before].
         published: Show the tables of PERCU's paper, of PersonalWAB's or of AgenticShop's, too.
+        parquet: Write the run's tables as Parquet files beside the JSON lines, for `grounding.load_run` and others.
         json: Print summary.json instead of the table.
     """
     from grounding.desktop.runfiles import is_desktop_run
     from grounding.webagents.agenticshop.runfiles import is_curation_run
     from grounding.webagents.personalwab.runfiles import is_shop_run
 
+    if parquet and (is_curation_run(run) or is_shop_run(run) or is_desktop_run(run)):
+        raise UserError("--parquet: is for runs of clicks; the tables of this run have no Parquet form")
     if is_curation_run(run):
         from grounding.webagents.agenticshop.command import curation_score_command
 
@@ -165,7 +169,7 @@ def score(
     from grounding.report.show import show_result
     from grounding.scorebook import rescore
 
-    result = rescore(run, clusters)
+    result = rescore(run, clusters, tables=parquet)
     # A page that shows other figures than the table would be believed.
     result = with_report(result) if (run / "report.html").exists() else result
     options = EvalOptions(dataset=result.info.asked.dataset, tolerance=tolerance)

@@ -8,88 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from grounding.errors import UserError
-from grounding.records import Call, Failure, Plan, Point, Prediction, Step, Verdict
+from grounding.parquet import fresh_table
 from grounding.runfolder import RunFolder, RunInfo
-from grounding.scoring.facts import step_facts
+from grounding.runrows import COLUMNS, TABLES, Cell, Row, cell_of, table_rows
+
+__all__ = ["COLUMNS", "RunFrames", "load_run"]
 
 DataFrame: TypeAlias = Any
 """``pandas.DataFrame``, without pandas being needed to read this file."""
 
-_CALL = {
-    "seconds": "wall time of the last try",
-    "attempts": "tries, the last one with them",
-    "input_tokens": "tokens of the request, as the server counted them",
-    "output_tokens": "tokens of the reply, reasoning with them",
-    "cost_usd": "what it cost in US dollars; missing where no price is known",
-}
-_FAILED = {"failure_kind": "unparsed, missing or error; missing where there is an answer", "failure": "why, in words"}
-
-COLUMNS: dict[str, dict[str, str]] = {
-    "steps": {
-        "step_id": "the step's id, the key of all frames",
-        "participant": "who",
-        "task": "label of the task, as text",
-        "step_in_session": "place among all steps of the participant in this run, from 1",
-        "position": "place among the scored steps of the task, from 1; missing where the step is not scored",
-        "task_steps": "scored steps of the task",
-        "instruction_index": "number of the instruction within the task, from 0",
-        "instruction": "what the user said",
-        "instruction_words": "words of it, separated by blanks",
-        "action": "what was done, where the data set says so",
-        "is_scored": "whether a click was made, so that the step is scored",
-        "target_absent": "whether the right answer is that there is no such place",
-        "screenshot": "path of the picture at the time of the run",
-        "screenshot_sha256": "hash of its bytes",
-        "screen_width_px": "its width",
-        "screen_height_px": "its height",
-        "gold_shapes": "boxes and polygons in which a click is right",
-        "gold_area_px2": "sum of their areas in square pixels; what overlaps counts twice",
-        "gold_left_px": "left edge of the rectangle around all of them; missing where there is none",
-        "gold_top_px": "its top edge",
-        "gold_right_px": "its right edge",
-        "gold_bottom_px": "its bottom edge",
-    },
-    "plans": {
-        "step_id": "the step",
-        "text": "the instruction for the grounder; missing where there is none",
-        "raw": "the planner's reply as it came",
-        **_FAILED,
-        "reused": "whether another run had asked for it",
-        **_CALL,
-    },
-    "predictions": {
-        "step_id": "the step",
-        "x_px": "where the grounder clicks; missing where it names no place",
-        "y_px": "the same, downwards",
-        "raw": "the grounder's reply as it came",
-        "declined": "whether it says that there is no such place",
-        **_FAILED,
-        **_CALL,
-    },
-    "verdicts": {
-        "step_id": "the step",
-        "outcome": "hit, miss, unparsed, error or missing",
-        "is_hit": "whether it is a hit",
-        "distance_px": "Euclidean distance to the nearest edge of the region, 0 inside; missing without a point",
-        "reason": "why there is no point, in words",
-    },
-}
-"""The columns of each frame in order, and what they hold. Every kind of label that the data set gives its steps is one
-more column ``group_KIND`` of ``steps``, several names joined by ``|``. ``joined`` has one row for each scored step: the
-columns of ``verdicts`` and ``steps``, then those of ``plans`` and ``predictions`` with ``plan_`` and ``prediction_``
-before their names."""
-
-_FLAGS = frozenset({"is_scored", "target_absent", "reused", "declined", "is_hit"})
-_COUNTS = frozenset(
-    {
-        *("step_in_session", "position", "task_steps", "instruction_index", "instruction_words", "gold_shapes"),
-        *("screen_width_px", "screen_height_px", "attempts", "input_tokens", "output_tokens"),
-    }
-)
+_DTYPES: dict[Cell, str] = {"flag": "boolean", "count": "Int64", "measure": "Float64", "text": "string"}
 
 
 @dataclass(frozen=True)
@@ -101,11 +34,19 @@ class RunFrames:
     plans: DataFrame
     predictions: DataFrame
     verdicts: DataFrame
-    joined: DataFrame
+
+    @cached_property
+    def joined(self) -> DataFrame:
+        """One row for each scored step, with everything that is known of it; made when it is first asked for."""
+        joined = self.verdicts.merge(self.steps, on="step_id", how="left", validate="1:1")
+        for frame, prefix in ((self.plans, "plan_"), (self.predictions, "prediction_")):
+            named = {column: f"{prefix}{column}" for column in frame.columns if column != "step_id"}
+            joined = joined.merge(frame.rename(columns=named), on="step_id", how="left", validate="1:1")
+        return joined
 
 
 def load_run(path: str | Path) -> RunFrames:
-    """Read a scored run.
+    """Read a scored run: each table from its Parquet file where that is up to date, else from the JSON lines.
 
     Args:
         path: The run's folder.
@@ -119,141 +60,26 @@ def load_run(path: str | Path) -> RunFrames:
         raise UserError("load_run needs pandas: pip install 'grounding[frames]'") from error
     folder = RunFolder(Path(path))
     info = folder.read_info()
-    plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
-    try:
-        rows = {
-            "steps": list(_step_rows(folder)),
-            "plans": [_plan_row(plan) for plan in plans],
-            "predictions": [_prediction_row(prediction) for prediction in predictions],
-            "verdicts": [_verdict_row(verdict) for verdict in folder.read_verdicts()],
-        }
-    finally:
-        plans.close()
-        predictions.close()
-    frames = {name: _frame(pd, found, COLUMNS[name]) for name, found in rows.items()}
-    joined = frames["verdicts"].merge(frames["steps"], on="step_id", how="left", validate="1:1")
-    for name, prefix in (("plans", "plan_"), ("predictions", "prediction_")):
-        named = {column: f"{prefix}{column}" for column in frames[name].columns if column != "step_id"}
-        joined = joined.merge(frames[name].rename(columns=named), on="step_id", how="left", validate="1:1")
-    return RunFrames(info=info, joined=joined, **frames)
+    frames = {}
+    for name in TABLES:
+        table = fresh_table(folder.path, name)
+        frames[name] = _frame(pd, table_rows(folder, name), COLUMNS[name]) if table is None else _from_arrow(pd, table)
+    return RunFrames(info=info, **frames)
 
 
-def _frame(pd: Any, rows: list[dict[str, Any]], columns: Mapping[str, str]) -> DataFrame:
+def _frame(pd: Any, rows: Iterable[Row], columns: Mapping[str, str]) -> DataFrame:
     """A frame with these columns and what else the rows have, whether or not there are any rows.
 
     Types are pandas's nullable ones and the same for every run, whatever is missing in it.
     """
-    more = dict.fromkeys(name for row in rows for name in row if name not in columns)
-    frame = pd.DataFrame(rows, columns=[*columns, *more], dtype=object)
-    return frame.astype({name: _dtype(name) for name in frame.columns})
+    found = list(rows)
+    more = dict.fromkeys(name for row in found for name in row if name not in columns)
+    frame = pd.DataFrame(found, columns=[*columns, *more], dtype=object)
+    return frame.astype({name: _DTYPES[cell_of(name)] for name in frame.columns})
 
 
-def _dtype(column: str) -> str:
-    if column in _FLAGS:
-        return "boolean"
-    if column in _COUNTS:
-        return "Int64"
-    return "Float64" if column.endswith(("_px", "_px2", "_usd", "seconds")) else "string"
-
-
-def _step_rows(folder: RunFolder) -> Iterable[dict[str, Any]]:
-    for session in folder.read_sessions():
-        scored: dict[str, list[str]] = {}
-        for step in session.steps:
-            if step.region is not None:
-                scored.setdefault(str(step.task), []).append(step.id)
-        for number, step in enumerate(session.steps, start=1):
-            of_task = scored.get(str(step.task), [])
-            position = of_task.index(step.id) + 1 if step.region is not None else None
-            yield _step_row(step, number, position, len(of_task))
-
-
-def _step_row(step: Step, number: int, position: int | None, task_steps: int) -> dict[str, Any]:
-    facts = step_facts(step, position=position or 0, task_steps=task_steps)
-    left, top, right, bottom = _around(step)
-    row = {
-        "step_id": step.id,
-        "participant": step.participant,
-        "task": str(step.task),
-        "step_in_session": number,
-        "position": position,
-        "task_steps": task_steps,
-        "instruction_index": step.instruction_index,
-        "instruction": step.instruction,
-        "instruction_words": facts.instruction_words,
-        "action": step.action or None,
-        "is_scored": step.region is not None,
-        "target_absent": step.target_absent,
-        "screenshot": step.screenshot.path,
-        "screenshot_sha256": step.screenshot.sha256,
-        "screen_width_px": facts.screen_width_px,
-        "screen_height_px": facts.screen_height_px,
-        "gold_shapes": facts.gold_shapes,
-        "gold_area_px2": facts.gold_area_px2,
-        "gold_left_px": left,
-        "gold_top_px": top,
-        "gold_right_px": right,
-        "gold_bottom_px": bottom,
-    }
-    names: dict[str, list[str]] = {}
-    for label in step.groups:
-        names.setdefault(label.kind, []).append(label.name)
-    return row | {f"group_{kind}": "|".join(found) for kind, found in names.items()}
-
-
-def _around(step: Step) -> tuple[float | None, float | None, float | None, float | None]:
-    region = step.region
-    corners: list[Point] = []
-    for box in region.boxes if region else ():
-        corners += [Point(x_px=box.left_px, y_px=box.top_px), Point(x_px=box.right_px, y_px=box.bottom_px)]
-    for polygon in region.polygons if region else ():
-        corners += polygon.points
-    if not corners:
-        return None, None, None, None
-    across, down = [corner.x_px for corner in corners], [corner.y_px for corner in corners]
-    return min(across), min(down), max(across), max(down)
-
-
-def _plan_row(plan: Plan) -> dict[str, Any]:
-    row = {"step_id": plan.step_id, "text": plan.text, "raw": plan.raw, "reused": plan.reused}
-    return row | _failure_cells(plan.failure) | _call_cells(plan.call)
-
-
-def _prediction_row(prediction: Prediction) -> dict[str, Any]:
-    point = prediction.point
-    row = {
-        "step_id": prediction.step_id,
-        "x_px": point.x_px if point else None,
-        "y_px": point.y_px if point else None,
-        "raw": prediction.raw,
-        "declined": prediction.declined,
-    }
-    return row | _failure_cells(prediction.failure) | _call_cells(prediction.call)
-
-
-def _verdict_row(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "step_id": verdict.step_id,
-        "outcome": verdict.outcome,
-        "is_hit": verdict.outcome == "hit",
-        "distance_px": verdict.distance_px,
-        "reason": verdict.reason or None,
-    }
-
-
-def _failure_cells(failure: Failure | None) -> dict[str, Any]:
-    return {
-        "failure_kind": failure.kind if failure else None,
-        "failure": failure.message if failure else None,
-    }
-
-
-def _call_cells(call: Call | None) -> dict[str, Any]:
-    usage = call.usage if call else None
-    return {
-        "seconds": call.seconds if call else None,
-        "attempts": call.attempts if call else None,
-        "input_tokens": usage.input_tokens if usage else None,
-        "output_tokens": usage.output_tokens if usage else None,
-        "cost_usd": call.cost_usd if call else None,
-    }
+def _from_arrow(pd: Any, table: Any) -> DataFrame:
+    """The same from a table of Arrow."""
+    dtypes = {name: pd.api.types.pandas_dtype(_DTYPES[cell_of(name)]) for name in table.column_names}
+    # Column by column, so that only one is held twice.
+    return pd.DataFrame({name: dtype.__from_arrow__(table[name]) for name, dtype in dtypes.items()})

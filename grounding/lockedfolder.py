@@ -15,6 +15,7 @@ from grounding.errors import UserError
 from grounding.records import Record
 
 RecordT = TypeVar("RecordT", bound=Record)
+StructT = TypeVar("StructT", bound=msgspec.Struct)
 
 _BUFFER = 1 << 20  # bytes read or written at a time
 
@@ -97,7 +98,7 @@ class LockedFolder:
         """
         return tuple(self.stream_lines(name, record_type, what=what))
 
-    def stream_lines(self, name: str, record_type: type[RecordT], *, what: str) -> Iterator[RecordT]:
+    def stream_lines(self, name: str, record_type: type[StructT], *, what: str) -> Iterator[StructT]:
         """The same, one after the other.
 
         Raises:

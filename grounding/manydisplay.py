@@ -203,6 +203,10 @@ class ManyProgress:
             words += [f"{sum(shown.waiting.values())} not begun" if shown.waiting else "", total_words(shown)]
             self._print(Text(f"all: {' · '.join(filter(None, words))}"))
 
+    def pays(self, spent_usd: Callable[[], float]) -> None:
+        """Who tells from now on what all runs have spent so far, where that wasn't known at the beginning."""
+        self._spent_usd = spent_usd
+
     # --- what becomes of the runs ---
 
     def run(self, name: str) -> RunProgress:

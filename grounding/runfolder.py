@@ -230,8 +230,16 @@ class RunFolder(LockedFolder):
         Raises:
             UserError: the run was never scored, or the file is damaged.
         """
+        return tuple(self.stream_verdicts())
+
+    def stream_verdicts(self) -> Iterator[Verdict]:
+        """The same one after the other.
+
+        Raises:
+            UserError: the run was never scored, or the file is damaged.
+        """
         try:
-            return self.read_lines("verdicts.jsonl", Verdict, what="a verdict")
+            yield from self.stream_lines("verdicts.jsonl", Verdict, what="a verdict")
         except UserError as error:
             raise UserError(f"{error}; {_score_again(self.path)}") from error
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from grounding.answers import Answers, read_answers
+from grounding.parquet import write_tables
 from grounding.probe.kept import probe_predictions, probe_warnings
 from grounding.records import Record, Session, Verdict
 from grounding.runfolder import RunFolder, RunInfo, ScatteredSessions
@@ -152,15 +153,17 @@ def read_run(path: Path) -> Scored:
     )
 
 
-def rescore(path: Path, clusters: ClusterName | None = None) -> Scored:
+def rescore(path: Path, clusters: ClusterName | None = None, *, tables: bool = False) -> Scored:
     """Score a finished or stopped run again from its folder alone.
 
     Args:
         path: The folder.
         clusters: What the intervals are to be drawn over, from now on; None for what they were drawn over before.
+        tables: Write the Parquet files, too.
 
     Raises:
-        UserError: there is no run in the folder, it is damaged, or a run is at work in it.
+        UserError: there is no run in the folder, it is damaged, a run is at work in it, or Parquet files can't be
+            written.
     """
     folder = RunFolder(path)
     folder.read_info()
@@ -169,6 +172,9 @@ def rescore(path: Path, clusters: ClusterName | None = None) -> Scored:
         info = folder.read_info()
         if clusters not in (None, info.clusters):
             folder.write_info(msgspec.structs.replace(info, clusters=clusters))
-        return score_run(folder)
+        scored = score_run(folder)
+        if tables:
+            write_tables(path)
+        return scored
     finally:
         folder.release()

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import socket
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from grounding.errors import UserError
+
+if TYPE_CHECKING:
+    from grounding.report.html.live import LivePage
 
 VIEW_EXAMPLES = """
 Examples:
@@ -65,10 +71,36 @@ def view_command(
     if out is not None:
         print(write_page([weigh_path(folder) for folder in folders], _html_file(out)))
         return 0
-    from grounding.report.html.live import LivePage, bound_socket, serve
+    from grounding.report.html.live import LivePage
+    from grounding.report.html.size import lie_beside
 
+    if lie_beside(folders):
+        return _serve_large(folders, port, browser=browser)
     live = LivePage(folders)
     live.page()
+    return _serve(live, port, browser=browser)
+
+
+def _serve_large(folders: Sequence[Path], port: int, *, browser: bool) -> int:
+    """The same over runs of so many steps that reading them takes its time."""
+    from grounding.report.html.livelarge import LargeLivePage
+
+    print("grounding: this is a large run: making its page can take minutes", file=sys.stderr, flush=True)
+    # Who ends the command by a signal must not leave the steps behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    live = LargeLivePage(folders)
+    try:
+        live.page()
+        return _serve(live, port, browser=browser)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        live.close()
+
+
+def _serve(live: LivePage, port: int, *, browser: bool) -> int:
+    from grounding.report.html.live import bound_socket, serve
+
     listening = bound_socket(port)
     _announce(listening, browser=browser)
     with contextlib.suppress(KeyboardInterrupt):
@@ -86,12 +118,17 @@ def _view_queue(folder: Path, *, port: int, out: Path | None, browser: bool) -> 
     from grounding.report.html.live import bound_socket
     from grounding.report.html.queuelive import LiveQueue, serve_queue
 
+    # Who ends the command by a signal must not leave the steps of large runs behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     live = LiveQueue(folder)
     live.page()
     listening = bound_socket(port)
     _announce(listening, browser=browser)
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve_queue(live, listening))
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(serve_queue(live, listening))
+    finally:
+        live.close()
     return 0
 
 

@@ -78,9 +78,18 @@ MAY_IMPORT: dict[str, set[str]] = {
         "card_schema",
     },
     "signature": {"records", "cards", "chat", "runfolder", "scoring"},
+    "timefile": {"records", "errors", "scoring"},
+    "payments": {"records", "budget", "journal", "probe", "runfolder"},
+    "gate": set(),
+    "planned": {"records", "attended", "options", "runfolder", "scorebook"},
+    "board": {"attended", "planned", "runfolder", "runqueue"},
+    "building": SHARED | {"grounders", "options", "planners", "serving"},
+    "executors": SHARED
+    | {"building", "executors", "grounders", "options", "planner_card", "planners", "probe", "runfolder", "serving"}
+    | {"sources"},
     "earlier": {"records", "errors", "journal", "runfolder"},
     "estimates": {"records", "errors", "card_schema", "money", "tokens", "estimates"},
-    "scorebook": {"records", "runfolder", "scoring", "probe"},
+    "scorebook": {"records", "runfolder", "scoring", "probe", "timefile"},
     "display": {"records", "options", "runner", "steps", "scoring"},
     "runqueue": {"records", "errors"},
     "manybars": {"money", "records", "runqueue"},
@@ -136,6 +145,10 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 KNOW_EVERYBODY = {
     "__main__",
+    "atwork",
+    "clusterruns",
+    "leftover",
+    "workforce",
     "evaluation",
     "preparation",
     "eval",

@@ -195,8 +195,10 @@ def test_runs_that_can_not_be_told_apart_are_refused() -> None:
 def test_a_queue_is_shown_as_it_is() -> None:
     run = QueuedRun(name="a", run_id="1", folder="1", steps=5, server="s")
     with ManyProgress.over("none", QueueState(command="c", started_at="", cost_limit_usd=3, runs=(run,))) as many:
+        assert many.shown().spent_usd is None
+        many.pays(lambda: 2.5)
         found = many.shown()
-    assert (found.waiting, found.steps, found.limit_usd) == ({"s": 1}, 5, 3)
+    assert (found.waiting, found.steps, found.limit_usd, found.spent_usd) == ({"s": 1}, 5, 3, 2.5)
 
 
 def test_many_threads_tell_at_once() -> None:

@@ -26,6 +26,7 @@ from grounding.runfolder import utc_now
 from grounding.runid import library_versions, run_id
 from grounding.scoring.desktop import TOLERANCE_PX
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers
+from grounding.serving.shelf import ServerShelf
 from grounding.sources.option import ready
 
 
@@ -46,6 +47,7 @@ def prepare_desktop(
     progress: OutcomeProgress,
     *,
     load: Callable[..., DesktopDataset] = load_desktop,
+    shelf: ServerShelf | None = None,
 ) -> PreparedDesktop:
     """Find everything that a run needs. Asks nothing of any model and writes nothing.
 
@@ -54,6 +56,7 @@ def prepare_desktop(
         budget: What may be spent.
         progress: Who is told how far it is.
         load: Reads the data set; runs that follow one another may share what it reads.
+        shelf: Where servers of the run before may be up.
 
     Raises:
         UserError: something is missing or wrong; says what.
@@ -76,6 +79,8 @@ def prepare_desktop(
     selection = select_desktop(dataset.tasks, kind=options.kind, sample_ids=options.sample_id, limit=options.limit)
     seed = options.seed or 0
     servers = manage_servers(card.grounder, options, ()) if card is not None else None
+    if servers is not None and shelf is not None:
+        servers = shelf.matching(servers)
     agent = build_agent(
         options, card=card, tasks=dataset.tasks, chat=chat, servers=servers, budget=budget, on_retry=progress.retried
     )

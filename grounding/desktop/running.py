@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from typing import Any
 
 from grounding.attended import attended
@@ -21,6 +20,7 @@ from grounding.options import Display, EvalOptions
 from grounding.records import Call
 from grounding.runner import Done, Runner
 from grounding.scoring.desktop import judge_desktop
+from grounding.serving.shelf import ServerShelf, servers_for
 
 _COLOURS = {"right": "green", "wrong": "yellow", "unparsed": "magenta", "missing": "red", "error": "red"}
 _ALWAYS = ("right", "wrong")
@@ -36,6 +36,7 @@ def evaluate_desktop(
     *,
     load: Callable[..., DesktopDataset] = load_desktop,
     elsewhere: Iterable[Call] = (),
+    shelf: ServerShelf | None = None,
 ) -> DesktopScored:
     """Run what the options ask for, or continue it where it stopped; score it and write the run folder.
 
@@ -43,6 +44,7 @@ def evaluate_desktop(
         options: What is asked for.
         load: Reads the data set; runs that follow one another may share what it reads.
         elsewhere: What other runs paid under the same cost limit.
+        shelf: Where servers that are started stay for the next run, if one may come.
 
     Raises:
         UserError: something is missing or wrong; nothing was asked of any model yet, or the disk failed in mid-run
@@ -51,13 +53,13 @@ def evaluate_desktop(
     progress = desktop_progress(options.display)
     budget = Budget(options.cost_limit)
     budget.take_up(elsewhere)
-    prepared = prepare_desktop(options, budget, progress, load=load)
+    prepared = prepare_desktop(options, budget, progress, load=load, shelf=shelf)
     folder = DesktopFolder(options.log_dir / prepared.info.run_id)
     return carry_out(
         folder,
         prepared.info,
         fresh=options.fresh,
-        ask=lambda folder: _run(prepared, folder, budget, progress),
+        ask=lambda folder: _run(prepared, folder, budget, progress, shelf),
         score=score_desktop,
     )
 
@@ -77,15 +79,22 @@ def paid_calls(folder: DesktopFolder) -> tuple[Call, ...]:
         journal.close()
 
 
-def _run(prepared: PreparedDesktop, folder: DesktopFolder, budget: Budget, progress: OutcomeProgress) -> str:
+def _run(
+    prepared: PreparedDesktop,
+    folder: DesktopFolder,
+    budget: Budget,
+    progress: OutcomeProgress,
+    shelf: ServerShelf | None,
+) -> str:
     """Ask everything that has no answer yet; returns why it stopped early, or nothing."""
     folder.write_steps(prepared.selection.tasks, prepared.memory_of)
     journal = folder.predictions()
     budget.take_up(paid_calls(folder))
     unanswered = journal.settled_count < prepared.selection.step_count
-    servers = prepared.servers.running(folder.path / "server.log") if prepared.servers and unanswered else nullcontext()
+    managed = prepared.servers if unanswered else None
     try:
-        return attended(lambda: _ask(prepared, journal, progress), folder.path, around=servers)
+        around = servers_for(managed, folder.path / "server.log", shelf)
+        return attended(lambda: _ask(prepared, journal, progress), folder.path, around=around)
     finally:
         journal.close()
 

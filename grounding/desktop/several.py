@@ -6,6 +6,7 @@ import asyncio
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -18,15 +19,26 @@ from grounding.desktop.preparation import PreparedDesktop, prepare_desktop
 from grounding.desktop.runfiles import DesktopFolder
 from grounding.desktop.running import desktop_progress, evaluate_desktop, paid_calls
 from grounding.desktop.scorebook import DesktopScored
+from grounding.desktop_records import DesktopDataset
 from grounding.errors import UserError
 from grounding.loaders import load_desktop
 from grounding.options import DesktopScoringName, EvalOptions
 from grounding.report.show import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL
 from grounding.scoring.desktop import DESKTOP_RULES, DesktopRule, micro_difference
 from grounding.scoring.paired import Difference
+from grounding.serving.shelf import ServerShelf
 
 _NOT_NAMED = frozenset({"command", "display", "log_dir", "fresh"})
 _DATASETS_KEPT = 2
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """Runs in their order: what came of each, why nothing did, and whether the user broke off."""
+
+    scored: tuple[DesktopScored | None, ...]
+    problems: tuple[str, ...]
+    interrupted: bool
 
 
 def evaluate_several(
@@ -62,6 +74,44 @@ def evaluate_several(
     first = _baseline(runs, names, varying, baseline)
     load = functools.lru_cache(_DATASETS_KEPT)(load_desktop)
     run_ids = _check_all(runs, names, load)
+    with ServerShelf() as shelf:
+        ran = _in_turn(runs, names, run_ids, load, shelf)
+    result = DesktopComparison(
+        command=runs[0].command,
+        varying=varying,
+        baseline=first,
+        rows=tuple(
+            DesktopRow(
+                name=name,
+                folder=str(found.folder) if found else "",
+                problem=problem,
+                summary=found.summary if found else None,
+                difference=_difference(found, ran.scored[first]) if number != first else {},
+            )
+            for number, (name, found, problem) in enumerate(zip(names, ran.scored, ran.problems, strict=True))
+        ),
+    )
+    if write_to is not None:
+        write_comparison(write_to(run_ids), result)
+    if as_json:
+        print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
+    else:
+        print_comparison(result, ran.scored, scoring, published)
+    if ran.interrupted:
+        print("interrupted; the same command again goes on from here", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    complete = all(found is not None and found.summary.status == "complete" for found in ran.scored)
+    return EXIT_OK if complete else EXIT_PARTIAL
+
+
+def _in_turn(
+    runs: Sequence[EvalOptions],
+    names: Sequence[str],
+    run_ids: Sequence[str],
+    load: Callable[..., DesktopDataset],
+    shelf: ServerShelf,
+) -> InTurn:
+    """Run one after the other; servers that the next run needs too stay up."""
     scored: list[DesktopScored | None] = []
     problems = [""] * len(runs)
     interrupted = False
@@ -76,39 +126,14 @@ def evaluate_several(
         others = [run_id for at, run_id in enumerate(run_ids) if at < number or (at > number and not options.fresh)]
         elsewhere = [call for run_id in others for call in paid_calls(DesktopFolder(options.log_dir / run_id))]
         try:
-            scored.append(evaluate_desktop(options, load=load, elsewhere=elsewhere))
+            scored.append(evaluate_desktop(options, load=load, elsewhere=elsewhere, shelf=shelf))
         except UserError as error:
             print(f"grounding: {names[number]}: {error}", file=sys.stderr, flush=True)
             scored.append(None)
             problems[number] = str(error)
             continue
         interrupted = scored[-1] is not None and scored[-1].info.stopped == INTERRUPTED
-    result = DesktopComparison(
-        command=runs[0].command,
-        varying=varying,
-        baseline=first,
-        rows=tuple(
-            DesktopRow(
-                name=name,
-                folder=str(found.folder) if found else "",
-                problem=problem,
-                summary=found.summary if found else None,
-                difference=_difference(found, scored[first]) if number != first else {},
-            )
-            for number, (name, found, problem) in enumerate(zip(names, scored, problems, strict=True))
-        ),
-    )
-    if write_to is not None:
-        write_comparison(write_to(run_ids), result)
-    if as_json:
-        print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
-    else:
-        print_comparison(result, scored, scoring, published)
-    if interrupted:
-        print("interrupted; the same command again goes on from here", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    complete = all(found is not None and found.summary.status == "complete" for found in scored)
-    return EXIT_OK if complete else EXIT_PARTIAL
+    return InTurn(scored=tuple(scored), problems=tuple(problems), interrupted=interrupted)
 
 
 def _fit(runs: Sequence[EvalOptions]) -> tuple[EvalOptions, ...]:

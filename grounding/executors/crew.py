@@ -20,6 +20,7 @@ class Crew:
     def __init__(
         self,
         link: Link,
+        recipe: bytes,
         needs: Needs,
         posts: int,
         *,
@@ -32,6 +33,7 @@ class Crew:
 
         Args:
             link: What workers run on.
+            recipe: What each opens.
             needs: What each takes up.
             posts: How many there are to be.
             name: What their names begin with; never used before on the link.
@@ -40,6 +42,7 @@ class Crew:
             broke: Told of an error of the link itself.
         """
         self._link = link
+        self._recipe = recipe
         self.needs = needs
         self._name = name
         self._budget = budget
@@ -48,7 +51,6 @@ class Crew:
         self._posts = [Post() for _ in range(posts)]
         self._numbers = itertools.count(1)
         self._errands: set[asyncio.Task[None]] = set()
-        self.recipe = b""
         self.hired: dict[str, Hired] = {}
 
     def fill_posts(self) -> None:
@@ -140,7 +142,7 @@ class Crew:
 
     async def _speak(self, worker: Hired) -> None:
         """Hire a worker, then send it whatever there is to say, all that has gathered at once."""
-        await self._link.hire(worker.name, self.recipe, self.needs)
+        await self._link.hire(worker.name, self._recipe, self.needs)
         while True:
             await worker.wake.wait()
             worker.wake.clear()

@@ -151,7 +151,8 @@ class Hearing:
                 f"{_beginning(opened.identity)}. Install the same on every node",
             )
             return
-        worker.state, worker.bound, worker.base_url = "ready", max(1, opened.max_concurrency), opened.base_url
+        worker.state, worker.bound = "ready", max(1, opened.max_concurrency)
+        worker.base_url, worker.gpus = opened.base_url, opened.gpus
         self._recovery.opened.set()
         self._routing.add(worker)
 

@@ -49,12 +49,16 @@ Down = Ask | Granted | Refused | PictureBytes | Leave
 
 
 class Opened(Record, frozen=True, kw_only=True, tag=True):
-    """From a worker: ready. ``identity`` has to be the writer's own, or the two would not answer alike."""
+    """From a worker: ready. ``identity`` has to be the writer's own, or the two would not answer alike.
+
+    ``gpus`` are the names of those that it was given, as in CUDA_VISIBLE_DEVICES.
+    """
 
     name: str
     identity: str
     max_concurrency: int
     base_url: str = ""
+    gpus: str = ""
 
 
 class NotOpened(Record, frozen=True, kw_only=True, tag=True):

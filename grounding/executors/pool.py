@@ -10,9 +10,6 @@ import asyncio
 import itertools
 import secrets
 from collections.abc import Callable
-from pathlib import Path
-
-import msgspec
 
 from grounding.budget import Budget
 from grounding.executors.crew import Crew
@@ -68,6 +65,7 @@ class Pool:
         self._routing = self._recovery.routing
         self._crew = Crew(
             link,
+            pack(recipe),
             needs,
             workers,
             name=f"{recipe.room}-{secrets.token_hex(3)}",
@@ -103,11 +101,6 @@ class Pool:
         """Everybody who is hired, as they are now."""
         return tuple(worker.shown() for worker in self._crew.hired.values())
 
-    def keep_in(self, folder: Path) -> None:
-        """Workers that are hired from now on leave what there is to look at in this folder, where they can reach it."""
-        self.recipe = msgspec.structs.replace(self.recipe, keep_in=str(folder.absolute()))
-        self._crew.recipe = pack(self.recipe)
-
     async def start(self) -> None:
         """Connect, hire, and wait for the first worker that is ready. Nothing happens where that was done.
 
@@ -117,7 +110,6 @@ class Pool:
         """
         async with self._starting:
             if not self._started:
-                self._crew.recipe = pack(self.recipe)
                 await self._link.open(self._hearing.on_event)
                 self._started = True
                 self._recovery.hire()

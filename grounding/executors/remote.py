@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from grounding.card_schema import Context
 from grounding.executors.pool import Pool
 from grounding.grounders.base import Grounder
@@ -94,10 +92,6 @@ class RemoteGrounder:
     def max_concurrency(self) -> int:
         """How many queries all workers together take at once, as far as that is known by now."""
         return self.pool.expects(self._own.max_concurrency)
-
-    def keep_in(self, folder: Path) -> None:
-        """Have workers leave what there is to look at in this folder, where they can reach it."""
-        self.pool.keep_in(folder)
 
     async def ground(self, query: Query) -> Prediction:
         """The prediction of whichever worker has room.

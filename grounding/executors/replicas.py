@@ -70,6 +70,8 @@ class ReplicaCheck:
         self._asked: set[str] = set()
         self._known: dict[str, Answers] = {}
         self._left_out_on: Counter[str] = Counter()
+        # A pool may have answered for other runs before.
+        self._answered_before: dict[str, int] = {}
 
     async def start(self, *, wait_s: float = WAIT_S) -> ReplicaReport | None:
         """Ask every replica and send away those that differ; None where there is only one, which is asked nothing.
@@ -88,6 +90,7 @@ class ReplicaCheck:
             async with asyncio.timeout(wait_s):
                 while any(worker.state == "opening" for worker in self._pool.workers):
                     await asyncio.sleep(_LOOK_EVERY_S)
+        self._answered_before = {worker.name: worker.answered for worker in self._pool.workers}
         return await self._compare(run_has_begun=False)
 
     async def watch(self) -> None:
@@ -115,7 +118,7 @@ class ReplicaCheck:
         self._known |= new
         living = {worker.name: worker for worker in self._pool.workers}
         if run_has_begun:
-            self._known = {name: _with_steps(each, living.get(name)) for name, each in self._known.items()}
+            self._known = {name: self._with_steps(each, living.get(name)) for name, each in self._known.items()}
         everybody = tuple(self._known.values())
         report = await asyncio.to_thread(judge, everybody, targets, self._card.answer.space, at=utc_now())
         # What was written with an earlier comparison isn't written again.
@@ -143,8 +146,17 @@ class ReplicaCheck:
                 return None
             if isinstance(reply, BaseException):
                 raise reply
-        replica = Replica(name=worker.name, node=worker.node, pid=worker.pid, base_url=worker.base_url)
+        replica = Replica(
+            name=worker.name, node=worker.node, pid=worker.pid, base_url=worker.base_url, gpus=worker.gpus
+        )
         return Answers(replica=replica, replies=tuple(each for each in replies if isinstance(each, Prediction)))
+
+    def _with_steps(self, answers: Answers, worker: WorkerState | None) -> Answers:
+        """Its answers, with how many questions of this run it has answered by now, as far as it is still there."""
+        if worker is None:
+            return answers
+        before = self._answered_before.get(worker.name, 0) + len(answers.replies)
+        return msgspec.structs.replace(answers, steps_before=max(0, worker.answered - before))
 
     async def _send_away(self, report: ReplicaReport, living: dict[str, WorkerState]) -> None:
         leaving = []
@@ -187,11 +199,6 @@ async def compared_replicas(
         watching.cancel()
         with suppress(asyncio.CancelledError):
             await watching
-
-
-def _with_steps(answers: Answers, worker: WorkerState | None) -> Answers:
-    steps = answers.steps_before if worker is None else max(0, worker.answered - len(answers.replies))
-    return msgspec.structs.replace(answers, steps_before=steps)
 
 
 def _say(text: str) -> None:

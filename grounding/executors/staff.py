@@ -39,7 +39,10 @@ class Patience(Record, frozen=True, kw_only=True):
 
 
 class WorkerState(Record, frozen=True, kw_only=True):
-    """A worker at a moment; ``node`` and ``pid`` are there once it runs, ``base_url`` with a server beside it."""
+    """A worker at a moment; ``node`` and ``pid`` are there once it runs, ``base_url`` with a server beside it.
+
+    ``gpus`` are the names of those that it was given, known once it is ready.
+    """
 
     name: str
     state: State
@@ -48,6 +51,7 @@ class WorkerState(Record, frozen=True, kw_only=True):
     in_flight: int = 0
     answered: int = 0
     base_url: str = ""
+    gpus: str = ""
 
 
 class Ticket:
@@ -96,6 +100,7 @@ class Hired:
         "base_url",
         "bound",
         "gone",
+        "gpus",
         "idle",
         "ledger",
         "left",
@@ -118,6 +123,7 @@ class Hired:
         self.node = ""
         self.pid = 0
         self.base_url = ""
+        self.gpus = ""
         self.state: State = "hired"
         self.bound = 0
         self.accepts = False
@@ -154,4 +160,5 @@ class Hired:
             in_flight=len(self.asked),
             answered=self.answered,
             base_url=self.base_url,
+            gpus=self.gpus,
         )

@@ -6,6 +6,7 @@ Nothing here knows what carries the messages: whoever runs a worker feeds it bat
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -38,6 +39,7 @@ from grounding.executors.recipe import Recipe
 from grounding.executors.remotebudget import RemoteBudget
 from grounding.executors.seeing import PictureRequests
 from grounding.records import Plan, Prediction, Query
+from grounding.serving.machine import VISIBLE
 from grounding.sources.pictures import located
 
 HEALTH_REPLY_S = 30.0
@@ -121,6 +123,7 @@ class Worker:
                         identity=self._asker.identity,
                         max_concurrency=self._asker.max_concurrency,
                         base_url=self._base_url,
+                        gpus=os.environ.get(VISIBLE, ""),
                     )
                 )
                 await self._end.wait()

@@ -44,6 +44,10 @@ class EvalProbe:
         """The card that is probed."""
         return self._card
 
+    def on_workers(self, grounder: Grounder) -> EvalProbe | None:
+        """The same, asked of workers elsewhere; None where their servers see no pictures but those of the data set."""
+        return None if self._card.image.send == "file" else EvalProbe(self._card, grounder, lent=True)
+
     def leave_out(self, base_url: str) -> None:
         """Ask nothing more of one of several servers."""
         if isinstance(self._grounder, ChatGrounder):

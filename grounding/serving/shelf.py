@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -55,6 +55,13 @@ class ServerShelf:
         """Stop what is up."""
         self._up = self._fleet = None
         self._stack.close()
+
+
+def servers_for(managed: ManagedServers | None, log: Path, shelf: ServerShelf | None) -> AbstractContextManager[object]:
+    """What has to be up around a run: its servers, from the shelf where there is one; nothing where it needs none."""
+    if managed is None:
+        return nullcontext()
+    return managed.running(log) if shelf is None else shelf.running(managed, log)
 
 
 def _alike(one: ManagedServers, other: ManagedServers) -> bool:

@@ -107,11 +107,13 @@ def test_its_death_is_told_once_with_the_end_of_its_log(bench: Bench) -> None:
     assert "weights are loaded" in reason
 
 
+@pytest.mark.slow
 def test_one_that_hangs_is_given_up_and_killed(bench: Bench) -> None:
     (reason,) = bench.lose(lambda pid: os.kill(pid, signal.SIGSTOP))
     assert reason == "the server is there no more: no answer to /health within 0.5 s, 3 times in a row"
 
 
+@pytest.mark.slow
 def test_one_that_is_busy_now_and_then_is_not_given_up(bench: Bench) -> None:
     patient = HealthRule(every_s=0.05, reply_s=0.3, failures=60)
 

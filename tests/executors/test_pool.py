@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from grounding.budget import Budget, BudgetReached
 from grounding.errors import UserError
 from grounding.executors.errors import ClusterLost, PoolClosed, WorkerGone
 from grounding.executors.link import Heard, Link, Needs
-from grounding.executors.messages import Answered, Leaving, Warned, packed
+from grounding.executors.messages import Answered, Leaving, PictureBytes, WantPicture, Warned, packed
 from grounding.executors.pool import Patience, Pool
 from grounding.executors.recipe import Recipe
 from grounding.executors.sharing import SharedLink
@@ -617,6 +618,33 @@ def test_several_pools_share_a_link(tmp_path: Path) -> None:
         assert not link.alive
         await shared.aclose()
         assert link.closed
+
+    asyncio.run(main())
+
+
+def test_a_picture_is_sent_only_if_it_was_asked_about(tmp_path: Path) -> None:
+    """A worker names a hash; which file that is, the question says."""
+
+    async def main() -> None:
+        gate = Gate()
+        link = InProcessLink(opener(gate))
+        pool = made(link, workers=1)
+        picture = screenshot(tmp_path, b"this one")
+        changed = screenshot(tmp_path, b"another")
+        secret = tmp_path / "secret"
+        secret.write_bytes(b"secret")
+        tasks = asking(pool, [*queries(1, picture), *queries(2, changed)[1:]])
+        await until(lambda: len(gate.asked) == 2)
+        Path(changed.path).write_bytes(b"no longer what it was")
+        hidden = hashlib.sha256(b"secret").hexdigest()
+        wanted = [picture.sha256, changed.sha256, hidden]
+        link.say(link.alive[0], [WantPicture(sha256=sha256, path=str(secret)) for sha256 in wanted])
+        await until(lambda: len([one for one in link.told if isinstance(one, PictureBytes)]) == 3)
+        sent = {one.sha256: one.content for one in link.told if isinstance(one, PictureBytes)}
+        assert sent == {picture.sha256: b"this one", changed.sha256: None, hidden: None}
+        gate.let_all()
+        await asyncio.gather(*tasks)
+        await pool.aclose()
 
     asyncio.run(main())
 

@@ -19,13 +19,18 @@ from serving.helpers import FAKE, asked, is_alive, pids, started
 
 from grounding.budget import Budget
 from grounding.building import grounder_of
+from grounding.chat import ChatOptions
+from grounding.display import Progress
 from grounding.executors import beside as module
 from grounding.executors.health import HealthRule
 from grounding.executors.link import Needs
 from grounding.executors.pool import Patience, Pool
 from grounding.executors.recipe import Beside, Recipe
+from grounding.executors.remote import RemoteGrounder
 from grounding.executors.replicas import compared_replicas
 from grounding.options import EvalOptions
+from grounding.probe.gate import EvalProbe, eval_probe
+from grounding.probe.kept import read_probe
 from grounding.probe.replicas import read_replicas
 from grounding.records import Prediction
 from grounding.serving.command import ServerOptions
@@ -33,7 +38,6 @@ from grounding.serving.command import ServerOptions
 pytestmark = pytest.mark.slow
 
 CARD = grounder_card(answer={"form": "point", "space": "original_px"}, max_connections=4)
-OPTIONS = EvalOptions(max_retries=1)
 REPLICAS, STEPS = 3, 80
 
 
@@ -51,13 +55,16 @@ class Run:
     def __init__(self, folder: Path, *flags: str) -> None:
         self.folder, self.record = folder, folder / "started.jsonl"
         flags = ("--fake-record", str(self.record), "--fake-takes", "0.1", *flags)
-        own = grounder_of(
-            OPTIONS, card=CARD, base_url="http://127.0.0.1:0/v1", sessions=(), budget=Budget(None), on_retry=print
+        named = folder / "card.yaml"
+        named.write_bytes(msgspec.yaml.encode(CARD))
+        options = EvalOptions(grounder=str(named), max_retries=1)
+        self.own = grounder_of(
+            options, card=CARD, base_url="http://127.0.0.1:0/v1", sessions=(), budget=Budget(None), on_retry=print
         )
         self.recipe = Recipe(
             room="grounder",
-            options=OPTIONS,
-            identity=own.grounder.identity,
+            options=options,
+            identity=self.own.grounder.identity,
             card=CARD,
             beside=Beside(card=CARD, options=ServerOptions(command=FAKE, flags=flags)),
             keep_in=str(folder),
@@ -66,6 +73,12 @@ class Run:
         digest = hashlib.sha256((folder / "1.png").read_bytes()).hexdigest()
         self.picture = msgspec.structs.replace(picture, sha256=digest)
         self.told: list[str] = []
+
+    def probe(self) -> EvalProbe:
+        """The run's own, which could ask nobody."""
+        found = eval_probe(self.own, ChatOptions(), wanted=True, budget=Budget(None), on_retry=lambda: None)
+        assert found is not None
+        return found
 
     def pool(self) -> Pool:
         return Pool(
@@ -133,7 +146,10 @@ def test_a_server_that_dies_or_hangs_costs_no_answer_and_gets_a_successor(
     assert len(list(tmp_path.glob("server-*.log"))) == REPLICAS + 1
 
 
-def test_a_server_that_answers_otherwise_takes_no_part_in_the_run(tmp_path: Path) -> None:
+def test_a_server_that_answers_otherwise_takes_no_part_in_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     run = Run(tmp_path, "--fake-odd", str(tmp_path / "odd"))
 
     async def scenario() -> list[Prediction]:
@@ -144,13 +160,19 @@ def test_a_server_that_answers_otherwise_takes_no_part_in_the_run(tmp_path: Path
             async with compared_replicas(pool, CARD, tmp_path) as report:
                 assert report is not None
                 (odd,) = report.left_out
-                assert odd.replica.base_url.startswith("http://127.0.0.1:")
+                assert f"on here ({odd.replica.base_url}, GPU 3) is left out" in report.warnings[0]
+                probe = run.probe().on_workers(RemoteGrounder(run.own.grounder, pool, owns_pool=False))
+                assert probe is not None
+                await probe.run(tmp_path, Progress("none"))
                 return await run.through(pool, lambda: None)
         finally:
             await pool.aclose()
 
     answers = asyncio.run(scenario())
     assert {(answer.point.x_px, answer.point.y_px) for answer in answers if answer.point} == {(10, 20)}
+    probed = read_probe(tmp_path)
+    assert probed is not None
+    assert (probed.asked, probed.parsed) == (12, 12)
     report, *_ = read_replicas(tmp_path)
     assert "12 of 12 answers differ from those of the other 2, on average by 230.2 px" in report.warnings[0]
     assert run.nothing_left()

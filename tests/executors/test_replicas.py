@@ -287,3 +287,32 @@ def test_the_slow_replica_is_asked_less(buttons: dict[str, Point], tmp_path: Pat
 
     asyncio.run(scenario())
     assert [len(asked) for asked in models.asked] == [4, 56]
+
+
+def test_a_third_one_settles_what_two_could_not_and_the_answers_until_then_are_counted(
+    buttons: dict[str, Point], tmp_path: Path
+) -> None:
+    models = Models(buttons, 0.3, 3.0, 0.3)
+
+    async def scenario() -> None:
+        async with bench(models, 3, tmp_path, slow=True) as made:
+            starting = asyncio.create_task(made.pool.start())
+            while len(made.link.hired) < 3:
+                await asyncio.sleep(0.01)
+            for name in made.link.hired[:2]:
+                made.link.arrive(name)
+            await starting
+            await made.until_ready(2)
+            async with compared_replicas(made.pool, CARD, tmp_path) as report:
+                assert report is not None
+                assert report.decided_by == "nobody"
+                await asyncio.gather(*(made.ask(number) for number in range(8)))
+                made.link.arrive(made.link.hired[2])
+                async with asyncio.timeout(60):
+                    while len(read_replicas(tmp_path)) < 2:
+                        await asyncio.sleep(0.05)
+
+    asyncio.run(scenario())
+    (odd,) = read_replicas(tmp_path)[1].left_out
+    assert odd.steps_before == len(models.asked[1]) - 12 == 4
+    assert "4 questions of the run were its before it was found out" in read_replicas(tmp_path)[1].warnings[0]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from grounding.executors.link import Arrived, Cluster, Cut, Event, Heard, Joined, Lost, Needs, Node
-from grounding.executors.messages import Ask, Up, packed, unpacked_down, unpacked_up
+from grounding.executors.messages import Ask, Down, Up, packed, unpacked_down, unpacked_up
 from grounding.executors.opening import Asker, open_asker
 from grounding.executors.recipe import Recipe, unpack
 from grounding.executors.worker import Worker
@@ -20,7 +20,7 @@ CLUSTER = Cluster(address="inprocess", nodes=(NODE,))
 class InProcessLink:
     """A ``Link``. ``opener`` makes each worker's planner or grounder, in place of the recipe's.
 
-    ``said`` is all that workers have said.
+    ``said`` is all that workers have said, ``told`` all that they were told.
 
     ``slow`` workers don't arrive by themselves: a test calls ``arrive``. ``hired`` keeps every name there ever was,
     ``needs`` what each took up.
@@ -40,6 +40,7 @@ class InProcessLink:
         self.needs: list[Needs] = []
         self.dismissed: list[str] = []
         self.said: list[Up] = []
+        self.told: list[Down] = []
         self.opened = 0
         self.closed = False
 
@@ -87,6 +88,7 @@ class InProcessLink:
     async def tell(self, worker: str, content: bytes) -> None:
         if worker in self._workers:
             told = unpacked_down(content)
+            self.told += told
             self._asked.setdefault(worker, set()).update(one.query.step_id for one in told if isinstance(one, Ask))
             await self._workers[worker].hear(content)
 

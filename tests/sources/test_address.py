@@ -84,7 +84,9 @@ def test_plain_http_from_this_machine(host: str) -> None:
     assert parsed(f"http://{host}/x/").url == f"http://{host}/x/"
 
 
-@pytest.mark.parametrize("text", ["http://h.org/x/", "zip::http://h.org/x.zip", "HTTP://10.0.0.1/x", "http://localhost.evil.org/"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text", ["http://h.org/x/", "zip::http://h.org/x.zip", "HTTP://10.0.0.1/x", "http://localhost.evil.org/"]
+)
 def test_plain_http_from_elsewhere_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="use https"):
         parse_address(text)

@@ -53,7 +53,10 @@ def test_a_zip_of_this_machine(tmp_path: Path, method: int) -> None:
     assert fetch(make_zip(tmp_path / "data.zip", method=method)) == FILES
 
 
-@pytest.mark.parametrize(("name", "mode"), [("d.tar.gz", "w:gz"), ("d.tgz", "w:gz"), ("d.tar", "w"), ("d.tar.bz2", "w:bz2"), ("d.txz", "w:xz")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [("d.tar.gz", "w:gz"), ("d.tgz", "w:gz"), ("d.tar", "w"), ("d.tar.bz2", "w:bz2"), ("d.txz", "w:xz")],
+)
 def test_a_tar_of_this_machine(tmp_path: Path, name: str, mode: str) -> None:
     assert fetch(make_tar(tmp_path / name, mode=mode)) == FILES
 
@@ -202,11 +205,13 @@ def test_damaged_archives(tmp_path: Path) -> None:
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(
-        st.sampled_from([f"{folder}/{name}" for folder in "abc" for name in "123456"]), st.binary(max_size=3000), min_size=1
+        st.sampled_from([f"{folder}/{name}" for folder in "abc" for name in "123456"]),
+        st.binary(max_size=3000),
+        min_size=1,
     ),
     st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]),
     st.integers(100, 4000),
-)  # fmt: skip
+)
 def test_any_zip_comes_out_as_it_went_in(
     tmp_path: Path, files: dict[str, bytes], method: int, group_bytes: int
 ) -> None:

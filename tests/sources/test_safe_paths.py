@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from grounding.sources.safe_paths import UnsafePath, check_together, safe_path
 
-_PARTS = st.sampled_from(["", ".", "..", "...", "a", "b c", "é", "~", "-", "C:", "a\\b", "x" * 300, "\0", "\n", "..\\x"])
+_PARTS = st.sampled_from(
+    ["", ".", "..", "...", "a", "b c", "é", "~", "-", "C:", "a\\b", "x" * 300, "\0", "\n", "..\\x"]
+)
 _NAMES = st.one_of(st.lists(_PARTS, max_size=6).map("/".join), st.text(max_size=40))
 
 
@@ -36,8 +38,24 @@ def test_plain_names_are_left_alone(parts: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["/etc/passwd", "../x", "a/../../x", "a/..", "..", "", ".", "a//b", "a/", "C:/x", "c:x", "a\\..\\b", "a\0b", "a\x1b", "\ud800"],
-)  # fmt: skip
+    [
+        "/etc/passwd",
+        "../x",
+        "a/../../x",
+        "a/..",
+        "..",
+        "",
+        ".",
+        "a//b",
+        "a/",
+        "C:/x",
+        "c:x",
+        "a\\..\\b",
+        "a\0b",
+        "a\x1b",
+        "\ud800",
+    ],
+)
 def test_what_is_refused(name: str) -> None:
     with pytest.raises(UnsafePath):
         safe_path(name)

@@ -48,7 +48,8 @@ def elsewhere(url: str, cache: Path, **environment: str) -> subprocess.Popen[str
     """Another process that fetches, and says what came."""
     code = (
         "import sys\nfrom grounding.sources.option import local_folder, ready\nfrom grounding.errors import UserError\n"
-        "try:\n    folder = ready(local_folder(sys.argv[1]))\nexcept UserError as error:\n    sys.exit(f'no: {error}')\n"
+        "try:\n    folder = ready(local_folder(sys.argv[1]))\n"
+        "except UserError as error:\n    sys.exit(f'no: {error}')\n"
         "print(sum(1 for one in folder.rglob('*') if one.is_file()), flush=True)\nsys.stdin.read()\n"
     )
     return subprocess.Popen(
@@ -195,7 +196,9 @@ def test_data_in_use_are_not_replaced(web: Web, cache: Path) -> None:
     assert fetch(url)["0/p 3.png"] == b"new"
 
 
-def test_without_a_network(web: Web, cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_without_a_network(
+    web: Web, cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     files, url = fill(web), f"{web.url}set/"
     monkeypatch.setenv("GROUNDING_OFFLINE", "1")
     with pytest.raises(UserError, match="no complete copy"):

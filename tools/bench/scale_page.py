@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scale_daily import daily
 from scale_fit import CONFIDENCE
 from scale_plan import Assumed, Given, measured_inputs, plan
-from scale_records import Measured, Pair
+from scale_records import Measured, Pair, SizeRun
 from scale_tables import README_HEADER, SIZE_HEADER, growth_text, growths, readme_cells, size_cells
 from scale_words import bullets, size_text, table, wrapped
 
@@ -50,43 +52,61 @@ def _machine(measured: Measured) -> str:
     return wrapped(text)
 
 
+_TENTHS = (0, 4, 5, 9)
+"""The first and the last before a kill, the first and the last after it."""
+
+
 def _sizes(measured: Measured) -> str:
     runs = [run for run in measured.local() if run.distinct_pictures]
-    lines = [growth_text(growth) for growth in growths(runs)]
-    steady = [
-        [f"{run.steps:,}"]
-        + [f"{run.windows[place].cpu_ms_per_step:.2f}" for place in (0, 4, 9)]
-        + [f"{run.loaded_mb:,.0f}"]
-        + [f"{run.windows[place].rss_mb:,.0f}" for place in (0, 4, 9)]
-        for run in runs
+    header = ("steps", "at the start", *(f"{10 * place + 10} %" for place in _TENTHS))
+    cpu = [(f"{run.steps:,}", "", *(f"{run.windows[n].cpu_ms_per_step:.2f}" for n in _TENTHS)) for run in runs]
+    memory = [
+        (f"{run.steps:,}", f"{run.loaded_mb:,.0f}", *(f"{run.windows[n].rss_mb:,.0f}" for n in _TENTHS)) for run in runs
     ]
-    growth = wrapped(
-        f"Does the work grow faster than the size? Least squares on logarithms, with {CONFIDENCE:.0%} intervals. An "
-        "exponent of 1 is in step with the size; less has a fixed part in it:"
-    )
-    header = ("steps", "10 %", "50 %", "100 %", "MB at the start", "10 %", "50 %", "100 %")
     return f"""
 ## From ten thousand steps to a million
 
 {table(SIZE_HEADER, [size_cells(run) for run in runs])}
 
-Seconds are by the clock, and in brackets those of the writer's CPU: until the first request (*load*), until the last
-(*ask*), until `summary.json` (*score*), until the end (*report*). *CPU ms/step* is that of asking. *Resume* is the time
-from starting a run again that was killed with SIGKILL at half of its steps to its next request; *twice* is how many
-steps the server was asked about again, all of which had been in flight. Re-scoring is `grounding score`, from start to
-exit.
+{wrapped(_columns_text(runs))}
 
-{growth}
+{wrapped(_GROWTH)}
 
-{bullets(lines)}
+{bullets([growth_text(growth) for growth in growths(runs)])}
 
-Does a run slow down, or grow, as it goes? CPU milliseconds a step in the first, fifth and last tenth of the asking, and
-the writer's memory before and at the end of each:
+{wrapped("Does a run slow down as it goes? CPU milliseconds a step, over tenths of the asking that end at:")}
 
-{table(header, steady)}
+{table(header, cpu)}
+
+{wrapped("Does it grow? The writer's memory in MB, at the first request and at the end of these tenths:")}
+
+{table(header, memory)}
 
 ![Time by size, and memory while asking](scale.png)
 """
+
+
+_GROWTH = (
+    f"Does the work grow faster than the size? Least squares on logarithms, with {CONFIDENCE:.0%} intervals. An "
+    "exponent of 1 is in step with the size; less has a fixed part in it:"
+)
+
+
+def _columns_text(runs: Sequence[SizeRun]) -> str:
+    """What the columns of the table of sizes are."""
+    killed = (
+        "Every run was killed with SIGKILL when half of its steps had been asked about, and started again: *resume* is "
+        "the time from the second start to its first request, *twice* how many steps the server was asked about again "
+        "over the whole run, all of which had been in flight."
+        if all(run.killed_within for run in runs)
+        else "*Resume* is the time from starting a run again that was killed with SIGKILL at half of its steps to its "
+        "next request, *twice* how many steps the server was asked about again, all of which had been in flight."
+    )
+    return (
+        "Seconds are by the clock, and in brackets those of the writer's CPU: until the first request (*load*), until "
+        "the last (*ask*), until `summary.json` (*score*), until the end (*report*). *CPU ms/step* is that of asking. "
+        f"{killed} Re-scoring is `grounding score`, from start to exit."
+    )
 
 
 def _files(measured: Measured) -> str:

@@ -95,6 +95,11 @@ class SizeRun(Record, frozen=True, kw_only=True, omit_defaults=False):
         return next((command for command in self.commands if command.name == name), None)
 
     @property
+    def killed_within(self) -> bool:
+        """Whether the run itself was killed and went on, so that its last tenths are another process's."""
+        return self.resumed is not None and self.resumed.watched_steps == self.steps
+
+    @property
     def has_report(self) -> bool:
         """Whether the page at the end was part of the run."""
         return any(file.name.startswith("report") for file in self.files)

@@ -23,6 +23,7 @@ STEPS = 500
 _MOST_BYTES = 1_000_000
 """Bytes of a file before it is deflated; a step that has more has a file of its own."""
 
+_FILE = re.compile(r"[0-9]{1,9}-[0-9]{1,9}\.js")
 _encoder = msgspec.json.Encoder()
 
 
@@ -46,6 +47,10 @@ class StepFiles:
     def run(self, number: int) -> StepWriter:
         """What writes the steps of one of the runs."""
         return StepWriter(self.folder, f"{self._beside.name}/{self.folder.name}", self.key, number)
+
+    def file(self, name: str) -> Path | None:
+        """One of the files by its name; None where that is none."""
+        return self.folder / name if _FILE.fullmatch(name) and (self.folder / name).is_file() else None
 
     def drop(self) -> None:
         """Take everything away again, as when the page can't be written."""

@@ -43,11 +43,14 @@ _GROWING = (
 )
 """The files that a page is made of."""
 
+DATA_FILES = tuple(name for name in _GROWING if name != LABELS_FILE)
+"""The same without what people say of the steps."""
 
-def version_of(folder: Path) -> str:
-    """A text that changes whenever what a page shows may have changed."""
+
+def version_of(folder: Path, names: Sequence[str] = _GROWING) -> str:
+    """A text that changes whenever what a page shows, or what these files hold, may have changed."""
     parts = []
-    for name in _GROWING:
+    for name in names:
         try:
             found = (folder / name).stat()
         except OSError:

@@ -105,6 +105,21 @@ class LivePage:
         kept = self._kept[number]
         return None if kept is None else kept.shots.get(name)
 
+    def news(self) -> Page:
+        """The page for who has an earlier one open."""
+        return self.page()
+
+    def step_file(self, name: str) -> Path | None:
+        """A file with steps that the page loads; None for every other name, and where all steps stand in the page."""
+        del name
+        return None
+
+    def may_label(self, number: int, step_id: str) -> bool:
+        """Whether that is a scored step of this run."""
+        with self._reading:
+            page = self._run(number).page
+        return any(step.id == step_id and step.outcome not in ("none", "pending") for step in page.steps)
+
     def keep_label(self, sent: SentLabel) -> None:
         """Add a label to its run's file.
 
@@ -114,10 +129,7 @@ class LivePage:
         """
         if not 0 <= sent.run < len(self.folders):
             raise ValueError(f"there is no run number {sent.run} on this page")
-        with self._reading:
-            page = self._run(sent.run).page
-        steps = {step.id for step in page.steps if step.outcome not in ("none", "pending")}
-        if sent.step not in steps:
+        if not self.may_label(sent.run, sent.step):
             raise ValueError("that is no scored step of this run")
         label = Label(
             step=sent.step, label=sent.label, labeller=sent.labeller, note=sent.note, plan=sent.plan, at=utc_now()
@@ -155,7 +167,7 @@ def application(live: LivePage, port: int) -> web.Application:
     async def news(request: web.Request) -> web.Response:
         if request.query.get("have") == live.versions:
             return web.Response(status=204)
-        body = await asyncio.to_thread(lambda: msgspec.json.encode(live.page()))
+        body = await asyncio.to_thread(lambda: msgspec.json.encode(live.news()))
         return web.Response(body=body, content_type="application/json", headers={"Cache-Control": "no-store"})
 
     def asked_shot(request: web.Request) -> Screenshot:
@@ -181,6 +193,13 @@ def application(live: LivePage, port: int) -> web.Application:
         if kind is None or not path.is_file():
             raise web.HTTPNotFound(text="the screenshot is gone\n")
         return web.FileResponse(path, headers={"Content-Type": kind, "Cache-Control": "max-age=86400"})
+
+    @routes.get("/report_files/{folder}/{name}")
+    async def steps(request: web.Request) -> web.StreamResponse:
+        path = live.step_file(f"{request.match_info['folder']}/{request.match_info['name']}")
+        if path is None:
+            raise web.HTTPNotFound(text="no such steps\n")
+        return web.FileResponse(path, headers={"Content-Type": "text/javascript", "Cache-Control": "max-age=86400"})
 
     @routes.post("/label")
     async def label(request: web.Request) -> web.Response:

@@ -19,7 +19,7 @@ from grounding.report.html.pictures import FILES, Thumbnails, make_thumbnails, t
 from grounding.report.html.plots import draw_diagrams, draw_measured
 from grounding.report.html.size import lie_beside
 from grounding.report.html.steplines import StepLines
-from grounding.report.html.streamed import stream
+from grounding.report.html.streamed import address_of, stream
 from grounding.report.html.sweeps import draw_curves, sweep_curves
 from grounding.report.html.triage import CHOICES
 from grounding.runfolder import RunFolder
@@ -150,7 +150,7 @@ def _large(scored: Scored, path: Path, writer: StepWriter) -> RunPage:
     steps = StepLines(scored.folder / "steps.jsonl", MOST_SMALL_PICTURES)
     small = _pictures(steps.shots, path)
     thumbs = {shot.sha256: _thumb(shot) for shot in steps.shots if shot.sha256 in small.made}
-    found = stream(scored, steps, writer, thumbs)
+    found = stream(scored, steps, writer, lambda shot: (thumbs.get(shot.sha256, ""), address_of(shot.path)))
     beyond = steps.shot_count - len(steps.shots)
     left_out = (
         f"only the first {len(steps.shots):,} of {steps.shot_count:,} screenshots have a small picture in the list; "

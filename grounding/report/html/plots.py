@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,8 @@ _STYLE: Any = {
 }
 _SIZE_IN = (4.2, 2.5)
 _LONGEST_NAME = 18
+_MOST_POINTS = 1_000
+"""Points of a line that are drawn at most; the drawing is some 400 pixels wide."""
 
 
 def draw_diagrams(tasks: Sequence[ScoredTask], *, independent: bool = False) -> tuple[Diagram, ...]:
@@ -84,8 +87,10 @@ def _progress(steps: Measured) -> Diagram:
 
     shares = alive(steps)
 
+    places = _turns(shares)
+
     def paint(axes: Axes) -> None:
-        axes.step(range(len(shares)), shares, where="post", color=_HIT, linewidth=1.8)
+        axes.step(places, [shares[at] for at in places], where="post", color=_HIT, linewidth=1.8)
         axes.set(xlabel="steps done", ylabel="tasks alive, %", ylim=(0, 103), xlim=(0, len(shares) - 1))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
@@ -96,6 +101,15 @@ def _progress(steps: Measured) -> Diagram:
         f"n = {_count(steps.tasks)} tasks; {shares[-1]:.1f} % have none at the end.{words}",
         paint,
     )
+
+
+def _turns(values: Sequence[float]) -> Sequence[int]:
+    """The places at which a line is drawn: all of a short one, of a long one those where it changes, thinned out."""
+    if len(values) <= _MOST_POINTS:
+        return range(len(values))
+    last = len(values) - 1
+    turns = [at for at in range(1, last) if values[at] != values[at - 1]]
+    return [0, *turns[:: max(1, math.ceil(len(turns) / _MOST_POINTS))], last]
 
 
 def _bars(title: str, bins: Sequence[Bin], label: str) -> Diagram:

@@ -25,6 +25,9 @@ from grounding.runqueue import ENDED, QUEUE, QueuedRun, QueueState, folder_of, i
 QUIET_S = 10.0
 """Files in which nothing has moved for so long are asked whether anybody is at work on them."""
 
+STARTING_QUIET_S = 120.0
+"""The same while a run is starting: before it holds its folder's lock, data are read, which leaves no trace."""
+
 MOST_PROBLEM = 2_000
 
 LinkTo = Callable[[int, Path], str]
@@ -164,7 +167,8 @@ class QueueWatch:
             quiet_s = time.time() - (self.folder / QUEUE).stat().st_mtime
         except OSError:
             quiet_s = float("inf")
-        if quiet_s < QUIET_S or any(self._watches[path].quiet_s() < QUIET_S for path in active):
+        patience_s = STARTING_QUIET_S if any(queued[path].state == "starting" for path in active) else QUIET_S
+        if quiet_s < patience_s or any(self._watches[path].quiet_s() < QUIET_S for path in active):
             return "at work"
         return "at work" if is_held(self.folder) or any(map(is_held, active)) else "gone"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
-from grounding.records import Record, Step, TaskLabel, Verdict
+from grounding.records import Record, Screenshot, Step, TaskLabel, Verdict
 from grounding.report.html.chunks import StepWriter
 from grounding.report.html.content import Beside
 from grounding.report.html.gather import cut, heard_in, row_of, shot_of, splits_in, spoken_of, told_of
@@ -68,7 +68,12 @@ class Windows:
 
 
 def stream(
-    scored: Scored, steps: StepLines, writer: StepWriter, thumbs: Mapping[str, str], *, recordings: bool = True
+    scored: Scored,
+    steps: StepLines,
+    writer: StepWriter,
+    addresses: Callable[[Screenshot], tuple[str, str]],
+    *,
+    recordings: bool = True,
 ) -> Streamed:
     """Write all steps of a run into files.
 
@@ -76,7 +81,7 @@ def stream(
         scored: The run.
         steps: Its steps.
         writer: Where they go.
-        thumbs: Addresses of small pictures by the screenshots' hash.
+        addresses: Of a screenshot's small picture, "" where there is none, and of the screenshot itself.
         recordings: Whether the page can play recordings where they lie on the disk.
 
     Raises:
@@ -104,8 +109,7 @@ def stream(
             sha256 = step.screenshot.sha256
             shot = writer.shot(sha256)
             if shot is None:
-                addresses = {sha256: (thumbs.get(sha256, ""), address_of(step.screenshot.path))}
-                shot = writer.add_shot(sha256, shot_of(step.screenshot, addresses))
+                shot = writer.add_shot(sha256, shot_of(step.screenshot, {sha256: addresses(step.screenshot)}))
             row = row_of(
                 step,
                 None if started and verdict is not None and verdict.reason == "never asked" else verdict,

@@ -149,9 +149,8 @@ def triage_lines(triage: Triage, misses: Iterable[str]) -> tuple[str, ...]:
     parts = [f"{count.label.replace('-', ' ')} {count.steps}" for count in triage.counts]
     parts += [f"disputed {triage.disputed}"] if triage.disputed else []
     beyond = f" and {triage.steps - of_misses} other steps" if triage.steps > of_misses else ""
-    lines = [
-        f"{people} labelled {of_misses} of {len(wrong)} misses{beyond}: {' · '.join(parts)} (no score changes by it)"
-    ]
+    said = f"{people} labelled {of_misses:,} of {len(wrong):,} misses{beyond}"
+    lines = [f"{said}: {' · '.join(parts)} (no score changes by it)"]
     for pair in triage.pairs:
         if not pair.n:
             lines.append(f"{pair.first} and {pair.second} have labelled no step in common")

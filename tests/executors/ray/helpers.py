@@ -164,21 +164,30 @@ class Run:
     async def __aexit__(self, *_: object) -> None:
         await self.pool.aclose()
 
-    async def through(
-        self, steps: Sequence[str], disturb: Sequence[tuple[int, Callable[[], object]]] = ()
-    ) -> list[set[str]]:
-        """Ask all; once so many are answered, do this. Gives what was answered at each of those moments."""
+    async def through(self, steps: Sequence[str], folder: Path, *disturbances: tuple[int, Callable[[], object]]) -> int:
+        """Ask all steps; once so many more are answered, do this.
+
+        Checks that each step is answered once, and that no step that was answered before a disturbance was asked after
+        it. Gives how many questions were asked again.
+        """
         asking = asyncio.gather(*(self.ask(step) for step in steps))
-        moments = []
         begun = len(self.answered)
-        for count, do in disturb:
+        moments = []
+        for count, do in disturbances:
             while len(self.answered) - begun < count:
                 assert not asking.done(), self.told
                 await asyncio.sleep(0.01)
-            moments.append(set(self.answered))
+            answered = set(self.answered)
+            counts = asked(folder)
+            moments.append({step: counts[step] for step in answered})
             await asyncio.to_thread(do)
         await asking
-        return moments
+        assert sorted(self.answered) == sorted(steps)
+        counts = asked(folder)
+        assert set(counts) == set(steps)
+        for before in moments:
+            assert {step: counts[step] for step in before} == before
+        return sum(counts.values()) - len(steps)
 
 
 @cache

@@ -8,22 +8,14 @@ from pathlib import Path
 import pytest
 
 from executors.ray import noting
-from executors.ray.helpers import RayNode, Run, asked, bridge_of, free_port, kill
+from executors.ray.helpers import RayNode, Run, bridge_of, free_port, kill
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
 pytest.importorskip("ray")
 
+IN_FLIGHT = 2 * 4
+"""Two workers with four questions each."""
 STEPS = [f"1/{number}" for number in range(160)]
-
-
-def check(folder: Path, run: Run, moments: list[set[str]], most_again: int) -> None:
-    """Everything is answered; of what was answered before a loss nothing was asked twice, and little else."""
-    assert sorted(run.answered) == sorted(STEPS)
-    counts = asked(folder)
-    assert set(counts) == set(STEPS)
-    for answered in moments:
-        assert [step for step in answered if counts[step] > 1] == []
-    assert sum(counts.values()) - len(STEPS) <= most_again
 
 
 def test_workers_are_killed(head: str, tmp_path: Path) -> None:
@@ -33,8 +25,8 @@ def test_workers_are_killed(head: str, tmp_path: Path) -> None:
             def kill_one() -> None:
                 kill(next(worker.pid for worker in run.pool.workers if worker.state == "ready"))
 
-            moments = await run.through(STEPS, [(20, kill_one), (90, kill_one)])
-            check(tmp_path, run, moments, most_again=2 * 4)
+            again = await run.through(STEPS, tmp_path, (20, kill_one), (90, kill_one))
+            assert again <= IN_FLIGHT
             assert len([line for line in run.told if "is lost" in line]) == 2
 
     asyncio.run(go())
@@ -43,8 +35,8 @@ def test_workers_are_killed(head: str, tmp_path: Path) -> None:
 def test_the_driver_is_killed(head: str, tmp_path: Path) -> None:
     async def go() -> None:
         async with Run(head, noting.recipe(tmp_path, delay_s=0.05, at_once=4)) as run:
-            moments = await run.through(STEPS, [(40, lambda: kill(bridge_of(run.link)))])
-            check(tmp_path, run, moments, most_again=2 * 4)
+            again = await run.through(STEPS, tmp_path, (40, lambda: kill(bridge_of(run.link))))
+            assert again <= IN_FLIGHT
             assert any("the cluster is out of reach" in line for line in run.told)
             assert any("is there again" in line for line in run.told)
 
@@ -70,8 +62,8 @@ def test_the_head_is_restarted(tmp_path: Path) -> None:
 
     async def go() -> None:
         async with Run(f"127.0.0.1:{port}", noting.recipe(tmp_path, delay_s=0.05, at_once=4)) as run:
-            moments = await run.through(STEPS, [(40, restart)])
-            check(tmp_path, run, moments, most_again=2 * 4)
+            again = await run.through(STEPS, tmp_path, (40, restart))
+            assert again <= IN_FLIGHT
             assert any("the cluster is out of reach" in line for line in run.told)
 
     try:

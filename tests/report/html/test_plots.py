@@ -17,7 +17,7 @@ from grounding.report.html.figures import (
     tolerance_curve,
 )
 from grounding.report.html.measured import measured, region_area_px
-from grounding.report.html.plots import draw_diagrams
+from grounding.report.html.plots import _short, _turns, draw_diagrams
 from grounding.scorebook import scored_tasks
 from grounding.scoring.scored import ScoredTask
 
@@ -100,3 +100,18 @@ def test_where_no_step_follows_another_nothing_is_drawn_over_tasks(tasks: tuple[
 
 def test_drawings_are_the_same_every_time(tasks: tuple[ScoredTask, ...], tmp_path: Path) -> None:
     assert draw_diagrams(tasks) == draw_diagrams(scored_tasks(make_run(tmp_path / "run", 40)))
+
+
+def test_a_line_of_very_many_places_is_thinned_out_and_keeps_its_ends() -> None:
+    assert _turns([3.0, 2.0, 2.0]) == range(3)
+    falling = [float(-at) for at in range(50_000)]
+    places = _turns(falling)
+    assert (places[0], places[-1]) == (0, 49_999)
+    assert len(places) <= 1_002
+    steps = [5.0] * 4_000 + [4.0] * 4_000
+    assert _turns(steps) == [0, 4_000, 7_999]
+
+
+def test_many_counts_below_bars_are_short() -> None:
+    assert [_short(n, 8) for n in (999, 1_000, 92_310, 999_499, 999_500)] == ["999", "1.0k", "92k", "999k", "1.0M"]
+    assert [_short(n, 5) for n in (5_540, 99_999, 184_616)] == ["5540", "99,999", "185k"]

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from grounding.report.html.live import LOOPBACK, bound_socket
-from grounding.report.html.queuelive import LiveQueue, serve_queue
+from grounding.report.html.queuelive import LiveQueue, RunOnDemand, serve_queue
 
 from . import queues
 from .runs import make_run
@@ -127,3 +127,33 @@ def test_a_damaged_queue_is_said_and_the_server_goes_on(runs: Path) -> None:
             assert reply.status == 200
 
     asked(runs, asking)
+
+
+def test_a_run_that_grows_large_is_shown_as_one_and_leaves_nothing_behind(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    live = RunOnDemand(runs.parent / "r1")
+    small = live.page()
+    assert small.token == live.token
+    assert len(small.runs[0].steps) == 40
+    monkeypatch.setattr("grounding.report.html.size.MOST_STEPS", 10)
+    large = live.page()
+    assert large.token == live.token
+    assert not large.runs[0].steps
+    assert live.may_label(0, "1/3")
+    (made,) = (tmp_path / "temporary").iterdir()
+    files = [path for path in made.rglob("*.js")]
+    assert files
+    assert live.step_file("../../run.json") is None
+    live.close()
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_nothing_is_read_of_a_run_before_it_is_opened(runs: Path) -> None:
+    live = RunOnDemand(runs.parent / "r3")
+    assert live.shot(0, "x.webp") is None
+    assert live.step_file("x/y.js") is None
+    assert not live.may_label(0, "1/3")
+    live.close()

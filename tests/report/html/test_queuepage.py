@@ -12,10 +12,10 @@ import pytest
 from grounding.errors import UserError
 from grounding.lockedfolder import LockedFolder
 from grounding.report.html.queuecontent import QueuePage
-from grounding.report.html.queuegather import QUIET_S, QueueWatch, holds_runs
+from grounding.report.html.queuegather import QUIET_S, STARTING_QUIET_S, QueueWatch, holds_runs
 from grounding.report.html.queuenames import Unnamed, names_apart
 from grounding.report.html.queuepage import render_queue, write_queue_page
-from grounding.runqueue import QUEUE
+from grounding.runqueue import QUEUE, read_queue, with_run, write_queue
 from grounding.view import view_command
 
 from . import queues
@@ -91,6 +91,14 @@ def test_a_command_that_is_gone_is_noticed(sweep: Path) -> None:
     assert page.writer == "gone"
     assert [run.state for run in page.runs] == ["complete", "broken", "unbegun", "failed"]
     assert page.left_s is None
+
+
+def test_a_run_that_is_starting_is_given_time(sweep: Path) -> None:
+    write_queue(sweep, with_run(read_queue(sweep), "r3", state="starting"))
+    age(sweep.parent)
+    assert page_of(sweep).writer == "at work"
+    age(sweep.parent, 2 * STARTING_QUIET_S)
+    assert page_of(sweep).writer == "gone"
 
 
 @pytest.mark.parametrize("held", ["matrix_1", "r2"])

@@ -25,7 +25,7 @@ function readSteps(one, file) {
   const found = new Promise((resolve, reject) => {
     readers.set(name, { key: one.beside.key, resolve, reject });
     script.addEventListener("load", () => reject(new Error(`${address} is damaged.`)));
-    script.addEventListener("error", () => reject(new Error(`${address} is not beside this page, or can't be read. A page of so many steps needs its folder report_files.`)));
+    script.addEventListener("error", () => reject(new Error(`${address} can't be read. A page of so many steps needs its folder report_files beside it; if the run was scored since, load the page again.`)));
     script.src = address;
     document.head.append(script);
   }).then(inflated).then((response) => response.text())
@@ -173,6 +173,18 @@ function prepareRun(one) {
     if (name !== asked) { asked = name; sets = names.group_sets.map((set) => set.names.includes(name)); }
     return sets[group[at]];
   };
+}
+
+// What changed on a page that is open: never its steps.
+function takeNews(fresh) {
+  fresh.runs.forEach((news, at) => {
+    const one = page.runs[at];
+    for (const name of ["marks", "mark_facts", "warnings", "version"]) one[name] = news[name] || [];
+    collectMarks(one);
+  });
+  showHead(); showFilters();
+  if (state.filters.label) refilter();
+  else { steps_.again(() => true); showDetail(); }
 }
 
 // Where a step of the first run lies in the second; all are looked up once.

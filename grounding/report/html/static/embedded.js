@@ -48,4 +48,4 @@ function choose() {
 }
 // Nothing is on its way.
 const hunting = () => "";
-const unpack = null, typingPause = 0;
+const unpack = null, takeNews = null, typingPause = 0;

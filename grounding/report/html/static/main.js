@@ -82,6 +82,7 @@ async function refresh(now) {
     if (typing && !now) return;
     const chosen = state.chosen < 0 ? undefined : run().idOf(state.chosen);
     const top = steps_.top;
+    if (takeNews) { takeNews(fresh); return; }
     page = fresh;
     prepare();
     showAll(chosen);
@@ -105,4 +106,4 @@ if (unpack) {
   byId("count").textContent = "The index of the steps is being unpacked …";
   requestAnimationFrame(() => setTimeout(() => unpack().then(begin).catch((error) => { byId("count").textContent = error.message; })));
 } else begin();
-if (page.token) setInterval(() => { if (!document.hidden) refresh(false); }, 2000);
+if (page.token) setInterval(() => { if (!document.hidden && state.ready) refresh(false); }, 2000);

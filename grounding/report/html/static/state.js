@@ -5,14 +5,14 @@ const FILTERS = { outcome: "", participant: "", failure: "", group: "", label: "
 const state = { a: 0, b: -1, chosen: -1, shown: [], ready: false, filters: { ...FILTERS } };
 
 function prepare() {
-  for (const run of page.runs) {
-    prepareRun(run);
-    run.marksOf = new Map();
-    for (const mark of run.marks || []) {
-      const at = run.placeOf(mark.step);
-      if (!run.marksOf.has(at)) run.marksOf.set(at, []);
-      run.marksOf.get(at).push(mark);
-    }
+  for (const one of page.runs) { prepareRun(one); collectMarks(one); }
+}
+function collectMarks(one) {
+  one.marksOf = new Map();
+  for (const mark of one.marks || []) {
+    const at = one.placeOf(mark.step);
+    if (!one.marksOf.has(at)) one.marksOf.set(at, []);
+    one.marksOf.get(at).push(mark);
   }
 }
 const run = () => page.runs[state.a];
