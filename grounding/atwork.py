@@ -21,6 +21,7 @@ from grounding.errors import Halted
 from grounding.grounders.base import Grounder, KeepsFiles
 from grounding.leftover import Left, left_to_ask
 from grounding.options import EvalOptions
+from grounding.parquet import keep_tables
 from grounding.planners.base import Planner
 from grounding.planners.replay import SavedPlans
 from grounding.preparation import Prepared, prepare
@@ -176,6 +177,7 @@ class RunAtWork:
         scored = score_run(self.folder, self.prepared.selection.sessions)
         info = msgspec.structs.replace(info, status=scored.summary.status)
         self.folder.write_info(info)
+        keep_tables(self.folder.path, scored.summary.counts.steps + scored.summary.counts.skipped)
         self.folder.release()
         scored = msgspec.structs.replace(scored, info=info, set_aside=self._set_aside)
         return scored if self.options.no_report else with_report(scored)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import msgspec
 
 from grounding.attended import INTERRUPTED
+from grounding.lockedfolder import LockedFolder
 from grounding.planned import PlannedRun, RunOutcome, described
 from grounding.runfolder import utc_now
 from grounding.runqueue import QueuedRun, QueueState, with_run, write_queue
@@ -25,7 +28,7 @@ def board_folder(kind: str, runs: Sequence[PlannedRun]) -> Path:
 
 
 class Board:
-    """The queue of one command, written anew at every change.
+    """The queue of one command, written anew at every change. Its folder is locked until the end of a ``with`` block.
 
     Args:
         folder: The command's own folder, beside those of its runs.
@@ -52,7 +55,18 @@ class Board:
             cost_limit_usd=runs[0].options.cost_limit,
             runs=tuple(queued),
         )
+        # Held as long as the command lives, so that others can tell whether it does.
+        self._locked = LockedFolder(folder, what="the folder of these runs")
+        self._locked.create()
         write_queue(folder, self.state)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._locked.release()
 
     def starting(self, run: PlannedRun) -> None:
         """What it needs is being made ready: data, servers, workers."""

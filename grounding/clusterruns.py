@@ -81,8 +81,10 @@ def run_on_cluster(runs: Sequence[PlannedRun], board: Board, load: Callable[...,
 
     Runs of one model follow one another, so that its servers are started once.
     """
-    with ManyProgress.over(runs[0].options.display, board.state, spent_usd=None) as shown:
+    with ManyProgress.over(runs[0].options.display, board.state) as shown:
         queue = _Queue(runs, board, load, shown)
+        if any(run.priced for run in runs):
+            shown.pays(queue.paid_usd)
         try:
             attended(lambda: heeding_sigterm(queue.work()), board.folder)
         finally:
@@ -110,6 +112,10 @@ class _Queue:
         # Reading, scoring and drawing take turns: neither the plots nor the memory are for several at once.
         self._desk = ThreadPoolExecutor(1, thread_name_prefix="desk")
         self._begun = asyncio.Semaphore(MOST_BEGUN)
+
+    def paid_usd(self) -> float:
+        """What all runs together have spent so far, or may have."""
+        return self._budget.spent_usd + self._budget.unreported_usd
 
     def close(self) -> None:
         self._desk.shutdown(cancel_futures=True)

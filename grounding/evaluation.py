@@ -10,7 +10,7 @@ from grounding.budget import Budget
 from grounding.display import Progress
 from grounding.leftover import left_to_ask
 from grounding.options import EvalOptions
-from grounding.payments import paid_calls
+from grounding.payments import each_paid_call
 from grounding.preparation import Prepared
 from grounding.records import Call, Dataset
 from grounding.runfolder import RunFolder
@@ -49,7 +49,7 @@ def evaluate(
     budget = Budget(options.cost_limit)
     budget.take_up(elsewhere)
     with begin(options, budget, progress, load=load, shelf=shelf) as run:
-        budget.take_up(paid_calls(run.folder))
+        budget.take_up(each_paid_call(run.folder))
         if begun is not None:
             begun()
         stopped = attended(

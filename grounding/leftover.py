@@ -19,7 +19,7 @@ class Left(Record, frozen=True, kw_only=True):
 def left_to_ask(prepared: Prepared, plans: Journal[Plan] | None, predictions: Journal[Prediction] | None) -> Left:
     """What neither the run's journals nor the store of plans can answer; None stands for a journal not begun."""
     steps = len(prepared.selection.step_ids)
-    ended_at_plan = sum(plan.failure is not None and plan.failure.kind != "error" for plan in plans or ())
+    ended_at_plan = 0 if plans is None else plans.failed_count
     return Left(
         planner=(plans is None or plans.settled_count < steps) and not _all_stored(prepared, plans),
         grounder=predictions is None or predictions.settled_count < steps - ended_at_plan,

@@ -79,13 +79,12 @@ def run_all(runs: Sequence[PlannedRun], folder: Path) -> Ran:
         folder: The command's own folder (:func:`grounding.board.board_folder`), which says what each is at.
     """
     load = functools.lru_cache(_DATASETS_KEPT)(load_dataset)
-    board = Board(folder, runs)
-    if runs[0].options.executor == "ray":
-        # Only runs on a cluster load what reaches one.
-        from grounding.clusterruns import run_on_cluster
+    with Board(folder, runs) as board, ServerShelf() as shelf:
+        if runs[0].options.executor == "ray":
+            # Only runs on a cluster load what reaches one.
+            from grounding.clusterruns import run_on_cluster
 
-        return run_on_cluster(runs, board, load)
-    with ServerShelf() as shelf:
+            return run_on_cluster(runs, board, load)
         return _one_after_the_other(runs, board, load, shelf)
 
 

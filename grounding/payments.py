@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+
+import msgspec
 
 from grounding.budget import charged_usd
-from grounding.journal import Journal
+from grounding.journal import scan
 from grounding.probe.kept import probe_predictions
-from grounding.records import Call, Plan, Prediction
+from grounding.records import Call
 from grounding.runfolder import RunFolder
 
 
@@ -17,7 +19,7 @@ def paid_usd(folder: RunFolder) -> float:
     Raises:
         UserError: a file of the folder is damaged.
     """
-    return sum(map(charged_usd, paid_calls(folder)))
+    return sum(map(charged_usd, each_paid_call(folder)))
 
 
 def paid_calls(folder: RunFolder) -> tuple[Call, ...]:
@@ -26,16 +28,27 @@ def paid_calls(folder: RunFolder) -> tuple[Call, ...]:
     Raises:
         UserError: a file of the folder is damaged.
     """
+    return tuple(each_paid_call(folder))
+
+
+class _Paid(msgspec.Struct):
+    """What a line says of money."""
+
+    call: Call | None = None
+    reused: bool = False
+
+
+def each_paid_call(folder: RunFolder) -> Iterator[Call]:
+    """The same one after the other.
+
+    Raises:
+        UserError: a file of the folder is damaged.
+    """
     # With --plan-ahead every plan's cost is that of a reply in ahead.jsonl, where it stands first.
     asked = "ahead.jsonl" if (folder.path / "ahead.jsonl").exists() else "plans.jsonl"
-    kept: tuple[tuple[str, type[Plan] | type[Prediction]], ...] = ((asked, Plan), ("predictions.jsonl", Prediction))
-    calls = [reply.call for reply in probe_predictions(folder.path)]
-    for name, kind in kept:
+    yield from (reply.call for reply in probe_predictions(folder.path) if reply.call is not None)
+    for name in (asked, "predictions.jsonl"):
         if (folder.path / name).exists():
-            journal: Journal[Any] = Journal(folder.path / name, kind, read_only=True)
-            try:
-                records = journal.every()
-                calls += [one.call for one in records if not (isinstance(one, Plan) and one.reused)]
-            finally:
-                journal.close()
-    return tuple(call for call in calls if call is not None)
+            yield from (
+                one.call for one in scan(folder.path / name, _Paid) if one.call is not None and not one.reused
+            )

@@ -78,18 +78,21 @@ MAY_IMPORT: dict[str, set[str]] = {
         "card_schema",
     },
     "signature": {"records", "cards", "chat", "runfolder", "scoring"},
-    "timefile": {"records", "errors", "scoring"},
+    "timefile": {"records", "errors", "lockedfolder", "scoring"},
+    "answers": {"records", "journal", "scoring"},
+    "runrows": {"records", "runfolder", "scoring"},
+    "parquet": {"records", "errors", "runfolder", "runrows"},
     "payments": {"records", "budget", "journal", "probe", "runfolder"},
     "gate": set(),
     "planned": {"records", "attended", "options", "runfolder", "scorebook"},
-    "board": {"attended", "planned", "runfolder", "runqueue"},
+    "board": {"attended", "lockedfolder", "planned", "runfolder", "runqueue"},
     "building": SHARED | {"grounders", "options", "planners", "serving"},
     "executors": SHARED
     | {"building", "executors", "grounders", "options", "planner_card", "planners", "probe", "runfolder", "serving"}
     | {"sources"},
     "earlier": {"records", "errors", "journal", "runfolder"},
     "estimates": {"records", "errors", "card_schema", "money", "tokens", "estimates"},
-    "scorebook": {"records", "runfolder", "scoring", "probe", "timefile"},
+    "scorebook": {"records", "answers", "parquet", "runfolder", "scoring", "probe", "timefile"},
     "display": {"records", "options", "runner", "steps", "scoring"},
     "runqueue": {"records", "errors"},
     "manybars": {"money", "records", "runqueue"},
@@ -130,7 +133,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"attended", "describedfolder", "display", "grounders", "interrupts", "journal", "lockedfolder", "options"}
     | {"planners", "report", "runfolder", "runid", "scorebook", "scoring", "serving", "steps", "training", "webagents"}
     | {"sources"},
-    "frames": {"errors", "records", "runfolder", "scoring"},
+    "frames": {"errors", "parquet", "runfolder", "runrows"},
     "exporting": {"errors", "records", "runfolder", "comparison", "scorebook", "scoring", "exporting"},
     "export": {"errors", "exporting", "scorebook"},
     "comparison": {"errors", "records", "scorebook", "scoring", "desktop", "comparison"},

@@ -3,14 +3,16 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import tracemalloc
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding.errors import UserError
-from grounding.journal import Journal
+from grounding.journal import Journal, scan
 from grounding.records import Failure, Point, Prediction
 
 ERROR = Failure(kind="error", message="no reply")
@@ -175,7 +177,7 @@ def test_a_file_that_cannot_be_opened_is_a_sentence(tmp_path: Path) -> None:
 FILL = """
 import resource, signal, sys
 from pathlib import Path
-from grounding.journal import Journal
+from grounding.journal import Journal, scan
 from grounding.records import Point, Prediction
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 journal = Journal(Path(sys.argv[1]), Prediction)
@@ -207,3 +209,45 @@ def test_a_full_disk_takes_the_half_written_line_back(tmp_path: Path, room: int)
     journal = opened(path)
     assert [record.step_id for record in journal] == [*(f"1/{number}" for number in range(count)), "2/1"]
     assert path.read_bytes().endswith(b"\n")
+
+
+def test_failures_that_are_not_asked_again_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    written(path, prediction("1/1", failure=ERROR), prediction("1/2", failure=UNPARSED), prediction("1/3"))
+    journal = opened(path)
+    assert (journal.failed_count, journal.settled_count) == (1, 2)
+    journal.append(prediction("1/1", failure=MISSING))
+    journal.append(prediction("1/2"))
+    assert (journal.failed_count, journal.settled_count) == (1, 3)
+
+
+class Slim(msgspec.Struct):
+    step_id: str
+    failure: Failure | None = None
+
+
+def test_a_scan_reads_every_line_with_fewer_fields_and_passes_over_a_torn_one(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    written(path, prediction("1/1", failure=ERROR), prediction("1/2"), prediction("1/1"))
+    with path.open("ab") as torn:
+        torn.write(b'{"step_id":"1/3"')
+    assert [(one.step_id, one.failure) for one in scan(path, Slim)] == [("1/1", ERROR), ("1/2", None), ("1/1", None)]
+    path.write_bytes(b'{"step_id":"1/1"}\n{"step_id":7}\n')
+    with pytest.raises(UserError, match=r"p\.jsonl, line 2: not a record of this run"):
+        list(scan(path, Slim))
+    with pytest.raises(UserError, match=r"absent\.jsonl: can't be opened"):
+        next(scan(tmp_path / "absent.jsonl", Slim))
+
+
+def test_the_place_of_a_record_takes_the_same_memory_however_long_it_is(tmp_path: Path) -> None:
+    sizes = []
+    for raw in ("short", "x" * 2000):
+        path = tmp_path / f"{len(raw)}.jsonl"
+        path.write_bytes(b"".join(msgspec.json.encode(prediction(f"1/{n}", raw=raw)) + b"\n" for n in range(5000)))
+        tracemalloc.start()
+        journal = opened(path, read_only=True)
+        sizes.append(tracemalloc.get_traced_memory()[0] / len(journal))
+        tracemalloc.stop()
+        journal.close()
+    assert max(sizes) < 250
+    assert abs(sizes[1] - sizes[0]) < 20

@@ -76,7 +76,7 @@ def test_a_file_whose_source_has_changed_is_not_read_and_is_written_again(run: P
     assert fresh_table(run, "predictions") is None
 
 
-def test_another_time_of_change_alone_is_no_change(run: Path, tmp_path: Path) -> None:
+def test_another_time_of_change_alone_is_no_change(run: Path) -> None:
     write_tables(run)
     os.utime(run / "steps.jsonl", ns=(1, 1))
     assert fresh_table(run, "steps") is not None

@@ -13,6 +13,7 @@ from grounding.errors import UserError
 from grounding.records import Call, Prediction, Step
 from grounding.runfolder import RunFolder
 from grounding.scorebook import read_run, rescore
+from grounding.scoring import judge_all, summarise, totals
 from grounding.scoring.costs import TimeTotals
 from grounding.timefile import read_time
 
@@ -100,3 +101,32 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "time.json").write_bytes(b'{"wall_s": "soon"}')
     with pytest.raises(UserError, match=r"time\.json: can't be read .* `grounding score .*` makes it again"):
         read_run(tmp_path)
+
+
+def test_steps_of_a_participant_that_lie_apart_are_scored_like_any_others(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", 60, participants=2)
+    write_run(tmp_path / "b", 60, participants=2)
+    path = tmp_path / "b" / "steps.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    # The first half of the first, the second, the second half of the first.
+    path.write_bytes(b"".join([*lines[:15], *lines[30:], *lines[15:30]]))
+    rescore(tmp_path / "a")
+    rescore(tmp_path / "b")
+    assert (tmp_path / "a" / "summary.json").read_bytes() == (tmp_path / "b" / "summary.json").read_bytes()
+
+
+def test_a_summary_of_a_stream_is_that_of_all_at_once(tmp_path: Path) -> None:
+    write_run(tmp_path, 300, labelled=True)
+    scored = rescore(tmp_path)
+    folder = RunFolder(tmp_path)
+    again = summarise(
+        folder.read_sessions(),
+        scored.verdicts,
+        status=scored.summary.status,
+        signature=scored.summary.signature,
+        cost=scored.summary.cost,
+    )
+    assert again == scored.summary
+    plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
+    assert judge_all(folder.read_sessions(), plans, predictions) == scored.verdicts
+    assert totals(plans.every(), predictions.every(), wall_s=3600.0).cost == scored.summary.cost

@@ -25,9 +25,9 @@ from grounding.executors import beside as module
 from grounding.executors.health import HealthRule
 from grounding.executors.link import Needs
 from grounding.executors.pool import Patience, Pool
+from grounding.executors.probing import probed
 from grounding.executors.recipe import Beside, Recipe
 from grounding.executors.remote import RemoteGrounder
-from grounding.executors.replicas import compared_replicas
 from grounding.options import EvalOptions
 from grounding.probe.gate import EvalProbe, eval_probe
 from grounding.probe.kept import read_probe
@@ -157,22 +157,19 @@ def test_a_server_that_answers_otherwise_takes_no_part_in_the_run(
         try:
             await pool.start()
             await until_ready(pool)
-            async with compared_replicas(pool, CARD, tmp_path) as report:
-                assert report is not None
-                (odd,) = report.left_out
-                assert f"on here ({odd.replica.base_url}, GPU 3) is left out" in report.warnings[0]
-                probe = run.probe().on_workers(RemoteGrounder(run.own.grounder, pool, owns_pool=False))
-                assert probe is not None
-                await probe.run(tmp_path, Progress("none"))
+            remote = RemoteGrounder(run.own.grounder, pool, owns_pool=False)
+            async with probed(run.probe(), remote, tmp_path, Progress("none"), own_models=True):
                 return await run.through(pool, lambda: None)
         finally:
             await pool.aclose()
 
     answers = asyncio.run(scenario())
     assert {(answer.point.x_px, answer.point.y_px) for answer in answers if answer.point} == {(10, 20)}
-    probed = read_probe(tmp_path)
-    assert probed is not None
-    assert (probed.asked, probed.parsed) == (12, 12)
+    found = read_probe(tmp_path)
+    assert found is not None
+    assert (found.asked, found.parsed) == (12, 12)
     report, *_ = read_replicas(tmp_path)
+    (odd,) = report.left_out
+    assert f"on here ({odd.replica.base_url}, GPU 3) is left out" in report.warnings[0]
     assert "12 of 12 answers differ from those of the other 2, on average by 230.2 px" in report.warnings[0]
     assert run.nothing_left()

@@ -18,6 +18,7 @@ from grounding.budget import Budget
 from grounding.building import grounder_of
 from grounding.chat import ChatOptions
 from grounding.display import Progress
+from grounding.executors.probing import probed
 from grounding.executors.servers import shared_servers
 from grounding.options import EvalOptions
 from grounding.probe.gate import eval_probe
@@ -44,7 +45,7 @@ def compared(folder: Path, started: list[ChatServer], questions: int = 12) -> Re
     named.write_bytes(msgspec.yaml.encode(CARD))
     shot = picture_file(folder / "1.png")
 
-    async def scenario() -> ReplicaReport | None:
+    async def scenario() -> None:
         budget = Budget(None)
         built = grounder_of(
             EvalOptions(grounder=str(named)),
@@ -58,13 +59,12 @@ def compared(folder: Path, started: list[ChatServer], questions: int = 12) -> Re
         probe = eval_probe(built, options, wanted=True, budget=budget, on_retry=lambda: None)
         assert probe is not None
         several = shared_servers(built, probe, options, budget=budget, on_retry=lambda: None)
-        report = None if several is None else await several.compare(folder)
-        await probe.run(folder, Progress("none"))
-        await asyncio.gather(*(built.grounder.ground(query(shot, step=f"1/{n}")) for n in range(questions)))
+        async with probed(probe, built.grounder, folder, Progress("none"), several=several):
+            await asyncio.gather(*(built.grounder.ground(query(shot, step=f"1/{n}")) for n in range(questions)))
         await built.grounder.aclose()
-        return report
 
-    return asyncio.run(scenario())
+    asyncio.run(scenario())
+    return next(iter(read_replicas(folder)), None)
 
 
 @pytest.mark.slow

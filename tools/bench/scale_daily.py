@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scale_plan import FILES, LINK, SENDING_WRITER, Plan
-from scale_words import bullets, count_text, numbered, size_text, table, wrapped
+from scale_words import bullets, count_text, numbered, percent_text, size_text, table, wrapped
 
 _REMEDIES = {
     FILES: "`ulimit -n 65536`, or more writers",
@@ -53,8 +53,8 @@ def _inputs(found: Plan) -> str:
     one, it, model = found.inputs, found.assumed, found.assumed.model
     picture_s = one.picture_cpu_s_per_mb
     arithmetic = (
-        f"arithmetic: a 7B model reads {model.picture_tokens:,} tokens of a 1920x1080 screenshot at {model.share:.0%} "
-        f"of the {model.peak_flops / 1e12:.0f} Tflop/s (bf16) that an H100 has on paper"
+        f"arithmetic: a 7B model reads {model.picture_tokens:,} tokens of a 1920x1080 screenshot at "
+        f"{percent_text(model.share)} of the {model.peak_flops / 1e12:.0f} Tflop/s (bf16) that an H100 has on paper"
     )
     rows = [
         ("writer's CPU a step, tiny picture", f"{one.cpu_s * 1000:.2f} ms", f"measured at {one.largest_steps:,} steps"),
@@ -76,7 +76,7 @@ def _inputs(found: Plan) -> str:
             arithmetic if found.given.replica_steps_per_s is None else "given",
         ),
         ("a screenshot", size_text(it.picture_bytes), "assumed: a PNG of 1920x1080, as in the README's benchmark"),
-        ("how busy anything is kept", f"{it.busy:.0%}", "assumed: the rest is room for unevenness and restarts"),
+        ("how busy anything is kept", percent_text(it.busy), "assumed: the rest is room for unevenness and restarts"),
         ("requests open at each replica", f"{it.in_flight_per_replica}", "assumed: enough to fill its batches"),
         ("GPUs of a host", f"{it.gpus_per_host}", "assumed: the usual build"),
         ("network of a host", f"{it.host_bytes_per_s * 8 / 1e9:.0f} Gbit/s", "assumed"),

@@ -9,7 +9,7 @@ from scale_fit import CONFIDENCE
 from scale_plan import Assumed, Given, measured_inputs, plan
 from scale_records import Measured, Pair, SizeRun
 from scale_tables import README_HEADER, SIZE_HEADER, growth_text, growths, readme_cells, size_cells
-from scale_words import bullets, size_text, table, wrapped
+from scale_words import bullets, percent_text, size_text, table, wrapped
 
 
 def page(measured: Measured) -> str:
@@ -25,7 +25,7 @@ def page(measured: Measured) -> str:
 
 def readme_table(measured: Measured) -> str:
     """The sizes in short, as README.md shows them."""
-    return table(README_HEADER, [readme_cells(run) for run in measured.local() if run.distinct_pictures])
+    return table(README_HEADER, [readme_cells(run) for run in measured.local()])
 
 
 _HEAD = """
@@ -57,12 +57,10 @@ _TENTHS = (0, 4, 5, 9)
 
 
 def _sizes(measured: Measured) -> str:
-    runs = [run for run in measured.local() if run.distinct_pictures]
+    runs = measured.local()
     header = ("steps", "at the start", *(f"{10 * place + 10} %" for place in _TENTHS))
-    cpu = [(f"{run.steps:,}", "", *(f"{run.windows[n].cpu_ms_per_step:.2f}" for n in _TENTHS)) for run in runs]
-    memory = [
-        (f"{run.steps:,}", f"{run.loaded_mb:,.0f}", *(f"{run.windows[n].rss_mb:,.0f}" for n in _TENTHS)) for run in runs
-    ]
+    cpu = [(run.label, "", *(f"{run.windows[n].cpu_ms_per_step:.2f}" for n in _TENTHS)) for run in runs]
+    memory = [(run.label, f"{run.loaded_mb:,.0f}", *(f"{run.windows[n].rss_mb:,.0f}" for n in _TENTHS)) for run in runs]
     return f"""
 ## From ten thousand steps to a million
 
@@ -87,8 +85,8 @@ def _sizes(measured: Measured) -> str:
 
 
 _GROWTH = (
-    f"Does the work grow faster than the size? Least squares on logarithms, with {CONFIDENCE:.0%} intervals. An "
-    "exponent of 1 is in step with the size; less has a fixed part in it:"
+    f"Does the work grow faster than the size? Least squares on logarithms, with {percent_text(CONFIDENCE)} "
+    "intervals. An exponent of 1 is in step with the size; less has a fixed part in it:"
 )
 
 
@@ -102,15 +100,20 @@ def _columns_text(runs: Sequence[SizeRun]) -> str:
         else "*Resume* is the time from starting a run again that was killed with SIGKILL at half of its steps to its "
         "next request, *twice* how many steps the server was asked about again, all of which had been in flight."
     )
+    shared = (
+        ""
+        if all(run.distinct_pictures for run in runs)
+        else " With a star, the steps share 2,000 pictures, so that loading them is not comparable."
+    )
     return (
         "Seconds are by the clock, and in brackets those of the writer's CPU: until the first request (*load*), until "
         "the last (*ask*), until `summary.json` (*score*), until the end (*report*). *CPU ms/step* is that of asking. "
-        f"{killed} Re-scoring is `grounding score`, from start to exit."
+        f"{killed} Re-scoring is `grounding score`, from start to exit.{shared}"
     )
 
 
 def _files(measured: Measured) -> str:
-    run = [run for run in measured.local() if run.distinct_pictures][-1]
+    run = measured.local()[-1]
     rows = [
         (f"`{file.name}`", f"{file.bytes / run.steps:,.0f}", size_text(file.bytes))
         for file in run.files

@@ -152,10 +152,13 @@ def measured_inputs(measured: Measured) -> Inputs:
     Raises:
         ValueError: no run was measured.
     """
-    runs = [run for run in measured.local() if run.distinct_pictures]
+    runs = measured.local()
     if not runs:
         raise ValueError("no size was measured: python tools/bench/scale.py run --steps 10000 30000")
     largest, smallest = runs[-1], runs[0]
+    # Steps that share pictures share a part of their memory too.
+    alike = [run for run in runs if run.distinct_pictures == smallest.distinct_pictures]
+    memory_bytes = _memory_slope(smallest, alike[-1])
     return Inputs(
         largest_steps=largest.steps,
         cpu_s=_asking_cpu_s(largest),
@@ -163,8 +166,8 @@ def measured_inputs(measured: Measured) -> Inputs:
         cluster_cpu_s=_cluster_cpu_s(measured),
         folder_bytes=(largest.bytes_of() - _report_bytes(largest)) / largest.steps,
         report_bytes=_report_bytes(largest) / largest.steps,
-        memory_base_mb=smallest.peak_mb - _memory_slope(smallest, largest) * smallest.steps / 1e6,
-        memory_bytes=_memory_slope(smallest, largest),
+        memory_base_mb=max(0.0, smallest.peak_mb - memory_bytes * smallest.steps / 1e6),
+        memory_bytes=memory_bytes,
         load_cpu_s=largest.phase("load").cpu_s / largest.steps,
         resume_cpu_s=None if largest.resumed is None else largest.resumed.ready_cpu_s / largest.steps,
         rescore_cpu_s=None if (found := largest.command("rescore")) is None else found.cpu_s / largest.steps,

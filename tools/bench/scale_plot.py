@@ -8,6 +8,7 @@ from scale_records import Measured, SizeRun
 
 _COLOURS = {"load": "#8a8f98", "ask": "#1f5fa8", "score": "#b3541e", "report": "#6b4fa0"}
 _WORDS = {"load": "loading", "ask": "asking", "score": "scoring", "report": "report"}
+_MEGABYTES = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
 def draw(measured: Measured, path: Path) -> None:
@@ -21,10 +22,10 @@ def draw(measured: Measured, path: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    runs = [run for run in measured.local() if run.distinct_pictures]
+    runs = measured.local()
     if not runs:
         raise ValueError("no size was measured")
-    figure, (times, memory) = plt.subplots(1, 2, figsize=(10, 4.2), constrained_layout=True)
+    figure, (times, memory) = plt.subplots(1, 2, figsize=(10, 4.6), constrained_layout=True)
     _draw_times(times, runs)
     _draw_memory(memory, runs)
     figure.savefig(path, dpi=110)
@@ -46,7 +47,7 @@ def _draw_times(axes, runs: list[SizeRun]) -> None:  # type: ignore[no-untyped-d
     axes.plot(steps, [unit * size for size in steps], ":", color="black", linewidth=1, label="in step with the size")
     axes.set(xscale="log", yscale="log", xlabel="steps", ylabel="CPU seconds of the writer", title="Time by size")
     axes.grid(alpha=0.3, which="both")
-    axes.legend(fontsize=8, loc="upper left")
+    axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3, frameon=False)
 
 
 def _draw_memory(axes, runs: list[SizeRun]) -> None:  # type: ignore[no-untyped-def]
@@ -55,9 +56,12 @@ def _draw_memory(axes, runs: list[SizeRun]) -> None:  # type: ignore[no-untyped-
         percents = [0, *(one.until_percent for one in run.windows)]
         megabytes = [run.loaded_mb, *(one.rss_mb for one in run.windows)]
         axes.plot(percents, megabytes, "o-", color=(0.1, 0.3, 0.6, shade), markersize=3)
-        label, place = f"{run.steps:,} steps", (100, megabytes[-1])
+        label, place = f"{run.label} steps", (100, megabytes[-1])
         axes.annotate(label, place, xytext=(6, 0), textcoords="offset points", va="center", fontsize=8)
     axes.set(xlabel="percent of the steps asked", ylabel="memory of the writer, MB", title="Memory while asking")
     axes.set(yscale="log", xlim=(0, 135), ylim=(50, None))
     axes.set_xticks(range(0, 101, 20))
+    ticks = [value for value in _MEGABYTES if value <= axes.get_ylim()[1]]
+    axes.set_yticks(ticks, [f"{value:,}" for value in ticks])
+    axes.set_yticks([], minor=True)
     axes.grid(alpha=0.3, which="both")

@@ -95,6 +95,11 @@ class SizeRun(Record, frozen=True, kw_only=True, omit_defaults=False):
         return next((command for command in self.commands if command.name == name), None)
 
     @property
+    def label(self) -> str:
+        """Its size; with a star where the steps share pictures."""
+        return f"{self.steps:,}" if self.distinct_pictures else f"{self.steps:,} *"
+
+    @property
     def killed_within(self) -> bool:
         """Whether the run itself was killed and went on, so that its last tenths are another process's."""
         return self.resumed is not None and self.resumed.watched_steps == self.steps
@@ -154,8 +159,10 @@ class Measured(Record, frozen=True, kw_only=True, omit_defaults=False):
     pairs: tuple[Pair, ...] = ()
 
     def local(self) -> tuple[SizeRun, ...]:
-        """The runs without a cluster, by size."""
-        return tuple(sorted((run for run in self.sizes if run.executor == "local"), key=lambda run: run.steps))
+        """The runs without a cluster, by size; one of each, with a picture for every step where that was measured."""
+        runs = sorted(self.sizes, key=lambda run: run.distinct_pictures)
+        chosen = {run.steps: run for run in runs if run.executor == "local"}
+        return tuple(chosen[steps] for steps in sorted(chosen))
 
 
 def read(path: Path) -> Measured:

@@ -20,18 +20,23 @@ class Growth(Record, frozen=True, kw_only=True):
 def growths(runs: Sequence[SizeRun]) -> tuple[Growth, ...]:
     """The exponents of everything that was measured at several sizes, by CPU seconds and by the clock."""
     measures: tuple[tuple[str, Callable[[SizeRun], float | None]], ...] = (
-        ("loading, CPU", lambda run: run.phase("load").cpu_s),
+        ("loading, CPU", lambda run: run.phase("load").cpu_s if run.distinct_pictures else None),
         ("asking, CPU", lambda run: run.phase("ask").cpu_s),
         ("asking, clock", lambda run: run.phase("ask").wall_s),
         ("scoring at the end, CPU", lambda run: run.phase("score").cpu_s),
         ("re-scoring, CPU", lambda run: _command_cpu(run, "rescore")),
-        ("until a killed run asks again, CPU", lambda run: run.resumed.ready_cpu_s if run.resumed else None),
+        ("until a killed run asks again, CPU", _ready_cpu_s),
     )
     found = []
     for what, measure in measures:
         points = [(run.steps, value) for run in runs if (value := measure(run)) is not None and value > 0]
         found.append(Growth(what=what, found=fit([one[0] for one in points], [one[1] for one in points])))
     return tuple(found)
+
+
+def _ready_cpu_s(run: SizeRun) -> float | None:
+    """Only where every step has a picture of its own: reading those is a large part of it."""
+    return run.resumed.ready_cpu_s if run.resumed and run.distinct_pictures else None
 
 
 def _command_cpu(run: SizeRun, name: str) -> float | None:
@@ -57,7 +62,7 @@ def size_cells(run: SizeRun) -> tuple[str, ...]:
     phases = [run.phase(name) for name in ("load", "ask", "score")]
     report = run.phase("report")
     return (
-        f"{run.steps:,}",
+        run.label,
         *(_seconds(phase.wall_s, phase.cpu_s) for phase in phases),
         _seconds(report.wall_s, report.cpu_s) if run.has_report else "",
         f"{run.phase('ask').cpu_s / run.steps * 1000:.2f}",
@@ -83,7 +88,7 @@ def readme_cells(run: SizeRun) -> tuple[str, ...]:
     rescored, resumed = run.command("rescore"), run.resumed
     first, last = run.windows[0], run.windows[-1]
     return (
-        f"{run.steps:,}",
+        run.label,
         f"{run.phase('ask').cpu_s / run.steps * 1000:.2f}",
         f"{first.cpu_ms_per_step:.2f}, {last.cpu_ms_per_step:.2f}",
         f"{run.peak_mb:,.0f} MB",
@@ -117,7 +122,7 @@ def sizes_text(measured: Measured) -> str:
     )
     for executor in dict.fromkeys(run.executor for run in runs):
         lines.append(f"\n{executor}")
-        chosen = [run for run in runs if run.executor == executor and run.distinct_pictures]
+        chosen = [run for run in runs if run.executor == executor]
         lines += [growth_text(growth) for growth in growths(chosen)]
     return "\n".join(lines)
 

@@ -40,3 +40,8 @@ def size_text(count: float) -> str:
 def count_text(count: float) -> str:
     """A number of steps, in millions where it has some."""
     return f"{count / 1e6:,.3g} million" if count >= 1e6 else f"{count:,.0f}"
+
+
+def percent_text(share: float) -> str:
+    """A share of one as a whole percentage."""
+    return f"{share * 100:.0f} %"

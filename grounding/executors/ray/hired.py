@@ -83,7 +83,7 @@ class Hired:
             )
             .remote()
         )
-        placing = asyncio.create_task(self._speak_of_waiting(Needs(cpus=hire.cpus, gpus=hire.gpus)))
+        placing = asyncio.create_task(self._speak_of_waiting(Needs(cpus=hire.cpus, gpus=hire.gpus), _look))
         variables = Variables({variable.name: variable.value for variable in hire.variables})
         beginning = asyncio.create_task(self._call("begin", hire.recipe, variables, worker_class, patient=True))
         try:
@@ -142,15 +142,13 @@ class Hired:
             except ray.exceptions.ActorUnavailableError:
                 await asyncio.sleep(AGAIN_AFTER_S)
 
-    async def _speak_of_waiting(self, needs: Needs) -> str:
+    async def _speak_of_waiting(self, needs: Needs, look: Callable[[], tuple[str, Any]]) -> str:
         """Tell the user of a worker that gets no place; ends, with the reason, where it never can."""
-        import ray
-
         waited_s = PATIENCE_S
         await asyncio.sleep(PATIENCE_S)
         told = ""
         while True:
-            known = cluster(ray.get_runtime_context().gcs_address, await asyncio.to_thread(ray.nodes))
+            known = cluster(*await asyncio.to_thread(look))
             never = no_place(needs, known)
             if never is not None and waited_s >= NEVER_S:
                 self._told(frames.Useless(worker=self.name, message=never))
@@ -161,6 +159,12 @@ class Hired:
                 told = text
             await asyncio.sleep(PATIENCE_S)
             waited_s += PATIENCE_S
+
+
+def _look() -> tuple[str, Any]:
+    import ray
+
+    return ray.get_runtime_context().gcs_address, ray.nodes()  # type: ignore[no-untyped-call]
 
 
 def different(there: Arrival, here: Arrival) -> str | None:

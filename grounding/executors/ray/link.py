@@ -27,7 +27,9 @@ from grounding.executors.ray.cluster import LOCAL, environment, unreachable
 from grounding.planner_card import PlannerCard
 
 START_S = 180.0
-"""The longest that a bridge may take to connect, or to start a cluster."""
+"""The longest that a bridge may take to start a cluster."""
+CONNECT_S = 60.0
+"""The longest that it may take to connect to one: a head that is just starting can leave a driver waiting for ever."""
 SILENT_S = 12 * BEAT_S
 """A bridge that was silent for so long hangs, and is ended."""
 AGAIN_AFTER_S = 1.5
@@ -235,10 +237,11 @@ class RayLink:
     async def _connected(self) -> tuple[_Bridge, Cluster | str]:
         """A new bridge and what it reached, or why it did not (it is ended then)."""
         bridge = await _Bridge.start(self._address, self._worker, with_token=self._with_token)
+        patience_s = START_S if self._address == LOCAL else CONNECT_S
         try:
-            found = await bridge.next(START_S)
+            found = await bridge.next(patience_s)
         except TimeoutError:
-            found = frames.Unreachable(message=f"Ray did not answer at {self._address} within {START_S:.0f} s")
+            found = frames.Unreachable(message=f"Ray did not answer at {self._address} within {patience_s:.0f} s")
         except BaseException:
             await asyncio.shield(bridge.aclose())
             raise

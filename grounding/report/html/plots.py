@@ -127,7 +127,7 @@ def _bars(title: str, bins: Sequence[Bin], label: str) -> Diagram:
             ecolor=_INK,
             error_kw={"elinewidth": 1, "capsize": 2},
         )
-        axes.set_xticks(range(len(bins)), [f"{each.name}\nn={_short(each.n, len(bins))}" for each in bins])
+        axes.set_xticks(range(len(bins)), [f"{each.name}\n{_short(each.n, len(bins))}" for each in bins])
         axes.set(xlabel=label, ylabel="hits, %", ylim=(0, 103))
 
     words = "; ".join(f"{each.name}: {_count(each.k)}/{_count(each.n)}" for each in bins)
@@ -222,11 +222,13 @@ def _count(number: int) -> str:
 
 
 def _short(number: int, among: int) -> str:
-    """A number below one of several bars; the words below the diagram have all of it."""
+    """How many steps one of several bars stands for; the words below the diagram have all digits."""
     if number < (1_000 if among > 5 else 100_000):
-        return _count(number)
+        return f"n={_count(number)}"
     power, unit = (1_000_000, "M") if number >= 999_500 else (1_000, "k")
-    return f"{number / power:.1f}{unit}" if number < 10 * power else f"{number / power:.0f}{unit}"
+    found = f"{number / power:.1f}{unit}" if number < 10 * power else f"{number / power:.0f}{unit}"
+    # So many bars leave no room for more than the number.
+    return found if among > 5 else f"n={found}"
 
 
 def _is_number(text: str) -> bool:

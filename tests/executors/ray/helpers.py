@@ -59,6 +59,7 @@ class RayNode:
 
     def __init__(self, *arguments: str, before: Sequence[str] = (), environment: dict[str, str] | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+        self.address = next((f"127.0.0.1:{word[7:]}" for word in arguments if word.startswith("--port=")), "")
         theirs, self._lifeline = os.pipe()
         ray = [*before, "ray", "start", "--block", *arguments, "--object-store-memory=100000000"]
         if "--head" in arguments:

@@ -113,5 +113,5 @@ def test_a_line_of_very_many_places_is_thinned_out_and_keeps_its_ends() -> None:
 
 
 def test_many_counts_below_bars_are_short() -> None:
-    assert [_short(n, 8) for n in (999, 1_000, 92_310, 999_499, 999_500)] == ["999", "1.0k", "92k", "999k", "1.0M"]
-    assert [_short(n, 5) for n in (5_540, 99_999, 184_616)] == ["5540", "99,999", "185k"]
+    assert [_short(n, 8) for n in (999, 1_000, 92_310, 999_499, 999_500)] == ["n=999", "1.0k", "92k", "999k", "1.0M"]
+    assert [_short(n, 5) for n in (5_540, 99_999, 184_616)] == ["n=5540", "n=99,999", "n=185k"]

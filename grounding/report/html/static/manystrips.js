@@ -15,7 +15,7 @@ function showStrips() {
 function measureStrips() {
   const room = narrow() ? stripRows.clientWidth : 0.66 * stripRows.clientWidth - 120;
   stripCells = Math.max(8, Math.floor(room / 15));
-  strips_.fill(run().names.tasks.length, (narrow() ? 46 : 26) + (beside() ? 22 : 0));
+  strips_.fill(run().names.tasks.length, (narrow() ? 46 : 26) + (beside() ? 30 : 0));
 }
 let stripWidth = 0;
 new ResizeObserver(() => {
