@@ -89,7 +89,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "building": SHARED | {"grounders", "options", "planners", "serving"},
     "executors": SHARED
     | {"building", "executors", "grounders", "options", "planner_card", "planners", "probe", "runfolder", "serving"}
-    | {"sources"},
+    | {"display", "sources"},
     "earlier": {"records", "errors", "journal", "runfolder"},
     "estimates": {"records", "errors", "card_schema", "money", "tokens", "estimates"},
     "scorebook": {"records", "answers", "parquet", "runfolder", "scoring", "probe", "timefile"},
@@ -117,7 +117,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "lockedfolder",
         "recorded_lines",
     }
-    | {"options", "report", "runfolder", "runid", "runner", "scoring", "serving", "signature", "sources"},
+    | {"options", "report", "runfolder", "runid", "runner", "scoring", "serving", "signature", "sources", "timefile"},
     "captions": SHARED | {"captions", "display", "interrupts", "journal", "loaders", "options", "planners", "runner"}
     | {"sources"},
     "audit": VALUES | {"cards", "grounders", "journal", "probe", "runfolder"},

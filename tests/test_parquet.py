@@ -17,9 +17,9 @@ from grounding.frames import COLUMNS, RunFrames
 from grounding.parquet import fresh_table, keep_tables, write_tables
 from grounding.scorebook import rescore
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools" / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
-from big_run import write_run
+from bench.big_run import write_run
 
 pytest.importorskip("pyarrow")
 

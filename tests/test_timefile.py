@@ -17,9 +17,9 @@ from grounding.scoring import judge_all, summarise, totals
 from grounding.scoring.costs import TimeTotals
 from grounding.timefile import read_time
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools" / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
-from big_run import write_run
+from bench.big_run import write_run
 
 
 def shuffled(folder: Path, other: Path, seed: int) -> None:

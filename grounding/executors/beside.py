@@ -22,7 +22,8 @@ from grounding.serving.machine import consecutive_ports
 from grounding.serving.process import INTERRUPT_S, TERMINATE_S, Server
 
 _TRIES = 50
-_MOST_REASON_CHARS = 2400
+_LAST_LINES = 4
+_MOST_LINE_CHARS = 800
 
 
 @contextmanager
@@ -133,9 +134,10 @@ async def _watch(server: Server, on_lost: Callable[[str], None], rule: HealthRul
 
 
 def _shortened(text: str) -> str:
-    """Beginning and end of a text: the cause stands first, and the log's last lines last."""
-    half = _MOST_REASON_CHARS // 2
-    return text if len(text) <= _MOST_REASON_CHARS else f"{text[:half]} […] {text[-half:]}"
+    """An obituary with only the last lines of the log: the run goes on, and the whole log is where it says."""
+    lines = [line[:_MOST_LINE_CHARS] for line in text.splitlines()]
+    head = [line for line in lines if not line.startswith("    ")]
+    return "\n".join([*head, *[line for line in lines if line.startswith("    ")][-_LAST_LINES:]])
 
 
 async def _stop(server: Server) -> None:

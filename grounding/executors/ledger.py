@@ -21,11 +21,18 @@ class Ledger:
         """
         self._budget = budget
         self._say = say
+        self._last_token = 0
         self._open: dict[int, tuple[float, float | None]] = {}
         self._waiting: set[asyncio.Task[None]] = set()
 
     def reserve(self, asked: Reserve) -> None:
-        """Set money aside once there is room; the worker is told then, or that there is none."""
+        """Set money aside once there is room; the worker is told then, or that there is none.
+
+        Tokens rise: one that came before is no new request.
+        """
+        if asked.token <= self._last_token:
+            return
+        self._last_token = asked.token
         task = asyncio.get_running_loop().create_task(self._reserve(asked))
         self._waiting.add(task)
         task.add_done_callback(self._waiting.discard)

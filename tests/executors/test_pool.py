@@ -450,6 +450,21 @@ def test_a_cluster_that_stays_away_ends_every_wait(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_a_cluster_that_came_back_in_time_is_not_given_up_later(tmp_path: Path) -> None:
+    async def main() -> None:
+        link = InProcessLink(opener())
+        pool = made(link, patience=Patience(cluster_s=0.1, backoff_s=0.0))
+        asked = queries(2, screenshot(tmp_path))
+        await pool.ask(asked[0])
+        link.cut()
+        link.join()
+        await asyncio.sleep(0.2)
+        assert await pool.ask(asked[1]) == expected(asked[1])
+        await pool.aclose()
+
+    asyncio.run(main())
+
+
 def test_a_cluster_lost_before_anybody_was_ready() -> None:
     async def main() -> None:
         link = InProcessLink(slow=True)

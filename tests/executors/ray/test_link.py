@@ -65,7 +65,7 @@ def test_a_key_reaches_the_worker_and_no_file(head: str, head_folder: Path, monk
     assert read > 10
 
 
-def test_workers_that_get_no_place_or_break(head: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_that_get_no_place_or_break(head: str) -> None:
     async def go() -> None:
         link, events = RayLink(head, worker=noting.FAILING), asyncio.Queue[Event]()
         await link.open(events.put_nowait)
@@ -107,7 +107,7 @@ def test_nobody_at_the_address() -> None:
     async def go() -> None:
         await RayLink(f"127.0.0.1:{free_port()}").open(lambda _: None)
 
-    with pytest.raises(UserError, match="no Ray cluster can be reached at 127.0.0.1:"):
+    with pytest.raises(UserError, match=r"no Ray cluster can be reached at 127\.0\.0\.1:"):
         asyncio.run(go())
 
 
@@ -137,7 +137,7 @@ def test_nothing_outlives_the_writer(end: signal.Signals, monkeypatch: pytest.Mo
         assert writer.stdout is not None
         warden = int(writer.stdout.readline())
         started = [warden, *descendants(warden)]
-        names = {program(pid) for pid in started}
+        names = {program(pid).partition(".")[0] for pid in started}  # Ray adds the method that runs.
         assert {"raylet", "gcs_server", "ray::RayWorker"} <= names
         ours = set(Path("/tmp").glob("grounding-ray-*")) - folders
         assert ours
@@ -165,7 +165,8 @@ def test_a_cluster_of_our_own_listens_to_nobody_else_and_comes_again(tmp_path: P
             assert listening(processes) - {"127.0.0.1", "::1", "::ffff:127.0.0.1"} == set()
             gcs = next(pid for pid in processes if program(pid) == "gcs_server")
             assert await run.through(STEPS, tmp_path, (30, lambda: os.kill(gcs, signal.SIGKILL))) <= 2 * 4
-            assert any("the head of the Ray cluster was out of reach" in line for line in run.told)
+            assert any("the cluster is out of reach" in line for line in run.told), run.told
+            print(*run.told, sep="\n")
 
     asyncio.run(go())
 

@@ -336,11 +336,17 @@ def test_thirty_thousand_steps_lie_beside_the_page_and_all_are_reached(browser: 
         assert count(page) == len(flips) < before
         eventually(page, "document.querySelectorAll('#detail .badge').length === 2")
         assert page.locator("#detail .badge").all_inner_texts()[1].startswith("2: ")
-    # Without its folder the page still has its figures, and says what is missing.
-    shutil.rmtree(tmp_path / "one" / "report_files")
+    # Without its files the page still has its figures, and says what is wrong.
+    (first,) = (tmp_path / "one" / "report_files").glob("report-*/0-0.js")
+    text = first.read_text()
+    first.write_text(text[: text.rindex(",")] + ',"AAAA");\n')
     context = browser.new_context()
     page = context.new_page()
     page.goto(path.as_uri())
+    page.wait_for_selector("#detail >> text=0-0.js is damaged")
+    shutil.rmtree(tmp_path / "one" / "report_files")
+    page.goto(f"{path.as_uri()}#step=1/5000")
+    page.reload()
     page.wait_for_selector("#detail >> text=needs its folder report_files")
     assert page.locator("#plots svg").count() == 6
     context.close()

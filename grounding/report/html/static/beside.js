@@ -28,7 +28,7 @@ function readSteps(one, file) {
     script.addEventListener("error", () => reject(new Error(`${address} can't be read. A page of so many steps needs its folder report_files beside it; if the run was scored since, load the page again.`)));
     script.src = address;
     document.head.append(script);
-  }).then(inflated).then((response) => response.text())
+  }).then((text) => inflated(text).then((response) => response.text()).catch(() => { throw new Error(`${address} is damaged.`); }))
     .finally(() => { script.remove(); readers.delete(name); coming.delete(name); });
   coming.set(name, found);
   return found;
