@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ import msgspec
 from grounding.budget import Budget
 from grounding.display import Progress
 from grounding.errors import Halted
+from grounding.executors.probing import probed
 from grounding.grounders.base import Grounder, KeepsFiles
 from grounding.leftover import Left, left_to_ask
 from grounding.options import EvalOptions
@@ -139,25 +140,38 @@ class RunAtWork:
         selection, asked = prepared.selection, prepared.asked
         left = self.left()
         try:
-            if left.planner:
-                await planner.check()
-            if left.grounder:
-                await grounder.check()
-                if prepared.probe:
-                    await prepared.probe.run(self.folder.path, progress)
-            # Only now is it known how much workers elsewhere take at once.
-            plan = self._plan_stage(planner)
-            ground = GroundStage(grounder, self._predictions, reads=prepared.grounder.reads)
-            runner = Runner[StepItem]((plan, ground), on_record=progress.record, on_item=progress.item)
-            with progress.steps(len(selection.step_ids)):
-                items = step_items(prepared.dataset.sessions, selection.step_ids, asked.history, asked.history_scope)
-                stopped = await runner.run(items)
+            async with AsyncExitStack() as beside:
+                if left.planner:
+                    await planner.check()
+                if left.grounder:
+                    await grounder.check()
+                    await beside.enter_async_context(self._probed(grounder, progress))
+                # Only now is it known how much workers elsewhere take at once.
+                plan = self._plan_stage(planner)
+                ground = GroundStage(grounder, self._predictions, reads=prepared.grounder.reads)
+                runner = Runner[StepItem]((plan, ground), on_record=progress.record, on_item=progress.item)
+                with progress.steps(len(selection.step_ids)):
+                    sessions = prepared.dataset.sessions
+                    items = step_items(sessions, selection.step_ids, asked.history, asked.history_scope)
+                    stopped = await runner.run(items)
         except Halted as halted:
             return str(halted)
         finally:
             await planner.aclose()
             await grounder.aclose()
         return stopped.reason if stopped else ""
+
+    def _probed(self, grounder: Grounder, progress: Progress) -> AbstractAsyncContextManager[None]:
+        prepared = self.prepared
+        in_workers = prepared.grounder.card is not None and not prepared.grounder.base_url
+        return probed(
+            prepared.probe,
+            grounder,
+            self.folder.path,
+            progress,
+            several=prepared.several,
+            own_models=prepared.beside is not None or in_workers,
+        )
 
     def _plan_stage(self, planner: Planner) -> PlanStage | PlanAheadStage:
         if self._ahead is None:

@@ -52,9 +52,7 @@ def evaluate(
         budget.take_up(each_paid_call(run.folder))
         if begun is not None:
             begun()
-        stopped = attended(
-            lambda: heeding_sigterm(run.answer(progress)), run.folder.path, around=run.servers(shelf)
-        )
+        stopped = attended(lambda: heeding_sigterm(run.answer(progress)), run.folder.path, around=run.servers(shelf))
         return run.finish(stopped)
 
 

@@ -49,6 +49,4 @@ def each_paid_call(folder: RunFolder) -> Iterator[Call]:
     yield from (reply.call for reply in probe_predictions(folder.path) if reply.call is not None)
     for name in (asked, "predictions.jsonl"):
         if (folder.path / name).exists():
-            yield from (
-                one.call for one in scan(folder.path / name, _Paid) if one.call is not None and not one.reused
-            )
+            yield from (one.call for one in scan(folder.path / name, _Paid) if one.call is not None and not one.reused)

@@ -17,6 +17,7 @@ from grounding.chat import ChatOptions
 from grounding.display import Progress
 from grounding.errors import UserError
 from grounding.executors.recipe import Beside
+from grounding.executors.servers import SharedServers, shared_servers
 from grounding.grounders import BuiltGrounder, build_grounder
 from grounding.grounders.som.card import find_som_card
 from grounding.loaders import load_dataset, participant_folders
@@ -57,6 +58,7 @@ class Prepared(Record, frozen=True, kw_only=True):
     servers: ManagedServers | None
     beside: Beside | None
     probe: EvalProbe | None
+    several: SharedServers | None
     asked: Asked
     info: RunInfo
     transcripts: Transcripts | None = None
@@ -167,6 +169,8 @@ def prepare(
         setup=_setup(options),
         clusters=options.clusters,
     )
+    chat = chat_options(options)
+    probe = eval_probe(grounder, chat, wanted=not options.no_probe, budget=budget, on_retry=progress.retried)
     return Prepared(
         dataset=dataset,
         selection=selection,
@@ -174,13 +178,8 @@ def prepare(
         grounder=grounder,
         servers=servers,
         beside=beside,
-        probe=eval_probe(
-            grounder,
-            chat_options(options),
-            wanted=not options.no_probe,
-            budget=budget,
-            on_retry=progress.retried,
-        ),
+        probe=probe,
+        several=shared_servers(grounder, probe, chat, budget=budget, on_retry=progress.retried),
         asked=asked,
         info=info,
         transcripts=transcripts,

@@ -118,7 +118,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "recorded_lines",
     }
     | {"options", "report", "runfolder", "runid", "runner", "scoring", "serving", "signature", "sources", "timefile"},
-    "captions": SHARED | {"captions", "display", "interrupts", "journal", "loaders", "options", "planners", "runner"}
+    "captions": SHARED
+    | {"captions", "display", "interrupts", "journal", "loaders", "options", "planners", "runner"}
     | {"sources"},
     "audit": VALUES | {"cards", "grounders", "journal", "probe", "runfolder"},
     "errorsplit": SHARED | {"grounders", "journal", "planners", "runfolder", "runner", "scoring", "errorsplit"},

@@ -72,6 +72,7 @@ class ReplicaCheck:
         self._left_out_on: Counter[str] = Counter()
         # A pool may have answered for other runs before.
         self._answered_before: dict[str, int] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
 
     async def start(self, *, wait_s: float = WAIT_S) -> ReplicaReport | None:
         """Ask every replica and send away those that differ; None where there is only one, which is asked nothing.
@@ -168,7 +169,11 @@ class ReplicaCheck:
                 self._left_out_on[node] += 1
                 replace = self._left_out_on[node] < MOST_ON_ONE_NODE
                 leaving.append(self._pool.drain(each.replica.name, WHY, replace=replace))
-        await asyncio.gather(*leaving)
+        # They are asked nothing more from the first moment; the run need not wait until they have closed everything.
+        tasks = {asyncio.ensure_future(each) for each in leaving}
+        self._leaving |= tasks
+        if tasks:
+            await asyncio.wait(tasks, timeout=_LOOK_EVERY_S)
 
     def _forget(self) -> None:
         living = {worker.name for worker in self._pool.workers}

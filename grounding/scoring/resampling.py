@@ -72,8 +72,8 @@ def exact_pieces(parts: Matrix, draws: int) -> tuple[Matrix, Matrix]:
     """Two matrices that add up to ``parts`` and whose columns, drawn so often, sum up without any rounding.
 
     Each column is cut at the bit above which sums of ``draws`` such numbers fit into the 53 bits of a float; the rest
-    is cut likewise. What is left out after that is, for a million draws, below 2^-63 of the column's largest number: far
-    less than a float of that size can show.
+    is cut likewise. What is left out after that is, for a million draws, below 2^-63 of the column's largest number:
+    far less than a float of that size can show.
 
     Args:
         parts: Shape (rows, columns).

@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
@@ -427,6 +428,7 @@ def test_a_small_run_is_measured_from_end_to_end(tmp_path: Path, monkeypatch: py
     assert all(phase.wall_s >= 0 and phase.cpu_s >= 0 for phase in run.phases)
     assert run.phase("ask").cpu_s > 0
     assert run.bytes_of("predictions.jsonl") > 600 * 100
-    assert run.command("rescore") is not None
+    assert {command.name for command in run.commands} == set(get_args(scale_records.CommandName))
+    assert run.bytes_of("report.html") > 1000
     assert {rate.client for rate in measured.pairs[0].rates} == {"bare", "local"}
     assert (tmp_path / "scale.md").read_text() == page(measured)

@@ -28,7 +28,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
 import scale_records  # noqa: E402  (runs from a checkout, too)
 import scale_tables  # noqa: E402
 from scale_data import make  # noqa: E402
-from scale_measures import Setting, measure_size  # noqa: E402
+from scale_measures import Setting, measure_commands, measure_size, run_folder  # noqa: E402
 from scale_pairs import measure_pair  # noqa: E402
 
 FIGURES = ROOT / "docs" / "scale.json"
@@ -96,6 +96,20 @@ def run_command(given: argparse.Namespace) -> None:
     print(scale_tables.sizes_text(scale_records.read(given.into)))
 
 
+def again_command(given: argparse.Namespace) -> None:
+    """Measure once more what is done with a finished run, and put it into the figures of its size."""
+    import msgspec
+
+    now = stored(given.into, shared=not given.quiet_machine)
+    for steps in given.steps:
+        setting = setting_for(given, steps)
+        kind = (steps, setting.distinct, setting.executor)
+        (known,) = [one for one in now.sizes if (one.steps, one.distinct_pictures, one.executor) == kind]
+        commands = measure_commands(setting, run_folder(setting.folder / "results"))
+        now = scale_records.with_size(now, msgspec.structs.replace(known, commands=commands))
+        scale_records.write(given.into, now)
+
+
 def pair_command(given: argparse.Namespace) -> None:
     """Compare with the bare client, in the same minutes."""
     for steps in sorted(given.steps):
@@ -137,6 +151,7 @@ def page_command(given: argparse.Namespace) -> None:
 
 _COMMANDS = {
     "run": run_command,
+    "again": again_command,
     "pair": pair_command,
     "plan": plan_command,
     "readme": readme_command,
@@ -151,7 +166,12 @@ def _parser() -> argparse.ArgumentParser:
     making.add_argument("out", type=Path)
     making.add_argument("--steps", type=int, required=True)
     making.add_argument("--shared", dest="shared_pictures", action="store_true", help="2,000 pictures for all steps")
-    for name, help_text in (("run", "measure sizes"), ("pair", "compare with a bare client")):
+    measuring = {
+        "run": "measure sizes",
+        "again": "re-score and read the last run again",
+        "pair": "compare with a bare client",
+    }
+    for name, help_text in measuring.items():
         command = commands.add_parser(name, help=help_text)
         command.add_argument("--steps", type=int, nargs="+", required=True)
         command.add_argument("--connections", type=int, default=64)
@@ -170,7 +190,7 @@ def _parser() -> argparse.ArgumentParser:
             )
             command.add_argument("--no-resume", action="store_true", help="leave out the kill and the resume")
             command.add_argument("--no-commands", action="store_true", help="leave out re-scoring and reading")
-        else:
+        if name == "pair":
             command.add_argument("--latency", type=float, default=0.2, metavar="SECONDS")
             command.add_argument("--picture-bytes", type=int, default=0, help="the least size of a picture")
             command.add_argument("--repeats", type=int, default=2)

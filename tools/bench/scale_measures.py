@@ -104,7 +104,7 @@ def measure_size(
         killed_at = board.distinct
         ended = completed(command, tree=setting.tree)
         lives.append(Lived(ended=ended, first_s=board.first_s, last_s=board.last_s))
-        run = _run_folder(logs)
+        run = run_folder(logs)
         if board.distinct != setting.steps:
             raise SystemExit(f"the server was asked about {board.distinct} steps of {setting.steps}:\n{ended.output}")
         phases, windows, requests = _phases(lives, run), _windows(lives, board), board.requests
@@ -164,7 +164,8 @@ def _tell(setting: Setting, phases: tuple[Phase, ...], ended: Ended) -> None:
     )
 
 
-def _run_folder(logs: Path) -> Path:
+def run_folder(logs: Path) -> Path:
+    """The one run in a folder of runs."""
     (run,) = (path for path in logs.iterdir() if (path / "run.json").exists() and ".old" not in path.name)
     return run
 
@@ -232,11 +233,25 @@ LOAD_RUN = "import sys, grounding; print(len(grounding.load_run(sys.argv[1]).joi
 
 
 def measure_commands(setting: Setting, run: Path) -> tuple[Command, ...]:
-    """Re-scoring, and reading the run as frames: from JSON lines, and from Parquet where the run can have it."""
-    found = [_command("rescore", python("-m", "grounding.cli", "score", str(run), "--json"), setting)]
-    found.append(_command("load_run", python("-c", LOAD_RUN, str(run)), setting))
-    if any(run.glob("*.parquet")):
-        found[-1] = _command("load_run_parquet", python("-c", LOAD_RUN, str(run)), setting)
+    """Re-scoring without the page and with it, and reading the run as frames: from JSON lines, and from Parquet."""
+    again = python("-m", "grounding.cli", "score", str(run), "--json")
+    reading = python("-c", LOAD_RUN, str(run))
+    aside = run / "aside"
+    aside.mkdir()
+    # A page that is there would be written again, and tables that are there would be read.
+    for path in (*run.glob("report.html"), *run.glob("*.parquet")):
+        path.rename(aside / path.name)
+    found = [_command("rescore", again, setting)]
+    for path in run.glob("*.parquet"):
+        path.unlink()
+    found.append(_command("load_run", reading, setting))
+    found.append(_command("write_parquet", [*again, "--parquet"], setting))
+    found.append(_command("load_run_parquet", reading, setting))
+    (run / "report.html").touch()
+    found.append(_command("rescore_report", again, setting))
+    for path in aside.iterdir():
+        path.replace(run / path.name)
+    aside.rmdir()
     return tuple(found)
 
 

@@ -120,18 +120,26 @@ def _files(measured: Measured) -> str:
         if file.bytes >= run.steps
     ]
     rows.append(("all", f"{run.bytes_of() / run.steps:,.0f}", size_text(run.bytes_of())))
-    reading = [command for command in run.commands if command.name != "rescore"]
-    words = {"load_run": "from JSON lines", "load_run_parquet": "with Parquet beside them"}
-    read = "; ".join(
+    reading = [run.command(name) for name in ("load_run", "load_run_parquet")]
+    words = {"load_run": "from JSON lines", "load_run_parquet": "from Parquet"}
+    read = " and ".join(
         f"{words[one.name]} in {one.wall_s:.0f} s ({one.cpu_s:.0f} s of CPU) and {one.peak_mb:,.0f} MB"
         for one in reading
+        if one is not None
+    )
+    whole = run.command("rescore_report")
+    report = (
+        ""
+        if whole is None
+        else f" Re-scoring that writes the page, too, takes {whole.wall_s:.0f} s ({whole.cpu_s:.0f} s of CPU) and "
+        f"{whole.peak_mb:,.0f} MB."
     )
     return f"""
 ## A folder of {run.steps:,} steps
 
 {table(("file", "bytes a step", "in all"), rows)}
 
-{wrapped(f"`grounding.load_run` reads it {read}.") if read else ""}
+{wrapped(f"`grounding.load_run` reads it {read}.{report}") if read else ""}
 """
 
 

@@ -13,7 +13,7 @@ import msgspec
 from grounding.records import Record
 
 PhaseName = Literal["load", "ask", "score", "report"]
-CommandName = Literal["rescore", "load_run", "load_run_parquet"]
+CommandName = Literal["rescore", "load_run", "write_parquet", "load_run_parquet", "rescore_report"]
 
 
 class Phase(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -61,7 +61,11 @@ class Resumed(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Command(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Something done with the finished run by a process of its own, from start to exit, interpreter and all."""
+    """Something done with the finished run by a process of its own, from start to exit, interpreter and all.
+
+    ``rescore`` is without the page, ``rescore_report`` with it, ``write_parquet`` with the tables. ``load_run`` reads JSON
+    lines, ``load_run_parquet`` those tables.
+    """
 
     name: CommandName
     wall_s: float
