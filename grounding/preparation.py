@@ -171,6 +171,9 @@ def prepare(
     )
     chat = chat_options(options)
     probe = eval_probe(grounder, chat, wanted=not options.no_probe, budget=budget, on_retry=progress.retried)
+    several = None
+    if options.executor == "local":  # Workers have one address each, or go through these as one.
+        several = shared_servers(grounder, probe, chat, budget=budget, on_retry=progress.retried)
     return Prepared(
         dataset=dataset,
         selection=selection,
@@ -179,7 +182,7 @@ def prepare(
         servers=servers,
         beside=beside,
         probe=probe,
-        several=shared_servers(grounder, probe, chat, budget=budget, on_retry=progress.retried),
+        several=several,
         asked=asked,
         info=info,
         transcripts=transcripts,

@@ -12,8 +12,8 @@ import numpy as np
 
 from grounding.records import Record, TaskLabel
 from grounding.scoring.clusters import ClusterName, cluster_sums
-from grounding.scoring.intervals import RESAMPLES, Matrix, resampled_sums
 from grounding.scoring.metrics import Metric, task_sums
+from grounding.scoring.resampling import POOLED_ABOVE, RESAMPLES, Matrix, resampled_sums
 from grounding.scoring.scored import ScoredStep, ScoredTask
 
 
@@ -64,7 +64,8 @@ def compare(
         metrics: What to compare.
         run: One run's scored tasks, in any order.
         baseline: The other's: the same tasks with the same steps.
-        seed: Seed of ``numpy.random.default_rng``; the same as of the runs' own intervals gives the same draws.
+        seed: Seed of ``numpy.random.default_rng``; up to ``POOLED_ABOVE`` tasks the same as of the
+            runs' own intervals gives the same draws.
         resamples: How many times the tasks are drawn.
         confidence: The share of resamples that lies inside the interval.
         clusters: What is drawn together.
@@ -104,7 +105,7 @@ def differences_of(
         confidence: The share of resamples that lies inside the interval.
     """
     whole = _ratio_differences(columns.sum(axis=0, keepdims=True))
-    drawn = _ratio_differences(resampled_sums(columns, seed, resamples) if len(columns) else columns)
+    drawn = _ratio_differences(_resampled(columns, seed, resamples) if len(columns) else columns)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     differences = []
     for (value,), values in zip(whole.T, drawn.T, strict=True):
@@ -120,6 +121,18 @@ def differences_of(
             )
         )
     return tuple(differences)
+
+
+def _resampled(columns: Matrix, seed: int, resamples: int) -> Matrix:
+    if len(columns) <= POOLED_ABOVE:
+        return resampled_sums(columns, seed, resamples)
+    # A metric alone has far fewer kinds of tasks than all of them together.
+    metrics = columns.shape[1] // 4
+    sums = np.empty((resamples, columns.shape[1]))
+    for metric in range(metrics):
+        its = list(range(metric, columns.shape[1], metrics))
+        sums[:, its] = resampled_sums(columns[:, its], seed, resamples)
+    return sums
 
 
 def _p_value(value: float, drawn: Matrix) -> float | None:

@@ -429,6 +429,5 @@ def test_a_small_run_is_measured_from_end_to_end(tmp_path: Path, monkeypatch: py
     assert run.phase("ask").cpu_s > 0
     assert run.bytes_of("predictions.jsonl") > 600 * 100
     assert {command.name for command in run.commands} == set(get_args(scale_records.CommandName))
-    assert run.bytes_of("report.html") > 1000
     assert {rate.client for rate in measured.pairs[0].rates} == {"bare", "local"}
     assert (tmp_path / "scale.md").read_text() == page(measured)

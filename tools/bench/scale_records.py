@@ -63,8 +63,8 @@ class Resumed(Record, frozen=True, kw_only=True, omit_defaults=False):
 class Command(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Something done with the finished run by a process of its own, from start to exit, interpreter and all.
 
-    ``rescore`` is without the page, ``rescore_report`` with it, ``write_parquet`` with the tables. ``load_run`` reads JSON
-    lines, ``load_run_parquet`` those tables.
+    ``rescore`` is without the page, ``rescore_report`` with it, ``write_parquet`` with the tables. ``load_run`` reads
+    JSON lines, ``load_run_parquet`` those tables.
     """
 
     name: CommandName
