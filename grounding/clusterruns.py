@@ -22,7 +22,7 @@ from grounding.executors.remote import RemoteGrounder
 from grounding.gate import Gate
 from grounding.manydisplay import ManyProgress, RunProgress
 from grounding.options import EvalOptions
-from grounding.payments import paid_calls
+from grounding.payments import each_paid_call
 from grounding.planned import PlannedRun, Ran, RunOutcome, broken_off, limited, run_folder
 from grounding.records import Call, Dataset
 from grounding.runqueue import distinct_names
@@ -52,7 +52,7 @@ def evaluate_on_cluster(
     budget = Budget(options.cost_limit)
     budget.take_up(elsewhere)
     with begin(options, budget, progress, load=load) as run:
-        budget.take_up(paid_calls(run.folder))
+        budget.take_up(each_paid_call(run.folder))
         if begun is not None:
             begun()
         stopped = attended(lambda: heeding_sigterm(_alone(run, budget, progress)), run.folder.path)
@@ -108,7 +108,7 @@ class _Queue:
         self._budget = Budget(runs[0].options.cost_limit)
         for run in runs:
             if not run.options.fresh:
-                self._budget.take_up(paid_calls(run_folder(run)))
+                self._budget.take_up(each_paid_call(run_folder(run)))
         # Reading, scoring and drawing take turns: neither the plots nor the memory are for several at once.
         self._desk = ThreadPoolExecutor(1, thread_name_prefix="desk")
         self._begun = asyncio.Semaphore(MOST_BEGUN)

@@ -21,7 +21,7 @@ from grounding.evaluation import check_endpoints, evaluate
 from grounding.grounders import asks_a_server
 from grounding.loaders import load_dataset
 from grounding.options import EvalOptions
-from grounding.payments import paid_calls
+from grounding.payments import each_paid_call
 from grounding.places import models_dir
 from grounding.planned import PlannedRun, Ran, RunOutcome, broken_off, described, limited, run_folder
 from grounding.planners import BUILTIN
@@ -97,14 +97,15 @@ def _one_after_the_other(
         outcomes.append(outcome)
         board.ended(outcome)
 
-    paid = {run.run_id: () if run.options.fresh else paid_calls(run_folder(run)) for run in runs}
     for number, run in enumerate(runs, start=1):
         display = run.options.display
         if display == "plain" or (display is None and sys.stderr.isatty()) or display == "rich":
             print(f"[{number}/{len(runs)}] {described(run)}", file=sys.stderr, flush=True)
         board.starting(run)
         try:
-            elsewhere = [call for run_id, calls in paid.items() if run_id != run.run_id for call in calls]
+            # What is going to be set aside is not paid under this limit.
+            others = (*runs[: number - 1], *(other for other in runs[number:] if not other.options.fresh))
+            elsewhere = (call for other in others for call in each_paid_call(run_folder(other)))
             scored = evaluate(
                 limited(run),
                 Progress(display),
@@ -121,7 +122,6 @@ def _one_after_the_other(
             board.interrupted()
             return broken_off(runs, outcomes)
         ended(RunOutcome(run=run, scored=scored))
-        paid[run.run_id] = paid_calls(run_folder(run))
         if scored.info.stopped == INTERRUPTED:
             return broken_off(runs, outcomes)
     return Ran(outcomes=tuple(outcomes))

@@ -22,15 +22,6 @@ def paid_usd(folder: RunFolder) -> float:
     return sum(map(charged_usd, each_paid_call(folder)))
 
 
-def paid_calls(folder: RunFolder) -> tuple[Call, ...]:
-    """All calls that a run made so far. A plan that another run made was paid by that run.
-
-    Raises:
-        UserError: a file of the folder is damaged.
-    """
-    return tuple(each_paid_call(folder))
-
-
 class _Paid(msgspec.Struct):
     """What a line says of money."""
 
@@ -39,7 +30,7 @@ class _Paid(msgspec.Struct):
 
 
 def each_paid_call(folder: RunFolder) -> Iterator[Call]:
-    """The same one after the other.
+    """All calls that a run made so far, one after the other. A plan that another run made was paid by that run.
 
     Raises:
         UserError: a file of the folder is damaged.

@@ -290,7 +290,8 @@ def test_the_inputs_come_from_the_largest_run_and_the_pairs() -> None:
     assert inputs.largest_steps == 1_000_000
     assert inputs.cpu_s == pytest.approx(5e-4)
     assert inputs.picture_cpu_s_per_mb == pytest.approx(0.002)
-    assert inputs.memory_bytes == pytest.approx(2000.0)
+    assert inputs.memory_bytes == pytest.approx(1000.0)
+    assert inputs.memory_base_mb == pytest.approx(80.0)
     assert inputs.folder_bytes == pytest.approx(400.0)
     assert inputs.report_bytes == pytest.approx(5.0)
     assert inputs.cluster_cpu_s is None

@@ -28,7 +28,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
 import scale_records  # noqa: E402  (runs from a checkout, too)
 import scale_tables  # noqa: E402
 from scale_data import make  # noqa: E402
-from scale_measures import Setting, measure_commands, measure_size, run_folder  # noqa: E402
+from scale_measures import COMMANDS, Setting, measure_commands, measure_size, run_folder  # noqa: E402
 from scale_pairs import measure_pair  # noqa: E402
 
 FIGURES = ROOT / "docs" / "scale.json"
@@ -105,7 +105,9 @@ def again_command(given: argparse.Namespace) -> None:
         setting = setting_for(given, steps)
         kind = (steps, setting.distinct, setting.executor)
         (known,) = [one for one in now.sizes if (one.steps, one.distinct_pictures, one.executor) == kind]
-        commands = measure_commands(setting, run_folder(setting.folder / "results"))
+        found = measure_commands(setting, run_folder(setting.folder / "results"), given.only)
+        others = [command for command in known.commands if command.name not in given.only]
+        commands = tuple(sorted((*others, *found), key=lambda command: COMMANDS.index(command.name)))
         now = scale_records.with_size(now, msgspec.structs.replace(known, commands=commands))
         scale_records.write(given.into, now)
 
@@ -190,6 +192,8 @@ def _parser() -> argparse.ArgumentParser:
             )
             command.add_argument("--no-resume", action="store_true", help="leave out the kill and the resume")
             command.add_argument("--no-commands", action="store_true", help="leave out re-scoring and reading")
+        if name == "again":
+            command.add_argument("--only", nargs="+", choices=COMMANDS, default=COMMANDS)
         if name == "pair":
             command.add_argument("--latency", type=float, default=0.2, metavar="SECONDS")
             command.add_argument("--picture-bytes", type=int, default=0, help="the least size of a picture")

@@ -69,7 +69,11 @@ def _inputs(found: Plan) -> str:
             "not measured" if one.cluster_cpu_s is None else "measured",
         ),
         ("run folder a step, without the report", f"{one.folder_bytes:,.0f} bytes", "measured"),
-        ("writer's memory a step of the run", f"{one.memory_bytes:,.0f} bytes", "measured: largest run less smallest"),
+        (
+            "writer's memory a step of the run",
+            f"{one.memory_bytes:,.0f} bytes",
+            "measured at the end of the asking: a large run less a small one",
+        ),
         (
             "steps a second of a replica",
             f"{found.replica_steps_per_s:.1f}",
@@ -96,8 +100,8 @@ def _need_rows(found: Plan) -> list[tuple[str, str, str]]:
 def sums(found: Plan) -> list[str]:
     """What follows for requests, network, disks and memory, a sentence or two each."""
     it = found.assumed
-    peak = size_text(found.run_memory_mb * 1e6)
-    memory = f"A writer of {count_text(it.run_steps)} steps takes {peak} of memory at its peak."
+    held = size_text(found.run_memory_mb * 1e6)
+    memory = f"A writer of {count_text(it.run_steps)} steps, each with a picture of its own, holds {held} of memory."
     if found.resume_s is not None:
         memory += f" Killed, it asks again after {found.resume_s:,.0f} s of CPU."
     if found.rescore_s is not None:
@@ -125,11 +129,11 @@ def _breaks(found: Plan) -> list[str]:
         for place, need in zip(_PLACES, found.limits, strict=True)
     ]
     if found.cluster_writers:
+        each, runs = found.cluster_writers, f"{found.runs:,} runs of {count_text(found.assumed.run_steps)}"
+        enough = "one is enough here" if each.count == 1 else f"{each.count:,} runs at a time"
         lines.append(
-            "Then the **writer that sends nothing itself**, at "
-            f"{count_text(found.cluster_writers.each_per_day)} steps a day: a run has one writer. What to do: "
-            f"{found.cluster_writers.count:,} runs at a time. {count_text(found.given.steps_per_day)} steps are "
-            f"{found.runs:,} runs of {count_text(found.assumed.run_steps)} anyway."
+            f"Then the **writer that sends nothing itself**, at {count_text(each.each_per_day)} steps a day, because a run "
+            f"has one writer. What to do: {enough}, and {count_text(found.given.steps_per_day)} steps are {runs} anyway."
         )
     if found.steps_in_memory < found.given.steps_per_day:
         lines.append(

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import get_args
 
 from scale_board import Board
 from scale_processes import Child, Ended, completed, python
@@ -232,26 +233,29 @@ def measure_resume(setting: Setting) -> Resumed:
 LOAD_RUN = "import sys, grounding; print(len(grounding.load_run(sys.argv[1]).joined))"
 
 
-def measure_commands(setting: Setting, run: Path) -> tuple[Command, ...]:
+COMMANDS: tuple[CommandName, ...] = get_args(CommandName)
+
+
+def measure_commands(setting: Setting, run: Path, only: Sequence[CommandName] = COMMANDS) -> tuple[Command, ...]:
     """Re-scoring without the page and with it, and reading the run as frames: from JSON lines, and from Parquet."""
     again = python("-m", "grounding.cli", "score", str(run), "--json")
     reading = python("-c", LOAD_RUN, str(run))
-    aside = run / "aside"
-    aside.mkdir()
-    # A page that is there would be written again, and tables that are there would be read.
-    for path in (*run.glob("report.html"), *run.glob("*.parquet")):
-        path.rename(aside / path.name)
-    found = [_command("rescore", again, setting)]
-    for path in run.glob("*.parquet"):
-        path.unlink()
-    found.append(_command("load_run", reading, setting))
-    found.append(_command("write_parquet", [*again, "--parquet"], setting))
-    found.append(_command("load_run_parquet", reading, setting))
-    (run / "report.html").touch()
-    found.append(_command("rescore_report", again, setting))
-    for path in aside.iterdir():
-        path.replace(run / path.name)
-    aside.rmdir()
+    commands: dict[CommandName, list[str]] = {
+        "rescore": again,
+        "load_run": reading,
+        "write_parquet": [*again, "--parquet"],
+        "load_run_parquet": reading,
+        "rescore_report": again,
+    }
+    found = []
+    for name in (name for name in COMMANDS if name in only):
+        # A page that is there is written again, and tables that are there are read.
+        if name in ("rescore", "load_run", "write_parquet"):
+            for path in (*run.glob("*.parquet"), *run.glob("report.html")):
+                path.unlink()
+        if name == "rescore_report":
+            (run / "report.html").touch()
+        found.append(_command(name, commands[name], setting))
     return tuple(found)
 
 

@@ -151,13 +151,19 @@ def _clients(measured: Measured) -> str:
     return f"""
 ## Beside a bare client
 
-The bare client is the shortest aiohttp program that sends the same requests, in the same minutes. With `ray` the
-requests are sent by workers on a Ray cluster of this one machine, so that all of it shares the same cores: the writer's
-CPU is what it saves, and a second machine what it is for. CPU is that of the client's own process, between its first
-and its last request.
+{wrapped(_CLIENTS)}
 
 {table(header, rows)}
 """
+
+
+_CLIENTS = (
+    "The bare client is the shortest aiohttp program that sends the same requests, in the same minutes: no records, no "
+    "retries, no scores, and pictures read where it waits for replies. With `ray`, two workers on a Ray cluster send the "
+    "requests. That cluster is this one machine, so workers, writer, client and server share its cores: the writer's CPU "
+    "is what it saves, and more machines are what it is for. CPU is that of the client's own process, between its first "
+    "and its last request. Without latency the figures are those of overhead alone."
+)
 
 
 def _pair_cells(pair: Pair) -> list[tuple[str, ...]]:

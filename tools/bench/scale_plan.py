@@ -166,7 +166,7 @@ def measured_inputs(measured: Measured) -> Inputs:
         cluster_cpu_s=_cluster_cpu_s(measured),
         folder_bytes=(largest.bytes_of() - _report_bytes(largest)) / largest.steps,
         report_bytes=_report_bytes(largest) / largest.steps,
-        memory_base_mb=max(0.0, smallest.peak_mb - memory_bytes * smallest.steps / 1e6),
+        memory_base_mb=max(0.0, _memory_mb(smallest) - memory_bytes * smallest.steps / 1e6),
         memory_bytes=memory_bytes,
         load_cpu_s=largest.phase("load").cpu_s / largest.steps,
         resume_cpu_s=None if largest.resumed is None else largest.resumed.ready_cpu_s / largest.steps,
@@ -178,11 +178,16 @@ def _asking_cpu_s(run: SizeRun) -> float:
     return run.phase("ask").cpu_s / run.steps
 
 
+def _memory_mb(run: SizeRun) -> float:
+    """The writer's memory at the end of the asking."""
+    return run.windows[-1].rss_mb
+
+
 def _memory_slope(smallest: SizeRun, largest: SizeRun) -> float:
     """Bytes of memory that one more step takes, over the sizes; 0 for a single size."""
     if largest.steps == smallest.steps:
         return 0.0
-    return (largest.peak_mb - smallest.peak_mb) * 1e6 / (largest.steps - smallest.steps)
+    return (_memory_mb(largest) - _memory_mb(smallest)) * 1e6 / (largest.steps - smallest.steps)
 
 
 def _report_bytes(run: SizeRun) -> int:
