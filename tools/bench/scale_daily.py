@@ -132,8 +132,9 @@ def _breaks(found: Plan) -> list[str]:
         each, runs = found.cluster_writers, f"{found.runs:,} runs of {count_text(found.assumed.run_steps)}"
         enough = "one is enough here" if each.count == 1 else f"{each.count:,} runs at a time"
         lines.append(
-            f"Then the **writer that sends nothing itself**, at {count_text(each.each_per_day)} steps a day, because a run "
-            f"has one writer. What to do: {enough}, and {count_text(found.given.steps_per_day)} steps are {runs} anyway."
+            f"Then the **writer that sends nothing itself**, at {count_text(each.each_per_day)} steps a day, because a "
+            f"run has one writer. What to do: {enough}, and {count_text(found.given.steps_per_day)} steps are {runs} "
+            "anyway."
         )
     if found.steps_in_memory < found.given.steps_per_day:
         lines.append(

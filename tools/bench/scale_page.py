@@ -70,7 +70,7 @@ def _sizes(measured: Measured) -> str:
 
 {wrapped(_GROWTH)}
 
-{bullets([growth_text(growth) for growth in growths(runs)])}
+{bullets([growth_text(growth) for growth in growths(runs, clock=not measured.machine.shared)])}
 
 {wrapped("Does a run slow down as it goes? CPU milliseconds a step, over tenths of the asking that end at:")}
 
@@ -159,10 +159,10 @@ def _clients(measured: Measured) -> str:
 
 _CLIENTS = (
     "The bare client is the shortest aiohttp program that sends the same requests, in the same minutes: no records, no "
-    "retries, no scores, and pictures read where it waits for replies. With `ray`, two workers on a Ray cluster send the "
-    "requests. That cluster is this one machine, so workers, writer, client and server share its cores: the writer's CPU "
-    "is what it saves, and more machines are what it is for. CPU is that of the client's own process, between its first "
-    "and its last request. Without latency the figures are those of overhead alone."
+    "retries, no scores, and pictures read where it waits for replies. With `ray`, two workers on a Ray cluster send "
+    "the requests. That cluster is this one machine, so workers, writer, client and server share its cores: the "
+    "writer's CPU is what it saves, and more machines are what it is for. CPU is that of the client's own process, "
+    "between its first and its last request. Without latency the figures are those of overhead alone."
 )
 
 

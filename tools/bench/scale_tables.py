@@ -9,6 +9,8 @@ from scale_records import Measured, Pair, SizeRun
 
 from grounding.records import Record
 
+_CLOCK = "asking, clock"
+
 
 class Growth(Record, frozen=True, kw_only=True):
     """How one time grows with the size; ``found`` is None for too few sizes."""
@@ -17,18 +19,20 @@ class Growth(Record, frozen=True, kw_only=True):
     found: Exponent | None
 
 
-def growths(runs: Sequence[SizeRun]) -> tuple[Growth, ...]:
-    """The exponents of everything that was measured at several sizes, by CPU seconds and by the clock."""
+def growths(runs: Sequence[SizeRun], *, clock: bool = True) -> tuple[Growth, ...]:
+    """The exponents of what was measured at several sizes: CPU seconds, and for the asking those of the ``clock``."""
     measures: tuple[tuple[str, Callable[[SizeRun], float | None]], ...] = (
         ("loading, CPU", lambda run: run.phase("load").cpu_s if run.distinct_pictures else None),
         ("asking, CPU", lambda run: run.phase("ask").cpu_s),
-        ("asking, clock", lambda run: run.phase("ask").wall_s),
+        (_CLOCK, lambda run: run.phase("ask").wall_s),
         ("scoring at the end, CPU", lambda run: run.phase("score").cpu_s),
         ("re-scoring, CPU", lambda run: _command_cpu(run, "rescore")),
         ("until a killed run asks again, CPU", _ready_cpu_s),
     )
     found = []
     for what, measure in measures:
+        if what == _CLOCK and not clock:
+            continue
         points = [(run.steps, value) for run in runs if (value := measure(run)) is not None and value > 0]
         found.append(Growth(what=what, found=fit([one[0] for one in points], [one[1] for one in points])))
     return tuple(found)
