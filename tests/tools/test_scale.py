@@ -348,7 +348,9 @@ def test_sizes_in_words(count: float, text: str) -> None:
     assert size_text(count) == text
 
 
-@pytest.mark.parametrize(("count", "text"), [(1234.6, "1,235"), (1e8, "100 million"), (2.5e6, "2.5 million")])
+@pytest.mark.parametrize(
+    ("count", "text"), [(1234.6, "1,235"), (1e8, "100 million"), (2.5e6, "2.5 million"), (1e9, "1 billion")]
+)
 def test_counts_in_words(count: float, text: str) -> None:
     assert count_text(count) == text
 

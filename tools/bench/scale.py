@@ -28,7 +28,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
 import scale_records  # noqa: E402  (runs from a checkout, too)
 import scale_tables  # noqa: E402
 from scale_data import make  # noqa: E402
-from scale_measures import COMMANDS, Setting, measure_commands, measure_size, run_folder  # noqa: E402
+from scale_measures import COMMANDS, Setting, measure_commands, measure_size, run_files, run_folder  # noqa: E402
 from scale_pairs import measure_pair  # noqa: E402
 
 FIGURES = ROOT / "docs" / "scale.json"
@@ -105,10 +105,13 @@ def again_command(given: argparse.Namespace) -> None:
         setting = setting_for(given, steps)
         kind = (steps, setting.distinct, setting.executor)
         (known,) = [one for one in now.sizes if (one.steps, one.distinct_pictures, one.executor) == kind]
-        found = measure_commands(setting, run_folder(setting.folder / "results"), given.only)
+        run = run_folder(setting.folder / "results")
+        found = measure_commands(setting, run, given.only)
         others = [command for command in known.commands if command.name not in given.only]
         commands = tuple(sorted((*others, *found), key=lambda command: COMMANDS.index(command.name)))
-        now = scale_records.with_size(now, msgspec.structs.replace(known, commands=commands))
+        # The tables are there now; a page that the run itself did not write is none of its files.
+        files = tuple(one for one in run_files(run) if known.has_report or not one.name.startswith("report"))
+        now = scale_records.with_size(now, msgspec.structs.replace(known, commands=commands, files=files))
         scale_records.write(given.into, now)
 
 

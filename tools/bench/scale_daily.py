@@ -11,6 +11,7 @@ _REMEDIES = {
     "(`--executor ray`)",
     LINK: "workers beside the servers that read the pictures themselves, from a bucket or a shared disk",
 }
+_RAY_TESTS = "https://github.com/ray-project/ray/blob/master/release/benchmarks/README.md"
 _PLACES = ("First", "Second", "Third")
 
 
@@ -117,8 +118,8 @@ def sums(found: Plan) -> list[str]:
         f"Plan store, if every step has a plan of its own: {count_text(found.plan_files)} files a day, which take "
         f"{size_text(found.plan_bytes)} in blocks of 4 KiB. ext4 as it is usually made has an inode for every 16 KiB: "
         f"a disk of {size_text(it.disk_bytes)} has none left after {found.plan_inode_days:.1f} days.",
-        f"Ray: {found.replicas.count:,} replicas are as many actors. Ray's own scalability tests go to more than "
-        f"{it.ray_actors:,} actors and 250 nodes.",
+        f"Ray: {found.replicas.count:,} replicas are as many actors. Ray's own [scalability tests]({_RAY_TESTS}) go to "
+        f"more than {it.ray_actors:,} actors and 250 nodes.",
     ]
 
 

@@ -122,7 +122,7 @@ def measure_size(
         windows=windows,
         loaded_mb=lives[0].ended.at(lives[0].first_s).rss_mb,
         peak_mb=max(life.ended.peak_mb for life in lives),
-        files=_files(run),
+        files=run_files(run),
         resumed=measure_resume(setting) if resume and not kill_within else resumed,
         commands=measure_commands(setting, run) if commands else (),
     )
@@ -202,7 +202,8 @@ def _windows(lives: Sequence[Lived], board: Board) -> tuple[Window, ...]:
     return tuple(found)
 
 
-def _files(run: Path) -> tuple[FileSize, ...]:
+def run_files(run: Path) -> tuple[FileSize, ...]:
+    """What lies in a run folder."""
     sizes = {
         path.name: sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
         if path.is_dir()

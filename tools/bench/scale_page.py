@@ -32,7 +32,8 @@ _HEAD = """
 # Past one machine: what was measured, and what a hundred million steps a day need
 
 This page is written by `python tools/bench/scale.py page` from the figures in [`scale.json`](scale.json); a test holds
-the two together. `python tools/bench/scale.py run --steps 10000 30000 100000` measures again.
+the two together. `python tools/bench/scale.py run --steps 10000 30000 100000 --kill-within` and `python
+tools/bench/scale.py pair --steps 10000 --latency 0` measure again.
 """
 
 
@@ -45,9 +46,11 @@ def _machine(measured: Measured) -> str:
         "of about 100 bytes; 64 requests are open at once."
     )
     if one.shared:
+        loads = [run.load_average for run in measured.sizes]
         text += (
-            " Other programs kept the machine busy all the while: seconds by the clock are too long, and what to read "
-            "are the CPU seconds of the writing process, and ratios to a bare client in the same minutes."
+            f" Other programs ran there too: the load average was {min(loads):.0f} to {max(loads):.0f} when the runs "
+            "below began. Seconds by the clock are too long by that; what to read are the CPU seconds of the writing "
+            "process, and ratios to a bare client in the same minutes."
         )
     return wrapped(text)
 
@@ -58,8 +61,8 @@ _TENTHS = (0, 4, 5, 9)
 
 def _sizes(measured: Measured) -> str:
     runs = measured.local()
-    header = ("steps", "at the start", *(f"{10 * place + 10} %" for place in _TENTHS))
-    cpu = [(run.label, "", *(f"{run.windows[n].cpu_ms_per_step:.2f}" for n in _TENTHS)) for run in runs]
+    tenths = [f"{10 * place + 10} %" for place in _TENTHS]
+    cpu = [(run.label, *(f"{run.windows[n].cpu_ms_per_step:.2f}" for n in _TENTHS)) for run in runs]
     memory = [(run.label, f"{run.loaded_mb:,.0f}", *(f"{run.windows[n].rss_mb:,.0f}" for n in _TENTHS)) for run in runs]
     return f"""
 ## From ten thousand steps to a million
@@ -74,11 +77,11 @@ def _sizes(measured: Measured) -> str:
 
 {wrapped("Does a run slow down as it goes? CPU milliseconds a step, over tenths of the asking that end at:")}
 
-{table(header, cpu)}
+{table(("steps", *tenths), cpu)}
 
 {wrapped("Does it grow? The writer's memory in MB, at the first request and at the end of these tenths:")}
 
-{table(header, memory)}
+{table(("steps", "at the start", *tenths), memory)}
 
 ![Time by size, and memory while asking](scale.png)
 """
@@ -100,6 +103,8 @@ def _columns_text(runs: Sequence[SizeRun]) -> str:
         else "*Resume* is the time from starting a run again that was killed with SIGKILL at half of its steps to its "
         "next request, *twice* how many steps the server was asked about again, all of which had been in flight."
     )
+    has_tables = any(file.name.endswith(".parquet") for run in runs for file in run.files)
+    tables = ": the page and, above 100,000 steps, the Parquet tables" if has_tables else ""
     shared = (
         ""
         if all(run.distinct_pictures for run in runs)
@@ -107,7 +112,8 @@ def _columns_text(runs: Sequence[SizeRun]) -> str:
     )
     return (
         "Seconds are by the clock, and in brackets those of the writer's CPU: until the first request (*load*), until "
-        "the last (*ask*), until `summary.json` (*score*), until the end (*report*). *CPU ms/step* is that of asking. "
+        f"the last (*ask*), until `summary.json` (*score*), until the end (*report*{tables}). *CPU ms/step* is that of "
+        "asking. "
         f"{killed} Re-scoring is `grounding score`, from start to exit.{shared}"
     )
 
@@ -134,12 +140,17 @@ def _files(measured: Measured) -> str:
         else f" Re-scoring that writes the page, too, takes {whole.wall_s:.0f} s ({whole.cpu_s:.0f} s of CPU) and "
         f"{whole.peak_mb:,.0f} MB."
     )
+    packed = (
+        "The words and replies are alike at every step, so Parquet packs them far better than it would real ones."
+        if any(file.name.endswith(".parquet") for file in run.files)
+        else ""
+    )
     return f"""
 ## A folder of {run.steps:,} steps
 
 {table(("file", "bytes a step", "in all"), rows)}
 
-{wrapped(f"`grounding.load_run` reads it {read}.{report}") if read else ""}
+{wrapped(f"`grounding.load_run` reads it {read}.{report} {packed}") if read else ""}
 """
 
 

@@ -56,10 +56,10 @@ def _draw_memory(axes, runs: list[SizeRun]) -> None:  # type: ignore[no-untyped-
         percents = [0, *(one.until_percent for one in run.windows)]
         megabytes = [run.loaded_mb, *(one.rss_mb for one in run.windows)]
         axes.plot(percents, megabytes, "o-", color=(0.1, 0.3, 0.6, shade), markersize=3)
-        label, place = f"{run.label} steps", (100, megabytes[-1])
+        label, place = f"{run.steps:,} steps", (100, megabytes[-1])
         axes.annotate(label, place, xytext=(6, 0), textcoords="offset points", va="center", fontsize=8)
     axes.set(xlabel="percent of the steps asked", ylabel="memory of the writer, MB", title="Memory while asking")
-    axes.set(yscale="log", xlim=(0, 135), ylim=(50, None))
+    axes.set(yscale="log", xlim=(0, 140), ylim=(50, None))
     axes.set_xticks(range(0, 101, 20))
     ticks = [value for value in _MEGABYTES if value <= axes.get_ylim()[1]]
     axes.set_yticks(ticks, [f"{value:,}" for value in ticks])

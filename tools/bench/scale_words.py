@@ -38,7 +38,9 @@ def size_text(count: float) -> str:
 
 
 def count_text(count: float) -> str:
-    """A number of steps, in millions where it has some."""
+    """A number of steps, in billions or millions where it has some."""
+    if count >= 1e9:
+        return f"{count / 1e9:,.3g} billion"
     return f"{count / 1e6:,.3g} million" if count >= 1e6 else f"{count:,.0f}"
 
 
