@@ -66,10 +66,17 @@ def shown(
     width: int = 100,
     folder: str = "r",
     warnings: tuple[str, ...] = (),
-    time: TimeTotals = TimeTotals(),
+    time: TimeTotals | None = None,
 ) -> str:
     buffer = io.StringIO()
-    result = Scored(folder=Path(folder), info=about or info(), verdicts=(), summary=found, time=time, warnings=warnings)
+    result = Scored(
+        folder=Path(folder),
+        info=about or info(),
+        verdicts=(),
+        summary=found,
+        time=time or TimeTotals(),
+        warnings=warnings,
+    )
     print_summary(Console(file=buffer, width=width), result, scoring=scoring)
     return buffer.getvalue()
 
