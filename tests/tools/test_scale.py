@@ -17,7 +17,7 @@ from grounding.loaders import realwebassist
 from grounding.records import Size
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools" / "bench"))
+sys.path.append(str(ROOT / "tools" / "bench"))
 
 import scale_records  # noqa: E402  (a folder of scripts, not a package)
 from scale_board import Board  # noqa: E402

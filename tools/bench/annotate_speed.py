@@ -1,6 +1,6 @@
 """How fast is the annotation program's window?
 
-Usage: python tools/bench/annotate.py [--steps N] [--changes N] [--boxes N] [--screenshots DIR]
+Usage: python tools/bench/annotate_speed.py [--steps N] [--changes N] [--boxes N] [--screenshots DIR]
 
 On a virtual screen of 2560x1440 (Xvfb) it opens a made participant of 2,500 steps with screenshots of 2560x1440, each
 a file of its own, and measures
