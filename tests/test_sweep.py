@@ -110,7 +110,9 @@ def test_a_sweep_over_history(tmp_path: Path, args: list[str]) -> None:
         assert (again.returncode, again.stdout) == (0, done.stdout)
         assert server.texts == asked
     folder = folder_of(tmp_path)
-    assert {path.name for path in folder.iterdir()} == {"sweep.json", "sweep.csv", "sweep.png", "sweep.svg"}
+    assert {path.name for path in folder.iterdir()} == {
+        *("queue.json", "sweep.json", "sweep.csv", "sweep.png", "sweep.svg"),
+    }
     result = json.loads((folder / "sweep.json").read_text())
     assert result["swept"] == {"history": [0, 2, 10]}
     assert [row["values"] for row in result["rows"]] == [{"history": value} for value in (0, 2, 10)]
