@@ -19,6 +19,9 @@ RESAMPLES = 10_000
 POOLED_ABOVE = 2_000
 """Rows up to which they are drawn one by one. Above, the same intervals come from other draws of equal distribution."""
 
+_SMALLEST_BIT = -1074
+"""The exponent of the smallest number above 0 that a float can be: nothing is left to cut below it."""
+
 _CELLS = 1 << 20  # drawn rows held at a time: small enough to stay in the processor's cache, and bounds memory
 _DRAWS_A_CLASS = 8  # about what one class of a multinomial costs, in draws of a single row
 
@@ -92,6 +95,6 @@ def _multiples(parts: Matrix, draws: int) -> Matrix:
     # Numbers that are infinite or not numbers have no multiples: their sums say so whatever the order.
     usable = np.isfinite(largest) & (largest > 0)
     _, exponents = np.frexp(np.where(usable, largest, 1.0))
-    units = np.ldexp(1.0, exponents + math.frexp(draws)[1] - 53)
+    units = np.ldexp(1.0, np.maximum(exponents + math.frexp(draws)[1] - 53, _SMALLEST_BIT))
     found = np.where(usable, np.rint(parts / units) * units, parts)
     return np.asarray(found, dtype=np.float64)

@@ -26,6 +26,12 @@ def test_every_sum_is_that_of_the_exact_values_rounded_once(values: list[float],
         assert one == pytest.approx(math.fsum(drawn), rel=2.5e-16, abs=1e-22)
 
 
+@pytest.mark.parametrize("value", [5e-324, 2.225073858507e-311, 1e-300, 1e300])
+def test_numbers_at_the_edges_of_a_float_are_summed_too(value: float) -> None:
+    (found,) = resampled_sums(np.array([[value]]), 0, resamples=1)[0]
+    assert found == value
+
+
 @given(fractions)
 def test_the_pieces_add_up_and_their_sums_need_no_rounding(values: list[float]) -> None:
     parts = np.array(values)[:, np.newaxis]
