@@ -66,11 +66,11 @@ def begin(
     folder = RunFolder(options.log_dir / prepared.info.run_id)
     set_aside = folder.set_aside() if options.fresh else None
     folder.create()
-    try:
-        return RunAtWork(options, prepared, folder, set_aside)
-    except BaseException:
-        folder.release()
-        raise
+    with ExitStack() as undone:
+        undone.callback(folder.release)
+        run = RunAtWork(options, prepared, folder, set_aside)
+        undone.pop_all()
+    return run
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -63,30 +64,28 @@ def _send(number: int, kill: Callable[[int, int], None], pid: int) -> None:
         kill(pid, number)
 
 
-class Keeper:
-    """The server, its exit status, and the way to its end."""
+class Subreaper:
+    """A process that what it starts stays below, and its way to know how the one child that counts ended.
 
-    def __init__(self, command: list[str]) -> None:
+    ``code`` is that child's exit code (128 + n after signal n), None while it runs.
+    """
+
+    def __init__(self, command: list[str], **options: Any) -> None:
+        """Start the child, which ends when this process does; ``options`` are those of ``subprocess.Popen``."""
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        keeper = os.getpid()
+        parent = os.getpid()
 
-        def end_with_the_keeper() -> None:
+        def end_with_the_parent() -> None:
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-            if os.getppid() != keeper:  # It died before the line above took effect.
+            if os.getppid() != parent:  # It died before the line above took effect.
                 os._exit(1)
 
-        self._server = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=sys.stderr.fileno(),
-            start_new_session=True,
-            preexec_fn=end_with_the_keeper,
-        )
+        self.child: subprocess.Popen[bytes] = subprocess.Popen(command, preexec_fn=end_with_the_parent, **options)
         self.code: int | None = None
 
     def reap(self) -> None:
-        """Take in what ended; remember how the server did."""
+        """Take in what ended; remember how the child did."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -94,12 +93,13 @@ class Keeper:
                 return
             if pid == 0:
                 return
-            if pid == self._server.pid:
+            if pid == self.child.pid:
                 code = os.waitstatus_to_exitcode(status)
-                self._server.returncode = code
+                self.child.returncode = code
                 self.code = 128 - code if code < 0 else code
 
-    def _within(self, seconds: float, is_so: Callable[[], bool]) -> bool:
+    def within(self, seconds: float, is_so: Callable[[], bool]) -> bool:
+        """Wait for something to become so, taking in what ends; whether it did in time."""
         until = time.monotonic() + seconds
         while True:
             self.reap()
@@ -109,6 +109,13 @@ class Keeper:
                 return False
             time.sleep(_LOOK_EVERY_S)
 
+
+class Keeper(Subreaper):
+    """The server, its exit status, and the way to its end."""
+
+    def __init__(self, command: list[str]) -> None:
+        super().__init__(command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), start_new_session=True)
+
     def end(self, interrupt_s: float, terminate_s: float) -> None:
         """End the server and all it started, politely first."""
 
@@ -117,15 +124,15 @@ class Keeper:
 
         self.reap()
         if self.code is None:
-            _send(signal.SIGINT, os.killpg, self._server.pid)
-            self._within(interrupt_s, lambda: self.code is not None)
-        if self._within(min(_TIDY_S, interrupt_s), nothing_left):
+            _send(signal.SIGINT, os.killpg, self.child.pid)
+            self.within(interrupt_s, lambda: self.code is not None)
+        if self.within(min(_TIDY_S, interrupt_s), nothing_left):
             return
         for pid in descendants(os.getpid()):
             _send(signal.SIGTERM, os.kill, pid)
-        if self._within(terminate_s, nothing_left):
+        if self.within(terminate_s, nothing_left):
             return
-        while not self._within(0.0, nothing_left):  # Again and again: a dying tree may still fork.
+        while not self.within(0.0, nothing_left):  # Again and again: a dying tree may still fork.
             for pid in descendants(os.getpid()):
                 _send(signal.SIGKILL, os.kill, pid)
             time.sleep(_LOOK_EVERY_S)

@@ -59,6 +59,13 @@ class Handler(BaseHTTPRequestHandler):
         print(format % args, flush=True)
 
 
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that left before its answer is no error of the server; others are told as always."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--host")
@@ -93,7 +100,7 @@ def main() -> None:
             given.fake_odd.touch(exist_ok=False)
             Handler.says = "(200, 150)"
     Handler.healthy_at = time.monotonic() + given.fake_delay
-    ThreadingHTTPServer((given.host, given.port), Handler).serve_forever()
+    _Server((given.host, given.port), Handler).serve_forever()
 
 
 if __name__ == "__main__":

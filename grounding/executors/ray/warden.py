@@ -12,64 +12,27 @@ later. The same where the bridge ends first. At last FOLDER (if not empty) is re
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import select
 import shutil
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable
 
-from grounding.serving.keeper import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, descendants
+from grounding.serving.keeper import Subreaper, descendants
 
 _LOOK_EVERY_S = 0.05
 
 
-class Warden:
+class Warden(Subreaper):
     """The bridge, and the way to the end of all that it started."""
 
     def __init__(self, command: list[str]) -> None:
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        warden = os.getpid()
-
-        def end_with_the_warden() -> None:
-            libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-            if os.getppid() != warden:  # It died before the line above took effect.
-                os._exit(1)
-
-        self._bridge = subprocess.Popen(command, preexec_fn=end_with_the_warden)
-        self.code: int | None = None
+        super().__init__(command)
         # The writer has to see the end of its pipes when the bridge dies, so nobody else may hold them.
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 0)
         os.dup2(nothing, 1)
-
-    def reap(self) -> None:
-        """Take in what ended; remember how the bridge did."""
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            if pid == self._bridge.pid:
-                code = os.waitstatus_to_exitcode(status)
-                self._bridge.returncode = code
-                self.code = 128 - code if code < 0 else code
-
-    def _within(self, seconds: float, is_so: Callable[[], bool]) -> bool:
-        until = time.monotonic() + seconds
-        while True:
-            self.reap()
-            if is_so():
-                return True
-            if time.monotonic() >= until:
-                return False
-            time.sleep(_LOOK_EVERY_S)
 
     def end(self, ending_s: float, terminate_s: float) -> None:
         """Give the bridge its time, then end whatever is left below this process."""
@@ -77,10 +40,10 @@ class Warden:
         def nothing_left() -> bool:
             return not descendants(os.getpid())
 
-        self._within(ending_s, lambda: self.code is not None)
+        self.within(ending_s, lambda: self.code is not None)
         self._tell_all(signal.SIGTERM)
-        self._within(terminate_s, nothing_left)
-        while not self._within(0.0, nothing_left):  # Again and again: a dying tree may still fork.
+        self.within(terminate_s, nothing_left)
+        while not self.within(0.0, nothing_left):  # Again and again: a dying tree may still fork.
             self._tell_all(signal.SIGKILL)
             time.sleep(_LOOK_EVERY_S)
 

@@ -19,6 +19,7 @@ from grounding.places import cache_dir
 from grounding.records import Record, Screenshot
 from grounding.report.html.content import Diagram, Page, RunPage
 from grounding.report.html.gather import gather, screenshots, version_of
+from grounding.report.html.loopback import LOOPBACK, only_this_machine, own_hosts
 from grounding.report.html.page import page_over, render
 from grounding.report.html.pictures import thumbnail, thumbnail_name
 from grounding.report.html.plots import draw_diagrams
@@ -30,7 +31,6 @@ from grounding.scoring.scored import join
 if TYPE_CHECKING:
     from aiohttp import web
 
-LOOPBACK = "127.0.0.1"
 _MOST_LABEL_BYTES = 4 * MOST_NOTE + 8_192
 _KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif"}
 """Pictures that are shown; nothing else of the disk is."""
@@ -141,22 +141,7 @@ def application(live: LivePage, port: int) -> web.Application:
     """The server's paths. Every request must name this machine, and a label must come from the page itself."""
     from aiohttp import web
 
-    hosts = {f"{LOOPBACK}:{port}", f"localhost:{port}"}
     routes = web.RouteTableDef()
-
-    @web.middleware
-    async def only_here(request: web.Request, handler: web.Handler) -> web.StreamResponse:  # type: ignore[name-defined]
-        # Another site's name that points here (DNS rebinding) is refused.
-        if request.host not in hosts:
-            raise web.HTTPForbidden(text="this page is served to its own machine only\n")
-        try:
-            response: web.StreamResponse = await handler(request)
-        except UserError as error:
-            raise web.HTTPConflict(text=f"{error}\n") from error
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-        response.headers["X-Frame-Options"] = "DENY"
-        return response
 
     @routes.get("/")
     async def whole(_: web.Request) -> web.Response:
@@ -204,7 +189,7 @@ def application(live: LivePage, port: int) -> web.Application:
     @routes.post("/label")
     async def label(request: web.Request) -> web.Response:
         origin = request.headers.get("Origin", "")
-        if origin not in {f"http://{host}" for host in hosts}:
+        if origin not in {f"http://{host}" for host in own_hosts(port)}:
             raise web.HTTPForbidden(text="labels are taken from this page only\n")
         if not hmac.compare_digest(request.headers.get("X-Grounding-Token", "").encode(), live.token.encode()):
             raise web.HTTPForbidden(text="this page was served by an earlier command: load it again\n")
@@ -219,7 +204,7 @@ def application(live: LivePage, port: int) -> web.Application:
             raise web.HTTPInsufficientStorage(text=f"labels.jsonl can't be written: {error.strerror}\n") from error
         return web.Response(status=204)
 
-    app = web.Application(middlewares=[only_here], client_max_size=_MOST_LABEL_BYTES)
+    app = web.Application(middlewares=[only_this_machine(port)], client_max_size=_MOST_LABEL_BYTES)
     app.add_routes(routes)
     return app
 

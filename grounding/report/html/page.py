@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -101,11 +102,10 @@ def write_page(runs: Sequence[Scored], path: Path) -> Path:
     """
     if lie_beside([scored.folder for scored in runs]):
         files = StepFiles(path, path.parent / FILES)
-        try:
+        with ExitStack() as undone:
+            undone.callback(files.drop)
             _replace(path, page_over([_large(one, path, files.run(at)) for at, one in enumerate(runs)]))
-        except BaseException:
-            files.drop()
-            raise
+            undone.pop_all()
         files.drop_older()
         return path
     _replace(path, page_over([_small(scored, path) for scored in runs]))

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from grounding.errors import UserError
 from grounding.records import Screenshot
 from grounding.report.html.content import Page
-from grounding.report.html.live import LOOPBACK, LivePage, application
+from grounding.report.html.live import LivePage, application
 from grounding.report.html.livelarge import LargeLivePage
+from grounding.report.html.loopback import only_this_machine
 from grounding.report.html.queuecontent import QueuePage
 from grounding.report.html.queuegather import QueueWatch
 from grounding.report.html.queuepage import render_queue
@@ -114,22 +114,7 @@ def queue_application(live: LiveQueue, port: int) -> web.Application:
     """The server's paths. Every request must name this machine."""
     from aiohttp import web
 
-    hosts = {f"{LOOPBACK}:{port}", f"localhost:{port}"}
     routes = web.RouteTableDef()
-
-    @web.middleware
-    async def only_here(request: web.Request, handler: web.Handler) -> web.StreamResponse:  # type: ignore[name-defined]
-        # Another site's name that points here (DNS rebinding) is refused.
-        if request.host not in hosts:
-            raise web.HTTPForbidden(text="this page is served to its own machine only\n")
-        try:
-            response: web.StreamResponse = await handler(request)
-        except UserError as error:
-            raise web.HTTPConflict(text=f"{error}\n") from error
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-        response.headers["X-Frame-Options"] = "DENY"
-        return response
 
     @routes.get("/")
     async def whole(_: web.Request) -> web.Response:
@@ -144,7 +129,7 @@ def queue_application(live: LiveQueue, port: int) -> web.Application:
         body = msgspec.json.encode(page)
         return web.Response(body=body, content_type="application/json", headers={"Cache-Control": "no-store"})
 
-    app = web.Application(middlewares=[only_here])
+    app = web.Application(middlewares=[only_this_machine(port)])
     app.add_routes(routes)
     for key, run in enumerate(live.runs()):
         app.add_subapp(f"/run/{key}/", application(run, port))
