@@ -128,7 +128,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serve": VALUES | {"cards", "grounders", "interrupts", "places", "serving", "sources"},
     "webagents": SHARED
     | {"attended", "describedfolder", "display", "interrupts", "journal", "loaders", "lockedfolder", "money", "options"}
-    | {"marks", "planners"}
+    | {"executors", "marks", "planners", "timefile"}
     | {"recorded_lines", "report", "runfolder", "runid", "runner", "scorebook", "scoring", "signature", "webagents"}
     | {"sources"},
     "training": SHARED

@@ -186,8 +186,12 @@ class Hearing:
         self._routing.add(worker)
 
     def _unusable(self, worker: Hired, message: str) -> None:
-        """A worker of no use, for a reason that a user can mend: the end, unless others have shown that it can be."""
-        if self._recovery.answers:
+        """A worker of no use, for a reason that a user can mend: the end, unless others have shown that it can be.
+
+        What a stage says of its items holds for all of them, as it does where the run is written.
+        """
+        of_items = self._stage is not None and worker.state in ("ready", "draining")
+        if self._recovery.answers and not of_items:
             self._recovery.lose(worker, message, dismiss=True)
         else:
             self._recovery.end(UserError(message))
