@@ -37,7 +37,7 @@ async def handed_out(own: ActStage, prepared: PreparedDesktop, hands: ClusterHan
             check_reach("--base-url", agent.base_url, cluster)
         card = agent.card
         return stage_staff(
-            options.workers,
+            options.workers or (options.replicas if options.replicas > 1 else None),
             cluster,
             models=() if card is None else (asked_model(card, own_address=bool(options.base_url)),),
             max_connections=options.max_connections,

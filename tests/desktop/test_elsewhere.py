@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 import shell
 from fakes.clusters import Clusters, LosesOne, clusters
+from fakes.inprocess_link import InProcessLink
 from fakes.slow_server import SlowServer, slow_server
 
 from desktop.made import desktop_data
+from grounding.executors.messages import Do, unpacked_down
 
 CARD = """\
 name: actor
@@ -137,3 +139,46 @@ def test_what_does_not_go_together_is_a_sentence(desk: Desk, more: tuple[str, ..
     done = shell.call("--dataset", "sample-desktop", "--log-dir", desk.folder / "none", *more)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+class Cursed(InProcessLink):
+    """Loses whoever is asked about one step."""
+
+    def __init__(self, step_id: str) -> None:
+        super().__init__()
+        self.step_id = step_id
+
+    async def tell(self, worker: str, content: bytes) -> None:
+        await super().tell(worker, content)
+        if any(isinstance(one, Do) and one.step_id == self.step_id for one in unpacked_down(content)):
+            self.kill(worker)
+
+
+def test_a_step_that_costs_worker_after_worker_is_an_error_and_asked_again_the_next_time(desk: Desk) -> None:
+    step_id = "routine/routine_list/2"
+    with slow_server(act) as server:
+        desk.cluster.make = lambda: Cursed(step_id)
+        desk.run(server, "cluster", *RAY, code=1)
+        (failed,) = [
+            line
+            for line in shell.records(shell.run_folder(desk.folder / "cluster") / "predictions.jsonl")
+            if line.get("failure")
+        ]
+        assert failed["step_id"] == step_id
+        assert "3 workers were lost while they worked on this step" in failed["failure"]["message"]
+        desk.cluster.make = InProcessLink
+        desk.run(server, "cluster", *RAY)
+    assert b'"status": "complete"' in desk.summary("cluster")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(280)
+def test_a_real_cluster_answers_the_same_to_the_byte(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    desk = Desk(tmp_path, Clusters())
+    with slow_server(act) as server:
+        desk.run(server, "local")
+        done = shell.run(*desk.args(server, "cluster", *RAY), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert server.requests == 2 * STEPS
+    assert desk.summary("cluster") == desk.summary("local")
