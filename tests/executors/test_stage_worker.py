@@ -85,9 +85,7 @@ async def bench(asked: Recipe) -> AsyncIterator[Bench]:
 
 def item(folder: Path, memory: str = "") -> DesktopItem:
     picture = screenshot(folder)
-    step = DesktopStep(
-        id="a/1", gold=Wait(), gold_text="wait", screenshot=picture, second_instruction="Do the usual."
-    )
+    step = DesktopStep(id="a/1", gold=Wait(), gold_text="wait", screenshot=picture, second_instruction="Do the usual.")
     return DesktopItem(step=step, memory=memory)
 
 
