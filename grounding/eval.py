@@ -271,7 +271,7 @@ def evaluate_command(
         max_retries: How often a request is tried again after 429, 5xx, a timeout or a dropped connection.
         cost_limit: US dollars that a run may cost in all, or all runs of this command together; it stops before and can
             go on with a higher limit.
-        executor: Where planners and grounders work: in this process (`local`), or in workers on a Ray cluster (`ray`),
+        executor: Where models and agents work: in this process (`local`), or in workers on a Ray cluster (`ray`),
             which changes no answer. This process writes the run folder either way.
         workers: How many workers with --executor ray [default: one for each processor of the cluster, or for each
             server that is started].

@@ -16,8 +16,9 @@ from grounding.cards import GrounderCard
 from grounding.chat import ChatOptions
 from grounding.display import Progress
 from grounding.errors import UserError
-from grounding.executors.recipe import Beside
+from grounding.executors.recipe import ANYWHERE, Beside
 from grounding.executors.servers import SharedServers, shared_servers
+from grounding.executors.staffing import check_executor
 from grounding.grounders import BuiltGrounder, build_grounder
 from grounding.grounders.som.card import find_som_card
 from grounding.loaders import load_dataset, participant_folders
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from grounding.asr.spoken import Transcripts
 
 DEFAULT_HISTORY = 10
-ANYWHERE = "http://127.0.0.1:0/v1"
-"""Stands for the address of a server that a worker will start beside itself: no answer hangs on it."""
 
 _IN_PROCESS = ("torch", "torchvision", "transformers")
 """What answers as well, where a model or SAM runs in this process."""
@@ -81,7 +80,7 @@ def prepare(
         UserError: something is missing or wrong; says what.
     """
     _check_numbers(options)
-    _check_cluster(options)
+    check_executor(options.executor, options.workers, options.ray_address)
     planner = planner_of(options, base_url=options.planner_base_url, budget=budget, on_retry=progress.retried)
     planner = _with_store(planner, options)
     # The data set is read after the cards and before the grounder is made: some grounders need it.
@@ -294,16 +293,6 @@ def _check_numbers(options: EvalOptions) -> None:
         raise UserError(f"--timeout {options.timeout}: expected seconds, more than 0")
     if options.cost_limit is not None and not options.cost_limit > 0:
         raise UserError(f"--cost-limit {options.cost_limit}: expected US dollars, more than 0")
-
-
-def _check_cluster(options: EvalOptions) -> None:
-    if options.workers is not None and options.workers < 1:
-        raise UserError(f"--workers {options.workers}: expected 1 or more")
-    for flag, value in (("--workers", options.workers), ("--ray-address", options.ray_address)):
-        if value is not None and options.executor == "local":
-            raise UserError(
-                f"{flag} {value}: is for --executor ray, which this run does without; add it or leave this out"
-            )
 
 
 def _check_cards(options: EvalOptions, planner: BuiltPlanner, grounder: BuiltGrounder) -> None:

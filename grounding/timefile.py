@@ -12,6 +12,7 @@ import msgspec
 
 from grounding.errors import UserError
 from grounding.lockedfolder import LockedFolder
+from grounding.records import Record
 from grounding.scoring.costs import TimeTotals
 
 TIME_FILE = "time.json"
@@ -23,8 +24,8 @@ class _Older(msgspec.Struct):
     time: TimeTotals | None = None
 
 
-def write_time(folder: LockedFolder, time: TimeTotals) -> None:
-    """Replace ``time.json``.
+def write_time(folder: LockedFolder, time: Record) -> None:
+    """Replace ``time.json`` by these figures of a benchmark.
 
     Raises:
         UserError: it can't be written.

@@ -6,18 +6,16 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit
 
 from grounding.atwork import Hands, RunAtWork
 from grounding.budget import Budget
 from grounding.cards import GrounderCard, PlannerCard
-from grounding.errors import UserError
 from grounding.executors.link import Cluster, Link
 from grounding.executors.pool import Pool
 from grounding.executors.recipe import DataPlace, Recipe, Room, pack
 from grounding.executors.remote import RemoteGrounder, RemotePlanner
 from grounding.executors.sharing import SharedLink
-from grounding.executors.staffing import Staff, grounder_staff, planner_staff
+from grounding.executors.staffing import Staff, check_reach, grounder_staff, planner_staff
 from grounding.grounders.base import Grounder, KeepsFiles
 from grounding.options import EvalOptions
 from grounding.planners.base import Planner
@@ -86,7 +84,7 @@ class Workforce:
         hands = Hands(planner=planner.planner, grounder=grounder.grounder)
         staff = planner_staff(run.options, planner, self.there)
         if staff is not None:
-            self._check_reach("--planner-base-url", planner.base_url)
+            check_reach("--planner-base-url", planner.base_url, self.there)
             stored = planner.planner if isinstance(planner.planner, StoredPlanner) else None
             own = stored.planner if stored is not None else planner.planner
             recipe = self._recipe("planner", run, own, staff, planner.base_url, planner.card)
@@ -96,7 +94,7 @@ class Workforce:
         if staff is not None:
             own_grounder = grounder.grounder
             address = "" if prepared.beside is not None else grounder.base_url
-            self._check_reach("--base-url", address)
+            check_reach("--base-url", address, self.there)
             recipe = self._recipe("grounder", run, own_grounder, staff, address, grounder.card)
             hands = dataclasses.replace(
                 hands,
@@ -114,16 +112,6 @@ class Workforce:
         if self._cluster is None:
             raise RuntimeError("a workforce is used by `async with`")
         return self._cluster
-
-    def _check_reach(self, flag: str, addresses: str) -> None:
-        """Refuse addresses that name each node's own machine, where the writer's is meant."""
-        for address in addresses.split():
-            host = urlsplit(address).hostname or ""
-            if len(self.there.nodes) > 1 and (host == "localhost" or host == "::1" or host.startswith("127.")):
-                raise UserError(
-                    f"{flag} {address}: on each of the {len(self.there.nodes)} nodes of the cluster that is another "
-                    "machine; give a name or an address under which all of them find the server"
-                )
 
     def _recipe(
         self,

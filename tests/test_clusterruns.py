@@ -196,7 +196,6 @@ def test_a_cluster_that_is_lost_in_mid_run_and_comes_back_is_asked_only_what_it_
         (("--workers", "2"), "--workers 2: is for --executor ray"),
         (("--ray-address", "10.0.0.1:6379"), "--ray-address 10.0.0.1:6379: is for --executor ray"),
         (("--executor", "ray", "--workers", "0"), "--workers 0: expected 1 or more"),
-        (("--executor", "ray", "--dataset", "sample-desktop"), "asked from this process"),
     ],
 )
 def test_what_does_not_go_together_is_a_sentence(tmp_path: Path, more: tuple[str, ...], said: str) -> None:

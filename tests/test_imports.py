@@ -89,7 +89,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "building": SHARED | {"grounders", "options", "planners", "serving"},
     "executors": SHARED
     | {"building", "executors", "grounders", "options", "planner_card", "planners", "probe", "runfolder", "serving"}
-    | {"display", "sources"},
+    | {"display", "journal", "sources"},
     "earlier": {"records", "errors", "journal", "runfolder"},
     "estimates": {"records", "errors", "card_schema", "money", "tokens", "estimates"},
     "scorebook": {"records", "answers", "parquet", "runfolder", "scoring", "probe", "timefile"},
@@ -111,6 +111,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "desktop",
         "desktop_records",
         "display",
+        "executors",
         "grounders",
         "journal",
         "loaders",
@@ -127,7 +128,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serve": VALUES | {"cards", "grounders", "interrupts", "places", "serving", "sources"},
     "webagents": SHARED
     | {"attended", "describedfolder", "display", "interrupts", "journal", "loaders", "lockedfolder", "money", "options"}
-    | {"marks", "planners"}
+    | {"executors", "marks", "planners", "timefile"}
     | {"recorded_lines", "report", "runfolder", "runid", "runner", "scorebook", "scoring", "signature", "webagents"}
     | {"sources"},
     "training": SHARED

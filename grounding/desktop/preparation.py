@@ -10,7 +10,7 @@ import msgspec
 from grounding import __version__
 from grounding.budget import Budget
 from grounding.chat import ChatOptions
-from grounding.desktop.agents import BuiltAgent, agent_card, build_agent
+from grounding.desktop.agents import AgentCard, BuiltAgent, agent_card, build_agent
 from grounding.desktop.memory import memories
 from grounding.desktop.refusals import refuse_senseless
 from grounding.desktop.runfiles import DesktopAsked, DesktopRunInfo
@@ -19,25 +19,34 @@ from grounding.desktop.signature import desktop_signature
 from grounding.desktop_records import DesktopDataset
 from grounding.display import OutcomeProgress
 from grounding.errors import UserError
+from grounding.executors.recipe import ANYWHERE, Beside
+from grounding.executors.staffing import check_executor
 from grounding.loaders import load_desktop
 from grounding.options import EvalOptions
 from grounding.records import Record
 from grounding.runfolder import utc_now
 from grounding.runid import library_versions, run_id
 from grounding.scoring.desktop import TOLERANCE_PX
-from grounding.serving.managed import MANAGED, ManagedServers, manage_servers
+from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere
 from grounding.serving.shelf import ServerShelf
 from grounding.sources.option import ready
 
 
 class PreparedDesktop(Record, frozen=True, kw_only=True):
-    """Everything a run needs, checked before the first question is asked."""
+    """Everything a run needs, checked before the first question is asked.
 
+    ``beside`` is the server that each worker on a cluster starts for itself. ``model`` is the agent's card as the user
+    named it, None for an agent without a model.
+    """
+
+    options: EvalOptions
+    model: AgentCard | None
     dataset: DesktopDataset
     selection: DesktopSelection
     memory_of: dict[str, str]
     agent: BuiltAgent
     servers: ManagedServers | None
+    beside: Beside | None
     info: DesktopRunInfo
 
 
@@ -62,15 +71,8 @@ def prepare_desktop(
         UserError: something is missing or wrong; says what.
     """
     refuse_senseless(options)
+    check_executor(options.executor, options.workers, options.ray_address)
     _check_numbers(options)
-    chat = ChatOptions(
-        temperature=options.temperature,
-        seed=options.seed,
-        max_connections=options.max_connections,
-        timeout_s=options.timeout,
-        max_retries=options.max_retries,
-        base_url=" ".join(options.base_url) or None,
-    )
     # The data set is read after the card and before the agent is made: some agents need it.
     card = agent_card(options)
     ready(options.data_dir)
@@ -78,11 +80,19 @@ def prepare_desktop(
         dataset = load(options.dataset, options.data_dir)
     selection = select_desktop(dataset.tasks, kind=options.kind, sample_ids=options.sample_id, limit=options.limit)
     seed = options.seed or 0
-    servers = manage_servers(card.grounder, options, ()) if card is not None else None
+    servers = manage_servers(card.grounder, options, ()) if card is not None and options.executor == "local" else None
+    beside = _beside(card, options) if card is not None and options.executor == "ray" else None
     if servers is not None and shelf is not None:
         servers = shelf.matching(servers)
     agent = build_agent(
-        options, card=card, tasks=dataset.tasks, chat=chat, servers=servers, budget=budget, on_retry=progress.retried
+        options,
+        card=card,
+        tasks=dataset.tasks,
+        chat=chat_options(options),
+        servers=servers,
+        budget=budget,
+        on_retry=progress.retried,
+        base_url=ANYWHERE if beside is not None else "",
     )
     _check_card(options, agent)
     asked = DesktopAsked(
@@ -91,7 +101,7 @@ def prepare_desktop(
         select=selection.text,
         agent=agent.agent.name,
         agent_identity=agent.agent.identity,
-        base_url=MANAGED if servers is not None else agent.base_url,
+        base_url=MANAGED if servers is not None or beside is not None else agent.base_url,
         memory=options.memory,
         style=agent.style,
         attempts=agent.attempts,
@@ -113,13 +123,33 @@ def prepare_desktop(
         image=agent.image_label,
     )
     return PreparedDesktop(
+        options=options,
+        model=card,
         dataset=dataset,
         selection=selection,
         memory_of=memories(dataset.tasks, options.memory, seed),
         agent=agent,
         servers=servers,
+        beside=beside,
         info=_signed(info),
     )
+
+
+def chat_options(options: EvalOptions) -> ChatOptions:
+    """What a user may set for the model of an agent."""
+    return ChatOptions(
+        temperature=options.temperature,
+        seed=options.seed,
+        max_connections=options.max_connections,
+        timeout_s=options.timeout,
+        max_retries=options.max_retries,
+        base_url=" ".join(options.base_url) or None,
+    )
+
+
+def _beside(card: AgentCard, options: EvalOptions) -> Beside | None:
+    server = server_elsewhere(card.grounder, options, ())
+    return None if server is None or card.grounder is None else Beside(card=card.grounder, options=server)
 
 
 def _signed(info: DesktopRunInfo) -> DesktopRunInfo:

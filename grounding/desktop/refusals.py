@@ -6,7 +6,6 @@ from grounding.errors import UserError
 from grounding.options import DesktopScoringName, EvalOptions, ScoringName
 
 _NO_PLANNER = "an agent gets no plan: it reads the instruction and its memory itself"
-_ONE_PROCESS = "agents on a desktop are asked from this process"
 _NO_HISTORY = "an agent is told its memory and no history; see --memory"
 
 _SENSELESS = {
@@ -31,9 +30,6 @@ _SENSELESS = {
     "dtype": "agents are asked over a server",
     "device": "agents are asked over a server",
     "batch_size": "agents are asked over a server",
-    "executor": _ONE_PROCESS,
-    "workers": _ONE_PROCESS,
-    "ray_address": _ONE_PROCESS,
     "dry_run": "what an agent would be asked is not counted yet; try a few steps with --limit",
 }
 """What is not for desktop tasks, and why."""

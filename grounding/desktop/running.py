@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AsyncExitStack
 from typing import Any
 
 from grounding.attended import attended
 from grounding.budget import Budget
 from grounding.describedfolder import carry_out
+from grounding.desktop.agents import stays
 from grounding.desktop.preparation import PreparedDesktop, prepare_desktop
 from grounding.desktop.runfiles import DesktopFolder
 from grounding.desktop.scorebook import DesktopScored, score_desktop
 from grounding.desktop.stage import ActStage, DesktopItem, desktop_items
 from grounding.desktop_records import DesktopDataset, DesktopPrediction
 from grounding.display import OutcomeProgress
+from grounding.errors import Halted
 from grounding.journal import Journal
 from grounding.loaders import load_desktop
 from grounding.options import Display, EvalOptions
 from grounding.records import Call
-from grounding.runner import Done, Runner
+from grounding.runner import Done, Runner, Stage
 from grounding.scoring.desktop import judge_desktop
 from grounding.serving.shelf import ServerShelf, servers_for
 
@@ -94,14 +97,21 @@ def _run(
     managed = prepared.servers if unanswered else None
     try:
         around = servers_for(managed, folder.path / "server.log", shelf)
-        return attended(lambda: _ask(prepared, journal, progress), folder.path, around=around)
+        return attended(lambda: _ask(prepared, folder, journal, budget, progress), folder.path, around=around)
     finally:
         journal.close()
 
 
-async def _ask(prepared: PreparedDesktop, journal: Journal[DesktopPrediction], progress: OutcomeProgress) -> str:
+async def _ask(
+    prepared: PreparedDesktop,
+    folder: DesktopFolder,
+    journal: Journal[DesktopPrediction],
+    budget: Budget,
+    progress: OutcomeProgress,
+) -> str:
     agent, tolerance = prepared.agent.agent, prepared.info.tolerance_px
-    stage = ActStage(agent, journal)
+    own = ActStage(agent, journal)
+    stage: Stage[DesktopItem] = own
 
     def told(done: Done) -> None:
         if done.source == "stored":
@@ -112,13 +122,24 @@ async def _ask(prepared: PreparedDesktop, journal: Journal[DesktopPrediction], p
         kinds = ("unparsed", "missing", "error")
         progress.count("right" if verdict.paper else verdict.failure if verdict.failure in kinds else "wrong")
 
-    runner = Runner[DesktopItem]((stage,), on_record=told, on_item=through)
     items = tuple(desktop_items(prepared.selection.tasks, prepared.memory_of))
+    options = prepared.options
     try:
-        if any(journal.settled(item.step.id, stage.key(item, None)) is None for item in items):
-            await agent.check()
-        with progress.steps(len(items)):
-            stopped = await runner.run(items)
+        async with AsyncExitStack() as closing:
+            if any(journal.settled(item.step.id, own.key(item, None)) is None for item in items):
+                if options.executor == "ray" and not stays(options.grounder):
+                    from grounding.desktop.elsewhere import handed_out
+                    from grounding.executors.handedout import ClusterHands
+
+                    hands = ClusterHands(options, folder.path, budget, progress)
+                    stage = await handed_out(own, prepared, await closing.enter_async_context(hands))
+                else:
+                    await agent.check()
+            runner = Runner[DesktopItem]((stage,), on_record=told, on_item=through)
+            with progress.steps(len(items)):
+                stopped = await runner.run(items)
+    except Halted as halted:
+        return str(halted)
     finally:
         await agent.aclose()
     return stopped.reason if stopped else ""

@@ -183,7 +183,7 @@ async def _check(prepared: PreparedDesktop, options: EvalOptions) -> None:
     """Ask the server of a run that is to come whether it can be asked, unless everything is answered already."""
     agent = prepared.agent
     try:
-        if agent.base_url and prepared.servers is None:
+        if agent.base_url and prepared.servers is None and prepared.beside is None:
             folder = DesktopFolder(options.log_dir / prepared.info.run_id)
             answered = 0
             if (folder.path / "predictions.jsonl").exists() and not options.fresh:

@@ -10,7 +10,7 @@ import msgspec
 from grounding.desktop.agents.base import ActQuery, Agent
 from grounding.desktop_records import DesktopPrediction, DesktopStep, DesktopTask
 from grounding.journal import Journal
-from grounding.records import Record
+from grounding.records import Failure, Record
 
 
 class DesktopItem(Record, frozen=True, kw_only=True):
@@ -31,12 +31,14 @@ class ActStage:
     """Asks the agent about each step."""
 
     name = "act"
+    item_type = DesktopItem
+    record_type = DesktopPrediction
 
     def __init__(self, agent: Agent, journal: Journal[DesktopPrediction]) -> None:
         self._agent = agent
         self.journal = journal
         self.max_concurrency = agent.max_concurrency
-        self._identity = agent.identity
+        self.identity = agent.identity
 
     def item_id(self, item: DesktopItem) -> str:
         """The step's id."""
@@ -45,12 +47,16 @@ class ActStage:
     def key(self, item: DesktopItem, earlier: None) -> str:  # noqa: ARG002
         """Agent, step, instruction, memory and picture."""
         step = item.step
-        parts = (self._identity, step.id, step.second_instruction, item.memory, step.screenshot.sha256)
+        parts = (self.identity, step.id, step.second_instruction, item.memory, step.screenshot.sha256)
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:32]
 
     async def run(self, item: DesktopItem, earlier: None, key: str) -> DesktopPrediction:  # noqa: ARG002
         """Ask the agent."""
         return await self._agent.act(self.query(item, key))
+
+    def failed(self, item: DesktopItem, key: str, failure: Failure) -> DesktopPrediction:
+        """The answer where the agent could not be asked."""
+        return DesktopPrediction(step_id=item.step.id, key=key, action=None, action_text="", failure=failure)
 
     def query(self, item: DesktopItem, key: str) -> ActQuery:
         """What the agent is asked about a step: never the recorded action."""

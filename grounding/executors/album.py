@@ -21,11 +21,8 @@ class Album:
 
     def send(self, worker: Hired, wanted: WantPicture) -> None:
         """Send a worker a screenshot. The path is taken from the question it was asked, never from its own words."""
-        paths = {
-            ticket.query.screenshot.path
-            for ticket in worker.asked.values()
-            if ticket.query.screenshot.sha256 == wanted.sha256
-        }
+        shown = [ticket.query.screenshot for ticket in worker.asked.values()]
+        paths = {one.path for one in shown if one is not None and one.sha256 == wanted.sha256}
         task = asyncio.get_running_loop().create_task(self._send(worker, wanted.sha256, sorted(paths)))
         worker.tasks.add(task)
         task.add_done_callback(worker.tasks.discard)

@@ -101,19 +101,20 @@ class Crew:
         """End a worker's process, without waiting for that."""
         self._errand(self._link.dismiss(worker.name))
 
-    async def see_off(self, workers: Iterable[Hired], *, politely: bool = True) -> None:
+    async def see_off(self, workers: Iterable[Hired], *, politely: bool = True, at_once: bool = False) -> None:
         """Tell workers to leave and wait until they are gone; whoever takes too long is ended.
 
         Args:
             workers: Those who have nothing to answer any more.
             politely: Whether they are told at all, and may close what they opened.
+            at_once: Whether they break off what they are at.
         """
         leaving = list(workers)
         for worker in leaving:
             worker.left = True
         if leaving and politely:
             for worker in leaving:
-                worker.say(Leave())
+                worker.say(Leave(at_once=at_once))
             waits = [asyncio.ensure_future(worker.gone.wait()) for worker in leaving]
             _, late = await asyncio.wait(waits, timeout=self._patience.leave_s)
             for task in late:
@@ -122,12 +123,17 @@ class Crew:
             if not worker.gone.is_set():
                 await self._link.dismiss(worker.name)
 
-    async def aclose(self) -> None:
-        """Send everybody away: who is idle may close what it opened, the others are ended."""
+    async def aclose(self, *, break_off: bool = False) -> None:
+        """Send everybody away: who is idle may close what it opened, the others are ended.
+
+        Args:
+            break_off: Whether those who are at something may hand over what there is of it before they end.
+        """
         self.stop_hiring()
-        idle = [worker for worker in self.hired.values() if worker.state in ("ready", "draining") and not worker.asked]
-        await self.see_off([worker for worker in self.hired.values() if worker not in idle], politely=False)
-        await self.see_off(idle)
+        up = [worker for worker in self.hired.values() if worker.state in ("ready", "draining")]
+        polite = [worker for worker in up if break_off or not worker.asked]
+        await self.see_off([worker for worker in self.hired.values() if worker not in polite], politely=False)
+        await self.see_off(polite, at_once=break_off)
         for worker in list(self.hired.values()):
             self.drop(worker)
         if self._errands:

@@ -16,5 +16,13 @@ class WorkerGone(Exception):
     """The one worker that could have answered is lost, is being drained, or was never there."""
 
 
+class WorkersLost(Exception):
+    """Several workers were lost with one item of a stage: it counts as the reason, and is not asked again."""
+
+
+class ItemBroke(Exception):
+    """An item of a stage ended in an error of the infrastructure on a worker, without a record."""
+
+
 class PoolClosed(Exception):
     """The pool was closed while the question was open."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from grounding.budget import BudgetReached
 from grounding.errors import UserError
 from grounding.executors.album import Album
+from grounding.executors.errors import ItemBroke
 from grounding.executors.link import Arrived, Cut, Event, Heard, Lost
 from grounding.executors.messages import (
     Answered,
+    Broke,
+    Kept,
     Leaving,
     Limited,
     Opened,
@@ -25,7 +29,7 @@ from grounding.executors.messages import (
 )
 from grounding.executors.recipe import Recipe
 from grounding.executors.recovery import Recovery, fail
-from grounding.executors.staff import Hired
+from grounding.executors.staff import Hired, StageRecords
 from grounding.records import Plan, Prediction
 
 _SHOWN_CHARS = 300
@@ -35,7 +39,13 @@ class Hearing:
     """Takes a link's events for one pool."""
 
     def __init__(
-        self, recipe: Recipe, recovery: Recovery, *, on_retry: Callable[[], None], told: Callable[[str], None]
+        self,
+        recipe: Recipe,
+        recovery: Recovery,
+        *,
+        on_retry: Callable[[], None],
+        told: Callable[[str], None],
+        stage: StageRecords | None = None,
     ) -> None:
         """Nothing was heard yet.
 
@@ -44,16 +54,17 @@ class Hearing:
             recovery: The pool's questions and workers.
             on_retry: Called when a worker tries a request again.
             told: Shows a line to the user.
+            stage: What a stage's workers answer with; None for planners and grounders.
         """
+        self._stage = stage
         self._identity = recipe.identity
         self._recovery = recovery
         self._routing = recovery.routing
         self._on_retry = on_retry
         self._told = told
         self._album = Album()
-        self._decoder: msgspec.msgpack.Decoder[Plan | Prediction] = msgspec.msgpack.Decoder(
-            Plan if recipe.room == "planner" else Prediction
-        )
+        usual: type[Any] = Plan if recipe.room == "planner" else Prediction
+        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(usual if stage is None else stage.answer)
 
     def on_event(self, event: Event) -> None:
         """Something happened to the cluster or to a worker."""
@@ -110,7 +121,21 @@ class Hearing:
             worker.post.fruitless = 0
         self._close(worker, message.number, answer)
 
-    def _close(self, worker: Hired, number: int, outcome: Plan | Prediction | Exception) -> None:
+    def _on_kept(self, worker: Hired, message: Kept) -> None:
+        """What there is of an item that this worker breaks off; it stays asked."""
+        try:
+            record = self._decoder.decode(message.record)
+        except msgspec.DecodeError as error:
+            self._recovery.lose(worker, f"what it kept can't be read: {error}", dismiss=True)
+            return
+        asked = any(
+            ticket.query.key == record.key and ticket.query.step_id == record.step_id
+            for ticket in worker.asked.values()
+        )
+        if asked and self._stage is not None:
+            self._stage.kept(record)
+
+    def _close(self, worker: Hired, number: int, outcome: Any) -> None:
         ticket = self._routing.answered(worker, number)
         if ticket is not None and not ticket.done.done():
             if isinstance(outcome, Exception):
@@ -129,6 +154,10 @@ class Hearing:
             self._on_retry()
         elif isinstance(message, Limited):
             self._close(worker, message.number, BudgetReached(message.message))
+        elif isinstance(message, Broke):
+            self._close(worker, message.number, ItemBroke(message.message))
+        elif isinstance(message, Kept):
+            self._on_kept(worker, message)
         elif isinstance(message, WantPicture):
             self._album.send(worker, message)
         elif isinstance(message, Warned):
@@ -157,8 +186,12 @@ class Hearing:
         self._routing.add(worker)
 
     def _unusable(self, worker: Hired, message: str) -> None:
-        """A worker of no use, for a reason that a user can mend: the end, unless others have shown that it can be."""
-        if self._recovery.answers:
+        """A worker of no use, for a reason that a user can mend: the end, unless others have shown that it can be.
+
+        What a stage says of its items holds for all of them, as it does where the run is written.
+        """
+        of_items = self._stage is not None and worker.state in ("ready", "draining")
+        if self._recovery.answers and not of_items:
             self._recovery.lose(worker, message, dismiss=True)
         else:
             self._recovery.end(UserError(message))

@@ -20,6 +20,18 @@ class Ask(Record, frozen=True, kw_only=True, tag=True):
     query: Query
 
 
+class Do(Record, frozen=True, kw_only=True, tag=True):
+    """To a worker of a stage: work on this item, which is itself in MessagePack. ``number`` is the pool's own for it.
+
+    ``key`` is what the writer's stage has for the item: a worker that has another would answer another question.
+    """
+
+    number: int
+    step_id: str
+    key: str
+    item: msgspec.Raw
+
+
 class Granted(Record, frozen=True, kw_only=True, tag=True):
     """To a worker: so much was set aside for the try ``token``, as :meth:`grounding.budget.Budget.reserve` gives it."""
 
@@ -42,10 +54,15 @@ class PictureBytes(Record, frozen=True, kw_only=True, tag=True):
 
 
 class Leave(Record, frozen=True, kw_only=True, tag=True):
-    """To a worker: nothing more will be asked; close everything and end once what was asked is answered."""
+    """To a worker: nothing more will be asked; close everything and end once what was asked is answered.
+
+    With ``at_once`` that is broken off instead, and what there is of it handed over (:class:`Kept`).
+    """
+
+    at_once: bool = False
 
 
-Down = Ask | Granted | Refused | PictureBytes | Leave
+Down = Ask | Do | Granted | Refused | PictureBytes | Leave
 
 
 class Opened(Record, frozen=True, kw_only=True, tag=True):
@@ -72,6 +89,22 @@ class Answered(Record, frozen=True, kw_only=True, tag=True):
 
     number: int
     answer: msgspec.Raw
+
+
+class Broke(Record, frozen=True, kw_only=True, tag=True):
+    """From a worker of a stage: the item ``number`` ended in an error of the infrastructure, without a record."""
+
+    number: int
+    message: str
+
+
+class Kept(Record, frozen=True, kw_only=True, tag=True):
+    """From a worker of a stage: what there is of an item that is being broken off, a record in MessagePack.
+
+    It is to be written down, for what it cost, and is no answer.
+    """
+
+    record: msgspec.Raw
 
 
 class Limited(Record, frozen=True, kw_only=True, tag=True):
@@ -119,7 +152,20 @@ class Leaving(Record, frozen=True, kw_only=True, tag=True):
     reason: str
 
 
-Up = Opened | NotOpened | Answered | Limited | Reserve | Settled | Retried | Warned | WantPicture | Leaving
+Up = (
+    Opened
+    | NotOpened
+    | Answered
+    | Broke
+    | Kept
+    | Limited
+    | Reserve
+    | Settled
+    | Retried
+    | Warned
+    | WantPicture
+    | Leaving
+)
 
 _encoder = msgspec.msgpack.Encoder()
 _down = msgspec.msgpack.Decoder(list[Down])

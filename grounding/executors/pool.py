@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import secrets
 from collections.abc import Callable
+from typing import Any
 
 from grounding.budget import Budget
 from grounding.executors.crew import Crew
@@ -18,7 +19,7 @@ from grounding.executors.hearing import Hearing
 from grounding.executors.link import Link, Needs
 from grounding.executors.recipe import Recipe, pack
 from grounding.executors.recovery import Recovery, fail
-from grounding.executors.staff import Patience, Ticket, WorkerState
+from grounding.executors.staff import Patience, StageRecords, Ticket, Work, WorkerState
 from grounding.records import Plan, Prediction, Query
 
 __all__ = ["Patience", "Pool", "WorkerState"]
@@ -42,6 +43,7 @@ class Pool:
         on_retry: Callable[[], None],
         told: Callable[[str], None],
         patience: Patience | None = None,
+        stage: StageRecords | None = None,
     ) -> None:
         """Nothing is connected yet.
 
@@ -55,6 +57,7 @@ class Pool:
             on_retry: Called when a worker tries a request again.
             told: Shows a line to the user.
             patience: How long to wait for what.
+            stage: What workers of the room ``stage`` answer with.
         """
         self.recipe = recipe
         self._link = link
@@ -74,7 +77,7 @@ class Pool:
             broke=self._recovery.broke,
         )
         self._recovery.lead(self._crew)
-        self._hearing = Hearing(recipe, self._recovery, on_retry=on_retry, told=told)
+        self._hearing = Hearing(recipe, self._recovery, on_retry=on_retry, told=told, stage=stage)
         self._numbers = itertools.count(1)
         self._starting = asyncio.Lock()
         self._started = False
@@ -129,6 +132,20 @@ class Pool:
             ClusterLost: the cluster went away and did not come back.
             PoolClosed: the pool was closed first.
         """
+        answer: Plan | Prediction = await self._put(query)
+        return answer
+
+    async def do(self, work: Work) -> Any:
+        """The record of whichever worker of a stage has room for an item; waits for one.
+
+        Raises:
+            WorkersLost: it was lost with several workers.
+            ItemBroke: it ended in an error of the infrastructure.
+            BudgetReached, UserError, ClusterLost, PoolClosed: as for ``ask``.
+        """
+        return await self._put(work)
+
+    async def _put(self, query: Query | Work) -> Any:
         if not self._started:
             await self.start()
         self._recovery.check()
@@ -149,7 +166,8 @@ class Pool:
             raise WorkerGone(f"there is no worker {name} that could be asked")
         ticket = Ticket(next(self._numbers), query, asyncio.get_running_loop().create_future(), worker)
         self._routing.put(ticket)
-        return await ticket.done
+        answer: Plan | Prediction = await ticket.done
+        return answer
 
     async def drain(self, name: str, why: str, *, replace: bool = True) -> None:
         """Let a worker answer what it was asked, then send it away; another takes its place at once.
@@ -177,14 +195,17 @@ class Pool:
             await self._crew.see_off((worker,), politely=ready)
 
     async def aclose(self) -> None:
-        """Send all workers away and disconnect. Whoever still waits for an answer is told that there will be none."""
+        """Send all workers away and disconnect. Whoever still waits for an answer is told that there will be none.
+
+        What a stage's worker is at is broken off, and it may still say what there is of it.
+        """
         if self._closed:
             return
         self._closed = True
         self._recovery.end(PoolClosed("the pool of workers is closed"))
         try:
             if self._started:
-                await self._crew.aclose()
+                await self._crew.aclose(break_off=self.recipe.room == "stage")
         finally:
             await self._link.aclose()
 

@@ -14,7 +14,10 @@ from grounding.planner_card import PlannerCard
 from grounding.records import Record
 from grounding.serving.command import ServerOptions
 
-Room = Literal["planner", "grounder"]
+Room = Literal["planner", "grounder", "stage"]
+
+ANYWHERE = "http://127.0.0.1:0/v1"
+"""Stands for the address of a server that a worker will start beside itself: no answer hangs on it."""
 
 
 class DataPlace(Record, frozen=True, kw_only=True):
@@ -34,13 +37,35 @@ class Beside(Record, frozen=True, kw_only=True):
     options: ServerOptions
 
 
+class StageWork(Record, frozen=True, kw_only=True):
+    """A stage of a benchmark's run, as a worker opens it.
+
+    ``opener`` is a function of this package as ``module:function``, which is given this and a
+    :class:`grounding.executors.stageopening.Surroundings`; ``part`` says which of a benchmark's stages is meant.
+    ``options`` are the run's, in the benchmark's own record. ``data_url`` is where its data were read from, "" for a
+    folder that was never anywhere else. ``key_variables`` are the environment variables with the keys that its models
+    need. ``folder`` is the run's, for stages that keep files there, and ``mark`` the hash of its ``run.json``, by which
+    a worker knows that it sees that very folder; "" where nothing is kept. ``given`` is what else the opener needs.
+    """
+
+    opener: str
+    options: Any
+    part: str = ""
+    data_url: str = ""
+    key_variables: tuple[str, ...] = ()
+    folder: str = ""
+    mark: str = ""
+    given: Any = None
+
+
 class Recipe(Record, frozen=True, kw_only=True):
     """One worker's work.
 
     ``options`` are those of the run. ``base_url`` is where its requests go ("" with a server beside it, or none at
     all), ``max_connections`` how many it may have open, None for the card's. ``identity`` is what the writer's own
     planner or grounder says it is: a worker that says otherwise has another version or another card. ``keep_in`` is
-    the run folder, for grounders that leave something to look at there.
+    the run folder, for grounders that leave something to look at there. ``stage`` is what the room ``stage`` opens; of
+    ``options`` only the cost limit counts there.
     """
 
     room: Room
@@ -52,6 +77,7 @@ class Recipe(Record, frozen=True, kw_only=True):
     beside: Beside | None = None
     data: DataPlace | None = None
     keep_in: str = ""
+    stage: StageWork | None = None
 
 
 def pack(recipe: Recipe) -> bytes:

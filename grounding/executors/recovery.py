@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 
 from grounding.errors import UserError
 from grounding.executors.crew import Crew
-from grounding.executors.errors import ClusterLost, PoolClosed, WorkerGone
+from grounding.executors.errors import ClusterLost, PoolClosed, WorkerGone, WorkersLost
 from grounding.executors.failing import failed
-from grounding.executors.messages import Ask
+from grounding.executors.messages import Ask, Do
 from grounding.executors.recipe import Room
 from grounding.executors.routing import Routing
-from grounding.executors.staff import Hired, Patience, Post, Ticket
+from grounding.executors.staff import Hired, Patience, Post, Ticket, Work
 
 
 class Recovery:
@@ -147,7 +147,10 @@ class Recovery:
             ticket.lost += 1
             if ticket.lost >= self._patience.losses:
                 message = f"{ticket.lost} workers were lost while they worked on this step, the last one: {reason}"
-                ticket.done.set_result(failed(self._room, ticket.query, message))
+                if isinstance(ticket.query, Work):
+                    fail(ticket, WorkersLost(message))
+                else:
+                    ticket.done.set_result(failed(self._room, ticket.query, message))
             else:
                 again.append(ticket)
         self.routing.put_back(again)
@@ -193,7 +196,11 @@ def fail(ticket: Ticket, error: Exception) -> None:
 
 
 def _hand(worker: Hired, ticket: Ticket) -> None:
-    worker.say(Ask(number=ticket.number, query=ticket.query))
+    query = ticket.query
+    if isinstance(query, Work):
+        worker.say(Do(number=ticket.number, step_id=query.step_id, key=query.key, item=query.item))
+    else:
+        worker.say(Ask(number=ticket.number, query=query))
 
 
 def _again(error: Exception) -> Exception:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
 
 from grounding.executors.ledger import Ledger
 from grounding.executors.messages import Down
-from grounding.records import Plan, Prediction, Query, Record
+from grounding.records import Query, Record, Screenshot
 
 State = Literal["hired", "opening", "ready", "draining", "lost"]
 """``hired``: waits for its place; ``opening``: its process runs and makes itself ready; ``draining``: answers what it
@@ -38,6 +41,26 @@ class Patience(Record, frozen=True, kw_only=True):
     losses: int = 3
 
 
+class Work(Record, frozen=True, kw_only=True):
+    """An item of a stage as a pool asks about it: in MessagePack, under the key that the writer's stage has for it.
+
+    ``screenshot`` is what a worker may need the picture of.
+    """
+
+    step_id: str
+    key: str
+    item: msgspec.Raw
+    screenshot: Screenshot | None = None
+
+
+@dataclass(frozen=True)
+class StageRecords:
+    """What a stage's workers answer with, and what becomes of a record of an item that was broken off."""
+
+    answer: type[Any]
+    kept: Callable[[Any], None]
+
+
 class WorkerState(Record, frozen=True, kw_only=True):
     """A worker at a moment; ``node`` and ``pid`` are there once it runs, ``base_url`` with a server beside it.
 
@@ -59,9 +82,7 @@ class Ticket:
 
     __slots__ = ("done", "lost", "number", "only", "query")
 
-    def __init__(
-        self, number: int, query: Query, done: asyncio.Future[Plan | Prediction], only: Hired | None = None
-    ) -> None:
+    def __init__(self, number: int, query: Query | Work, done: asyncio.Future[Any], only: Hired | None = None) -> None:
         self.number = number
         self.query = query
         self.done = done

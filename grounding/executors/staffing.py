@@ -8,6 +8,8 @@ one worker sends them all; the connections that a user or a card allows to a ser
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from grounding.card_schema import ChatCard
 from grounding.errors import UserError
@@ -67,6 +69,62 @@ def grounder_staff(
     return None if options.grounder in GROUNDERS_THAT_STAY else _whole_nodes(options, cluster)
 
 
+class AskedModel(Record, frozen=True, kw_only=True):
+    """A model that a stage asks: how many connections it allows, and whether it is at an address of the user's own.
+
+    ``limited`` says that its provider counts requests or tokens.
+    """
+
+    max_connections: int
+    own_address: bool
+    limited: bool = False
+
+
+def asked_model(card: ChatCard, *, own_address: bool) -> AskedModel:
+    """A card's model, at the user's own address or at the card's."""
+    limited = card.requests_per_minute is not None or card.tokens_per_minute is not None
+    return AskedModel(max_connections=card.max_connections, own_address=own_address, limited=limited)
+
+
+def stage_staff(
+    workers: int | None,
+    cluster: Cluster,
+    *,
+    models: Sequence[AskedModel] = (),
+    max_connections: int | None = None,
+    gpus: bool = False,
+    computes: bool = True,
+    beside: Beside | None = None,
+) -> Staff:
+    """The workers of a benchmark's stage.
+
+    Args:
+        workers: How many the user wants.
+        cluster: Where the work is to be done.
+        models: What it asks over the network.
+        max_connections: How many requests the user allows to each model.
+        gpus: Whether a worker has a model of its own in its process.
+        computes: Whether a worker that asks models has other things to reckon, such as a browser's pages.
+        beside: The server that each worker starts for itself.
+
+    Raises:
+        UserError: the cluster has no room for a single one.
+    """
+    options = EvalOptions(workers=workers, max_connections=max_connections)
+    if beside is not None:
+        return _with_servers(options, beside, cluster)
+    if gpus and cluster.gpus >= 1:
+        return _with_gpus(workers, 1, cluster)
+    if not models:
+        return _whole_nodes(options, cluster)
+    needs = Needs(cpus=1.0 if computes else 0.0)
+    if any(model.limited or not model.own_address for model in models):
+        return Staff(workers=1, needs=needs)
+    connections = max_connections or min(model.max_connections for model in models)
+    count = min(workers or len(cluster.nodes), connections)
+    return Staff(workers=count, needs=needs, max_connections=connections // count)
+
+
 def _at_an_endpoint(options: EvalOptions, card: ChatCard, cluster: Cluster, *, own_address: bool) -> Staff:
     limited = card.requests_per_minute is not None or card.tokens_per_minute is not None
     # Set-of-Mark with SAM finds its regions in the worker.
@@ -114,3 +172,33 @@ def _whole_nodes(options: EvalOptions, cluster: Cluster) -> Staff:
         return Staff(workers=sum(int(size // smallest) for size in sizes), needs=Needs(cpus=smallest))
     each = min(smallest, math.floor(sum(sizes) / options.workers))
     return Staff(workers=options.workers, needs=Needs(cpus=max(1.0, float(each))))
+
+
+def check_reach(flag: str, addresses: str, cluster: Cluster) -> None:
+    """Refuse addresses that name each node's own machine, where the writer's is meant.
+
+    Raises:
+        UserError: one of them does, and the cluster has several nodes.
+    """
+    for address in addresses.split():
+        host = urlsplit(address).hostname or ""
+        if len(cluster.nodes) > 1 and (host == "localhost" or host == "::1" or host.startswith("127.")):
+            raise UserError(
+                f"{flag} {address}: on each of the {len(cluster.nodes)} nodes of the cluster that is another "
+                "machine; give a name or an address under which all of them find the server"
+            )
+
+
+def check_executor(executor: str, workers: int | None, ray_address: str | None) -> None:
+    """Refuse what can't be meant of a cluster.
+
+    Raises:
+        UserError: says which option.
+    """
+    if workers is not None and workers < 1:
+        raise UserError(f"--workers {workers}: expected 1 or more")
+    for flag, value in (("--workers", workers), ("--ray-address", ray_address)):
+        if value is not None and executor == "local":
+            raise UserError(
+                f"{flag} {value}: is for --executor ray, which this run does without; add it or leave this out"
+            )

@@ -11,16 +11,21 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from grounding.budget import BudgetReached
 from grounding.errors import UserError
+from grounding.executors.errors import ItemBroke
 from grounding.executors.failing import failed
 from grounding.executors.messages import (
     Answered,
     Ask,
+    Broke,
+    Do,
     Granted,
+    Kept,
     Leave,
     Leaving,
     Limited,
@@ -38,7 +43,8 @@ from grounding.executors.opening import Asker, open_asker
 from grounding.executors.recipe import Recipe
 from grounding.executors.remotebudget import RemoteBudget
 from grounding.executors.seeing import PictureRequests
-from grounding.records import Plan, Prediction, Query
+from grounding.executors.stageopening import OpenedStage, Surroundings, open_stage
+from grounding.records import Plan, Prediction, Query, Screenshot
 from grounding.serving.machine import VISIBLE
 from grounding.sources.pictures import located
 
@@ -72,11 +78,12 @@ class Worker:
         self._out: list[Up] = []
         self._wake = asyncio.Event()
         self._end = asyncio.Event()
-        self._asker: Asker | None = None
+        self._asker: Asker | OpenedStage | None = None
         self._answering: set[asyncio.Task[None]] = set()
         self._leaving = False
         self._closed = False
         self._fault: BaseException | None = None
+        self._unusable = ""
         self._base_url = ""
 
     async def hear(self, content: bytes) -> None:
@@ -86,7 +93,7 @@ class Worker:
             msgspec.DecodeError: it is none.
         """
         for message in unpacked_down(content):
-            if isinstance(message, Ask):
+            if isinstance(message, Ask | Do):
                 task = asyncio.get_running_loop().create_task(self._answer(message))
                 self._answering.add(task)
                 task.add_done_callback(self._answered)
@@ -98,7 +105,7 @@ class Worker:
                 self._pictures.came(message)
             elif isinstance(message, Leave):
                 self._leaving = True
-                if not self._answering:
+                if message.at_once or not self._answering:
                     self._end.set()
 
     async def run(self) -> None:
@@ -130,6 +137,9 @@ class Worker:
                 for task in self._answering:
                     task.cancel()
                 await asyncio.gather(*self._answering, return_exceptions=True)
+                if self._unusable:
+                    # It holds for every question: the pool decides what becomes of the run.
+                    self._say(NotOpened(message=self._unusable))
                 if self._fault is not None:
                     raise self._fault
         finally:
@@ -137,7 +147,7 @@ class Worker:
             self._wake.set()
             await speaking
 
-    async def _open(self, stack: AsyncExitStack) -> Asker:
+    async def _open(self, stack: AsyncExitStack) -> Asker | OpenedStage:
         recipe = self._recipe
         kept = Path(recipe.keep_in) if recipe.keep_in else None
         if kept is not None and not kept.is_dir():
@@ -147,6 +157,21 @@ class Worker:
 
             log_dir = kept or Path(tempfile.mkdtemp(prefix="grounding-worker-"))
             self._base_url = await stack.enter_async_context(server_beside(recipe.beside, log_dir, self._give_up))
+        if recipe.stage is not None:
+            opened = open_stage(
+                recipe.stage,
+                Surroundings(
+                    budget=self._budget,
+                    on_retry=lambda: self._say(Retried()),
+                    keep=lambda record: self._say(Kept(record=msgspec.Raw(self._encode(record)))),
+                    locate=self._located,
+                    base_url=self._base_url or recipe.base_url,
+                    max_connections=recipe.max_connections,
+                ),
+            )
+            stack.push_async_callback(opened.aclose)
+            await opened.check()
+            return opened
         asker = self._opener(recipe, self._budget, lambda: self._say(Retried()), base_url=self._base_url)
         stack.push_async_callback(asker.aclose)
         if asker.keep_in is not None and recipe.keep_in:
@@ -157,25 +182,28 @@ class Worker:
         await asker.check()
         return asker
 
-    async def _answer(self, asked: Ask) -> None:
+    async def _answer(self, asked: Ask | Do) -> None:
         try:
-            answer = await self._ask(asked.query)
+            answer = await (self._ask(asked.query) if isinstance(asked, Ask) else self._do(asked))
         except BudgetReached as reached:
             self._say(Limited(number=asked.number, message=str(reached)))
             return
         except UserError as error:
-            # It holds for every question: the pool decides what becomes of the run.
-            self._say(NotOpened(message=str(error)))
+            # Said once everything else is broken off, as nothing that comes after it is heard.
+            self._unusable = self._unusable or str(error)
             self._end.set()
+            return
+        except ItemBroke as broke:
+            self._say(Broke(number=asked.number, message=str(broke)))
             return
         if self._base_url and answer.failure is not None and answer.failure.kind == "error":
             await self._server_is_well()
         self._say(Answered(number=asked.number, answer=msgspec.Raw(self._encode(answer))))
 
     async def _ask(self, query: Query) -> Plan | Prediction:
-        assert self._asker is not None, "a pool asks nobody who is not ready"
+        assert isinstance(self._asker, Asker), "a pool asks nobody who is not ready"
         try:
-            screenshot = await located(query.screenshot, self._recipe.data, self._pictures.want)
+            screenshot = await self._located(query.screenshot)
             if screenshot.path != query.screenshot.path:
                 query = msgspec.structs.replace(query, screenshot=screenshot)
             return await self._asker.ask(query)
@@ -185,6 +213,18 @@ class Worker:
             return failed(self._recipe.room, query, str(error))
         except Exception as error:  # noqa: BLE001 - one question must not take the others of this worker with it
             return failed(self._recipe.room, query, f"{type(error).__name__}: {error}")
+
+    async def _do(self, asked: Do) -> Any:
+        assert isinstance(self._asker, OpenedStage), "a pool asks nobody who is not ready"
+        try:
+            return await self._asker.do(asked)
+        except (BudgetReached, UserError):
+            raise
+        except Exception as error:
+            raise ItemBroke(f"{type(error).__name__}: {error}") from error
+
+    async def _located(self, screenshot: Screenshot) -> Screenshot:
+        return await located(screenshot, self._recipe.data, self._pictures.want)
 
     async def _server_is_well(self) -> None:
         """Hold an error back until the server beside is known to be well.

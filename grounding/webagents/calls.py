@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from grounding.records import Call, Usage
@@ -16,10 +17,10 @@ def together(calls: Sequence[Call]) -> Call | None:
         seconds=sum(call.seconds for call in calls),
         attempts=sum(call.attempts for call in calls),
         usage=_sum([call.usage for call in calls]),
-        cost_usd=sum(costs) if costs else None,
+        cost_usd=math.fsum(costs) if costs else None,
         model=calls[-1].model,
         failed_usage=_sum([call.failed_usage for call in calls]),
-        unreported_usd=sum(call.unreported_usd for call in calls),
+        unreported_usd=math.fsum(call.unreported_usd for call in calls),
     )
 
 

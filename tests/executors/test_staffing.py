@@ -18,7 +18,14 @@ from grounding.cards import GrounderCard
 from grounding.errors import UserError
 from grounding.executors.link import Cluster, Needs, Node
 from grounding.executors.recipe import Beside
-from grounding.executors.staffing import Staff, grounder_staff, planner_staff
+from grounding.executors.staffing import (
+    AskedModel,
+    Staff,
+    check_reach,
+    grounder_staff,
+    planner_staff,
+    stage_staff,
+)
 from grounding.grounders import BuiltGrounder
 from grounding.options import EvalOptions
 from grounding.planners import BuiltPlanner
@@ -139,3 +146,41 @@ def test_the_pipeline_of_marks_shares_connections_too(tmp_path: Path) -> None:
     options = EvalOptions(grounder=str(path), base_url=("http://10.0.0.1:8000/v1",), max_connections=6)
     found = grounder_staff(options, grounder(options), TWO)
     assert found == Staff(workers=2, needs=Needs(cpus=0.0), max_connections=3)
+
+
+# --- stages of benchmarks -----------------------------------------------------------------------------------------
+
+
+def model(connections: int = 8, *, own: bool = True, limited: bool = False) -> AskedModel:
+    return AskedModel(max_connections=connections, own_address=own, limited=limited)
+
+
+def test_a_stage_without_a_model_takes_whole_nodes() -> None:
+    assert stage_staff(None, TWO) == Staff(workers=3, needs=Needs(cpus=4.0))
+    assert stage_staff(2, TWO) == Staff(workers=2, needs=Needs(cpus=4.0))
+
+
+def test_a_stage_shares_the_connections_to_its_narrowest_server() -> None:
+    assert stage_staff(3, TWO, models=[model(8), model(7)]) == Staff(
+        workers=3, needs=Needs(cpus=1.0), max_connections=2
+    )
+    assert stage_staff(None, TWO, models=[model(8)], max_connections=1, computes=False) == Staff(
+        workers=1, needs=Needs(cpus=0.0), max_connections=1
+    )
+
+
+@pytest.mark.parametrize("other", [model(own=False), model(limited=True)])
+def test_one_worker_keeps_the_limits_of_a_stages_provider(other: AskedModel) -> None:
+    assert stage_staff(4, TWO, models=[model(), other]).workers == 1
+
+
+def test_a_stage_with_a_model_in_its_process_takes_gpus_where_there_are_some() -> None:
+    assert stage_staff(None, cluster((8.0, 2.0)), gpus=True) == Staff(workers=2, needs=Needs(cpus=0.0, gpus=1.0))
+    assert stage_staff(None, TWO, gpus=True).needs.gpus == 0
+
+
+def test_an_address_of_this_machine_is_refused_for_several_nodes() -> None:
+    check_reach("--base-url", "http://127.0.0.1:1/v1", cluster((4.0, 0.0)))
+    check_reach("--base-url", "http://10.0.0.1:1/v1", TWO)
+    with pytest.raises(UserError, match=r"--base-url http://localhost:1/v1: on each of the 2 nodes"):
+        check_reach("--base-url", "http://10.0.0.1:1/v1 http://localhost:1/v1", TWO)

@@ -33,6 +33,15 @@ BUILTIN_AGENTS = {
 _ALIASES = {"ocr": "ocr-agent", "center": "always-click-center"}
 
 
+STAY = frozenset({"replay", "always-click-center", "repeat-last", "oracle"})
+"""Agents that only look something up: there is nothing that others could do for them."""
+
+
+def stays(name: str) -> bool:
+    """Whether an agent of this name is asked in the process that writes the run, wherever the others work."""
+    return _ALIASES.get(name, name) in STAY
+
+
 def is_builtin(name: str) -> bool:
     """Whether an agent of this name works without a model."""
     return _ALIASES.get(name, name) in BUILTIN_AGENTS
@@ -105,6 +114,7 @@ def build_agent(
     servers: ManagedServers | None,
     budget: Budget,
     on_retry: Callable[[], None],
+    base_url: str = "",
 ) -> BuiltAgent:
     """Make the agent that a user named: built in, or the model of a card.
 
@@ -116,6 +126,7 @@ def build_agent(
         servers: Servers that are started for the run, whose address is then taken.
         budget: What may be spent.
         on_retry: Told of every request that is tried again.
+        base_url: The address of a server beside a worker, instead of the user's.
 
     Raises:
         UserError: something that it needs is missing; says what.
@@ -126,7 +137,8 @@ def build_agent(
             f"--predictions replays recorded replies and --grounder {name} makes new ones: give one of them"
         )
     if card is not None:
-        return _chat_agent(card, chat, servers, budget, on_retry)
+        address = base_url or (servers.base_url if servers is not None else "")
+        return _chat_agent(card, chat, address, budget, on_retry)
     match name:
         case "replay":
             if options.predictions is None:
@@ -149,7 +161,7 @@ def build_agent(
 def _chat_agent(
     card: AgentCard,
     chat: ChatOptions,
-    servers: ManagedServers | None,
+    address: str,
     budget: Budget,
     on_retry: Callable[[], None],
 ) -> BuiltAgent:
@@ -157,7 +169,7 @@ def _chat_agent(
     from grounding.signature import image_rule_text
 
     asked = card.asking
-    options = msgspec.structs.replace(chat, base_url=servers.base_url) if servers is not None else chat
+    options = msgspec.structs.replace(chat, base_url=address) if address else chat
     opened = open_chat(asked.card, options, flag="--base-url", budget=budget, on_retry=on_retry)
     return BuiltAgent(
         agent=ChatAgent(asked, opened.model),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -184,8 +185,8 @@ def merged(calls: Sequence[Call]) -> Call | None:
         seconds=sum(call.seconds for call in calls),
         attempts=sum(call.attempts for call in calls),
         failed_usage=_sum(wasted),
-        cost_usd=sum(known) if known else None,
-        unreported_usd=sum(call.unreported_usd for call in calls),
+        cost_usd=math.fsum(known) if known else None,
+        unreported_usd=math.fsum(call.unreported_usd for call in calls),
     )
 
 

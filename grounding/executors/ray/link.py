@@ -66,7 +66,8 @@ def keys_of(recipe: recipes.Recipe) -> tuple[frames.Variable, ...]:
     cards: list[GrounderCard | PlannerCard] = [card for card in (recipe.card,) if card is not None]
     if recipe.beside is not None:
         cards.append(recipe.beside.card)
-    names = sorted({card.endpoint.key_variable for card in cards if card.endpoint.key_variable})
+    named = {card.endpoint.key_variable for card in cards if card.endpoint.key_variable}
+    names = sorted(named.union(() if recipe.stage is None else recipe.stage.key_variables))
     return tuple(frames.Variable(name=name, value=os.environ[name]) for name in names if name in os.environ)
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import get_args
 
 from grounding.errors import UserError
-from grounding.options import CurationAgentName, Display, JudgeMode, ScoringName
+from grounding.executors.staffing import check_executor
+from grounding.options import CurationAgentName, Display, ExecutorName, JudgeMode, ScoringName
 from grounding.records import Record
 from grounding.webagents.agenticshop.records import Condition, Scenario
 
@@ -60,6 +61,9 @@ class CurationOptions(Record, frozen=True, kw_only=True):
     timeout: float | None = None
     max_retries: int = 5
     cost_limit: float | None = None
+    executor: ExecutorName = "local"
+    workers: int | None = None
+    ray_address: str | None = None
     preset: ScoringName = "paper"
     log_dir: Path = Path("results")
     fresh: bool = False
@@ -110,6 +114,7 @@ def check_options(options: CurationOptions) -> None:
     Raises:
         UserError: says which option, what came and what is expected.
     """
+    check_executor(options.executor, options.workers, options.ray_address)
     agent = options.agent
     if agent not in AGENTS:
         raise UserError(f"--agent {agent}: expected one of {', '.join(AGENTS)} for {options.dataset}")

@@ -45,11 +45,11 @@ def _facts(scored: CurationScored) -> tuple[Fact, ...]:
         Fact(name="tasks", text=f"{summary.counts.tasks:,} of {summary.counts.users:,} users"),
         Fact(name="places", text=f"{outcomes} of {summary.counts.places:,}"),
         Fact(name="judge that counts", text=summary.headline or "none"),
-        Fact(name="time", text=f"{summary.wall_s:.1f} s"),
+        Fact(name="time", text=f"{scored.time.wall_s:.1f} s"),
     ]
-    conduct = summary.behaviours
-    if conduct.steps and conduct.steps_per_task is not None and conduct.seconds_per_task is not None:
-        each = f"{conduct.steps_per_task:.1f} steps and {conduct.seconds_per_task:.1f} s a task"
+    conduct, task_s = summary.behaviours, scored.time.task_s
+    if conduct.steps and conduct.steps_per_task is not None and task_s is not None:
+        each = f"{conduct.steps_per_task:.1f} steps and {task_s:.1f} s a task"
         facts.append(Fact(name="agent", text=each))
     costs = (("agent", summary.costs.agent), ("extractor", summary.costs.extractor), ("judges", summary.costs.judges))
     for who, totals in costs:

@@ -46,6 +46,19 @@ PAGES = 2
 """How many pages are shown at once, where nobody says otherwise: each takes a processor while it is drawn."""
 
 
+FinderOpener = Callable[[str, ChatOptions, Budget, Callable[[], None]], "PointFinder"]
+"""Opens the grounder of this name: this room knows none, whoever starts a run hands in what opens them."""
+
+
+def no_grounder(name: str, *_: object) -> PointFinder:
+    """What there is where nobody handed anything in.
+
+    Raises:
+        UserError: always.
+    """
+    raise UserError(f"--grounder {name}: there is nothing here that opens grounders; use `grounding eval`")
+
+
 class PreparedCuration(Record, frozen=True, kw_only=True):
     """Everything a run needs. ``extractor`` is None where extractions are ``recorded``.
 
@@ -61,6 +74,7 @@ class PreparedCuration(Record, frozen=True, kw_only=True):
     judges: tuple[Judge, ...]
     pages: int
     info: CurationRunInfo
+    open_finder: FinderOpener = no_grounder
 
     @property
     def browses(self) -> bool:
@@ -70,21 +84,15 @@ class PreparedCuration(Record, frozen=True, kw_only=True):
     @property
     def web(self) -> str:
         """What stands for the content of the shops; "" for the open web."""
-        return self.dataset.fingerprint if self.dataset.sites else ""
+        return web_of(self.dataset)
+
+
+def web_of(dataset: CurationDataset) -> str:
+    """What stands for the content of a data set's shops; "" for the open web."""
+    return dataset.fingerprint if dataset.sites else ""
 
 
 Load = Callable[[CurationOptions], CurationDataset]
-FinderOpener = Callable[[str, ChatOptions, Budget, Callable[[], None]], "PointFinder"]
-"""Opens the grounder of this name: this room knows none, whoever starts a run hands in what opens them."""
-
-
-def no_grounder(name: str, *_: object) -> PointFinder:
-    """What there is where nobody handed anything in.
-
-    Raises:
-        UserError: always.
-    """
-    raise UserError(f"--grounder {name}: there is nothing here that opens grounders; use `grounding eval`")
 
 
 def read_dataset(options: CurationOptions) -> CurationDataset:
@@ -118,9 +126,9 @@ def prepare_curation(
     """
     check_options(options)
     # What is missing at an endpoint is said before anything that takes long.
-    agent = _agent(options, budget, progress, open_finder)
-    extractor = None if options.extractions is not None else _extractor(options, budget, progress)
-    judges = tuple(_judge(judge_choice(one), options, budget, progress) for one in options.judges)
+    agent = agent_of(options, budget, progress, open_finder)
+    extractor = None if options.extractions is not None else extractor_of(options, budget, progress)
+    judges = tuple(judge_of(judge_choice(one), options, budget, progress) for one in options.judges)
     dataset = load(options)
     tasks = select_tasks(dataset.tasks, options)
     recorded = None if options.extractions is None else recorded_pages(options.extractions, dataset.tasks)
@@ -169,6 +177,7 @@ def prepare_curation(
         judges=judges,
         pages=options.pages or PAGES,
         info=msgspec.structs.replace(info, signature=curation_signature(info)),
+        open_finder=open_finder,
     )
 
 
@@ -184,9 +193,14 @@ def chat_options(options: CurationOptions, base_url: str | None) -> ChatOptions:
     )
 
 
-def _agent(
+def agent_of(
     options: CurationOptions, budget: Budget, progress: OutcomeProgress, open_finder: FinderOpener
 ) -> CurationAgent:
+    """The agent that a run's options name.
+
+    Raises:
+        UserError: something that it needs is missing; says what.
+    """
     if options.agent == "site-search":
         from grounding.webagents.agenticshop.agents.site_search import open_site_search
 
@@ -231,7 +245,12 @@ def _browsing(
     return open_browsing_agent(opened, limits=limits, grounder=finder)
 
 
-def _extractor(options: CurationOptions, budget: Budget, progress: OutcomeProgress) -> Extractor:
+def extractor_of(options: CurationOptions, budget: Budget, progress: OutcomeProgress) -> Extractor:
+    """The extractor that a run's options name.
+
+    Raises:
+        UserError: something that it needs is missing; says what.
+    """
     if options.extractor == STRUCTURAL:
         from grounding.webagents.agenticshop.extraction.structural import StructuralExtractor
 
@@ -242,7 +261,12 @@ def _extractor(options: CurationOptions, budget: Budget, progress: OutcomeProgre
     return ModelExtractor(opened)
 
 
-def _judge(choice: JudgeChoice, options: CurationOptions, budget: Budget, progress: OutcomeProgress) -> Judge:
+def judge_of(choice: JudgeChoice, options: CurationOptions, budget: Budget, progress: OutcomeProgress) -> Judge:
+    """A judge as a run's options want it.
+
+    Raises:
+        UserError: something that it needs is missing; says what.
+    """
     if choice.who == RULES:
         from grounding.webagents.agenticshop.judge.rules import RuleJudge
 

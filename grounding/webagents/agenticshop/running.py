@@ -7,21 +7,23 @@ none; the same command goes on where it stopped.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from grounding.attended import attended
 from grounding.budget import Budget
 from grounding.describedfolder import carry_out
 from grounding.display import OutcomeProgress
+from grounding.errors import Halted
 from grounding.journal import Journal
 from grounding.options import Display
 from grounding.records import Call
 from grounding.runner import Done, Runner, Stage
 from grounding.webagents.agenticshop.agents.base import Browses
 from grounding.webagents.agenticshop.judge.base import JudgedProduct
-from grounding.webagents.agenticshop.options import CurationOptions
+from grounding.webagents.agenticshop.onebrowser import OneBrowser
+from grounding.webagents.agenticshop.options import RECORDED, CurationOptions
 from grounding.webagents.agenticshop.paging import with_page
 from grounding.webagents.agenticshop.preparation import (
     FinderOpener,
@@ -31,8 +33,8 @@ from grounding.webagents.agenticshop.preparation import (
     prepare_curation,
     read_dataset,
 )
-from grounding.webagents.agenticshop.recorded import RecordedExtractStage
-from grounding.webagents.agenticshop.records import Curation, Extraction, Judgement
+from grounding.webagents.agenticshop.recorded import RecordedExtractStage, RecordedJudge
+from grounding.webagents.agenticshop.records import Curation, CurationTask, Extraction, Judgement
 from grounding.webagents.agenticshop.runfiles import CurationFolder
 from grounding.webagents.agenticshop.scorebook import CurationScored, score_curation
 from grounding.webagents.agenticshop.scores.verdicts import is_product
@@ -44,9 +46,10 @@ from grounding.webagents.agenticshop.stages import (
     curated_pages,
     judged_product,
 )
-from grounding.webagents.agenticshop.web.browser import WebBrowser, open_browser
 from grounding.webagents.agenticshop.web.evidence import EvidenceFolder
-from grounding.webagents.agenticshop.web.policy import WebPolicy
+
+if TYPE_CHECKING:
+    from grounding.executors.handedout import ClusterHands
 
 ItemT = TypeVar("ItemT")
 
@@ -148,14 +151,24 @@ def _run(prepared: PreparedCuration, folder: CurationFolder, budget: Budget, pro
     folder.write_tasks(prepared.tasks)
     budget.take_up(paid_calls(folder))
     journals = _Journals(folder)
+    hands = None
+    if prepared.options.executor == "ray":
+        from grounding.executors.handedout import ClusterHands
+
+        hands = ClusterHands(prepared.options, folder.path, budget, progress)
+    evidence = EvidenceFolder(folder.evidence)
     try:
-        return attended(lambda: _passes(prepared, journals, EvidenceFolder(folder.evidence), progress), folder.path)
+        return attended(lambda: _passes(prepared, journals, evidence, progress, hands), folder.path)
     finally:
         journals.close()
 
 
 async def _passes(
-    prepared: PreparedCuration, journals: _Journals, evidence: EvidenceFolder, progress: OutcomeProgress
+    prepared: PreparedCuration,
+    journals: _Journals,
+    evidence: EvidenceFolder,
+    progress: OutcomeProgress,
+    hands: ClusterHands | None,
 ) -> str:
     async with AsyncExitStack() as closing:
         closing.push_async_callback(prepared.agent.aclose)
@@ -163,66 +176,61 @@ async def _passes(
             closing.push_async_callback(judge.aclose)
         if prepared.extractor is not None:
             closing.push_async_callback(prepared.extractor.aclose)
-        shown = _Browser(prepared)
+        if hands is not None:
+            await closing.enter_async_context(hands)
+        # A session of an agent holds its place for the whole task.
+        agent = prepared.agent
+        parallel = max(prepared.pages, agent.max_concurrency if isinstance(agent, Browses) else 1)
+        shown = OneBrowser(prepared.dataset, parallel)
         await closing.enter_async_context(shown.closing())
-        return (
-            await _curate(prepared, journals, evidence, shown, progress)
-            or await _extract(prepared, journals, evidence, shown)
-            or await _judge(prepared, journals, evidence)
-        )
-
-
-class _Browser:
-    """One browser for all passes, started when the first of them needs it, and the data set's own shops with it."""
-
-    def __init__(self, prepared: PreparedCuration) -> None:
-        self._prepared = prepared
-        self._stack = AsyncExitStack()
-        self._browser: WebBrowser | None = None
-
-    @asynccontextmanager
-    async def closing(self) -> AsyncIterator[None]:
-        """Close whatever was started."""
-        async with self._stack:
-            yield
-
-    async def start(self) -> WebBrowser:
-        """The browser, started where it was not."""
-        if self._browser is None:
-            hosts: dict[str, tuple[str, int]] = {}
-            if self._prepared.dataset.sites:
-                from pathlib import Path
-
-                from grounding.webagents.agenticshop.mall import open_mall
-
-                mall = await self._stack.enter_async_context(open_mall(Path(self._prepared.dataset.folder)))
-                hosts = dict(mall.hosts)
-            # A data set with shops of its own has nothing to look for elsewhere.
-            policy = WebPolicy(hosts=hosts, open_web=not hosts)
-            # A session of an agent holds its place for the whole task.
-            agent = self._prepared.agent
-            parallel = max(self._prepared.pages, agent.max_concurrency if isinstance(agent, Browses) else 1)
-            self._browser = await self._stack.enter_async_context(open_browser(policy, parallel=parallel))
-        return self._browser
+        try:
+            return (
+                await _curate(prepared, journals, evidence, shown, progress, hands)
+                or await _extract(prepared, journals, evidence, shown, hands)
+                or await _judge(prepared, journals, evidence, hands)
+            )
+        except Halted as halted:
+            return str(halted)
 
 
 async def _curate(
     prepared: PreparedCuration,
     journals: _Journals,
     evidence: EvidenceFolder,
-    shown: _Browser,
+    shown: OneBrowser,
     progress: OutcomeProgress,
+    hands: ClusterHands | None,
 ) -> str:
     agent = prepared.agent
-    stage = CurateStage(agent, journals.curations, sites=prepared.dataset.sites, web=prepared.web)
-    if _unsettled(stage, prepared.tasks):
-        await agent.check()
-        if isinstance(agent, Browses):
-            agent.use(await shown.start(), evidence)
-    return await _pass(stage, prepared.tasks, progress, _curated)
+    own = CurateStage(agent, journals.curations, sites=prepared.dataset.sites, web=prepared.web)
+    stage: Stage[CurationTask] = own
+    if _unsettled(own, prepared.tasks):
+        if hands is not None and prepared.options.agent not in RECORDED:
+            from grounding.webagents.agenticshop.elsewhere import curating
+
+            stage = await curating(own, prepared, hands)
+        else:
+            await agent.check()
+            if isinstance(agent, Browses):
+                agent.use(await shown.start(), evidence)
+    stopped = await _pass(stage, prepared.tasks, progress, _curated)
+    await _send_away(hands)
+    return stopped
 
 
-async def _extract(prepared: PreparedCuration, journals: _Journals, evidence: EvidenceFolder, shown: _Browser) -> str:
+async def _send_away(hands: ClusterHands | None) -> None:
+    """Each pass has workers of its own."""
+    if hands is not None:
+        await hands.send_away()
+
+
+async def _extract(
+    prepared: PreparedCuration,
+    journals: _Journals,
+    evidence: EvidenceFolder,
+    shown: OneBrowser,
+    hands: ClusterHands | None,
+) -> str:
     pages = [page for task in prepared.tasks for page in curated_pages(task, journals.curations.last(task.id))]
     stage: Stage[CuratedPage]
     if prepared.recorded is not None:
@@ -238,26 +246,42 @@ async def _extract(prepared: PreparedCuration, journals: _Journals, evidence: Ev
         kept = ExtractStage(
             prepared.extractor, None, evidence, journals.extractions, pages=prepared.pages, web=prepared.web
         )
-        if _unsettled(kept, pages):
-            await prepared.extractor.check()
-            kept.use(await shown.start())
         stage = kept
-    return await _pass(stage, pages, curation_progress(prepared.options.display, "pages"), _extracted)
+        if _unsettled(kept, pages):
+            if hands is not None:
+                from grounding.webagents.agenticshop.elsewhere import extracting
+
+                stage = await extracting(kept, prepared, hands)
+            else:
+                await prepared.extractor.check()
+                kept.use(await shown.start())
+    stopped = await _pass(stage, pages, curation_progress(prepared.options.display, "pages"), _extracted)
+    await _send_away(hands)
+    return stopped
 
 
-async def _judge(prepared: PreparedCuration, journals: _Journals, evidence: EvidenceFolder) -> str:
+async def _judge(
+    prepared: PreparedCuration, journals: _Journals, evidence: EvidenceFolder, hands: ClusterHands | None
+) -> str:
     products: list[JudgedProduct] = []
     for task in prepared.tasks:
         for page in curated_pages(task, journals.curations.last(task.id)):
             extraction = journals.extractions.last(page.product_id)
             if extraction is not None and extraction.failure is None and is_product(extraction):
                 products.append(judged_product(task, extraction))
-    for judge in prepared.judges:
-        stage = JudgeStage(judge, evidence, journals.judgements)
-        if _unsettled(stage, products):
-            await judge.check()
+    for place, judge in enumerate(prepared.judges):
+        own = JudgeStage(judge, evidence, journals.judgements)
+        stage: Stage[JudgedProduct] = own
+        if _unsettled(own, products):
+            if hands is not None and not isinstance(judge, RecordedJudge):
+                from grounding.webagents.agenticshop.elsewhere import judging
+
+                stage = await judging(own, prepared.options.judges[place], prepared, hands)
+            else:
+                await judge.check()
         progress = curation_progress(prepared.options.display, "products", judge=judge.name)
         stopped = await _pass(stage, products, progress, _judged)
+        await _send_away(hands)
         if stopped:
             return stopped
     return ""

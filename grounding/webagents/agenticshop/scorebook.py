@@ -11,10 +11,11 @@ import msgspec
 
 from grounding.records import Call, Record
 from grounding.scoring.costs import CallTotals, call_totals
+from grounding.timefile import write_time
 from grounding.webagents.agenticshop.checks import CheckedJudge, rule_checks
 from grounding.webagents.agenticshop.judge.majority import MAJORITY, majority
 from grounding.webagents.agenticshop.options import RULES
-from grounding.webagents.agenticshop.records import Judgement, PageClass, Scenario
+from grounding.webagents.agenticshop.records import Curation, Judgement, PageClass, Scenario
 from grounding.webagents.agenticshop.runfiles import CurationFolder, CurationRunInfo
 from grounding.webagents.agenticshop.scores.behaviour import (
     AttributionFigures,
@@ -22,6 +23,7 @@ from grounding.webagents.agenticshop.scores.behaviour import (
     attribution_figures,
     behaviours,
     search_success,
+    seconds_per_task,
 )
 from grounding.webagents.agenticshop.scores.figures import Estimate
 from grounding.webagents.agenticshop.scores.judged import JudgeScores, TaskVerdicts, judge_scores
@@ -70,7 +72,6 @@ class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
     attribution_by_scenario: dict[Scenario, AttributionFigures]
     search_success: dict[Scenario, Estimate]
     behaviours: Behaviours
-    wall_s: float
     costs: StageCosts
 
     def of(self, judge: str) -> JudgeScores:
@@ -85,11 +86,21 @@ class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
         raise KeyError(judge)
 
 
+class CurationTime(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The content of ``time.json``: what differs each time that the same is found.
+
+    ``wall_s`` is by the clock, ``task_s`` the mean of what the agent took for a task that it answered, both in seconds.
+    """
+
+    wall_s: float = 0.0
+    task_s: float | None = None
+
+
 class CurationScored(Record, frozen=True, kw_only=True):
     """A scored run: its description, everything stored, each judge's verdicts by task, and its figures.
 
-    ``set_aside`` is where an earlier run of the same command was moved, if one was; ``report`` is the page, if one was
-    written.
+    ``time`` is what differs each time. ``set_aside`` is where an earlier run of the same command was moved, if one was;
+    ``report`` is the page, if one was written.
     """
 
     folder: Path
@@ -97,6 +108,7 @@ class CurationScored(Record, frozen=True, kw_only=True):
     stored: StoredRun
     verdicts: dict[str, tuple[TaskVerdicts, ...]]
     summary: CurationSummary
+    time: CurationTime = CurationTime()
     set_aside: Path | None = None
     report: Path | None = None
 
@@ -116,8 +128,10 @@ def score_curation(folder: CurationFolder) -> CurationScored:
     folder.write_info(info)
     folder.write_verdicts(one for places in verdicts.values() for task in places for one in task)
     folder.write_differences(checks.differences)
+    time = CurationTime(wall_s=info.wall_s, task_s=seconds_per_task(_curations(stored)))
+    write_time(folder, time)
     folder.write_summary(summary)
-    return CurationScored(folder=folder.path, info=info, stored=stored, verdicts=verdicts, summary=summary)
+    return CurationScored(folder=folder.path, info=info, stored=stored, verdicts=verdicts, summary=summary, time=time)
 
 
 def rescore_curation(path: Path) -> CurationScored:
@@ -181,7 +195,7 @@ def _summary(
     headline = headline_of(stored.judgements)
     tasks = verdicts[headline] if headline else _judged(msgspec.structs.replace(stored, judgements={"": {}}), "")
     seed = info.asked.seed
-    curations = [one for task in stored.tasks if (one := stored.answers[task.id].curation) is not None]
+    curations = _curations(stored)
     every_place = [one for found in verdicts.values() for places in found for one in places]
     unfinished = any(one.outcome in ("open", "error") for one in every_place or _flat(tasks))
     by_scenario: dict[Scenario, list[TaskVerdicts]] = {}
@@ -199,13 +213,16 @@ def _summary(
         },
         search_success=search_success(tasks, seed=seed),
         behaviours=behaviours(curations, {task.id: task.user for task in stored.tasks}, seed=seed),
-        wall_s=info.wall_s,
         costs=StageCosts(
             agent=_totals((one.call, one.requests) for one in stored.every_curation),
             extractor=_totals((one.call, 1) for one in stored.every_extraction),
             judges=_totals((one.call, one.requests) for one in stored.every_judgement),
         ),
     )
+
+
+def _curations(stored: StoredRun) -> list[Curation]:
+    return [one for task in stored.tasks if (one := stored.answers[task.id].curation) is not None]
 
 
 def _counts(stored: StoredRun, tasks: tuple[TaskVerdicts, ...]) -> CurationCounts:

@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from grounding.journal import Journal
-from grounding.records import Record
+from grounding.records import Failure, Record
 from grounding.webagents.agenticshop.agents.base import BrokenOff, CurationAgent, curation_key
 from grounding.webagents.agenticshop.extraction.base import Extractor
 from grounding.webagents.agenticshop.judge.base import Judge, JudgedProduct, judgement_id, judgement_key
@@ -41,6 +41,8 @@ class CurateStage:
     """Lets the agent look for products for each task."""
 
     name = "curate"
+    item_type = CurationTask
+    record_type = Curation
 
     def __init__(self, agent: CurationAgent, journal: Journal[Curation], *, sites: Sequence[Site], web: str) -> None:
         self._agent = agent
@@ -48,6 +50,15 @@ class CurateStage:
         self._web = web
         self.journal = journal
         self.max_concurrency = agent.max_concurrency
+
+    @property
+    def identity(self) -> str:
+        """Agent and shops."""
+        return msgspec.json.encode((self._agent.identity, self._sites, self._web)).decode()
+
+    def failed(self, item: CurationTask, key: str, failure: Failure) -> Curation:
+        """What is kept of a task that nobody could work on."""
+        return Curation(step_id=item.id, key=key, failure=failure)
 
     def item_id(self, item: CurationTask) -> str:
         """The task's id."""
@@ -91,6 +102,8 @@ class ExtractStage:
     """Shows a product's page in a browser, keeps it, and reads what it says."""
 
     name = "extract"
+    item_type = CuratedPage
+    record_type = Extraction
 
     def __init__(
         self,
@@ -111,6 +124,17 @@ class ExtractStage:
         self._showing = asyncio.Semaphore(pages)
         self._reading = asyncio.Semaphore(extractor.max_concurrency)
         self.max_concurrency = pages + extractor.max_concurrency
+
+    @property
+    def identity(self) -> str:
+        """Extractor, rules of rendering and the shops."""
+        return msgspec.json.encode(self._made_by).decode()
+
+    def failed(self, item: CuratedPage, key: str, failure: Failure) -> Extraction:
+        """What is kept of a page that nobody could look at."""
+        return Extraction(
+            step_id=item.product_id, key=key, url=item.url, extractor=self._extractor.name, failure=failure
+        )
 
     def use(self, browser: Renders) -> None:
         """Show pages in this browser from now on."""
@@ -156,12 +180,24 @@ class ExtractStage:
 class JudgeStage:
     """Lets one judge say of each item of the checklist whether a product satisfies it."""
 
+    item_type = JudgedProduct
+    record_type = Judgement
+
     def __init__(self, judge: Judge, evidence: EvidenceFolder, journal: Journal[Judgement]) -> None:
         self._judge = judge
         self._evidence = evidence
         self.name = f"judge {judge.name}"
         self.journal = journal
         self.max_concurrency = judge.max_concurrency
+
+    @property
+    def identity(self) -> str:
+        """The judge's."""
+        return self._judge.identity
+
+    def failed(self, item: JudgedProduct, key: str, failure: Failure) -> Judgement:
+        """What is kept of a product that nobody could judge."""
+        return Judgement(step_id=self.item_id(item), key=key, judge=self._judge.name, failure=failure)
 
     def item_id(self, item: JudgedProduct) -> str:
         """Product and judge."""

@@ -226,7 +226,7 @@ def _own_notes(result: CurationScored, lead: str) -> list[Text]:
     for one in summary.judges:
         lines.append(Text(f"judge      {lead}{one.judge}: {_said(one)}"))
     lines += [Text(f"rules      {lead}{each}") for each in _checked(result)]
-    lines.append(Text(f"time       {lead}{summary.wall_s:.1f} s{_steps(result)}{_money(result)}"))
+    lines.append(Text(f"time       {lead}{result.time.wall_s:.1f} s{_steps(result)}{_money(result)}"))
     return lines + [Text(f"warning    {lead}{each}", style="yellow") for each in _warnings(result)]
 
 
@@ -253,10 +253,10 @@ def _checked(result: CurationScored) -> list[str]:
 
 
 def _steps(result: CurationScored) -> str:
-    conduct = result.summary.behaviours
-    if not conduct.steps or conduct.steps_per_task is None or conduct.seconds_per_task is None:
+    conduct, task_s = result.summary.behaviours, result.time.task_s
+    if not conduct.steps or conduct.steps_per_task is None or task_s is None:
         return ""
-    return f" · {conduct.steps_per_task:.1f} steps and {conduct.seconds_per_task:.1f} s a task"
+    return f" · {conduct.steps_per_task:.1f} steps and {task_s:.1f} s a task"
 
 
 def _money(result: CurationScored) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from grounding.errors import UserError
-from grounding.options import Display, ShopAgentName, ShopSearch
+from grounding.executors.staffing import check_executor
+from grounding.options import Display, ExecutorName, ShopAgentName, ShopSearch
 from grounding.records import Record
 from grounding.webagents.personalwab.episode import MAX_STEPS
 from grounding.webagents.personalwab.memory import PAPER_LENGTHS, RECMIND_LENGTH, RELEASE_LENGTH, MemoryName
@@ -78,6 +79,9 @@ class ShopOptions(Record, frozen=True, kw_only=True):
     timeout: float | None = None
     max_retries: int = 5
     cost_limit: float | None = None
+    executor: ExecutorName = "local"
+    workers: int | None = None
+    ray_address: str | None = None
     log_dir: Path = Path("results")
     fresh: bool = False
     no_report: bool = False
@@ -119,6 +123,7 @@ def check_options(options: ShopOptions) -> None:
     Raises:
         UserError: says which option, what came and what is expected.
     """
+    check_executor(options.executor, options.workers, options.ray_address)
     if options.agent not in get_args(AgentName):
         raise UserError(f"--agent {options.agent}: expected one of {', '.join(AGENTS)}")
     own = OWN_MEMORY.get(options.agent)

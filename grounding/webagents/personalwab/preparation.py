@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,6 +14,7 @@ from grounding.cards import PlannerCard, find_card
 from grounding.chat import ChatModel, ChatOptions, open_chat
 from grounding.display import OutcomeProgress
 from grounding.errors import UserError
+from grounding.journal import Journal
 from grounding.places import models_dir
 from grounding.records import Record
 from grounding.runfolder import utc_now
@@ -30,11 +31,12 @@ from grounding.webagents.personalwab.memory import Count, Memory
 from grounding.webagents.personalwab.options import PREDICTORS, ShopOptions, check_options
 from grounding.webagents.personalwab.prompts import ShopPrompts, shop_prompts
 from grounding.webagents.personalwab.pumaprompts import puma_prompts
-from grounding.webagents.personalwab.records import ShopDataset, ShopTask, TaskType, TaskView
+from grounding.webagents.personalwab.records import Episode, ShopDataset, ShopTask, TaskType, TaskView
 from grounding.webagents.personalwab.runfiles import ShopAsked, ShopRunInfo, TaskLine
 from grounding.webagents.personalwab.selection import select_tasks, selection_text
 from grounding.webagents.personalwab.shelf import Shelf
 from grounding.webagents.personalwab.signature import shop_signature
+from grounding.webagents.personalwab.stage import EpisodeStage
 from grounding.webagents.personalwab.users.base import SimulatedUser
 
 if TYPE_CHECKING:
@@ -54,8 +56,13 @@ LIBRARIES = ("bm25s", "nltk", "regex", "sentence-transformers", "torch", "transf
 
 
 class PreparedShop(Record, frozen=True, kw_only=True):
-    """Everything a run needs, checked before the first question is asked."""
+    """Everything a run needs, checked before the first question is asked.
 
+    ``cards`` are those of the chat models by the names that the options have for them.
+    """
+
+    options: ShopOptions
+    cards: dict[str, PlannerCard]
     dataset: ShopDataset
     tasks: tuple[ShopTask, ...]
     functions: WebFunctions
@@ -80,6 +87,7 @@ def prepare_shop(
     progress: OutcomeProgress,
     *,
     shelf: Shelf | None = None,
+    cards: Mapping[str, PlannerCard] | None = None,
 ) -> PreparedShop:
     """Find everything that a run needs. Asks nothing of any model and writes nothing.
 
@@ -88,6 +96,7 @@ def prepare_shop(
         budget: What may be spent.
         progress: Who is told how far it is.
         shelf: Reads data sets and builds webs; runs that follow one another may share one.
+        cards: Cards of chat models by name, where they are known already.
 
     Raises:
         UserError: something is missing or wrong; says what.
@@ -96,9 +105,10 @@ def prepare_shop(
     prompts = shop_prompts()
     trained = None if options.model_path is None else trained_as(options.model_path)
     options = _as_trained(options, trained)
-    card = _card(options.model) if options.model is not None else None
+    cards = cards or {}
+    card = _card(options.model, cards) if options.model is not None else None
     _check_money(options, card)
-    user_card = _user_card(options)
+    user_card = _user_card(options, cards)
     # What is missing at an endpoint is said before anything that takes long.
     model = None if card is None else _open_agent(card, options, budget, progress)
     user_model = None if user_card is None else _open_user(user_card, options, budget, progress)
@@ -158,17 +168,44 @@ def prepare_shop(
         recommended=web.recommended,
     )
     info = msgspec.structs.replace(info, signature=shop_signature(info))
-    return PreparedShop(dataset=dataset, tasks=tasks, functions=functions, agent=agent, user=user, info=info)
+    named = ((options.model, card), (options.user, user_card))
+    return PreparedShop(
+        options=options,
+        cards={name: found for name, found in named if name is not None and found is not None},
+        dataset=dataset,
+        tasks=tasks,
+        functions=functions,
+        agent=agent,
+        user=user,
+        info=info,
+    )
 
 
-def _card(name: str) -> PlannerCard:
+def episode_stage(prepared: PreparedShop, journal: Journal[Episode]) -> EpisodeStage:
+    """The stage of a run."""
+    asked = prepared.info.asked
+    return EpisodeStage(
+        prepared.agent,
+        prepared.functions,
+        prepared.user,
+        prepared.dataset.products,
+        journal,
+        track=asked.track,
+        max_steps=asked.max_steps,
+        shop=prepared.dataset.fingerprint,
+    )
+
+
+def _card(name: str, known: Mapping[str, PlannerCard]) -> PlannerCard:
+    if name in known:
+        return known[name]
     return find_card(name, models_dir() / "planners", PlannerCard, builtin=(), kind="model")
 
 
-def _user_card(options: ShopOptions) -> PlannerCard | None:
+def _user_card(options: ShopOptions, known: Mapping[str, PlannerCard]) -> PlannerCard | None:
     if options.track == "single" or options.user in (None, SCRIPTED):
         return None
-    return _card(str(options.user))
+    return _card(str(options.user), known)
 
 
 def _check_money(options: ShopOptions, card: PlannerCard | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import msgspec
@@ -11,18 +12,18 @@ from grounding.attended import attended
 from grounding.budget import Budget
 from grounding.describedfolder import carry_out
 from grounding.display import OutcomeProgress
+from grounding.errors import Halted
 from grounding.journal import Journal
 from grounding.options import Display
 from grounding.records import Call
-from grounding.runner import Done, Runner
+from grounding.runner import Done, Runner, Stage
 from grounding.webagents.personalwab.options import ShopOptions
 from grounding.webagents.personalwab.page.page import shop_page
-from grounding.webagents.personalwab.preparation import PreparedShop, prepare_shop
+from grounding.webagents.personalwab.preparation import PreparedShop, episode_stage, prepare_shop
 from grounding.webagents.personalwab.records import Episode, ShopTask
 from grounding.webagents.personalwab.runfiles import ShopFolder
 from grounding.webagents.personalwab.scorebook import ShopScored, score_shop
 from grounding.webagents.personalwab.shelf import Shelf
-from grounding.webagents.personalwab.stage import EpisodeStage
 from grounding.webagents.personalwab.verdicts import FUNCTION_OF
 
 _COLOURS = {
@@ -114,23 +115,17 @@ def _run(prepared: PreparedShop, folder: ShopFolder, budget: Budget, progress: O
     journal = folder.episodes()
     budget.take_up(paid_calls(folder))
     try:
-        return attended(lambda: _play(prepared, journal, progress), folder.path)
+        return attended(lambda: _play(prepared, folder, journal, budget, progress), folder.path)
     finally:
         journal.close()
 
 
-async def _play(prepared: PreparedShop, journal: Journal[Episode], progress: OutcomeProgress) -> str:
-    agent, user, asked = prepared.agent, prepared.user, prepared.info.asked
-    stage = EpisodeStage(
-        agent,
-        prepared.functions,
-        user,
-        prepared.dataset.products,
-        journal,
-        track=asked.track,
-        max_steps=asked.max_steps,
-        shop=prepared.dataset.fingerprint,
-    )
+async def _play(
+    prepared: PreparedShop, folder: ShopFolder, journal: Journal[Episode], budget: Budget, progress: OutcomeProgress
+) -> str:
+    agent, user, options = prepared.agent, prepared.user, prepared.options
+    own = episode_stage(prepared, journal)
+    stage: Stage[ShopTask] = own
 
     def told(done: Done) -> None:
         if done.source == "stored":
@@ -139,14 +134,23 @@ async def _play(prepared: PreparedShop, journal: Journal[Episode], progress: Out
     def through(task: ShopTask, episode: Any) -> None:
         progress.count(outcome(task, episode))
 
-    unplayed = any(journal.settled(task.id, stage.key(task, None)) is None for task in prepared.tasks)
+    unplayed = any(journal.settled(task.id, own.key(task, None)) is None for task in prepared.tasks)
     try:
-        if unplayed:
-            await agent.check()
-            if user is not None:
-                await user.check()
-        with progress.steps(len(prepared.tasks)):
-            stopped = await Runner[ShopTask]((stage,), on_record=told, on_item=through).run(prepared.tasks)
+        async with AsyncExitStack() as closing:
+            if unplayed and options.executor == "ray":
+                from grounding.executors.handedout import ClusterHands
+                from grounding.webagents.personalwab.elsewhere import handed_out
+
+                hands = ClusterHands(options, folder.path, budget, progress)
+                stage = await handed_out(own, prepared, await closing.enter_async_context(hands))
+            elif unplayed:
+                await agent.check()
+                if user is not None:
+                    await user.check()
+            with progress.steps(len(prepared.tasks)):
+                stopped = await Runner[ShopTask]((stage,), on_record=told, on_item=through).run(prepared.tasks)
+    except Halted as halted:
+        return str(halted)
     finally:
         await agent.aclose()
         if user is not None:

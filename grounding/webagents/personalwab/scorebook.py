@@ -10,9 +10,18 @@ import msgspec
 
 from grounding.records import Record
 from grounding.scoring.costs import call_totals
+from grounding.timefile import write_time
 from grounding.webagents.personalwab.records import EndReason, Episode
 from grounding.webagents.personalwab.runfiles import ShopFolder, ShopRunInfo, TaskLine, text_hash
-from grounding.webagents.personalwab.scores import ShopCounts, ShopSummary, by_attempt, shop_scores, transitions
+from grounding.webagents.personalwab.scores import (
+    ShopCounts,
+    ShopSummary,
+    ShopTime,
+    by_attempt,
+    shop_scores,
+    shop_time,
+    transitions,
+)
 from grounding.webagents.personalwab.signature import shop_signature
 from grounding.webagents.personalwab.verdicts import Likeness, ShopRule, ShopVerdict, Which, judge_shop, review_pairs
 
@@ -22,8 +31,8 @@ RULES: tuple[ShopRule, ...] = ("paper", "official")
 class ShopScored(Record, frozen=True, kw_only=True):
     """A scored run: its description as it stands now, its tasks, its verdicts by each reading and its figures.
 
-    ``set_aside`` is where an earlier run of the same command was moved, if one was; ``report`` is the page, if one was
-    written.
+    ``time`` is what differs each time. ``set_aside`` is where an earlier run of the same command was moved, if one was;
+    ``report`` is the page, if one was written.
     """
 
     folder: Path
@@ -31,6 +40,7 @@ class ShopScored(Record, frozen=True, kw_only=True):
     tasks: tuple[TaskLine, ...]
     verdicts: dict[ShopRule, tuple[ShopVerdict, ...]]
     summary: ShopSummary
+    time: ShopTime = ShopTime()
     set_aside: Path | None = None
     report: Path | None = None
 
@@ -60,8 +70,12 @@ def score_shop(folder: ShopFolder, *, attempt: Which | None = None) -> ShopScore
     summary = _summary(info, tasks, episodes, every, verdicts)
     folder.write_info(info)
     folder.write_verdicts(one for rule in RULES for one in verdicts[rule])
+    calls = [call for one in every for call in (one.call, one.user_call) if call is not None]
+    retries = sum(call.attempts - 1 for call in calls)
+    time = shop_time(verdicts["paper"], wall_s=info.wall_s, retries=retries, seed=info.asked.seed)
+    write_time(folder, time)
     folder.write_summary(summary)
-    return ShopScored(folder=folder.path, info=info, tasks=tasks, verdicts=verdicts, summary=summary)
+    return ShopScored(folder=folder.path, info=info, tasks=tasks, verdicts=verdicts, summary=summary, time=time)
 
 
 def rescore_shop(path: Path, *, attempt: Which | None = None) -> ShopScored:
@@ -153,7 +167,6 @@ def _summary(
         scores={rule: shop_scores(found, seed=seed) for rule, found in verdicts.items()},
         attempts=by_attempt(paper),
         transitions=transitions(sequences),
-        wall_s=info.wall_s,
         agent=call_totals([one.call for one in every if one.call is not None]),
         user=call_totals([one.user_call for one in every if one.user_call is not None]),
     )

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from grounding.records import Record
@@ -38,7 +39,7 @@ class ShopEstimate(Record, frozen=True, kw_only=True):
 
 
 class ShopFigures(Record, frozen=True, kw_only=True):
-    """The measures of some tasks. ``seconds`` is the mean time of a task's requests (paper, figure 7)."""
+    """The measures of some tasks."""
 
     tasks: int
     users: int
@@ -46,7 +47,6 @@ class ShopFigures(Record, frozen=True, kw_only=True):
     result: ShopEstimate
     outcome: ShopEstimate
     steps: ShopEstimate
-    seconds: ShopEstimate
 
 
 class ShopScores(Record, frozen=True, kw_only=True):
@@ -101,9 +101,34 @@ class ShopSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
     scores: dict[ShopRule, ShopScores]
     attempts: dict[TaskType, tuple[AttemptFigures, ...]]
     transitions: tuple[Transition, ...]
-    wall_s: float
     agent: CallTotals
     user: CallTotals
+
+
+class ShopTime(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What differs each time that the same episodes are played.
+
+    ``wall_s`` is by the clock. ``task_s`` is the mean time of a task's requests (paper, figure 7), in seconds, by type
+    and as ``overall``; ``few_task_s`` the same of the users that had done little before. ``retries`` are the tries
+    beyond the first.
+    """
+
+    wall_s: float = 0.0
+    task_s: dict[str, ShopEstimate] = msgspec.field(default_factory=dict)
+    few_task_s: dict[str, ShopEstimate] = msgspec.field(default_factory=dict)
+    retries: int = 0
+
+
+def shop_time(verdicts: Sequence[ShopVerdict], *, wall_s: float, retries: int, seed: int = 0) -> ShopTime:
+    """The times of a run, from its verdicts by either reading."""
+    few = [one for one in verdicts if one.earlier_behaviours < FEW]
+    return ShopTime(wall_s=wall_s, task_s=_seconds(verdicts, seed), few_task_s=_seconds(few, seed), retries=retries)
+
+
+def _seconds(verdicts: Sequence[ShopVerdict], seed: int) -> dict[str, ShopEstimate]:
+    groups = {kind: [one for one in verdicts if one.type == kind] for kind in TYPES}
+    measures: Measures = (("seconds", lambda one: one.seconds),)
+    return {kind: _means(found, measures, seed)[0] for kind, found in (*groups.items(), ("overall", verdicts))}
 
 
 def shop_scores(verdicts: Sequence[ShopVerdict], *, seed: int = 0) -> ShopScores:
@@ -120,29 +145,21 @@ def shop_scores(verdicts: Sequence[ShopVerdict], *, seed: int = 0) -> ShopScores
     )
 
 
-_MEASURES: tuple[tuple[str, Callable[[ShopVerdict], float | None]], ...] = (
+Measures = tuple[tuple[str, Callable[[ShopVerdict], float | None]], ...]
+_MEASURES: Measures = (
     ("function", lambda one: float(one.function)),
     ("result", lambda one: one.result),
     ("outcome", lambda one: one.outcome),
     ("steps", lambda one: float(one.steps)),
-    ("seconds", lambda one: one.seconds),
 )
 
 
 def figures(verdicts: Sequence[ShopVerdict], *, seed: int = 0) -> ShopFigures:
     """The measures of these verdicts, with intervals over their users."""
-    users = {user: place for place, user in enumerate(dict.fromkeys(one.user_id for one in verdicts))}
-    numerators, denominators = (np.zeros((len(users), len(_MEASURES))) for _ in range(2))
-    for one in verdicts:
-        for column, (_, measure) in enumerate(_MEASURES):
-            value = measure(one)
-            if value is not None:
-                numerators[users[one.user_id], column] += value
-                denominators[users[one.user_id], column] += 1
-    found = _estimates(numerators, denominators, seed)
+    found = _means(verdicts, _MEASURES, seed)
     return ShopFigures(
         tasks=len(verdicts),
-        users=len(users),
+        users=len({one.user_id for one in verdicts}),
         function=ShopEstimate(
             value=found[0].value,
             n=found[0].n,
@@ -153,8 +170,19 @@ def figures(verdicts: Sequence[ShopVerdict], *, seed: int = 0) -> ShopFigures:
         result=found[1],
         outcome=found[2],
         steps=found[3],
-        seconds=found[4],
     )
+
+
+def _means(verdicts: Sequence[ShopVerdict], measures: Measures, seed: int) -> list[ShopEstimate]:
+    users = {user: place for place, user in enumerate(dict.fromkeys(one.user_id for one in verdicts))}
+    numerators, denominators = (np.zeros((len(users), len(measures))) for _ in range(2))
+    for one in verdicts:
+        for column, (_, measure) in enumerate(measures):
+            value = measure(one)
+            if value is not None:
+                numerators[users[one.user_id], column] += value
+                denominators[users[one.user_id], column] += 1
+    return _estimates(numerators, denominators, seed)
 
 
 def _estimates(numerators: Matrix, denominators: Matrix, seed: int) -> list[ShopEstimate]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from grounding.journal import Journal
+from grounding.records import Failure
 from grounding.webagents.personalwab.agents.base import ShopAgent
 from grounding.webagents.personalwab.episode import run_episode, view_of
 from grounding.webagents.personalwab.functions import WebFunctions
@@ -19,6 +20,8 @@ class EpisodeStage:
     """Lets the agent work on each task."""
 
     name = "act"
+    item_type = ShopTask
+    record_type = Episode
 
     def __init__(
         self,
@@ -43,6 +46,11 @@ class EpisodeStage:
         heard = "" if user is None else user.identity
         self._made_by = (agent.identity, functions.identity, heard, track, max_steps, shop)
 
+    @property
+    def identity(self) -> str:
+        """Agent, web, user, track, limit and shop."""
+        return msgspec.json.encode(self._made_by).decode()
+
     def item_id(self, item: ShopTask) -> str:
         """The task's id."""
         return item.id
@@ -50,6 +58,10 @@ class EpisodeStage:
     def key(self, item: ShopTask, earlier: None) -> str:  # noqa: ARG002
         """Agent, web, user, track, limit, shop and task."""
         return hashlib.sha256(msgspec.json.encode((*self._made_by, item))).hexdigest()[:32]
+
+    def failed(self, item: ShopTask, key: str, failure: Failure) -> Episode:
+        """The episode of a task that nobody could work on."""
+        return Episode(task_id=item.id, key=key, failure=failure)
 
     async def run(self, item: ShopTask, earlier: None, key: str) -> Episode:  # noqa: ARG002
         """Play the episode."""

@@ -160,7 +160,7 @@ def _own_notes(result: ShopScored, rule: ShopRule, lead: str) -> list[Text]:
     lists = " · ".join(f"{kind} {share(scores.types[kind].outcome)}" for kind in ("search", "recommend"))
     few = scores.few["overall"]
     shots = f" · few-shot F {share(few.function)}, R {share(few.result)}" if few.tasks else ""
-    spent = f"{summary.wall_s:.1f} s · {_cost(summary.agent, 'agent')}{_user(summary.user)}"
+    spent = f"{result.time.wall_s:.1f} s · {_cost(summary.agent, 'agent')}{_user(summary.user)}"
     lines = [
         Text(f"outcome    {lead}right function {right} · R of any list: {lists}{shots}"),
         Text(f"time       {lead}{spent}"),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("jsonschema")
 
-from grounding.webagents.personalwab.scores import by_attempt, figures, shop_scores, transitions
+from grounding.webagents.personalwab.scores import by_attempt, figures, shop_scores, shop_time, transitions
 from grounding.webagents.personalwab.verdicts import Attempt, ShopVerdict
 
 
@@ -53,8 +53,10 @@ def test_one_users_tasks_are_drawn_together() -> None:
 
 
 def test_times_are_of_those_that_have_one() -> None:
-    found = figures([verdict("a", "search", 1.0, seconds=2.0), verdict("b", "search", 1.0)])
-    assert (found.seconds.value, found.seconds.n) == (2.0, 1)
+    found = shop_time([verdict("a", "search", 1.0, seconds=2.0), verdict("b", "search", 1.0)], wall_s=3.0, retries=1)
+    assert (found.task_s["overall"].value, found.task_s["search"].n) == (2.0, 1)
+    assert found.task_s["review"].value is None
+    assert (found.wall_s, found.retries) == (3.0, 1)
 
 
 def test_nothing_has_no_figures() -> None:

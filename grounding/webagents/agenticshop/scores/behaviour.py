@@ -5,6 +5,7 @@ The paper's table 6 has lost its headings in print; what each column is taken fo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from grounding.records import Record
@@ -42,15 +43,14 @@ class AttributionFigures(Record, frozen=True, kw_only=True, omit_defaults=False)
 class Behaviours(Record, frozen=True, kw_only=True, omit_defaults=False):
     """What the steps of an agent were for (paper, figure 5), and how many there were.
 
-    ``shares`` are over the steps that say so, ``labelled`` of ``steps``. ``steps_per_task`` and ``seconds_per_task``
-    are means over the tasks that were answered.
+    ``shares`` are over the steps that say so, ``labelled`` of ``steps``. ``steps_per_task`` is the mean over
+    the tasks that were answered.
     """
 
     steps: int
     labelled: int
     shares: dict[BehaviourKind, Estimate]
     steps_per_task: float | None
-    seconds_per_task: float | None
 
 
 def attribution_figures(tasks: Sequence[TaskVerdicts], *, seed: int = 0) -> AttributionFigures:
@@ -102,8 +102,13 @@ def behaviours(curations: Sequence[Curation], user_by_task: dict[str, str], *, s
         labelled=labelled,
         shares={name: kind(name)[0] for name in KINDS} if labelled else {},
         steps_per_task=len(steps) / len(answered) if answered else None,
-        seconds_per_task=sum(one.seconds for one in answered) / len(answered) if answered else None,
     )
+
+
+def seconds_per_task(curations: Sequence[Curation]) -> float | None:
+    """How long the tasks took that were answered, on average; None where there is none."""
+    answered = [one.seconds for one in curations if one.failure is None]
+    return math.fsum(answered) / len(answered) if answered else None
 
 
 def _looked_at(places: TaskVerdicts) -> list[PlaceVerdict]:

@@ -20,7 +20,7 @@ from grounding.webagents.personalwab.page.content import (
 from grounding.webagents.personalwab.records import Episode, Profile, Turn
 from grounding.webagents.personalwab.runfiles import ShopFolder, TaskLine
 from grounding.webagents.personalwab.scorebook import ShopScored
-from grounding.webagents.personalwab.scores import TYPES, ShopFigures
+from grounding.webagents.personalwab.scores import TYPES, ShopEstimate, ShopFigures
 from grounding.webagents.personalwab.table import READINGS, interval, row_name, share
 from grounding.webagents.personalwab.verdicts import ShopRule, ShopVerdict
 
@@ -79,7 +79,7 @@ def _facts(scored: ShopScored) -> tuple[tuple[str, str], ...]:
     facts = [
         ("signature", summary.signature),
         ("products", f"{info.products:,} searched, {info.recommended:,} recommended from"),
-        ("time", f"{summary.wall_s:.1f} s"),
+        ("time", f"{scored.time.wall_s:.1f} s"),
         ("agent", paid if summary.agent.calls else "no requests"),
         ("episodes ended", ends),
         ("refused or failed", wrong),
@@ -90,15 +90,15 @@ def _facts(scored: ShopScored) -> tuple[tuple[str, str], ...]:
 
 def _table(scored: ShopScored, rule: ShopRule) -> ShownTable:
     scores = scored.summary.scores[rule]
-    groups = [(kind, scores.types[kind]) for kind in TYPES] + [("all", scores.overall)]
+    groups = [(kind, kind, scores.types[kind]) for kind in TYPES] + [("all", "overall", scores.overall)]
     return ShownTable(
         title=f"{rule}: {READINGS[rule]}",
         heads=HEADS,
-        rows=tuple(Row(name=name, cells=_cells(found)) for name, found in groups),
+        rows=tuple(Row(name=name, cells=_cells(found, scored.time.task_s.get(of))) for name, of, found in groups),
     )
 
 
-def _cells(found: ShopFigures) -> tuple[str, ...]:
+def _cells(found: ShopFigures, seconds: ShopEstimate | None) -> tuple[str, ...]:
     return (
         str(found.tasks),
         f"{share(found.function)} ({found.function.k}/{found.function.n})" if found.tasks else "-",
@@ -106,19 +106,19 @@ def _cells(found: ShopFigures) -> tuple[str, ...]:
         interval(found.result),
         share(found.outcome),
         "-" if found.steps.value is None else f"{found.steps.value:.2f}",
-        "-" if found.seconds.value is None else f"{found.seconds.value:.2f}",
+        "-" if seconds is None or seconds.value is None else f"{seconds.value:.2f}",
     )
 
 
 def _few(scored: ShopScored) -> list[ShownTable]:
-    scores = scored.summary.scores["paper"]
+    scores, times = scored.summary.scores["paper"], scored.time.few_task_s
     if not scores.few["overall"].tasks:
         return []
     return [
         ShownTable(
             title="zero and few shots (paper): users with fewer than 10 behaviours before the task",
             heads=HEADS,
-            rows=tuple(Row(name=name, cells=_cells(found)) for name, found in scores.few.items()),
+            rows=tuple(Row(name=name, cells=_cells(found, times.get(name))) for name, found in scores.few.items()),
         )
     ]
 

@@ -3,7 +3,12 @@ from __future__ import annotations
 import pytest
 
 from grounding.webagents.agenticshop.records import Curation, TraceStep
-from grounding.webagents.agenticshop.scores.behaviour import attribution_figures, behaviours, search_success
+from grounding.webagents.agenticshop.scores.behaviour import (
+    attribution_figures,
+    behaviours,
+    search_success,
+    seconds_per_task,
+)
 from grounding.webagents.agenticshop.scores.verdicts import ItemResult, PlaceOutcome, PlaceVerdict
 
 
@@ -69,7 +74,7 @@ def test_steps_are_counted_by_what_they_are_for():
         Curation(step_id="explicit_title/b", key="k", trace=(seeking,), seconds=2.0),
     ]
     found = behaviours(curations, {"explicit_title/a": "a", "explicit_title/b": "b"})
-    assert (found.steps, found.labelled, found.steps_per_task, found.seconds_per_task) == (5, 4, 2.5, 3.0)
+    assert (found.steps, found.labelled, found.steps_per_task, seconds_per_task(curations)) == (5, 4, 2.5, 3.0)
     assert found.shares["information_seeking"].value == pytest.approx(0.5)
     assert sum(one.value or 0 for one in found.shares.values()) == pytest.approx(1.0)
     assert behaviours([], {}).steps_per_task is None
