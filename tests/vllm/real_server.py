@@ -115,6 +115,7 @@ class Evaluation:
     """``grounding eval`` over the bundled sample with the card of GTA-1 and answers that always parse."""
 
     def __init__(self, folder: Path, data: Path) -> None:
+        folder.mkdir(exist_ok=True)
         self.data, self.results = data, folder / "results"
         self.card = folder / "card.yaml"
         self.card.write_text(card_text())
@@ -142,6 +143,10 @@ class Evaluation:
         """The last answer to each step of the only run."""
         lines = (self.run_folder / "predictions.jsonl").read_text().splitlines()
         return {line["step_id"]: line for line in map(json.loads, lines)}
+
+    def settled(self) -> set[str]:
+        """The steps whose last answer is no failure."""
+        return {step for step, line in self.predictions().items() if line.get("failure") is None}
 
     def probed(self) -> dict[str, Any]:
         """What the probe before the only run found."""

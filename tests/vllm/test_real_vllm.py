@@ -17,6 +17,8 @@ from real_server import FLAGS, PROBED, SAMPLE, Evaluation, Serve, card_text, pyt
 from serving.helpers import REPOSITORY, environment, is_alive, until
 
 RESIZED_BY_THE_SERVER = {"resize": "server", "factor": 28, "min_pixels": 3136, "max_pixels": 8847360}
+# For tests of who answers, whatever is seen.
+SMALL = {"resize": "client", "factor": 28, "min_pixels": 3136, "max_pixels": 250_000}
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -116,44 +118,44 @@ def test_the_main_job_by_base64_and_by_files_and_ctrl_c_leaves_nothing(
     assert "Application startup complete" in log.read_text()
 
 
-def test_a_run_survives_the_death_of_its_server(serve: Any, evaluation: Evaluation, tmp_path: Path) -> None:
+def test_runs_survive_the_death_of_their_server(serve: Any, evaluation: Evaluation, tmp_path: Path) -> None:
     port = str(free_port())
     server = serve("--port", port)
+    evaluation.card.write_text(card_text(image=SMALL))
+    patient = Evaluation(tmp_path / "patient", evaluation.data)
+    patient.card.write_text(card_text(image=SMALL))
     options = ("--limit", "40", "--max-connections", "1", "--base-url", server.address())
 
-    # Few retries: the run ends partial, and the same command goes on when the server is back.
-    process = evaluation.begin(*options, "--max-retries", "2")
-    until(lambda: evaluation.answered() >= 5, 120)
+    # Few retries: the run ends partial. Many: it waits until the server is back.
+    ending = evaluation.begin(*options, "--max-retries", "2")
+    waiting = patient.begin(*options, "--max-retries", "100")
+    until(lambda: min(evaluation.answered(), patient.answered()) >= 5, 120)
     (front,) = server.servers()
     os.kill(front, signal.SIGKILL)
     assert server.process.wait(60) == 2
     assert "ended by itself (signal 9)" in server.errors.read_text()
-    _, errors = process.communicate(timeout=900)
-    assert process.returncode == 1, errors
-    before = {step for step, line in evaluation.predictions().items() if line.get("failure") is None}
+    _, errors = ending.communicate(timeout=900)
+    assert ending.returncode == 1, errors
+    assert waiting.poll() is None
+    before, earlier = evaluation.settled(), patient.settled()
     assert 5 <= len(before) < 40
+    assert 5 <= len(earlier) < 40
+
+    # The same command goes on when the server is back, and neither run asks what it has.
     again = serve("--port", port)
     address = again.address()
     code, errors = evaluation.run(*options, "--max-retries", "2")
     assert code == 0, errors
-    assert len(evaluation.predictions()) == 40
-    assert requests_served(address) == 40 - len(before)
-
-    # Many retries: the run waits until the server is back.
-    evaluation.results = tmp_path / "patient"
-    process = evaluation.begin(*options, "--max-retries", "100")
-    until(lambda: evaluation.answered() >= 5, 120)
-    os.kill(again.servers()[0], signal.SIGKILL)
-    assert again.process.wait(60) == 2
-    serve("--port", port).address()
-    _, errors = process.communicate(timeout=900)
-    assert process.returncode == 0, errors
-    assert len(evaluation.predictions()) == 40
+    _, errors = waiting.communicate(timeout=900)
+    assert waiting.returncode == 0, errors
+    assert len(evaluation.settled()) == len(patient.settled()) == 40
+    assert requests_served(address) == 80 - len(before) - len(earlier)
 
 
 def test_two_replicas_share_the_load_and_one_is_enough(serve: Any, evaluation: Evaluation) -> None:
     server = serve("--replicas", "2")
     addresses = [server.address(), server.address()]
+    evaluation.card.write_text(card_text(image=SMALL))
     process = evaluation.begin("--limit", "250", "--max-connections", "4", "--base-url", *addresses)
     # Two servers on the same cores: while one is long at its first request, the other may answer all of them. Which of
     # them is killed is all the same: that one is gone is only noticed where both are asked.
