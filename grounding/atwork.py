@@ -20,6 +20,7 @@ from grounding.display import Progress
 from grounding.errors import Halted
 from grounding.executors.probing import probed
 from grounding.grounders.base import Grounder, KeepsFiles
+from grounding.journal import rows_for
 from grounding.leftover import Left, left_to_ask
 from grounding.options import EvalOptions
 from grounding.parquet import keep_tables
@@ -96,9 +97,10 @@ class RunAtWork:
         if isinstance(prepared.grounder.grounder, KeepsFiles):
             prepared.grounder.grounder.keep_in(folder.path)
         with ExitStack() as opened:
-            self._plans = folder.plans()
+            rows = rows_for(prepared.selection.step_ids)
+            self._plans = folder.plans(rows=rows)
             opened.callback(self._plans.close)
-            self._predictions = folder.predictions()
+            self._predictions = folder.predictions(rows=rows)
             opened.callback(self._predictions.close)
             self._ahead = folder.ahead() if prepared.asked.plan_ahead else None
             if self._ahead is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -40,7 +40,7 @@ class Keyed(Protocol):
 RecordT = TypeVar("RecordT", bound=Keyed)
 
 _BUFFER = 1 << 20  # bytes read at a time
-_ERROR, _ANSWERED, _FAILED = range(3)  # what a record says
+_NONE, _ERROR, _ANSWERED, _FAILED = range(4)  # what the last record of a step says; _NONE: there is none
 
 
 AnyT = TypeVar("AnyT")
@@ -81,24 +81,45 @@ def _damaged(path: Path, number: int, error: Exception) -> UserError:
     )
 
 
+def rows_for(step_ids: Iterable[str]) -> dict[str, int]:
+    """A row for each step that will have records, for :class:`Journal`; one table may serve several journals."""
+    return {step_id: row for row, step_id in enumerate(step_ids)}
+
+
 class Journal(Generic[RecordT]):
     """One such file, open for appending. Only the places of records are held in memory, not the records.
 
-    That is an entry of a dictionary and 21 bytes for each step that has a record, however long the records are.
+    That is 25 bytes for each row, however long the records are, and the table of rows. With the table given, all of it
+    is there from the beginning, and memory does not grow with the answers.
 
     Opened ``read_only``, a torn last line is passed over and left in the file, which another process may be writing.
     """
 
-    def __init__(self, path: Path, record_type: type[RecordT], *, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, record_type: type[RecordT], *, read_only: bool = False, rows: dict[str, int] | None = None
+    ) -> None:
+        """Open the file, made if there is none, and read where its records are.
+
+        Args:
+            path: The file.
+            record_type: What a line is.
+            read_only: Whether nothing will be written.
+            rows: See :func:`rows_for`; steps that it lacks are added to it.
+
+        Raises:
+            UserError: the file can't be opened, or a line of it is damaged.
+        """
         self.path = path
         self._read_only = read_only
         self._decoder = msgspec.json.Decoder(record_type)
         self._encoder = msgspec.json.Encoder()
-        self._rows: dict[str, int] = {}
+        self._rows = {} if rows is None else rows
         self._offsets, self._lengths = array("Q"), array("I")
         self._keys = array("q")  # hashes: what lies in the file decides
+        self._turns = array("I")  # how many records came before the step's first
         self._states = bytearray()
-        self._counts = [0, 0, 0]
+        self._make_room()
+        self._counts = [0, 0, 0, 0]
         self._records = 0
         self._end = 0
         try:
@@ -110,6 +131,13 @@ class Journal(Generic[RecordT]):
         except UserError:
             self.close()
             raise
+
+    def _make_room(self) -> None:
+        """Have a place for every row of the table."""
+        lacking = len(self._rows) - len(self._states)
+        for column in (self._offsets, self._lengths, self._keys, self._turns):
+            column.frombytes(bytes(lacking * column.itemsize))
+        self._states.extend(bytes(lacking))
 
     def _load(self) -> None:
         decode, note = self._decoder.decode, self._note
@@ -128,24 +156,29 @@ class Journal(Generic[RecordT]):
     def _note(self, record: Keyed, length: int) -> None:
         failure = record.failure
         state = _ANSWERED if failure is None else _ERROR if failure.kind == "error" else _FAILED
-        rows = self._rows
-        row = rows.setdefault(record.step_id, len(rows))
-        if row == len(self._states):
-            self._offsets.append(self._end)
-            self._lengths.append(length)
-            self._keys.append(hash(record.key))
-            self._states.append(state)
+        row = self._rows.setdefault(record.step_id, len(self._rows))
+        if row >= len(self._states):
+            self._make_room()
+        before = self._states[row]
+        if before == _NONE:
+            self._turns[row] = self._records
         else:
-            self._counts[self._states[row]] -= 1
-            self._offsets[row], self._lengths[row] = self._end, length
-            self._keys[row], self._states[row] = hash(record.key), state
+            self._counts[before] -= 1
+        self._offsets[row], self._lengths[row] = self._end, length
+        self._keys[row], self._states[row] = hash(record.key), state
         self._counts[state] += 1
         self._records += 1
         self._end += length
 
+    def _row(self, step_id: str) -> int | None:
+        """The row of a step that has a record."""
+        row = self._rows.get(step_id)
+        # Another journal of the same table may have added a row of its own.
+        return row if row is not None and row < len(self._states) and self._states[row] != _NONE else None
+
     def __len__(self) -> int:
         """How many steps have a record."""
-        return len(self._rows)
+        return sum(self._counts)
 
     @property
     def settled_count(self) -> int:
@@ -159,11 +192,11 @@ class Journal(Generic[RecordT]):
 
     def __contains__(self, step_id: object) -> bool:
         """Whether a step has a record."""
-        return step_id in self._rows
+        return isinstance(step_id, str) and self._row(step_id) is not None
 
     def settled(self, step_id: str, key: str) -> RecordT | None:
         """The stored answer under this key; None where there is none or only an infrastructure error."""
-        row = self._rows.get(step_id)
+        row = self._row(step_id)
         if row is None or self._keys[row] != hash(key) or self._states[row] == _ERROR:
             return None
         record = self._read(row)
@@ -171,7 +204,7 @@ class Journal(Generic[RecordT]):
 
     def last(self, step_id: str) -> RecordT | None:
         """The last record for a step, whatever it says."""
-        row = self._rows.get(step_id)
+        row = self._row(step_id)
         return None if row is None else self._read(row)
 
     def _read(self, row: int) -> RecordT:
@@ -179,11 +212,12 @@ class Journal(Generic[RecordT]):
 
     def __iter__(self) -> Iterator[RecordT]:
         """The last record of every step, in the order in which the steps were first answered."""
-        if self._records == len(self._rows):
+        if self._records == len(self):
             # no line took the place of another: the file's order is the steps'
             yield from self.every()
             return
-        for row in range(len(self._rows)):
+        present = (row for row, state in enumerate(self._states) if state != _NONE)
+        for row in sorted(present, key=self._turns.__getitem__):
             yield self._read(row)
 
     def every(self) -> Iterator[RecordT]:

@@ -206,17 +206,17 @@ class RunFolder(LockedFolder):
 
     # --- what came ---
 
-    def plans(self, *, read_only: bool = False) -> Journal[Plan]:
-        """Open ``plans.jsonl``."""
-        return Journal(self.path / "plans.jsonl", Plan, read_only=read_only)
+    def plans(self, *, read_only: bool = False, rows: dict[str, int] | None = None) -> Journal[Plan]:
+        """Open ``plans.jsonl``; ``rows`` as in :class:`grounding.journal.Journal`."""
+        return Journal(self.path / "plans.jsonl", Plan, read_only=read_only, rows=rows)
 
     def ahead(self) -> Journal[Plan]:
         """Open ``ahead.jsonl``: the replies of a planner that was asked once for each instruction."""
         return Journal(self.path / "ahead.jsonl", Plan)
 
-    def predictions(self, *, read_only: bool = False) -> Journal[Prediction]:
-        """Open ``predictions.jsonl``."""
-        return Journal(self.path / "predictions.jsonl", Prediction, read_only=read_only)
+    def predictions(self, *, read_only: bool = False, rows: dict[str, int] | None = None) -> Journal[Prediction]:
+        """Open ``predictions.jsonl``; ``rows`` as in :class:`grounding.journal.Journal`."""
+        return Journal(self.path / "predictions.jsonl", Prediction, read_only=read_only, rows=rows)
 
     # --- what it amounts to ---
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding.errors import UserError
-from grounding.journal import Journal, scan
+from grounding.journal import Journal, rows_for, scan
 from grounding.records import Failure, Point, Prediction
 
 ERROR = Failure(kind="error", message="no reply")
@@ -177,7 +177,7 @@ def test_a_file_that_cannot_be_opened_is_a_sentence(tmp_path: Path) -> None:
 FILL = """
 import resource, signal, sys
 from pathlib import Path
-from grounding.journal import Journal, scan
+from grounding.journal import Journal, rows_for, scan
 from grounding.records import Point, Prediction
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 journal = Journal(Path(sys.argv[1]), Prediction)
@@ -251,3 +251,53 @@ def test_the_place_of_a_record_takes_the_same_memory_however_long_it_is(tmp_path
         journal.close()
     assert max(sizes) < 250
     assert abs(sizes[1] - sizes[0]) < 20
+
+
+IDS = ["1/1", "1/2", "1/3", "2/1", "2/2"]
+
+
+@given(
+    known=st.lists(st.sampled_from(IDS), unique=True),
+    written=st.lists(
+        st.tuples(st.booleans(), st.sampled_from(IDS), st.sampled_from([None, ERROR, UNPARSED])), max_size=12
+    ),
+)
+def test_journals_that_share_their_rows_are_as_journals_that_do_not(
+    known: list[str], written: list[tuple[bool, str, Failure | None]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        rows = rows_for(known)
+        names = ("plans", "predictions")
+        sharing = [Journal(Path(folder) / f"shared-{name}", Prediction, rows=rows) for name in names]
+        alone = [opened(Path(folder) / name) for name in names]
+        for second, step_id, failure in written:
+            for journals in (sharing, alone):
+                journals[second].append(prediction(step_id, failure=failure))
+        for one, other in zip(sharing, alone, strict=True):
+            assert list(one) == list(other)
+            assert len(one) == len(other)
+            assert (one.settled_count, one.failed_count) == (other.settled_count, other.failed_count)
+            for step_id in IDS:
+                assert (step_id in one) == (step_id in other)
+                assert one.last(step_id) == other.last(step_id)
+                assert one.settled(step_id, "k") == other.settled(step_id, "k")
+            again = Journal(one.path, Prediction, rows=rows)
+            assert list(again) == list(other)
+            for journal in (one, other, again):
+                journal.close()
+
+
+def test_with_its_rows_a_journal_does_not_grow_with_its_records(tmp_path: Path) -> None:
+    ids = [f"1/{number}" for number in range(20_000)]
+    rows = rows_for(ids)
+    journal = Journal(tmp_path / "p.jsonl", Prediction, rows=rows)
+    journal.append(prediction(ids[0]))
+    tracemalloc.start()
+    try:
+        for step_id in ids[1:]:
+            journal.append(prediction(step_id))
+        grown, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(journal) == 20_000
+    assert grown < 20_000
