@@ -89,7 +89,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "building": SHARED | {"grounders", "options", "planners", "serving"},
     "executors": SHARED
     | {"building", "executors", "grounders", "options", "planner_card", "planners", "probe", "runfolder", "serving"}
-    | {"display", "journal", "sources"},
+    | {"display", "journal", "runner", "sources"},
     "earlier": {"records", "errors", "journal", "runfolder"},
     "estimates": {"records", "errors", "card_schema", "money", "tokens", "estimates"},
     "scorebook": {"records", "answers", "parquet", "runfolder", "scoring", "probe", "timefile"},
@@ -107,6 +107,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {
         "actions",
         "attended",
+        "building",
         "describedfolder",
         "desktop",
         "desktop_records",

@@ -7,7 +7,7 @@ import msgspec
 from grounding.cards import GrounderCard, PlannerCard
 from grounding.desktop.agents import AgentCard, build_agent
 from grounding.desktop.agents.asking import asking
-from grounding.desktop.preparation import PreparedDesktop, chat_options
+from grounding.desktop.preparation import PreparedDesktop, asked_at
 from grounding.desktop.stage import ActStage, DesktopItem
 from grounding.executors.handedout import ClusterHands, RemoteStage
 from grounding.executors.link import Cluster
@@ -71,7 +71,7 @@ def open_act(work: StageWork, around: Surroundings) -> OpenedStage:
     options: EvalOptions = work.options
     card: GrounderCard | PlannerCard | None = work.given
     model = None if card is None else AgentCard(card=card, asking=asking(card, options.style, options.attempts))
-    chat = chat_options(options)
+    chat = asked_at(options)
     if around.max_connections is not None:
         chat = msgspec.structs.replace(chat, max_connections=around.max_connections)
     built = build_agent(

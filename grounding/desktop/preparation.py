@@ -9,6 +9,7 @@ import msgspec
 
 from grounding import __version__
 from grounding.budget import Budget
+from grounding.building import chat_options
 from grounding.chat import ChatOptions
 from grounding.desktop.agents import AgentCard, BuiltAgent, agent_card, build_agent
 from grounding.desktop.memory import memories
@@ -88,7 +89,7 @@ def prepare_desktop(
         options,
         card=card,
         tasks=dataset.tasks,
-        chat=chat_options(options),
+        chat=asked_at(options),
         servers=servers,
         budget=budget,
         on_retry=progress.retried,
@@ -135,16 +136,9 @@ def prepare_desktop(
     )
 
 
-def chat_options(options: EvalOptions) -> ChatOptions:
-    """What a user may set for the model of an agent."""
-    return ChatOptions(
-        temperature=options.temperature,
-        seed=options.seed,
-        max_connections=options.max_connections,
-        timeout_s=options.timeout,
-        max_retries=options.max_retries,
-        base_url=" ".join(options.base_url) or None,
-    )
+def asked_at(options: EvalOptions) -> ChatOptions:
+    """What a user may set for the model of an agent, and where it is asked."""
+    return msgspec.structs.replace(chat_options(options), base_url=" ".join(options.base_url) or None)
 
 
 def _beside(card: AgentCard, options: EvalOptions) -> Beside | None:

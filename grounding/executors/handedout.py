@@ -20,34 +20,19 @@ from grounding.executors.recipe import Beside, DataPlace, Recipe, StageWork
 from grounding.executors.sharing import SharedLink
 from grounding.executors.staff import StageRecords, Work
 from grounding.executors.staffing import Staff
-from grounding.journal import Journal
 from grounding.options import EvalOptions
 from grounding.records import Failure, Screenshot
+from grounding.runner import Stage
 
 ItemT = TypeVar("ItemT")
 
 
-class HandedOut(Protocol[ItemT]):
-    """A :class:`grounding.runner.Stage` that can be worked on elsewhere.
+class HandedOut(Stage[ItemT], Protocol[ItemT]):
+    """A stage that can be worked on elsewhere.
 
     ``identity`` is canonical text of what its records hang on besides the item; ``item_type`` and ``record_type`` are
     what goes there and what comes back.
     """
-
-    @property
-    def name(self) -> str:
-        """The name for progress and messages."""
-        ...
-
-    @property
-    def journal(self) -> Journal[Any]:
-        """Where its records are kept."""
-        ...
-
-    @property
-    def max_concurrency(self) -> int:
-        """How many items it works on at once."""
-        ...
 
     @property
     def identity(self) -> str:
@@ -62,18 +47,6 @@ class HandedOut(Protocol[ItemT]):
     @property
     def record_type(self) -> type[Any]:
         """What it makes."""
-        ...
-
-    def item_id(self, item: ItemT) -> str:
-        """The id under which the item's record is kept."""
-        ...
-
-    def key(self, item: ItemT, earlier: Any) -> str:
-        """Hash of everything that can change the record."""
-        ...
-
-    async def run(self, item: ItemT, earlier: Any, key: str) -> Any:
-        """Make the record here."""
         ...
 
     def failed(self, item: ItemT, key: str, failure: Failure) -> Any:

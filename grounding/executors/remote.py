@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from grounding.card_schema import Context
 from grounding.executors.pool import Pool
 from grounding.grounders.base import Grounder
 from grounding.planners.base import Planner, planner_reads
 from grounding.records import Plan, Prediction, Query
+
+AnswerT = TypeVar("AnswerT", Plan, Prediction)
 
 
 class _Remote:
@@ -46,6 +50,19 @@ class _Remote:
             await self.pool.aclose()
         await self._own.aclose()
 
+    async def _answer(self, query: Query, kind: type[AnswerT]) -> AnswerT:
+        """The answer of whichever worker has room.
+
+        Raises:
+            BudgetReached: the cost limit leaves no room; nothing was sent.
+            UserError: no worker can answer.
+            ClusterLost: the cluster went away and did not come back.
+        """
+        answer = await self.pool.ask(query)
+        if not isinstance(answer, kind):
+            raise TypeError(f"{self.name}'s worker answered with a {type(answer).__name__}")
+        return answer
+
 
 class RemotePlanner(_Remote):
     """A planner whose plans are made by a pool of workers.
@@ -64,17 +81,8 @@ class RemotePlanner(_Remote):
         return self._reads
 
     async def plan(self, query: Query) -> Plan:
-        """The plan of whichever worker has room.
-
-        Raises:
-            BudgetReached: the cost limit leaves no room; nothing was sent.
-            UserError: no worker can answer.
-            ClusterLost: the cluster went away and did not come back.
-        """
-        answer = await self.pool.ask(query)
-        if not isinstance(answer, Plan):
-            raise TypeError(f"a planner's worker answered with a {type(answer).__name__}")
-        return answer
+        """The plan of whichever worker has room; raises as :meth:`_Remote._answer`."""
+        return await self._answer(query, Plan)
 
 
 class RemoteGrounder(_Remote):
@@ -84,14 +92,5 @@ class RemoteGrounder(_Remote):
     """
 
     async def ground(self, query: Query) -> Prediction:
-        """The prediction of whichever worker has room.
-
-        Raises:
-            BudgetReached: the cost limit leaves no room; nothing was sent.
-            UserError: no worker can answer.
-            ClusterLost: the cluster went away and did not come back.
-        """
-        answer = await self.pool.ask(query)
-        if not isinstance(answer, Prediction):
-            raise TypeError(f"a grounder's worker answered with a {type(answer).__name__}")
-        return answer
+        """The prediction of whichever worker has room; raises as :meth:`_Remote._answer`."""
+        return await self._answer(query, Prediction)

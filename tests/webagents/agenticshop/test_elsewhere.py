@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import pytest
 import shell
 from fakes.chat_server import ChatServer, working_out
 from fakes.clusters import Clusters, LosesOne, clusters
+from fakes.held_model import HeldModel
 from fakes.judge_model import judge_model
 
 from grounding.errors import UserError
@@ -37,25 +37,6 @@ RAY = ("--executor", "ray", "--workers", "2")
 def dear(body: dict[str, Any]) -> dict[str, Any]:
     """One dollar a request."""
     return {**judge_model(body), "usage": {"prompt_tokens": 1000, "completion_tokens": 1}}
-
-
-class Held:
-    """A judge that answers so many requests and lets the others wait until it is told."""
-
-    def __init__(self, after: int) -> None:
-        self.after: int | None = after
-        self.answered = 0
-
-    async def __call__(self, _request: Any, content: bytes) -> Any:
-        from aiohttp import web
-
-        while self.after is not None and self.answered >= self.after:
-            await asyncio.sleep(0.005)
-        self.answered += 1
-        return web.json_response(dear(json.loads(content)))
-
-    def let_go(self) -> None:
-        self.after = None
 
 
 class Mall:
@@ -115,7 +96,7 @@ def test_judges_say_the_same_to_the_byte_and_are_asked_once(mall: Mall) -> None:
 def test_what_a_lost_worker_judged_is_judged_by_another(mall: Mall) -> None:
     with ChatServer(working_out(dear)) as server:
         mall.run("local", *mall.asking(server))
-    held = Held(after=2)
+    held = HeldModel(dear, after=2)
     with ChatServer(held) as server:
         mall.cluster.make = lambda: LosesOne(lambda: held.answered >= 2, held.let_go)
         said = mall.run("cluster", *mall.asking(server), *RAY)

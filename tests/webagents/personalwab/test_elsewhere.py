@@ -12,6 +12,7 @@ import pytest
 import shell
 from fakes.chat_server import ChatServer, error, working_out
 from fakes.clusters import Clusters, LosesOne, clusters
+from fakes.held_model import HeldModel
 from fakes.inprocess_link import InProcessLink
 from fakes.shop_model import shop_model
 
@@ -66,25 +67,6 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
         yield Shop(tmp_path, found)
 
 
-class Held:
-    """A model that answers so many requests and lets the others wait until it is told."""
-
-    def __init__(self, after: int) -> None:
-        self.after: int | None = after
-        self.answered = 0
-
-    async def __call__(self, _request: Any, content: bytes) -> Any:
-        from aiohttp import web
-
-        while self.after is not None and self.answered >= self.after:
-            await asyncio.sleep(0.005)
-        self.answered += 1
-        return web.json_response(dear(json.loads(content)))
-
-    def let_go(self) -> None:
-        self.after = None
-
-
 def test_the_rules_are_the_same_to_the_byte(shop: Shop) -> None:
     for where, more in (("local", ()), ("cluster", RAY)):
         args = ("--dataset", "personalwab", "--data-dir", shop.data, "--log-dir", shop.folder / where, *more)
@@ -123,7 +105,7 @@ def test_a_conversation_with_a_model_is_the_same_to_the_byte_and_asked_once(shop
 def test_what_a_lost_worker_played_is_played_by_another(shop: Shop) -> None:
     with ChatServer(working_out(dear)) as server:
         shop.run("local", server)
-    held = Held(after=3)
+    held = HeldModel(dear, after=3)
     with ChatServer(held) as server:
         shop.cluster.make = lambda: LosesOne(lambda: held.answered >= 3, held.let_go)
         said = shop.run("cluster", server, *RAY)
@@ -159,7 +141,7 @@ def test_what_was_paid_before_a_refusal_is_written_down(shop: Shop) -> None:
 class Interrupts(InProcessLink):
     """Ends the run as Ctrl-C does, once so many requests were answered."""
 
-    def __init__(self, held: Held, after: int) -> None:
+    def __init__(self, held: HeldModel, after: int) -> None:
         super().__init__()
         self._held, self._after = held, after
 
@@ -177,7 +159,7 @@ class Interrupts(InProcessLink):
 
 
 def test_what_there_is_of_episodes_that_are_broken_off_comes_back(shop: Shop) -> None:
-    held = Held(after=3)
+    held = HeldModel(dear, after=3)
     with ChatServer(held) as server:
         shop.cluster.make = lambda: Interrupts(held, 3)
         said = shop.run("cluster", server, "--track", "multi", *RAY, code=130)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
 from collections import Counter
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from fakes.chat_server import ChatServer, calling, completion, error, function_call, reply, working_out
+from fakes.held_model import HeldModel
 from fakes.shop_model import shop_model
 from shell import call, finish, records, start, summary, wait_until
 
@@ -257,24 +257,6 @@ def test_a_limit_without_a_price_is_refused(data: Path, card: Path) -> None:
 # --- interruptions ------------------------------------------------------------------------------------------------
 
 
-class Held:
-    """A model that answers so many requests and then lets the others wait."""
-
-    def __init__(self, after: int | None) -> None:
-        self.after = after
-        self.answered = 0
-        self.seen: Counter[str] = Counter()
-
-    async def __call__(self, _request: Any, content: bytes) -> Any:
-        from aiohttp import web
-
-        while self.after is not None and self.answered >= self.after:
-            await asyncio.sleep(0.01)
-        self.answered += 1
-        self.seen[content.decode()] += 1
-        return web.json_response(shop_model(json.loads(content)))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_ended_in_its_middle_goes_on_and_asks_nothing_settled_twice(
@@ -282,7 +264,7 @@ def test_a_run_that_is_ended_in_its_middle_goes_on_and_asks_nothing_settled_twic
 ) -> None:
     many = [(user, kind, f"{words} number {n}", asin) for n in range(8) for user, kind, words, asin in INSTRUCTIONS]
     data = write_shop(tmp_path / "many", many)
-    held = Held(after=15)
+    held = HeldModel(shop_model, after=15)
     with ChatServer(held) as server:
         command = asking(data, card, server, "function-calling", "--memory", "last")
         process = start(*command, cwd=tmp_path)
@@ -297,7 +279,7 @@ def test_a_run_that_is_ended_in_its_middle_goes_on_and_asks_nothing_settled_twic
             assert process.returncode == 130
             assert "interrupted; the same command again goes on from here" in err
             assert "stopped before the end: interrupted" in out
-        held.after = None
+        held.let_go()
         again = finish(start(*command, cwd=tmp_path))
         assert again.returncode == 0, again.stderr
         kept = [one for one in records(only(data) / "episodes.jsonl") if one["task_id"] in settled]
