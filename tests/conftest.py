@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,6 +30,14 @@ os.environ["GROUNDING_EVAL_NO_PLAN_STORE"] = "true"
 
 Item = dict[str, Any]
 """One item of a questions file, as it is written to JSON."""
+
+
+def pytest_configure() -> None:
+    # A script's background jobs, and what nohup starts, are deaf to these, and so would be what the tests stop.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -18,7 +18,6 @@ import pytest
 from fakes.make import MODELS, REPOSITORY, picture_file, query
 from fakes.provider import KEY, Provider
 from fakes.vendor_rules import Vendor
-from serving.helpers import heed_ctrl_c
 
 from grounding.budget import Budget
 from grounding.cards import PlannerCard, read_cards
@@ -374,7 +373,7 @@ def test_the_fake_keeps_a_real_limit_with_the_vendors_headers(step: Query, monke
 
 def test_the_fake_is_a_program_too() -> None:
     command = [sys.executable, str(REPOSITORY / "tests" / "fakes" / "provider.py"), "--port", "0", "--fault", "500"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c) as program:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         lines = [program.stdout.readline().split() for _ in range(6)]
         addresses = {line[0]: line[1] for line in lines}

@@ -18,7 +18,7 @@ from fakes.make import grounder_card
 from grounding.errors import UserError
 from grounding.options import EvalOptions
 from grounding.serving import manage_servers, send_as
-from serving.helpers import CARD, FAKE, asked, environment, heed_ctrl_c, is_alive, pids, started, until
+from serving.helpers import CARD, FAKE, asked, environment, is_alive, pids, started, until
 
 pytestmark = pytest.mark.slow
 
@@ -171,7 +171,6 @@ def test_ctrl_c_while_the_server_loads_ends_both(evaluation: Any) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        preexec_fn=heed_ctrl_c,
     ) as process:
         until(lambda: started(run.record))
         os.kill(process.pid, signal.SIGINT)

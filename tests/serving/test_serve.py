@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from serving.helpers import CARD, FAKE, environment, heed_ctrl_c, is_alive, pids, started, until
+from serving.helpers import CARD, FAKE, environment, is_alive, pids, started, until
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ class Serving:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 start_new_session=True,
-                preexec_fn=heed_ctrl_c if heeds_ctrl_c else ignore_ctrl_c,
+                preexec_fn=None if heeds_ctrl_c else ignore_ctrl_c,
             )
 
     def address(self) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from serving.helpers import REPOSITORY, environment, heed_ctrl_c, is_alive
+from serving.helpers import REPOSITORY, environment, is_alive
 
 MODEL = "Salesforce/GTA1-7B-2507"
 SAMPLE = REPOSITORY / "datasets" / "sample-web"
@@ -65,7 +65,6 @@ class Serve:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 start_new_session=True,
-                preexec_fn=heed_ctrl_c,
             )
         self.errors = logs / "stderr"
 

@@ -16,7 +16,7 @@ import pytest
 from fakes.make import query, screenshot
 from PIL import Image
 from real_server import python, vllm_environment
-from serving.helpers import REPOSITORY, heed_ctrl_c
+from serving.helpers import REPOSITORY
 
 from grounding.budget import Budget
 from grounding.cards import GrounderCard, ServingCard, read_card
@@ -71,7 +71,6 @@ def address(adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             stdout=subprocess.PIPE,
             stderr=errors,
             start_new_session=True,
-            preexec_fn=heed_ctrl_c,
         )
     assert process.stdout is not None
     line = process.stdout.readline().decode().strip()
