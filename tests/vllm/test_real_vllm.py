@@ -10,7 +10,7 @@ import subprocess
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from real_server import FLAGS, PROBED, SAMPLE, Evaluation, Serve, card_text, python, vllm_environment
@@ -66,6 +66,23 @@ def serve(vllm_python: Path, checkpoint: Path, tmp_path: Path) -> Iterator[Any]:
         each.close()
 
 
+class TwoReplicas(NamedTuple):
+    """One ``grounding serve --replicas 2`` and the addresses that it printed."""
+
+    serve: Serve
+    addresses: list[str]
+
+
+@pytest.fixture(scope="module")
+def two(
+    vllm_python: Path, checkpoint: Path, sample: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[TwoReplicas]:
+    folder = tmp_path_factory.mktemp("two")
+    server = Serve(vllm_python, checkpoint, folder, "--replicas", "2", "--data-dir", str(sample))
+    yield TwoReplicas(server, [server.address(), server.address()])
+    server.close()
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
@@ -79,12 +96,8 @@ def requests_served(address: str) -> int:
     return int(sum(float(value) for value in re.findall(r"^vllm:request_success_total{.*} (\S+)$", text, re.MULTILINE)))
 
 
-def test_the_main_job_by_base64_and_by_files_and_ctrl_c_leaves_nothing(
-    serve: Any, evaluation: Evaluation, tmp_path: Path
-) -> None:
-    server = serve("--data-dir", str(evaluation.data))
-    address = server.address()
-    code, errors = evaluation.run("--base-url", address, variables=environment(**PROBED))
+def test_the_main_job_is_shared_by_two_replicas(two: TwoReplicas, evaluation: Evaluation) -> None:
+    code, errors = evaluation.run("--base-url", *two.addresses, variables=environment(**PROBED))
     assert code == 0, errors
     answers, probed = evaluation.predictions(), evaluation.probed()
     assert len(answers) == 262
@@ -97,25 +110,45 @@ def test_the_main_job_by_base64_and_by_files_and_ctrl_c_leaves_nothing(
     assert len(probed["tokens"]) == 6
     assert all(line["agrees"] for line in probed["tokens"]), probed["tokens"]
     assert probed["parsed"] == probed["asked"] == 12
+    assert all(requests_served(address) >= 20 for address in two.addresses)
 
+
+def test_a_server_reads_the_files_itself(two: TwoReplicas, evaluation: Evaluation, tmp_path: Path) -> None:
     # The file itself is sent both ways, so that the server does the same with it.
     evaluation.card.write_text(card_text(image=RESIZED_BY_THE_SERVER))
     by_way = {}
     for way in ("base64", "file"):
         evaluation.results = tmp_path / way
-        code, errors = evaluation.run("--base-url", address, "--send", way, "--limit", "40")
+        code, errors = evaluation.run("--base-url", two.addresses[0], "--send", way, "--limit", "40")
         assert code == 0, errors
         by_way[way] = {step: line["raw"] for step, line in evaluation.predictions().items()}
     assert len(by_way["file"]) == 40
     assert len(set(by_way["file"].values())) > 5  # Else equal answers would say nothing.
     assert by_way["file"] == by_way["base64"]
 
-    processes = server.tree()
-    assert len(processes) >= 3  # The keeper, the front end, the engine.
-    assert server.interrupt() == 0
+
+def test_one_replica_is_enough_and_ctrl_c_leaves_nothing(two: TwoReplicas, evaluation: Evaluation) -> None:
+    """The last test of both servers: it ends them."""
+    before = [requests_served(address) for address in two.addresses]
+    evaluation.card.write_text(card_text(image=SMALL))
+    process = evaluation.begin("--limit", "250", "--max-connections", "4", "--base-url", *two.addresses)
+    # Two servers on the same cores: while one is long at its first request, the other may answer all of them. Which of
+    # them is killed is all the same: that one is gone is only noticed where both are asked.
+    until(lambda: max(requests_served(at) - was for at, was in zip(two.addresses, before, strict=True)) >= 4, 240)
+    processes = two.serve.tree()
+    assert len(processes) >= 6  # For each the keeper, the front end, the engine.
+    os.kill(two.serve.servers()[0], signal.SIGKILL)
+    _, errors = process.communicate(timeout=900)
+    assert process.returncode == 0, errors
+    assert errors.count("any more; going on with the other server") == 1
+    assert len(evaluation.predictions()) == 250
+    assert two.serve.process.poll() is None
+
+    assert two.serve.interrupt() == 0
     assert [pid for pid in processes if is_alive(pid)] == []
-    (log,) = server.logs.iterdir()
-    assert "Application startup complete" in log.read_text()
+    logs = sorted(two.serve.logs.iterdir())
+    assert [log.name for log in logs] == ["gta1-2.log", "gta1.log"]
+    assert all("Application startup complete" in log.read_text() for log in logs)
 
 
 def test_runs_survive_the_death_of_their_server(serve: Any, evaluation: Evaluation, tmp_path: Path) -> None:
@@ -150,24 +183,6 @@ def test_runs_survive_the_death_of_their_server(serve: Any, evaluation: Evaluati
     assert waiting.returncode == 0, errors
     assert len(evaluation.settled()) == len(patient.settled()) == 40
     assert requests_served(address) == 80 - len(before) - len(earlier)
-
-
-def test_two_replicas_share_the_load_and_one_is_enough(serve: Any, evaluation: Evaluation) -> None:
-    server = serve("--replicas", "2")
-    addresses = [server.address(), server.address()]
-    evaluation.card.write_text(card_text(image=SMALL))
-    process = evaluation.begin("--limit", "250", "--max-connections", "4", "--base-url", *addresses)
-    # Two servers on the same cores: while one is long at its first request, the other may answer all of them. Which of
-    # them is killed is all the same: that one is gone is only noticed where both are asked.
-    until(lambda: max(requests_served(address) for address in addresses) >= 4, 240)
-    os.kill(server.servers()[0], signal.SIGKILL)
-    _, errors = process.communicate(timeout=900)
-    assert process.returncode == 0, errors
-    assert errors.count("any more; going on with the other server") == 1
-    assert len(evaluation.predictions()) == 250
-    assert server.process.poll() is None
-    assert server.interrupt() == 0
-    assert sorted(log.name for log in server.logs.iterdir()) == ["gta1-2.log", "gta1.log"]
 
 
 def test_an_evaluation_starts_its_own_server_and_tells_that_it_sees_smaller_pictures(

