@@ -18,7 +18,7 @@ from grounding.errorsplit.labels import Label
 from grounding.places import cache_dir
 from grounding.records import Record, Screenshot
 from grounding.report.html.content import Diagram, Page, RunPage
-from grounding.report.html.gather import gather, screenshots, version_of
+from grounding.report.html.gather import DATA_FILES, gather, screenshots, version_of
 from grounding.report.html.loopback import LOOPBACK, only_this_machine, own_hosts
 from grounding.report.html.page import page_over, render
 from grounding.report.html.pictures import thumbnail, thumbnail_name
@@ -48,9 +48,10 @@ class SentLabel(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class _Kept(Record, frozen=True, kw_only=True):
-    """A run as it was gathered last."""
+    """A run as it was gathered last. ``data`` is the version of the files that its diagrams are drawn from."""
 
     version: str
+    data: str
     page: RunPage
     shots: dict[str, Screenshot]
 
@@ -84,16 +85,19 @@ class LivePage:
         version = version_of(folder)
         if kept is not None and kept.version == version:
             return kept
+        data = version_of(folder, DATA_FILES)
         scored = weigh(RunFolder(folder))
         sessions = RunFolder(folder).read_sessions()
         shots = {thumbnail_name(shot.sha256): shot for shot in screenshots(sessions)}
         addresses = {shot.sha256: (f"thumb/{number}/{name}", f"shot/{number}/{name}") for name, shot in shots.items()}
-        tasks = [task for session in join(sessions, scored.verdicts) for task in session.tasks]
         diagrams: tuple[Diagram, ...] = ()
-        if scored.info.status != "started":
+        if kept is not None and kept.data == data:
+            diagrams = kept.page.diagrams
+        elif scored.info.status != "started":
+            tasks = [task for session in join(sessions, scored.verdicts) for task in session.tasks]
             diagrams = draw_diagrams(tasks, independent=scored.summary.independent)
         page = gather(folder, scored=scored, addresses=addresses, diagrams=diagrams)
-        found = _Kept(version=version, page=msgspec.structs.replace(page, version=version), shots=shots)
+        found = _Kept(version=version, data=data, page=msgspec.structs.replace(page, version=version), shots=shots)
         self._kept[number] = found
         return found
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import msgspec
 import pytest
 
 from grounding.errors import UserError
-from grounding.report.html.live import LOOPBACK, LivePage, bound_socket, serve
+from grounding.report.html.content import Diagram
+from grounding.report.html.live import LOOPBACK, LivePage, SentLabel, bound_socket, serve
 from grounding.report.html.pictures import thumbnail_name
+from grounding.report.html.plots import draw_diagrams
+from grounding.scoring.scored import ScoredTask
 
 from .runs import make_run
 
@@ -118,6 +122,23 @@ def test_a_label_is_kept(run: Path) -> None:
     asked(run, asking)
     (line,) = map(json.loads, (run / "labels.jsonl").read_text().splitlines())
     assert line.items() >= {"step": "1/3", "label": "reasoning", "labeller": "ann"}.items()
+
+
+def test_a_label_draws_nothing_again(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+
+    def counted(tasks: Sequence[ScoredTask], **named: bool) -> tuple[Diagram, ...]:
+        drawn.append(len(tasks))
+        return draw_diagrams(tasks, **named)
+
+    monkeypatch.setattr("grounding.report.html.live.draw_diagrams", counted)
+    live = LivePage([run])
+    before = live.page()
+    live.keep_label(msgspec.convert(LABEL, SentLabel))
+    after = live.page()
+    assert len(drawn) == 1
+    assert after.runs[0].version != before.runs[0].version
+    assert after.runs[0].diagrams == before.runs[0].diagrams != ()
 
 
 @pytest.mark.parametrize(
