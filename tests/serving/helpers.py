@@ -47,6 +47,16 @@ def pids(record: Path) -> list[int]:
     return [line[name] for line in started(record) for name in ("pid", "child")]
 
 
+VLLM_ON_CPU = {
+    "HF_HUB_OFFLINE": "1",
+    "OMP_NUM_THREADS": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+}
+"""For a real vLLM without a GPU: little memory, no look at the network, one thread on whichever core is free. By itself
+every engine binds itself to the same core, also those of two servers at once."""
+
+
 def until(true: Callable[[], object], seconds: float = 20.0) -> None:
     """Wait for something; fails when it doesn't come."""
     end = time.monotonic() + seconds

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from serving.helpers import REPOSITORY, environment, is_alive
+from serving.helpers import REPOSITORY, VLLM_ON_CPU, environment, is_alive
 
 MODEL = "Salesforce/GTA1-7B-2507"
 SAMPLE = REPOSITORY / "datasets" / "sample-web"
@@ -45,7 +45,7 @@ def python() -> Path | None:
 def vllm_environment(vllm_python: Path) -> dict[str, str]:
     """Where the CPU module stands in for ``vllm serve``, with little memory and no look at the network."""
     command = f"'{vllm_python}' -m vllm.entrypoints.openai.api_server"
-    return environment(GROUNDING_VLLM=command, HF_HUB_OFFLINE="1", VLLM_CPU_KVCACHE_SPACE="1")
+    return environment(GROUNDING_VLLM=command, **VLLM_ON_CPU)
 
 
 # The tests switch the probe off for every run that doesn't ask for it.

