@@ -101,7 +101,7 @@ class Server:
     def exit_code(self) -> int | None:
         """How it ended; None while it runs."""
         told = self._keeper.stdout
-        if self._code is None and told is not None and not told.closed and select.select([told], [], [], 0)[0]:
+        if self._code is None and told is not None and not told.closed and _has_news(told):
             line = told.readline()  # The keeper still has to clear away what the server left.
             self._code = int(line) if line else self._keeper.wait(self._deadline_s)
         return self._code
@@ -159,3 +159,10 @@ class Server:
         self._keeper.wait(self._deadline_s)
         if self._keeper.stdout is not None:
             self._keeper.stdout.close()
+
+
+def _has_news(pipe: IO[bytes]) -> bool:
+    """Whether reading would return at once. Unlike ``select``, this takes descriptors beyond 1,023."""
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return bool(poll.poll(0))

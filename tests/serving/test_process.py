@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import time
 from collections.abc import Iterator
@@ -103,6 +104,24 @@ def test_a_program_that_cannot_be_run_ends_at_once(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"(?s)exit code 127.*No such file"):
         server.wait_healthy(30, ignore)
     server.stop()
+
+
+def test_a_program_with_a_thousand_open_files_has_servers_too(start: Starter) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < 1_500:
+        pytest.skip(f"at most {most} files may be open here")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], 1_500), most))
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1_100)]
+    try:
+        server = start()
+        server.wait_healthy(30, ignore)
+        assert server.exit_code is None
+        server.stop()
+    finally:
+        for number in opened:
+            os.close(number)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_the_death_of_the_keeper_ends_the_server_too(start: Starter) -> None:
