@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import time
 from pathlib import Path
 
 import shell
@@ -78,12 +79,21 @@ def test_fresh_sets_the_old_run_aside_and_asks_everything_again(bench: Bench) ->
     assert bench.run_folder.name == name
 
 
+def _at_rest(folder: Path) -> dict[str, bytes]:
+    """What a folder holds as soon as a second goes by without a change: plans are made while answers are waited for."""
+    while True:
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        time.sleep(1)
+        if before == {path.name: path.read_bytes() for path in folder.iterdir()}:
+            return before
+
+
 def test_two_processes_never_share_a_run(bench: Bench) -> None:
     with slow_server() as server:
         server.let_go(20)
         process = bench.start(server)
         shell.wait_until(lambda: len(bench.answers()) >= 20, process)
-        before = {path.name: path.read_bytes() for path in bench.run_folder.iterdir()}
+        before = _at_rest(bench.run_folder)
         for more in ((), ("--fresh",)):
             second = bench.call(server, *more)
             assert second.returncode == 2

@@ -340,8 +340,11 @@ def test_any_split_into_two_runs_ends_as_one_run_does(
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
         whole = stages(Path(one))
         go(whole, names(count))
-        go(stages(Path(two)), names(min(first_part, count)))
+        begun = stages(Path(two))
+        go(begun, names(min(first_part, count)))
         resumed = stages(Path(two))
         go(resumed, names(count))
         assert content(resumed) == content(whole)
         assert all(len(list(stage.journal)) == stage.journal.path.read_bytes().count(b"\n") for stage in resumed)
+        for stage in (*whole, *begun, *resumed):
+            stage.journal.close()
