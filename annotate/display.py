@@ -1,19 +1,15 @@
-"""Whether a window can be opened here, said in one sentence with the package that is missing."""
+"""What is shown, and where: tables on standard output, and whether a window can be opened here."""
 
 from __future__ import annotations
 
-import os
-import sys
+from collections.abc import Sequence
 
-from grounding.errors import UserError
+from grounding.console import wide_console
+from grounding.errors import UserError, printable
 
 NO_TKINTER = (
-    "the window needs tkinter, which this Python does not have: install the package python3-tk (apt install python3-tk "
-    "on Debian and Ubuntu, dnf install python3-tkinter on Fedora, brew install python-tk on a Mac)"
-)
-NO_IMAGETK = (
-    "the window needs Pillow's part for tkinter, which is not installed: install the package python3-pil.imagetk, or "
-    "Pillow by pip"
+    "the window needs tkinter and Pillow's part for it: install the packages python3-tk and python3-pil.imagetk (apt), "
+    "python3-tkinter (dnf) or python-tk (brew)"
 )
 NO_DISPLAY = (
     "there is no display to open a window on: log in at a desktop or set DISPLAY; without a screen install the package "
@@ -24,21 +20,29 @@ NO_DISPLAY = (
 def require_display() -> None:
     """Find out whether a window can be opened.
 
-    Raises:
-        UserError: tkinter is missing, or there is no display; the message is one sentence.
+    Raises UserError: tkinter is missing, or there is no display; the message is one sentence.
     """
     try:
         import tkinter
-    except ImportError as error:
-        raise UserError(NO_TKINTER) from error
-    try:
+
         from PIL import ImageTk  # noqa: F401
     except ImportError as error:
-        raise UserError(NO_IMAGETK) from error
-    if sys.platform not in ("win32", "darwin") and not os.environ.get("DISPLAY"):
-        raise UserError(NO_DISPLAY)
+        raise UserError(NO_TKINTER) from error
     try:
         # The only way to know: there may be a name of a display and nothing behind it.
         tkinter.Tk().destroy()
     except tkinter.TclError as error:
         raise UserError(f"{NO_DISPLAY} ({error})") from error
+
+
+def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[object]], *, words: int = 1) -> None:
+    """Print a table, its first ``words`` columns to the left, numbers to the right; no cell is taken for markup."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left")
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if index < words else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(printable(str(cell))) for cell in row))
+    wide_console().print(table)

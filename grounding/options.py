@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from grounding.history import HistoryScope
+from grounding.data.history import HistoryScope
 from grounding.records import Record
-from grounding.sources.option import url_behind
 
 Display = Literal["rich", "plain", "none"]
 ImageSend = Literal["base64", "file"]
@@ -16,38 +15,52 @@ Backend = Literal["server", "hf"]
 Dtype = Literal["bfloat16", "float16", "float32"]
 ScoringName = Literal["paper", "official"]
 ClusterChoice = Literal["task", "participant"]
-DesktopScoringName = Literal["paper", "official", "strict"]
+DesktopScoringName = str  # what each benchmark knows says its `takes.choices`
 MemoryKind = Literal["thought", "none", "other-step", "shuffled"]
 ShopMemory = Literal["none", "random", "last", "relevant", "task-specific"]
-ShopAgentName = Literal[
-    "rules", "function-calling", "react", "reflexion", "recmind", "interecagent", "puma", "puma-local", "oracle"
-]
-CurationAgentName = Literal[
-    "site-search", "browsing", "search", "replay", "agent-e", "seeact", "webvoyager", "browser-use"
-]
-JudgeMode = Literal["all", "item"]
 ShopTrack = Literal["single", "multi"]
-ShopSearch = Literal["bm25", "dense", "pyserini"]
+ShopSearch = Literal["bm25", "dense"]
 ShopKind = Literal["search", "recommend", "review"]
-ShopAttempt = Literal["first", "best", "last"]
 PromptStyle = Literal["percu", "native"]
 TaskKind = Literal["preference", "routine"]
 ExecutorName = Literal["local", "ray"]
 
 
-class EvalOptions(Record, frozen=True, kw_only=True):
-    """The options of ``grounding eval``; see its ``--help``.
+class RunOptions(Record, frozen=True, kw_only=True):
+    """What every run is asked for, whatever its benchmark; see ``grounding eval --help``."""
 
-    ``data_url`` is where the files in ``data_dir`` were read from, if the user named no folder of this machine.
-    """
+    data_dir: Path | None = None
+    limit: int | None = None
+    sample_id: tuple[str, ...] = ()
+    participant: tuple[str, ...] = ()
+    base_url: tuple[str, ...] = ()
+    max_connections: int | None = None
+    temperature: float | None = None
+    seed: int | None = None
+    timeout: float | None = None
+    max_retries: int = 5
+    server_wait: float = 600.0
+    cost_limit: float | None = None
+    executor: ExecutorName = "local"
+    workers: int | None = None
+    ray_address: str | None = None
+    log_dir: Path = Path("results")
+    fresh: bool = False
+    no_report: bool = False
+    dry_run: bool = False
+    display: Display | None = None
+    command: str = ""
+
+
+class EvalOptions(RunOptions, frozen=True, kw_only=True):
+    """The options of ``grounding eval``; see its ``--help``."""
 
     dataset: str = "sample-web"
-    data_dir: Path | None = None
-    data_url: str = ""
     questions: str | None = None
     transcript: str | None = None
     noise_dir: Path | None = None
     asr_base_url: str | None = None
+    normaliser: str | None = None
     history_file: str | None = None
     planner: str = "none"
     planner_prompt: str | None = None
@@ -56,15 +69,11 @@ class EvalOptions(Record, frozen=True, kw_only=True):
     plan_store: Path | None = None
     no_plan_store: bool = False
     grounder: str = "ocr"
+    zoom: str = "none"
     plans: Path | None = None
     predictions: Path | None = None
     history: int | None = None
     history_scope: HistoryScope = "session"
-    limit: int | None = None
-    sample_id: tuple[str, ...] = ()
-    participant: tuple[str, ...] = ()
-    max_connections: int | None = None
-    base_url: tuple[str, ...] = ()
     replicas: int = 1
     server_command: str | None = None
     send: ImageSend | None = None
@@ -74,17 +83,7 @@ class EvalOptions(Record, frozen=True, kw_only=True):
     device: str | None = None
     batch_size: int | None = None
     planner_base_url: str | None = None
-    temperature: float | None = None
-    seed: int | None = None
-    timeout: float | None = None
-    max_retries: int = 5
-    cost_limit: float | None = None
-    executor: ExecutorName = "local"
-    workers: int | None = None
-    ray_address: str | None = None
     no_probe: bool = False
-    no_report: bool = False
-    dry_run: bool = False
     memory: MemoryKind = "thought"
     style: PromptStyle = "percu"
     attempts: int | None = None
@@ -92,10 +91,6 @@ class EvalOptions(Record, frozen=True, kw_only=True):
     tolerance: float | None = None
     clusters: ClusterChoice = "task"
     epoch: int = 1
-    log_dir: Path = Path("results")
-    fresh: bool = False
-    display: Display | None = None
-    command: str = ""
 
 
 def options_from(given: Mapping[str, Any], *, command: str) -> EvalOptions:
@@ -103,5 +98,8 @@ def options_from(given: Mapping[str, Any], *, command: str) -> EvalOptions:
     named = {name: value for name, value in given.items() if name in EvalOptions.__struct_fields__}
     if named.get("grounder") is None:
         named["grounder"] = "ocr" if named.get("predictions") is None else "replay"
-    named["data_url"] = url_behind(named.get("data_dir"))
+    if "/" in named.get("dataset", ""):
+        from grounding.data.registry import on_the_hub
+
+        named["dataset"], named["data_dir"] = on_the_hub(named["dataset"], named.get("data_dir"))
     return EvalOptions(**{**named, "command": command})

@@ -6,6 +6,8 @@ Nothing here knows of files, models or metrics.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from html import escape
 from typing import Literal
 
 import msgspec
@@ -13,6 +15,12 @@ import msgspec
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of all records: immutable, compared by value, written to JSON without its default values."""
+
+
+def html_table(caption: str, rows: Iterable[Iterable[object]]) -> str:
+    """Rows as a notebook shows them."""
+    cells = ("".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in rows)
+    return f"<table><caption>{escape(caption)}</caption>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
 
 # --- geometry -----------------------------------------------------------------------------------------------------
@@ -44,6 +52,16 @@ class Box(Record, frozen=True, kw_only=True, omit_defaults=False):
     def center(self) -> Point:
         """The midpoint, which stands for the box wherever a single point is needed (RealWebAssist, section 3.1)."""
         return Point(x_px=(self.left_px + self.right_px) / 2, y_px=(self.top_px + self.bottom_px) / 2)
+
+    @property
+    def holds_points(self) -> bool:
+        """False where the box ends before it begins, as one of negative width: no click can hit it."""
+        return self.left_px <= self.right_px and self.top_px <= self.bottom_px
+
+    @property
+    def area_px2(self) -> float:
+        """In square pixels; 0 where the box holds no points."""
+        return (self.right_px - self.left_px) * (self.bottom_px - self.top_px) if self.holds_points else 0.0
 
 
 class Polygon(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -116,6 +134,9 @@ class Step(Record, frozen=True, kw_only=True):
     groups: tuple[GroupLabel, ...] = ()
     unheard: Failure | None = None
 
+    def __repr__(self) -> str:
+        return f"<Step {self.id}: {self.instruction!r}, {self.action or 'no action'}>"
+
 
 class Task(Record, frozen=True, kw_only=True):
     """The steps of one participant that share a task label, in session order."""
@@ -131,6 +152,9 @@ class Session(Record, frozen=True, kw_only=True):
     participant: str
     steps: tuple[Step, ...]
 
+    def __repr__(self) -> str:
+        return f"<Session {self.participant}: {len(self.tasks())} tasks, {len(self.steps)} steps>"
+
     def tasks(self) -> tuple[Task, ...]:
         """The session's tasks in order of their first step; a label that comes back later is the same task."""
         by_label: dict[TaskLabel, list[Step]] = {}
@@ -144,7 +168,9 @@ class Session(Record, frozen=True, kw_only=True):
 class Dataset(Record, frozen=True, kw_only=True):
     """A loaded data set. ``fingerprint`` is a hash of its content, the same wherever the files lie.
 
-    ``warnings`` say what is odd about the files and does not keep them from being used.
+    ``warnings`` say what is odd about the files and does not keep them from being used; ``oddities`` name single
+    annotations of that kind, which ``warnings`` count. ``departs`` says what shows that it is not the release that its
+    card describes.
     """
 
     name: str
@@ -152,6 +178,19 @@ class Dataset(Record, frozen=True, kw_only=True):
     sessions: tuple[Session, ...]
     history_file: str = ""
     warnings: tuple[str, ...] = ()
+    oddities: tuple[str, ...] = ()
+    departs: tuple[str, ...] = ()
+
+    def steps(self) -> tuple[Step, ...]:
+        """All steps, session by session, with those that are not scored."""
+        return tuple(step for session in self.sessions for step in session.steps)
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name}: {len(self.sessions)} sessions, {len(self.steps())} steps>"
+
+    def _repr_html_(self) -> str:
+        counts = [(each.participant, len(each.tasks()), len(each.steps)) for each in self.sessions]
+        return html_table(self.name, [("participant", "tasks", "steps"), *counts])
 
 
 class Query(Record, frozen=True, kw_only=True):
@@ -159,7 +198,8 @@ class Query(Record, frozen=True, kw_only=True):
 
     ``key`` is the hash of everything that can change the answer; it is passed through to the answer's record.
     ``goal`` is the task in words, where the data set has words for it. ``steps_done`` counts the scored steps of the
-    same instruction that came before this one.
+    same instruction that came before this one. ``untouched`` says that the server is known to make the card's sizes of
+    pictures, so that a card which may leave it that does.
     """
 
     step_id: str
@@ -169,6 +209,7 @@ class Query(Record, frozen=True, kw_only=True):
     history: tuple[HistoryEntry, ...] = ()
     goal: str = ""
     steps_done: int = 0
+    untouched: bool = False
 
 
 # --- answers ------------------------------------------------------------------------------------------------------
@@ -211,11 +252,15 @@ class Call(Record, frozen=True, kw_only=True):
 
 
 class ImageSizes(Record, frozen=True, kw_only=True):
-    """One picture at three points of its way: on disk, in the request, and as the model saw it."""
+    """One picture at three points of its way: on disk, in the request, and as the model saw it.
+
+    ``laid`` is the size that the screenshot has where it covers only the upper left part of what was sent.
+    """
 
     original: Size
     sent: Size
     model: Size
+    laid: Size | None = None
 
 
 class Plan(Record, frozen=True, kw_only=True):
@@ -240,6 +285,9 @@ class Prediction(Record, frozen=True, kw_only=True):
     ``point`` is what is scored; a grounder that answers with a box has the box's centre there and the box beside.
     ``raw`` is the model's reply as it came. ``declined`` marks an answer that there is no such place on the screen:
     right where the target is absent, else as wrong as any other answer without a point, which ``failure`` says.
+    A grounder that looked several times has each look in ``passes``, in order, and in ``call`` what all of them took;
+    the fields above are then the deciding look's. ``crop`` is what such a look was shown of the screenshot, None for
+    all of it, and ``sizes`` are then those of the picture that was cut.
     """
 
     step_id: str
@@ -251,9 +299,14 @@ class Prediction(Record, frozen=True, kw_only=True):
     failure: Failure | None = None
     call: Call | None = None
     declined: bool = False
+    crop: Box | None = None
+    passes: tuple[Prediction, ...] = ()
 
 
 Outcome = Literal["hit", "miss", "unparsed", "error", "missing"]
+
+NEVER_ASKED = "never asked"
+"""The reason of a step's verdict in a run that has not come to it."""
 
 
 class Verdict(Record, frozen=True, kw_only=True):
@@ -264,3 +317,8 @@ class Verdict(Record, frozen=True, kw_only=True):
     point: Point | None = None
     distance_px: float | None = None
     reason: str = ""
+
+    @property
+    def was_asked(self) -> bool:
+        """False where an unfinished run has not come to the step, which is then no part of any score."""
+        return self.outcome != "missing" or self.reason != NEVER_ASKED

@@ -51,7 +51,7 @@ def is_hit(region: Region, point: Point) -> bool:
 def distance_px(region: Region, point: Point) -> float | None:
     """Euclidean distance in pixels to the nearest edge of the region, 0 inside.
 
-    None for an empty region, for a point that is not finite and for one too far off for a float.
+    None for a region that no point can hit, for a point that is not finite and for one too far off for a float.
 
     Raises:
         ValueError: A polygon of the region has fewer than three corners.
@@ -62,7 +62,7 @@ def distance_px(region: Region, point: Point) -> float | None:
     """
     if not is_finite(point):
         return None
-    distances = [_box_distance(box, point) for box in region.boxes]
+    distances = [_box_distance(box, point) for box in region.boxes if box.holds_points]
     if region.polygons:
         place = shapely.Point(point.x_px, point.y_px)
         with np.errstate(all="ignore"):  # absurdly large coordinates overflow, which the caller is told by None

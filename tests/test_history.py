@@ -6,9 +6,9 @@ from fakes.make import screenshot
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.history import HistoryScope, history_text, history_window
+from grounding.data.history import HistoryScope, history_text, history_window
 from grounding.records import HistoryEntry, Session, Step
-from grounding.steps import step_items
+from grounding.run.steps import step_items
 
 
 def entry(number: int) -> HistoryEntry:
@@ -39,12 +39,6 @@ def test_the_text_of_a_window() -> None:
     )
 
 
-def test_the_first_step_has_no_history() -> None:
-    steps = [step(n) for n in range(3)]
-    assert history_window(steps, 0, 10) == ()
-    assert history_text(()) == ""
-
-
 def test_the_last_ten_count_and_numbers_start_again() -> None:
     steps = [step(n) for n in range(30)]
     window = history_window(steps, 25, 10)
@@ -52,41 +46,6 @@ def test_the_last_ten_count_and_numbers_start_again() -> None:
     lines = history_text(window).split("\n")
     assert lines[0] == "1. Instruction: say 15"
     assert lines[-2:] == ["10. Instruction: say 24", "   Action: did 24"]
-
-
-def test_tasks_are_crossed_and_the_step_itself_is_left_out() -> None:
-    steps = [step(0, task="a"), step(1, task="b"), step(2, task="c")]
-    assert history_window(steps, 2, 10) == (entry(0), entry(1))
-
-
-def test_without_a_history_file_there_is_none() -> None:
-    steps = [step(n, entered=False) for n in range(5)]
-    assert history_window(steps, 4, 10) == ()
-
-
-def test_empty_words_and_line_ends_are_written_as_they_are() -> None:
-    window = (HistoryEntry(instruction="", action=""), HistoryEntry(instruction="a\nb", action='"{instruction}"'))
-    assert history_text(window) == ('1. Instruction: \n   Action: \n2. Instruction: a\nb\n   Action: "{instruction}"')
-
-
-@given(count=st.integers(0, 40), position=st.integers(0, 40), length=st.integers(0, 15))
-def test_a_window_is_never_longer_nor_ahead(count: int, position: int, length: int) -> None:
-    position = min(position, count)
-    window = history_window([step(n) for n in range(count)], position, length)
-    assert window == tuple(entry(n) for n in range(max(0, position - length), position))
-
-
-def test_within_the_task_what_lies_between_is_passed_over() -> None:
-    steps = [step(n, task=task) for n, task in enumerate("aabab")]
-    assert history_window(steps, 3, 2, "task") == (entry(0), entry(1))
-    assert history_window(steps, 4, 10, "task") == (entry(2),)
-    assert history_window(steps, 2, 10, "task") == ()
-
-
-def test_a_step_that_nobody_could_describe_takes_its_place_and_says_nothing() -> None:
-    steps = [step(n, entered=n != 3) for n in range(5)]
-    assert history_window(steps, 4, 2) == (entry(2),)
-    assert history_window(steps, 4, 3) == (entry(1), entry(2))
 
 
 def lived(participant: str, tasks: str) -> Session:

@@ -71,8 +71,8 @@ def test_the_wheel_holds_the_packages_its_cards_and_its_sample_and_nothing_else(
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"grounding", "annotate"}
-    assert {"grounding/py.typed", "annotate/py.typed"} <= set(names)
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"grounding"}
+    assert {"grounding/py.typed", "grounding/annotate/py.typed"} <= set(names)
     for folder in ("datasets", "models"):
         here = {
             f"grounding/_data/{path.relative_to(CHECKOUT).as_posix()}"
@@ -82,8 +82,9 @@ def test_the_wheel_holds_the_packages_its_cards_and_its_sample_and_nothing_else(
         assert here, folder
         assert here <= set(names), here - set(names)
     for kind in ("py", "html", "css", "js"):
-        for path in [*(CHECKOUT / "grounding").rglob(f"*.{kind}"), *(CHECKOUT / "annotate").rglob(f"*.{kind}")]:
-            assert path.relative_to(CHECKOUT).as_posix() in names
+        for folder, into in (("grounding", ""), ("annotate", "grounding/")):
+            for path in (CHECKOUT / folder).rglob(f"*.{kind}"):
+                assert into + path.relative_to(CHECKOUT).as_posix() in names
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".orig"))]
     assert any(name.endswith("/licenses/LICENSE") for name in names)
 

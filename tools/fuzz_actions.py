@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from grounding.actions import Unparsed, kind_of, parse_action, parse_reply, points_of, print_action
+from grounding.actions import Unparsed, parse_action, parse_reply, print_action
 from tests.actions.mutate import mutated
 from tests.actions.spellings import AROUND, DIALECTS, NOTHING, PERCU
 
@@ -43,10 +43,10 @@ def main() -> None:
                 slowest = max(slowest, (time.perf_counter() - started, text))
                 if isinstance(found, Unparsed):
                     continue
-                spaces = {point.space for point in points_of(found)} or {"original_px"}
+                spaces = {point.space for point in found.points} or {"original_px"}
                 if parse(print_action(found), space=spaces.pop()) != found:
                     sys.exit(f"not the same after printing: {found!r} -> {print_action(found)!r}")
-            kinds["unparsed" if isinstance(found, Unparsed) else kind_of(found)] += 1
+            kinds["unparsed" if isinstance(found, Unparsed) else found.kind] += 1
         stopped.pop_all()
     print(f"{options.count:,} texts in {time.perf_counter() - began:.0f} s, read as: {dict(kinds.most_common())}")
     print(f"slowest: {1000 * slowest[0]:.1f} ms for {slowest[1]!r}")

@@ -8,285 +8,186 @@ from tkinter import ttk
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
-from annotate.actions import Action
-from annotate.proposals.choosing import around_click, in_order
-from annotate.proposals.clicks import read_clicks
-from annotate.proposals.list_view import NAMES, ProposalList
-from annotate.proposals.on_picture import snap_selected
-from annotate.proposals.records import Found, Proposal
-from annotate.proposals.shapes import chosen_shape, shapes_of
-from annotate.proposals.snapping import Frame
-from annotate.proposals.source import ProposalSource
-from annotate.proposals.taking import Taken, Taking, take
-from annotate.window.panels import WindowOptions
-from grounding.errors import UserError
-from grounding.loaders.sequences import step_ids
 from grounding.records import Point
 
+from ..core.keys import actions
+from ..core.records import AnnotatedStep, with_added, with_box
+from ..options import WindowOptions
+from ..window.panels import PanelTab
+from ..window.session import Background
+from ..window.shapes import OverlayBox
+from .finding import find_regions, frame_of, in_order, next_best
+from .snapping import Frame, snap
+
 if TYPE_CHECKING:
-    from annotate.window.session import Session
+    from PIL import Image
 
-LOOK_IN_MS = 40
-_OVERLAY, _CHOSEN = "proposals", "proposal-chosen"
+    from ..window.session import WindowSession
 
-ACTIONS = (
-    Action(name="proposals", words="Show proposals, or hide them", keys=("P",), group="Proposals"),
-    Action(
-        name="take-proposal",
-        words="Box around what is under the cursor, or the next best; again: the one after it",
-        keys=("B",),
-        group="Proposals",
-    ),
-    Action(name="snap-box", words="Snap the box to the nearest edges", keys=("S",), group="Proposals"),
+COLOUR, _OVERLAY = "#2563eb", "proposals"
+_PICTURE_MS = 40
+"""How often a picture is waited for that is still being decoded."""
+
+ACTIONS = actions(
+    "Proposals",
+    ("proposals", "Show proposals, or hide them", "P"),
+    ("take-proposal", "Box around what is under the cursor, or the next best; again: the one after it", "B"),
+    ("snap-box", "Snap the box to the nearest edges", "S"),
 )
 
 
 def make_panel(options: WindowOptions) -> ProposalPanel:
-    """For ``annotate.window.panels``: the panel is always there.
-
-    Raises:
-        UserError: the run that was asked for can't be read.
-    """
-    return ProposalPanel(read_clicks(options.run) if options.run is not None else {})
+    """For ``annotate.window.panels``: the panel is always there."""
+    del options
+    return ProposalPanel()
 
 
-class ProposalPanel:
-    """The tab with what was found on the screenshot.
-
-    Args:
-        clicks: A model's clicks, by step id.
-        source: Who looks at screenshots.
-    """
+class ProposalPanel(PanelTab):
+    """The tab with what was found on the screenshot. It is looked at in a thread: the window never waits for it."""
 
     title = "Proposals"
-    actions: tuple[Action, ...] = ACTIONS
+    actions = ACTIONS
 
-    def __init__(self, clicks: dict[str, Point], source: ProposalSource | None = None) -> None:
-        self._clicks = clicks
-        self._source = source or ProposalSource()
-        self._found: Found | None = None
-        self._shown = False
-        self._wanted_at: Point | None = None
+    def __init__(self) -> None:
+        self._found: tuple[Frame, ...] | None = None
+        self._looked_at: Image.Image | None = None
+        """The picture that is being looked at, or was."""
         self._taking = False
-        self._last: Taken | None = None
-        self._timer: str | None = None
+        self._wanted_at: Point | None = None
+        self._tried: list[Frame] = []
+        self._last: tuple[int, AnnotatedStep, Point | None] | None = None
 
-    def build(self, parent: tk.Misc, session: Session) -> ttk.Frame:
-        """Make the tab; see ``annotate.window.panels.Panel``."""
-        self._session = session
+    def build(self, parent: tk.Misc, session: WindowSession) -> ttk.Frame:
+        """Make the tab; see ``annotate.window.panels.PanelTab``."""
+        self._session, self._background = session, Background(session.root)
         frame = ttk.Frame(parent, padding=8)
-        self._switch = tk.BooleanVar(frame, value=False)
+        self._shown = tk.BooleanVar(frame, value=False)
         ttk.Checkbutton(
-            frame, text=_with_key(session, "Show on the picture", "proposals"), variable=self._switch, takefocus=False,
-            command=self._toggle,
+            frame, text=session.with_key("Show on the picture", "proposals"), variable=self._shown, takefocus=False,
+            command=self._show,
         ).pack(anchor="w")  # fmt: skip
         self._words = ttk.Label(frame, style="Soft.TLabel", justify="left")
         self._words.pack(anchor="w", fill="x", pady=(4, 6))
         self._words.bind("<Configure>", lambda event: self._words.configure(wraplength=max(event.width, 80)))
-        self._list = ProposalList(frame, self._show_chosen, self._take_number)
-        self._list.pack(fill="both", expand=True)
-        buttons = ttk.Frame(frame)
-        buttons.pack(fill="x", pady=(8, 0))
         for words, action in (("Take", "take-proposal"), ("Snap box", "snap-box")):
-            ttk.Button(
-                buttons, text=_with_key(session, words, action), takefocus=False,
-                command=partial(session.perform, action),
-            ).pack(side="left", padx=(0, 6))  # fmt: skip
-        session.bind_key("proposals", self._toggle)
-        session.bind_key("take-proposal", self._take_at_cursor)
-        session.bind_key("snap-box", partial(snap_selected, session))
-        session.on_close(self._close)
-        self._say()
+            session.button(frame, words, action).pack(anchor="w", pady=(0, 6))
+        session.bind_keys({
+            "proposals": self._toggle, "take-proposal": self._take_at_cursor,
+            "snap-box": partial(snap_selected, session),
+        })  # fmt: skip
+        session.watch(close=self._background.close)
+        self._refresh()
         return frame
 
     def on_step(self, index: int) -> None:
-        """See ``annotate.window.panels.Panel``."""
+        """See ``annotate.window.panels.PanelTab``."""
         del index
-        self._found, self._last, self._taking = None, None, False
-        if self._shown:
-            self._ask()
-        else:
-            self._refresh()
+        self._found = self._looked_at = None
+        self._taking = False
+        self._show()
 
     def on_change(self, index: int) -> None:
-        """See ``annotate.window.panels.Panel``."""
-        if index != self._session.index:
-            return
-        # Whoever went on by hand does not want a box to come after all.
-        self._taking = False
-        if self._found is not None and self._found.instruction != self._session.entry.instruction:
-            self._found = None
-            if self._shown:
-                self._ask()
+        """See ``annotate.window.panels.PanelTab``."""
+        if index == self._session.index:
+            # Whoever went on by hand does not want a box to come after all.
+            self._taking = False
 
-    # --- finding --------------------------------------------------------------------------------------------------
+    # --- finding and taking -----------------------------------------------------------------------------------------
 
     def _toggle(self) -> None:
-        self._shown = not self._shown
-        self._switch.set(self._shown)
-        if self._shown:
-            self._ask()
-        else:
+        self._shown.set(not self._shown.get())
+        self._show()
+
+    def _show(self) -> None:
+        if self._shown.get():
+            self._look()
+        self._refresh()
+
+    def _look(self) -> None:
+        """Have the picture looked at, as soon as there is one, unless it was."""
+        picture = self._session.picture
+        if picture is None and (self._shown.get() or self._taking):
+            self._session.root.after(_PICTURE_MS, self._look)
+        elif picture is not None and picture is not self._looked_at:
+            self._looked_at, session = picture, self._session
+            self._background.run(lambda: find_regions(np.asarray(picture)), partial(self._arrived, picture),
+                                 lambda error: session.status(f"nothing could be found: {error}"))  # fmt: skip
+
+    def _arrived(self, picture: Image.Image, found: tuple[Frame, ...]) -> None:
+        if picture is self._looked_at:
+            self._found = found
             self._refresh()
-
-    def _ask(self) -> None:
-        session = self._session
-        try:
-            image = session.document.image_path(session.index)
-        except UserError as error:
-            self._found = None
-            self._refresh(str(error))
-            return
-        found = self._source.ask(image, session.entry.instruction)
-        if found is not None:
-            self._arrived(found)
-            return
-        self._refresh()
-        if self._timer is None:
-            self._timer = session.root.after(LOOK_IN_MS, self._look_in)
-
-    def _look_in(self) -> None:
-        self._timer = None
-        found = self._source.look_in()
-        if found is not None:
-            self._arrived(found)
-        if self._source.is_waiting:
-            self._timer = self._session.root.after(LOOK_IN_MS, self._look_in)
-
-    def _arrived(self, found: Found) -> None:
-        self._found = found
-        self._refresh()
-        if self._taking:
-            self._take(self._wanted_at)
-
-    # --- taking ---------------------------------------------------------------------------------------------------
+            if self._taking:
+                self._take(self._wanted_at)
 
     def _take_at_cursor(self) -> None:
-        cursor = self._session.cursor()
-        if self._found is None or self._found.problem:
+        cursor = self._session.canvas.cursor()
+        if self._found is None:
             # Looked at now; the box comes as soon as something is found there.
             self._taking, self._wanted_at = True, cursor
-            self._session.status("looking at the screenshot …")
-            self._ask()
-            return
-        self._take(cursor)
+            self._look()
+        else:
+            self._take(cursor)
 
     def _take(self, cursor: Point | None) -> None:
-        found, session = self._found, self._session
-        if found is None or session.picture() is None:
-            return
-        order = self._order(cursor)
-        under = bool(order) and cursor is not None and _covers(order[0].frame, cursor)
-        if not found.complete and not under:
-            # The texts are still being read: what is under the cursor may be one of them.
-            self._taking, self._wanted_at = True, cursor
-            return
-        self._taking = False
-        taking = take(session.index, session.entry, order, cursor, self._last)
-        if taking is None:
-            self._session.status(found.problem or "nothing is left that could be proposed here")
-            return
-        self._keep(taking)
-
-    def _keep(self, taking: Taking) -> None:
         session = self._session
-        what = "take the next proposal" if taking.instead else "take a proposal"
-        session.change(taking.entry, what)
-        self._last = taking.taken
-        session.select(taking.taken.number)
-        chosen = taking.taken.proposals[-1]
-        words = f" “{chosen.words[:60]}”" if chosen.words else ""
-        key = session.keymap.shown("take-proposal").split("  ")[0]
-        session.status(f"{NAMES[chosen.origin]}{words}; {key} again takes the next best instead")
+        # Where nothing has happened since the last one was taken, the next one comes in its place.
+        if self._last != (session.index, session.entry, cursor):
+            self._tried = []
+        boxes = session.entry.boxes[:-1] if self._tried else session.entry.boxes
+        self._keep(next_best(in_order(self._found or (), cursor), boxes, self._tried))
+        self._last = (session.index, session.entry, cursor)
 
     def _take_number(self, number: int) -> None:
-        proposals = self._all()
-        if number < len(proposals):
-            # By name, not by place: whatever was taken before stays.
-            taking = take(self._session.index, self._session.entry, [proposals[number]], None, None)
-            if taking is None:
-                self._session.status("the step has this box already")
-            else:
-                self._keep(taking)
+        """One that was pointed at: whatever was taken before stays."""
+        if self._found is not None:
+            self._tried = []
+            self._keep(next_best([self._found[number]], self._session.entry.boxes))
 
-    def _order(self, cursor: Point | None) -> tuple[Proposal, ...]:
-        if self._found is None:
-            return ()
-        return in_order(self._found.proposals, cursor, self._found.meant, self._click_proposal())
-
-    def _all(self) -> tuple[Proposal, ...]:
-        """In the order of the list: what was clicked, what is meant, then from top left."""
-        if self._found is None:
-            return ()
-        first = in_order(self._found.proposals, None, self._found.meant, self._click_proposal())
-        head = (self._found.meant is not None) + (self._click_proposal() is not None)
-        rest = sorted(first[head:], key=lambda one: (one.frame.top_px, one.frame.left_px))
-        return (*first[:head], *rest)
-
-    # --- the model's click ----------------------------------------------------------------------------------------
-
-    def _model_click(self) -> Point | None:
-        if not self._clicks:
-            return None
-        document = self._session.document
-        ids = step_ids(document.folder.resolve().name, [entry.image for entry in document.entries])
-        return self._clicks.get(ids[self._session.index])
-
-    def _click_proposal(self) -> Proposal | None:
-        click, picture = self._model_click(), self._session.picture()
-        if click is None or picture is None or self._found is None:
-            return None
-        return around_click(click, self._found.proposals, np.asarray(picture))
+    def _keep(self, chosen: Frame | None) -> None:
+        session, entry = self._session, self._session.entry
+        self._taking = False
+        if chosen is None:
+            session.status("nothing is left that could be proposed here")
+            return
+        if self._tried:
+            session.change(with_box(entry, len(entry.boxes) - 1, chosen.as_box()), "take the next proposal")
+        else:
+            session.change(with_added(entry, [chosen.as_box()]), "take a proposal")
+        self._tried.append(chosen)
+        session.select(len(session.entry.boxes) - 1)
+        session.status(f"taken; {session.key('take-proposal')} again takes the next best instead")
 
     # --- showing --------------------------------------------------------------------------------------------------
 
-    def _show_chosen(self, number: int | None) -> None:
-        proposals = self._all()
-        if number is None or number >= len(proposals):
-            self._session.hide_overlay(_CHOSEN)
-            return
-        self._session.show_overlay(_CHOSEN, [chosen_shape(proposals[number])])
-
-    def _refresh(self, problem: str = "") -> None:
-        proposals = self._all() if self._shown else ()
-        self._list.fill(proposals)
-        self._session.hide_overlay(_CHOSEN)
-        if proposals:
-            self._session.show_overlay(_OVERLAY, shapes_of(proposals, self._meant()), on_pick=self._take_number)
-        else:
-            self._session.hide_overlay(_OVERLAY)
-        self._say(problem)
-
-    def _meant(self) -> Proposal | None:
-        found = self._found
-        return None if found is None or found.meant is None else found.proposals[found.meant]
-
-    def _say(self, problem: str = "") -> None:
-        found = self._found
-        if problem or (found is not None and found.problem):
-            words = problem or (found.problem if found is not None else "")
-        elif not self._shown:
-            words = "Texts and widgets that are found on the screenshot; one key turns them into boxes."
-        elif found is None:
-            words = "Looking at the screenshot …"
-        else:
-            words = f"{len(found.proposals)} found in {found.seconds:.1f} s" if found.complete else (
-                f"{len(found.proposals)} regions; reading the texts …"
-            )  # fmt: skip
+    def _refresh(self) -> None:
+        found = self._found if self._shown.get() else ()
+        shapes = [OverlayBox(box=one.as_box().box, colour=COLOUR, dashed=False, halo=False) for one in found or ()]
+        self._session.canvas.show_overlay(_OVERLAY, shapes, on_pick=self._take_number)
+        words = "Widgets and lines of text by their edges; a key or a double click turns one into a box."
+        if self._shown.get():
+            words = "Looking at the screenshot …" if found is None else f"{len(found)} found"
         self._words.configure(text=words)
 
-    def _close(self) -> None:
-        if self._timer is not None:
-            self._session.root.after_cancel(self._timer)
-            self._timer = None
-        self._source.close()
 
-
-def _covers(frame: Frame, point: Point) -> bool:
-    return frame.left_px <= point.x_px <= frame.right_px and frame.top_px <= point.y_px <= frame.bottom_px
-
-
-def _with_key(session: Session, words: str, action: str) -> str:
-    keys = session.keymap.shown(action).split("  ")[0]
-    return f"{words}   {keys}" if keys else words
+def snap_selected(session: WindowSession) -> None:
+    """What the key does: snap the selected box, or the only one there is, and say so where that is not possible."""
+    picture, boxes = session.picture, session.entry.boxes
+    number = session.selected if session.selected is not None else 0 if len(boxes) == 1 else None
+    if number is None or picture is None:
+        session.status("Select a box first: then it can be snapped to the nearest edges")
+        return
+    rough = frame_of(boxes[number])
+    try:
+        found = snap(np.asarray(picture), rough)
+    except ValueError:
+        session.status("The box lies outside the picture")
+        return
+    x, y, wide, high = found.left_px, found.top_px, found.width_px, found.height_px
+    box = replace(boxes[number], x_px=x, y_px=y, width_px=wide, height_px=high)
+    if found != rough:
+        session.change(with_box(session.entry, number, box), "snap box")
+        session.select(number)
+    session.status("Snapped to the nearest edges" if found != rough else "No nearer edges: the box stays as it is")

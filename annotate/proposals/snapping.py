@@ -7,51 +7,52 @@ place where the text begins behind a gap. Where there is neither, it stays.
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from grounding.records import Record
+from grounding.records import Box, Point
 
-Changes = npt.NDArray[np.bool_]
-Ink = npt.NDArray[np.bool_]
-Columns = npt.NDArray[np.bool_]
+from ..core.records import MarkedBox
+
+Marks = npt.NDArray[np.bool_]
 Shares = npt.NDArray[np.float64]
-
 Pixels = npt.NDArray[np.uint8]
 """A picture as height x width x 3 bytes."""
 
 CONTRAST = 6
 """The least difference between two neighbouring pixels, in one of the colours (0 to 255), that counts as an edge."""
-
 EDGE_SHARE, EDGE_BEST = 0.7, 0.9
 """An edge runs along at least this share of the side, and along nearly as much of it as the best one within reach."""
-
 OUTSIDE_SHARE, UNBROKEN_SHARE = 0.05, 0.95
 """Outside an edge at most so much is not plain, unless the edge runs along at least this share of the side."""
-
 CORNER_SHARE = 0.15
 """This much of a side at each end is left out: corners may be round."""
-
 BORDER_PX = 3
 """A border line is at most so thick; the box goes around it, not inside it."""
-
 GAP_SHARE, LEAST_GAP_PX = 0.4, 2
 """The gap before ink where text begins: in heights of the box for the left and right sides, at least so many pixels."""
-
 INK_REACH_PX, INK_PAD_PX = 8, 2
 """A side goes no further than this to reach ink, and leaves so much room beside it."""
-
 LEAST_SIDE_PX = 2
 _ROUNDS = 4
 
 
-class Frame(Record, frozen=True, kw_only=True):
+class Frame(NamedTuple):
     """A rectangle between pixels: ``left_px`` is the first column inside, ``right_px`` the first one outside."""
 
     left_px: int
     top_px: int
     right_px: int
     bottom_px: int
+
+    @classmethod
+    def around(cls, box: Box) -> Frame:
+        """The pixels that a box reaches into, one at least each way."""
+        left, top = int(box.left_px), int(box.top_px)
+        return cls(left, top, max(left + 1, math.ceil(box.right_px)), max(top + 1, math.ceil(box.bottom_px)))
 
     @property
     def width_px(self) -> int:
@@ -63,58 +64,57 @@ class Frame(Record, frozen=True, kw_only=True):
         """Rows inside."""
         return self.bottom_px - self.top_px
 
+    @property
+    def area_px2(self) -> int:
+        """Pixels inside."""
+        return self.width_px * self.height_px
+
+    def covers(self, point: Point) -> bool:
+        """Whether a place is inside or on the edge."""
+        return self.left_px <= point.x_px <= self.right_px and self.top_px <= point.y_px <= self.bottom_px
+
+    def share_of_union(self, other: Frame) -> float:
+        """Intersection over union."""
+        across = min(self.right_px, other.right_px) - max(self.left_px, other.left_px)
+        down = min(self.bottom_px, other.bottom_px) - max(self.top_px, other.top_px)
+        shared = max(0, across) * max(0, down)
+        return shared / max(1, self.area_px2 + other.area_px2 - shared)
+
+    def as_box(self) -> MarkedBox:
+        """The box that has it for its edges."""
+        return MarkedBox(x_px=self.left_px, y_px=self.top_px, width_px=self.width_px, height_px=self.height_px)
+
+    def moved(self, dx_px: int, dy_px: int) -> Frame:
+        """Pushed."""
+        return Frame(self.left_px + dx_px, self.top_px + dy_px, self.right_px + dx_px, self.bottom_px + dy_px)
+
 
 def usual_reach_px(frame: Frame) -> int:
     """How far a side of a hand-drawn box may move: half of the shorter side, from 6 to 16 pixels."""
     return max(6, min(16, round(min(frame.width_px, frame.height_px) / 2)))
 
 
-def snap(pixels: Pixels, frame: Frame, *, reach_px: int | None = None, to_edges: bool = True) -> Frame:
+def snap(pixels: Pixels, frame: Frame, *, reach_px: int | None = None) -> Frame:
     """Move each side of a box to the nearest edge of what it is drawn around.
 
-    Args:
-        pixels: The screenshot, as it is shown.
-        frame: The rough box; what lies outside the picture is cut off.
-        reach_px: How far each side may move [default: by the size of the box].
-        to_edges: False for what is known to be text, whose letters must not be taken for edges.
-
-    Returns:
-        A box of at least 2 x 2 pixels inside the picture; the box itself where nothing is found to snap to.
-
-    Raises:
-        ValueError: The box has no pixel of the picture.
+    Returns a box of at least 2 x 2 pixels inside the picture; the box itself where nothing is found to snap to. Raises
+    ValueError: the box has no pixel of the picture.
     """
     height, width = pixels.shape[:2]
-    start = _inside(frame, width, height)
+    start = Frame(max(0, frame.left_px), max(0, frame.top_px), min(width, frame.right_px), min(height, frame.bottom_px))
+    if start.width_px < 1 or start.height_px < 1:
+        raise ValueError(f"the box {frame} has no pixel of a picture of {width} x {height}")
     reach = usual_reach_px(start) if reach_px is None else reach_px
     # One strip around the box is enough, and keeps the work independent of the size of the screen.
     margin = reach + BORDER_PX + max(LEAST_GAP_PX, round(GAP_SHARE * start.height_px)) + 1
     x, y = max(0, start.left_px - margin), max(0, start.top_px - margin)
     part = pixels[y : start.bottom_px + margin, x : start.right_px + margin].astype(np.int16)
-    here = Frame(
-        left_px=start.left_px - x, top_px=start.top_px - y, right_px=start.right_px - x, bottom_px=start.bottom_px - y
-    )
     across, down = _steps(part), _steps(part.swapaxes(0, 1))
     ink = across[:, :-1] | across[:, 1:] | (down[:, :-1] | down[:, 1:]).T
-    found = _snapped(across, down, ink, here, reach, to_edges)
-    return Frame(
-        left_px=found.left_px + x, top_px=found.top_px + y, right_px=found.right_px + x, bottom_px=found.bottom_px + y
-    )
+    return _snapped(across, down, ink, start.moved(-x, -y), reach).moved(x, y)
 
 
-def _inside(frame: Frame, width: int, height: int) -> Frame:
-    cut = Frame(
-        left_px=max(0, frame.left_px),
-        top_px=max(0, frame.top_px),
-        right_px=min(width, frame.right_px),
-        bottom_px=min(height, frame.bottom_px),
-    )
-    if cut.width_px < 1 or cut.height_px < 1:
-        raise ValueError(f"the box {frame} has no pixel of a picture of {width} x {height}")
-    return cut
-
-
-def _steps(part: npt.NDArray[np.int16]) -> Changes:
+def _steps(part: npt.NDArray[np.int16]) -> Marks:
     """Where the picture changes from one column to the next: column ``c`` tells of the change between c-1 and c.
 
     There is one more column than in the picture; the first and the last, at its ends, are never a change.
@@ -125,19 +125,18 @@ def _steps(part: npt.NDArray[np.int16]) -> Changes:
     return steps
 
 
-def _snapped(across: Changes, down: Changes, ink: Ink, start: Frame, reach: int, to_edges: bool) -> Frame:
+def _snapped(across: Marks, down: Marks, ink: Marks, start: Frame, reach: int) -> Frame:
     """Side by side, several times over: a side that has moved shows the others more, or less, of an edge.
 
     Which sides have an edge is decided once, along the box as it was drawn: seen along a box that has closed around a
     short text, the stem of a letter would be an edge, too.
     """
     horizontal, vertical = _Axis(start.left_px, start.right_px, reach), _Axis(start.top_px, start.bottom_px, reach)
-    if to_edges:
-        vertical.look_for_edges(down, ink.T, horizontal)
-        horizontal.look_for_edges(across, ink, vertical)
-        # One upright edge alone, with none above or below, is a letter that the box was drawn through.
-        if not any(vertical.has_edge) and not all(horizontal.has_edge):
-            horizontal.has_edge = (False, False)
+    vertical.look_for_edges(down, ink.T, horizontal)
+    horizontal.look_for_edges(across, ink, vertical)
+    # One upright edge alone, with none above or below, is a letter that the box was drawn through.
+    if not any(vertical.has_edge) and not all(horizontal.has_edge):
+        horizontal.has_edge = (False, False)
     for _ in range(_ROUNDS):
         before = (horizontal.first, horizontal.end, vertical.first, vertical.end)
         height = vertical.end - vertical.first
@@ -145,7 +144,7 @@ def _snapped(across: Changes, down: Changes, ink: Ink, start: Frame, reach: int,
         vertical.move(down, ink.T, horizontal, LEAST_GAP_PX)
         if (horizontal.first, horizontal.end, vertical.first, vertical.end) == before:
             break
-    return Frame(left_px=horizontal.first, top_px=vertical.first, right_px=horizontal.end, bottom_px=vertical.end)
+    return Frame(horizontal.first, vertical.first, horizontal.end, vertical.end)
 
 
 class _Axis:
@@ -163,7 +162,7 @@ class _Axis:
         corner = int((self.end - self.first) * CORNER_SHARE)
         return slice(self.first + corner, self.end - corner)
 
-    def look_for_edges(self, changes: Changes, ink: Ink, along: _Axis) -> None:
+    def look_for_edges(self, changes: Marks, ink: Marks, along: _Axis) -> None:
         """Decide which of the two sides have an edge within reach, ``along`` the other two."""
         first, end = (
             float(share[places.start : places.stop].max()) >= EDGE_SHARE
@@ -171,7 +170,7 @@ class _Axis:
         )
         self.has_edge = (first, end)
 
-    def move(self, changes: Changes, ink: Ink, along: _Axis, gap: int) -> None:
+    def move(self, changes: Marks, ink: Marks, along: _Axis, gap: int) -> None:
         """Move both sides to their edges or to the ink between the other two sides."""
         shares, near = self._shares(changes, ink, along), self._near(changes.shape[1] - 1)
         sides = [self.first, self.end]
@@ -191,14 +190,14 @@ class _Axis:
         if sides[1] - sides[0] >= LEAST_SIDE_PX:
             self.first, self.end = sides
 
-    def _shares(self, changes: Changes, ink: Ink, along: _Axis) -> list[Shares]:
+    def _shares(self, changes: Marks, ink: Marks, along: _Axis) -> list[Shares]:
         return [_edges(changes[along.middle], ink[along.middle], outward) for outward in (-1, 1)]
 
     def _near(self, last: int) -> list[range]:
         return [range(max(0, at - self._reach), min(last, at + self._reach) + 1) for at in self._drawn]
 
 
-def _edges(changes: Changes, ink: Ink, outward: int) -> Shares:
+def _edges(changes: Marks, ink: Marks, outward: int) -> Shares:
     """How much of the side changes at each place; 0 at places that are inside something, such as a row of letters.
 
     Behind the edge of a widget there is nothing for a pixel or two, unless the edge is without a break.
@@ -229,7 +228,7 @@ def _at_edge(share: Shares, places: range, at: int, outward: int) -> int:
     return nearest
 
 
-def _beside_ink(ink: Columns, drawn: int, reach: int, gap: int, outward: int) -> int | None:
+def _beside_ink(ink: Marks, drawn: int, reach: int, gap: int, outward: int) -> int | None:
     """The place beside the ink at a side: outwards where the side cuts through it, else inwards.
 
     None where the ink reaches further out than the side may go, or begins further in.

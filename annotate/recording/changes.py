@@ -3,101 +3,340 @@
 Every picture is held against the last settled screen. For each pixel that differs, the first picture is known that
 showed it, unless it went back in between, as under a pointer that passes. Once the screen has stood still long enough,
 what differs is a change, and its first picture is its onset. A pointer, a caret that blinks and parts that always move
-are neither a change nor do they keep a screen from being settled.
+are neither a change nor do they keep a screen from being settled. (Finders of cuts in films compare whole pictures: a
+menu is too small for them, and a film on a page too large. PySceneDetect's best finds two thirds of what this does.)
+
+A mask is uint8, height x width, 255 where something holds and 0 elsewhere.
 """
 
 from __future__ import annotations
 
-from array import array
+import math
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
-import msgspec
+import cv2
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
 
-from annotate.recording.blobs import Blob, blobs, bounds
-from annotate.recording.busy import BusyTiles
-from annotate.recording.masks import both, different
-from annotate.recording.pointer import PointerTrail
-from annotate.recording.records import ChangeKind, ScreenChange
-from annotate.recording.scrolling import scrolled_by
-from grounding.records import Box, Point
+from grounding.records import Box, Point, Record
 
-if TYPE_CHECKING:
-    from annotate.recording.masks import Grey
-    from annotate.recording.video import SmallFrame
+from .video import Recording
 
-REFINED = 40
-"""Most grey levels by which lossy video still corrects itself, on the average of the pixels that differ."""
-SAME_CONTENT = 0.9
-"""Least correlation of a patch with itself before it was corrected."""
+Grey: TypeAlias = NDArray[np.uint8]
+ChangeKind = Literal["change", "typing", "scroll", "playing"]
+"""``change``: the screen became another one, or a part of it. ``typing``: characters were added one by one.
+``scroll``: the same content moved up or down. ``playing``: a part began to move and went on, such as a video."""
+
+
+class ScreenChange(Record, frozen=True, kw_only=True):
+    """One change of the screen, from a settled screen to the next settled one.
+
+    ``before_s`` is the time stamp of the last frame that does not show it, ``onset_s`` of the first frame that does,
+    ``settled_s`` of the last frame that still changed. ``box`` holds all that changed, ``share`` is the share of the
+    screen's pixels that did. ``pointer`` is where the pointer's upper left corner was when it began, where it had been
+    seen; ``rested_s`` for how long it had not moved by then. ``is_hover``: small, and under way while the pointer
+    moved, so that it is no action of the user.
+    """
+
+    before_s: float
+    onset_s: float
+    settled_s: float
+    kind: ChangeKind
+    share: float
+    box: Box
+    pointer: Point | None = None
+    rested_s: float = 0.0
+    is_hover: bool = False
+
+
+# --- patches ----------------------------------------------------------------------------------------------------------
+
+DIFFERENT = 14
+"""Grey levels (of 256) by which a pixel of the small picture must differ; lossy video stays below."""
+MOST_BLOBS = 60
+"""More patches than this are not told apart: whoever asks has seen that it is neither a pointer nor a caret."""
+
+
+class Blob(NamedTuple):
+    """A patch in pixels of the small picture: it covers ``left`` to ``left + width``, and ``area`` pixels of that."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+    area: int = 1
+
+    def near(self, other: Blob, margin: int) -> bool:
+        """Whether the two rectangles come closer to each other than ``margin``, on both axes."""
+        across = max(self.left, other.left) - min(self.left + self.width, other.left + other.width)
+        down = max(self.top, other.top) - min(self.top + self.height, other.top + other.height)
+        return across < margin and down < margin
+
+
+def different(one: Grey, other: Grey) -> Grey:
+    """255 where two grey pictures differ by more than lossy video does."""
+    return np.asarray(cv2.threshold(cv2.absdiff(one, other), DIFFERENT, 255, cv2.THRESH_BINARY)[1], np.uint8)
+
+
+def blobs(mask: Grey, join_px: int) -> list[Blob]:
+    """The patches of a mask, from the largest to the smallest, at most 60 of them.
+
+    ``join_px`` is how far apart two patches may lie and still be one, in pixels to either side.
+    """
+    # With room to grow on all sides a patch begins, once it is larger, where it began before in the picture.
+    mask = np.pad(mask, join_px)
+    grown = cv2.dilate(mask, np.ones((2 * join_px + 1, 2 * join_px + 1)))
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(grown, connectivity=8)
+    areas = np.bincount(labels[mask > 0], minlength=count)
+    order = sorted(range(1, count), key=lambda label: -int(stats[label, cv2.CC_STAT_AREA]))[:MOST_BLOBS]
+    grow = 2 * join_px
+    rows = ((*map(int, stats[label, :4]), int(areas[label])) for label in order)
+    return [Blob(left, top, width - grow, height - grow, area) for left, top, width, height, area in rows]
+
+
+def bounds(patches: Iterable[Blob]) -> Blob:
+    """The smallest rectangle around some patches, at least one; its area is the sum of theirs."""
+    patches = tuple(patches)
+    left, top = min(one.left for one in patches), min(one.top for one in patches)
+    right, bottom = max(one.left + one.width for one in patches), max(one.top + one.height for one in patches)
+    return Blob(left, top, right - left, bottom - top, sum(one.area for one in patches))
+
+
+# --- parts that always move -------------------------------------------------------------------------------------------
+
+TILE_PX = 8
+"""Side of a tile of the small picture; on a recording of 1920 pixels that is 32 of them."""
+SLOT_S = 0.1
+MEMORY_S = 2.0
+BUSY_SLOTS = 8.0
+"""A tile is busy while it changed in about eight of the last twenty tenths of a second, the latest counting most. A
+page that takes a second to appear stays below; a picture that changes five times a second gets there in three."""
+CALM_SLOTS = 2.0
+QUIET_SLOTS = 0.7
+"""A tile that changed no more than this lately, about once in the last two seconds, begins anew when it changes."""
+
+
+class BusyTiles:
+    """A count of recent changes for every tile of small pictures of one size.
+
+    Attributes:
+        mask: Busy tiles and their neighbours, as large as the small picture: a moving edge is in both.
+    """
+
+    def __init__(self, width: int, height: int) -> None:
+        shape = math.ceil(height / TILE_PX), math.ceil(width / TILE_PX)
+        self.mask = np.zeros((height, width), bool)
+        self._recent, self._since_s = np.zeros(shape, np.float32), np.zeros(shape)
+        self._in_slot, self._busy = np.zeros(shape, bool), np.zeros(shape, bool)
+        self._slot = 0
+
+    def add(self, time_s: float, changed: Grey | None) -> list[float]:
+        """Count a frame: ``changed`` against the frame before, None where nothing is or should be counted.
+
+        Returns when each of the tiles that became busy now had begun to change.
+        """
+        slot = int(time_s / SLOT_S)
+        if slot != self._slot:
+            self._recent *= math.exp(-(slot - self._slot) * SLOT_S / MEMORY_S)
+            self._in_slot[:] = False
+            self._slot = slot
+        if changed is not None:
+            # Each tile's largest value: shrinking by averages would lose single pixels.
+            grid = cv2.dilate(changed, np.ones((TILE_PX, TILE_PX)), anchor=(0, 0))[::TILE_PX, ::TILE_PX]
+            fresh = (grid > 0) & ~self._in_slot
+            self._since_s[fresh & (self._recent < QUIET_SLOTS)] = time_s
+            self._recent[fresh] += 1
+            self._in_slot |= fresh
+        begun = (self._recent > BUSY_SLOTS) & ~self._busy
+        over = (self._recent < CALM_SLOTS) & self._busy
+        if begun.any() or over.any():
+            self._busy = (self._busy | begun) & ~over
+            tiles = cv2.dilate(self._busy.astype(np.uint8), np.ones((3, 3))) > 0
+            height, width = self.mask.shape
+            self.mask = tiles.repeat(TILE_PX, axis=0).repeat(TILE_PX, axis=1)[:height, :width]
+        return [float(one) for one in self._since_s[begun]]
+
+
+# --- the pointer ------------------------------------------------------------------------------------------------------
+
+POINTER_SHARE = 0.045
+"""Largest side of a pointer as a share of the screen's height: 48 pixels of 1080."""
+LOST_S = 0.3
+"""Within this time something that moves on from place to place may be the pointer, which was lost from sight."""
+TRAIL = 90
+"""How many of its latest places are known: three seconds of moving."""
+HOVER_S = 0.2
+
+
+class PointerTrail:
+    """The pointer's latest places on the small picture with their times, and where it was on the settled screen.
+
+    Attributes:
+        side: Largest side of a pointer, in pixels of the small picture.
+        trail: Its places with the times when it got there; the last one is where it is.
+        home: Where it was when the screen was last settled: it leaves a hole there.
+    """
+
+    def __init__(self, height: int) -> None:
+        self.side = max(6, round(height * POINTER_SHARE))
+        self.trail: list[tuple[float, Blob]] = []
+        self.home: Blob | None = None
+        self._track: list[tuple[float, Blob]] = []
+
+    @property
+    def place(self) -> Blob | None:
+        """Where it is; None while it was not seen."""
+        return self.trail[-1][1] if self.trail else None
+
+    def at(self, time_s: float) -> tuple[Blob | None, float]:
+        """Where it was at a time, and for how long by then."""
+        return next(((place, time_s - at_s) for at_s, place in reversed(self.trail) if at_s < time_s), (None, 0.0))
+
+    def travels(self, time_s: float) -> bool:
+        """Whether it was on its way: a hand that clicks may shake, by less than the pointer's size."""
+        places = [place for at_s, place in self.trail if abs(at_s - time_s) <= HOVER_S]
+        if len(places) < 2:
+            return False
+        whole = bounds(places)
+        return max(whole.width - places[0].width, whole.height - places[0].height) > self.side / 2
+
+    def fits(self, patch: Blob, times: float = 1) -> bool:
+        """Whether a patch is no larger than so many pointers."""
+        return max(patch.width, patch.height) <= times * self.side
+
+    def follow(self, time_s: float, patches: list[Blob], covered: Grey) -> bool:
+        """Look at a frame in which little changed, in ``patches``; whether the pointer moved in it.
+
+        ``covered`` is what changed and now differs from the settled screen: the pointer hides something where it is,
+        and where it was the settled screen is back. Patches that do not come in that pair are a caret or a character.
+        """
+        hidden = [one for one in blobs(covered, join_px=1) if one.area >= 2]
+        now = next((one for one in (bounds(hidden), hidden[0]) if self.fits(one)), None) if hidden else None
+        if now is None:
+            return False
+        if self.trail and _left(self.trail[-1][1], patches, now):
+            self._track = [(time_s, now)]
+        else:
+            # It is not where it was thought to be: what travels far enough, step by step, is it.
+            if not (self._track and time_s - self._track[-1][0] < LOST_S and _left(self._track[-1][1], patches, now)):
+                self._track = []
+            self._track.append((time_s, now))
+            first = self._track[0][1]
+            # A spinner turns in its place, and a caret goes on by a character.
+            if max(abs(now.left - first.left), abs(now.top - first.top)) <= 2 * self.side:
+                return False
+        self.trail = [*self.trail, *self._track][-TRAIL:]
+        self._track = self._track[-1:]
+        return True
+
+    def unexplained(self, patches: list[Blob]) -> list[Blob]:
+        """Of what differs from the settled screen that which is neither the pointer nor the hole that it left."""
+        if self.home is None and self.place is not None:
+            # Where it was before it was first seen.
+            holes = [one for one in patches if self.fits(one) and not one.near(self.place, 2)]
+            self.home = holes[0] if len(holes) == 1 else None
+        places = [place for place in (self.place, self.home) if place is not None]
+        return [one for one in patches if not (self.fits(one) and any(one.near(place, 2) for place in places))]
+
+    def is_as_small(self, patch: Blob) -> bool:
+        """Whether a patch may be the pointer, lost from sight: no larger than it was when it was seen."""
+        place = self.place
+        return place is not None and patch.width <= place.width + 2 and patch.height <= place.height + 2
+
+
+def _left(place: Blob, patches: list[Blob], now: Blob) -> bool:
+    """Whether something went away from the middle of a place, and is elsewhere now: a typed character stays."""
+    middle = Blob(place.left + place.width // 2, place.top + place.height // 2, 1, 1)
+    return (place.left, place.top) != (now.left, now.top) and any(one.near(middle, 0) for one in patches)
+
+
+# --- scrolling --------------------------------------------------------------------------------------------------------
+
+SCROLL_SHARE = 0.15
+"""Least share of the screen, as a rectangle, that can scroll: in a small one a list's rows are too much alike."""
+EXPLAINED = 0.6
+"""How much of the difference may be left once the move is undone."""
+
+
+def is_scrolled(before: Grey, after: Grey, where: Blob) -> bool:
+    """Whether the content of a rectangle moved up or down, and did nothing else."""
+    if min(where.height, where.width) < 24 or where.width * where.height < SCROLL_SHARE * after.size:
+        return False
+    inside = np.s_[where.top : where.top + where.height, where.left : where.left + where.width]
+    old, new = before[inside].astype(np.float32), after[inside].astype(np.float32)
+    (across, down), _ = cv2.phaseCorrelate(old, new)
+    moved = round(down)
+    if moved == 0 or abs(across) > 1 or abs(moved) >= where.height:
+        return False
+    first, second = (old, new) if moved > 0 else (new, old)
+    along = float(cv2.absdiff(second[abs(moved) :], first[: -abs(moved)]).mean())
+    return along < EXPLAINED * float(cv2.absdiff(new, old).mean())
+
+
+# --- changes ----------------------------------------------------------------------------------------------------------
+
 SETTLE_S = 0.35
 """How long a screen must stand still to be settled: shorter than a person needs between two actions."""
 MINOR_SETTLE_S = 0.6
 """The same for changes as small as a character: a caret has blinked by then."""
 HOVER_SHARE = 0.015
 """Largest share of the screen that lights up under a passing pointer; a menu of 200 x 150 pixels of Full HD."""
-HOVER_S = 0.2
 PLAYING_SHARE = 0.02
 """A smaller part that begins to move is a spinner or a caret of a kind; the page that it announces is the change."""
 TYPING_S = 0.3
 SPINNER_WAIT_S = 15.0
 """How long something small, such as a spinner, may turn before the page comes that the user clicked for."""
-SCROLL_SHARE = 0.15
-"""Least share of the screen, as a rectangle, that can scroll: in a small one a list's rows are too much alike."""
-FEW = 6
-CARET_SHAPE = 3
-SIGNS = 12
-"""How many pictures are searched for the first that shows more than a caret."""
+
+
+def find_changes(recording: Recording) -> list[ScreenChange]:
+    """All changes of a recording's screen, hovering or not; the frames go by one at a time."""
+    finder = ChangeFinder(recording.small_size, recording.width_px / recording.small_size[0])
+    for time_s, luma in recording.small_frames():
+        finder.feed(time_s, luma)
+    return finder.finish()
 
 
 class ChangeFinder:
     """Takes the pictures of a recording in order and finds the changes of its screen.
 
-    Args:
-        small_size: Width and height of the pictures that will come, in pixels.
-        scale: Recorded pixels per pixel of them.
+    ``small_size`` is width and height of the pictures, ``scale`` how many recorded pixels are one of theirs.
     """
 
     def __init__(self, small_size: tuple[int, int], scale: float) -> None:
-        import numpy as np
-
-        self._width, self._height = small_size
+        width, height = small_size
         self._scale = scale
-        self._busy = BusyTiles(*small_size)
-        self._pointer = PointerTrail(self._height)
-        self._times = array("d")
-        self._previous: Grey | None = None
-        self._settled: Grey | None = None
-        self._first_seen = np.full((self._height, self._width), -1, np.int32)
-        self._differs: Grey = np.zeros((self._height, self._width), np.uint8)
-        self._calm_mask: Grey | None = None
-        self._major_s = float("-inf")
-        self._moved_s = float("-inf")
+        self._tiles, self._pointer = BusyTiles(width, height), PointerTrail(height)
+        self._times: list[float] = []
+        self._previous: Grey = np.zeros((height, width), np.uint8)
+        self._settled = self._differs = self._previous
+        self._first_seen = np.full((height, width), -1, np.int32)
+        self._major_s = self._moved_s = float("-inf")
         self._scrolls = self._majors = self._first_major = 0
-        self._settled_s = 0.0
         self._spinning: int | None = None
         self._began_playing: tuple[list[float], Blob] | None = None
         self.changes: list[ScreenChange] = []
 
-    def feed(self, frame: SmallFrame) -> None:
+    def feed(self, time_s: float, luma: Grey) -> None:
         """Look at the next picture."""
-        import cv2
-
-        if self._previous is None or self._settled is None:
-            self._times.append(frame.time_s)
-            self._previous, self._settled = frame.luma, frame.luma.copy()
+        if not self._times:
+            self._times, self._previous, self._settled = [time_s], luma, luma.copy()
             return
         # Between two time stamps nothing changed: the screen may have settled in that time.
-        self._look(frame.time_s)
-        self._times.append(frame.time_s)
-        changed = different(frame.luma, self._previous)
-        before, self._previous = self._previous, frame.luma
-        if not cv2.countNonZero(changed):
-            self._count_busy(frame.time_s, None)
-            return
-        self._differs = different(frame.luma, self._settled)
-        self._judge(frame.time_s, before, frame.luma, changed)
-        self._note_first_seen(len(self._times) - 1)
+        self._look(time_s)
+        self._times.append(time_s)
+        changed = different(luma, self._previous)
+        before, self._previous = self._previous, luma
+        if cv2.countNonZero(changed):
+            self._differs = different(luma, self._settled)
+            self._count_busy(time_s, self._judge(time_s, before, changed))
+            differs = self._differs > 0
+            self._first_seen[differs & (self._first_seen < 0)] = len(self._times) - 1
+            self._first_seen[~differs] = -1
+        else:
+            self._count_busy(time_s, None)
 
     def finish(self) -> list[ScreenChange]:
         """The recording is over: all its changes, in order of time."""
@@ -105,256 +344,177 @@ class ChangeFinder:
             self._look(self._times[-1] + 10 * SETTLE_S)
         return self.changes
 
-    def _judge(self, time_s: float, before: Grey, luma: Grey, changed: Grey) -> None:
-        import cv2
+    def _judge(self, time_s: float, before: Grey, changed: Grey) -> Grey | None:
+        """What kind of frame this is: nothing but what always moves, a pointer or a character, or more.
 
-        calm = changed if self._calm_mask is None else both(changed, self._calm_mask)
+        Returns what counts as moving: not the pointer, nor a page that scrolls.
+        """
+        calm = np.where(self._tiles.mask, 0, changed).astype(np.uint8)
         patches = blobs(calm, join_px=1) if cv2.countNonZero(calm) else []
         if not patches:
-            self._count_busy(time_s, changed)
-            return
-        if self._pointer.is_minor(patches):
-            self._moved_s = time_s
-            earlier = self._pointer.moved_s
-            self._pointer.follow(time_s, patches, calm, self._differs)
-            self._count_busy(time_s, changed if self._pointer.moved_s == earlier else None)
-            return
-        self._major_s = self._moved_s = time_s
-        if not self._majors:
-            self._first_major = len(self._times) - 1
+            return changed
+        self._moved_s = time_s
+        # A pointer that moves by less than its size leaves one patch, at most twice as large on either side.
+        if len(patches) <= 4 and all(self._pointer.fits(one, 2) for one in patches):
+            return None if self._pointer.follow(time_s, patches, calm & self._differs) else changed
+        self._major_s = time_s
+        self._first_major = self._first_major if self._majors else len(self._times) - 1
         self._majors += 1
-        if len(patches) <= FEW:
-            self._follow_beside(time_s, patches, calm)
-        where = bounds(patches)
-        scrolled = None
-        if where.width * where.height >= SCROLL_SHARE * luma.size:
-            scrolled = scrolled_by(before, luma, where)
-        self._scrolls += scrolled is not None
-        self._count_busy(time_s, None if scrolled is not None else changed)
-
-    def _follow_beside(self, time_s: float, patches: list[Blob], changed: Grey) -> None:
-        """The pointer may be on its way while something else, such as the button under it, lights up."""
-        import numpy as np
-
-        small = [one for one in patches if self._pointer.looks_like_one(one)]
-        if not small:
-            return
-        only = np.zeros_like(changed)
-        for one in small:
-            only[one.top : one.top + one.height, one.left : one.left + one.width] = 255
-        self._pointer.follow(time_s, small, both(changed, only), self._differs, known_only=True)
+        if not is_scrolled(before, self._previous, bounds(patches)):
+            return changed
+        self._scrolls += 1
+        return None
 
     def _count_busy(self, time_s: float, changed: Grey | None) -> None:
-        import numpy as np
-
-        begun, over = self._busy.add(time_s, changed)
-        if begun or over:
-            mask = self._busy.mask()
-            if begun:
-                self._remember_playing(mask)
-            self._calm_mask = np.where(mask > 0, 0, 255).astype(np.uint8) if self._busy.any() else None
-        if self._calm_mask is not None and self._settled is not None and self._previous is not None:
+        since_s, busy = self._tiles.add(time_s, changed), self._tiles.mask
+        if since_s:
+            now = Blob(*cv2.boundingRect(busy.astype(np.uint8)))
+            earlier, place = self._began_playing or ([], now)
+            self._began_playing = [*earlier, *since_s], bounds([place, now])
+        if busy.any():
             # What always moves is taken as it is, so that its end is no change.
-            moving = self._calm_mask == 0
-            self._settled[moving] = self._previous[moving]
-            self._first_seen[moving] = -1
-            self._differs[moving] = 0
-
-    def _remember_playing(self, mask: Grey) -> None:
-        import numpy as np
-
-        rows, columns = np.nonzero(mask)
-        place = Blob(
-            left=int(columns.min()),
-            top=int(rows.min()),
-            width=int(np.ptp(columns)) + 1,
-            height=int(np.ptp(rows)) + 1,
-            area=int((mask > 0).sum()),
-        )
-        since_s = self._busy.begun_s()
-        if self._began_playing is not None:
-            since_s, place = [*self._began_playing[0], *since_s], bounds([place, self._began_playing[1]])
-        self._began_playing = (since_s, place)
-
-    def _playing_since(self) -> int | None:
-        """The picture in which something began to move; a pointer may have come by before."""
-        if self._began_playing is None:
-            return None
-        since_s = sorted(self._began_playing[0])
-        return min(bisect_left(self._times, since_s[len(since_s) // 10]), len(self._times) - 1)
-
-    def _note_first_seen(self, index: int) -> None:
-        differs = self._differs > 0
-        self._first_seen[differs & (self._first_seen < 0)] = index
-        self._first_seen[~differs] = -1
+            self._settled[busy] = self._previous[busy]
+            self._first_seen[busy] = -1
+            self._differs[busy] = 0
 
     def _look(self, now_s: float) -> None:
         """Judge what differs from the settled screen, if it has stood still for long enough at ``now_s``."""
-        import cv2
-
         if now_s - self._major_s < SETTLE_S:
             return
         if not cv2.countNonZero(self._differs) and self._began_playing is None:
             self._scrolls = self._majors = 0
             return
-        left = [one for one in blobs(self._differs, join_px=2) if not self._is_noise(one)]
-        self._pointer.find_hole(left)
-        unexplained = [one for one in left if not self._pointer.explains(one)]
-        if not self._majors and all(self._pointer.is_as_small(one) for one in unexplained) and len(unexplained) <= 2:
-            unexplained = []
-        if not unexplained:
-            if self._began_playing is not None:
-                self._take_playing()
-            elif left and now_s - self._moved_s >= SETTLE_S:
-                self._rebase()
-            return
-        if self._majors == 0 and now_s - self._moved_s < MINOR_SETTLE_S and not self._typed_long(unexplained):
-            return
-        self._take(unexplained)
+        # A pixel is noise, and a narrow line a caret.
+        side, patches = self._pointer.side, blobs(self._differs, join_px=2)
+        left = [one for one in patches if one.area >= 2 and (one.width > 2 or one.height > side)]
+        found = self._pointer.unexplained(left)
+        if not self._majors and len(found) <= 2 and all(self._pointer.is_as_small(one) for one in found):
+            found = []
+        if found:
+            where = bounds(found)
+            # Enough was typed to be told from a pointer, while the typing still goes on.
+            typed_long = where.height <= 1.5 * side and where.area > side**2
+            if self._majors or now_s - self._moved_s >= MINOR_SETTLE_S or typed_long:
+                self._take(found, where)
+        elif self._began_playing is not None:
+            self._take_playing(*self._began_playing)
+        elif left and now_s - self._moved_s >= SETTLE_S:
+            self._rebase()
 
-    def _is_noise(self, patch: Blob) -> bool:
-        return patch.area < 2 or self._is_caret(patch) or self._is_same_content(patch)
-
-    def _is_caret(self, patch: Blob) -> bool:
-        return patch.width <= 2 and patch.height <= self._pointer.side
-
-    def _is_same_content(self, patch: Blob) -> bool:
-        """Whether a patch shows what it showed, only better: lossy video refines a picture that has come to rest."""
-        import cv2
-
-        assert self._previous is not None
-        assert self._settled is not None
-        rows, columns = slice(patch.top, patch.top + patch.height), slice(patch.left, patch.left + patch.width)
-        now, then = self._previous[rows, columns], self._settled[rows, columns]
-        if cv2.mean(cv2.absdiff(now, then), self._differs[rows, columns])[0] > REFINED:
-            return False
-        return float(cv2.matchTemplate(now, then, cv2.TM_CCOEFF_NORMED)[0, 0]) > SAME_CONTENT
-
-    def _typed_long(self, patches: list[Blob]) -> bool:
-        """Whether enough was typed to be told from a pointer, while the typing still goes on."""
-        where = bounds(patches)
-        return self._is_text_line(where) and where.area > self._pointer.side**2
-
-    def _take(self, patches: list[Blob]) -> None:
-        import numpy as np
-
-        where = bounds(patches)
-        region = np.zeros_like(self._differs)
+    def _take(self, patches: list[Blob], where: Blob) -> None:
+        seen = np.full_like(self._first_seen, -1)
         for one in patches:
-            region[one.top : one.top + one.height, one.left : one.left + one.width] = 255
-        first = self._onset(both(region, self._differs))
-        playing = self._playing_since()
-        if playing is not None and self._times[first] - self._times[playing] < 1.5:
-            first = min(first, playing)
-        kind: ChangeKind = "change"
-        if self._majors == 0:
-            kind = "typing" if self._is_text_line(where) and self._spread_s(region) > TYPING_S else "change"
-        elif self._scrolls * 2 >= self._majors:
-            kind = "scroll"
-        self._emit(first, kind, where)
-        self._rebase()
+            inside = np.s_[one.top : one.top + one.height, one.left : one.left + one.width]
+            seen[inside] = self._first_seen[inside]
+        seen[self._differs == 0] = -1
+        earlier = (seen >= 0) & (seen < self._first_major)
+        if self._majors and np.count_nonzero(earlier) < self._pointer.side**2:
+            # The pointer came before.
+            seen[earlier] = -1
+        indices = np.unique(seen[seen >= 0]).tolist() or [len(self._times) - 1]
+        # Characters come one by one.
+        spread_s = self._times[indices[-1]] - self._times[indices[0]]
+        if self._majors:
+            kind: ChangeKind = "scroll" if self._scrolls * 2 >= self._majors else "change"
+        else:
+            kind = "typing" if where.height <= 1.5 * self._pointer.side and spread_s > TYPING_S else "change"
+        self._emit(indices[0], kind, where)
 
-    def _onset(self, differs: Grey) -> int:
-        """The first picture that shows a change; where the pointer rested meanwhile it hides when it came."""
-        import numpy as np
-
-        seen = np.where(differs > 0, self._first_seen, -1)
-        bare = seen.copy()
-        places = [place for time_s, place in self._pointer.trail if time_s >= self._settled_s]
-        for place in (*places, self._pointer.home, self._pointer.place):
-            if place is not None:
-                top, left = max(0, place.top - 2), max(0, place.left - 2)
-                bare[top : place.top + place.height + 2, left : place.left + place.width + 2] = -1
-        if self._majors and np.count_nonzero((bare >= 0) & (bare < self._first_major)) < self._pointer.side**2:
-            # A pointer that nobody followed came before.
-            bare[bare < self._first_major] = -1
-        for pixels in (bare, seen):
-            indices = [int(index) for index in np.unique(pixels[pixels >= 0])]
-            for index in indices[:SIGNS]:
-                came = np.where(pixels == index, 255, 0).astype(np.uint8)
-                if any(not (self._is_caret(one) and one.height >= CARET_SHAPE * one.width) for one in blobs(came)):
-                    return index
-            if indices:
-                return indices[0]
-        return len(self._times) - 1
-
-    def _spread_s(self, region: Grey) -> float:
-        """How long it took until the last of what differs had come: characters come one by one."""
-        seen = self._first_seen[(region > 0) & (self._first_seen >= 0)]
-        return self._times[int(seen.max())] - self._times[int(seen.min())] if len(seen) else 0.0
-
-    def _is_text_line(self, where: Blob) -> bool:
-        return where.height <= 1.5 * self._pointer.side
-
-    def _take_playing(self) -> None:
-        first = self._playing_since()
-        assert first is not None
-        assert self._began_playing is not None
-        around = self._began_playing[1]
-        where = msgspec.structs.replace(around, area=around.width * around.height)
-        place = self._pointer.place
-        if place is not None and where.area >= PLAYING_SHARE * self._width * self._height and place.near(where, 0):
+    def _take_playing(self, since_s: list[float], around: Blob) -> None:
+        # A pointer may have come by before.
+        first = min(bisect_left(self._times, sorted(since_s)[len(since_s) // 10]), len(self._times) - 1)
+        place, where = self._pointer.place, around._replace(area=around.width * around.height)
+        if place is not None and where.area >= PLAYING_SHARE * self._differs.size and place.near(where, 0):
             self._emit(first, "playing", where)
         else:
             self._spinning = first if self._spinning is None else min(first, self._spinning)
-        self._rebase()
+            self._rebase()
 
     def _emit(self, first: int, kind: ChangeKind, where: Blob) -> None:
-        first = self._since_spinner(first)
-        onset_s, before_s = self._times[first], self._times[max(0, first - 1)]
-        share = where.area / (self._width * self._height)
-        place, rested_s = self._pointer_at(onset_s)
-        hover = kind == "change" and share <= HOVER_SHARE and self._moved_far(onset_s)
+        began, self._spinning = self._spinning, None
+        if began is not None and (turned_s := self._times[first] - self._times[began]) <= SPINNER_WAIT_S:
+            # Where something began to turn, and the pointer has rested since: the click that both came of.
+            place, rested_s = self._pointer.at(self._times[first])
+            first = began if place is not None and rested_s >= turned_s else first
+        onset_s, share, scale = self._times[first], where.area / self._differs.size, self._scale
+        place, rested_s = self._pointer.at(onset_s)
         self.changes.append(
             ScreenChange(
-                before_s=before_s,
+                before_s=self._times[max(0, first - 1)],
                 onset_s=onset_s,
                 settled_s=max(onset_s, min(self._moved_s, self._times[-1])),
                 kind=kind,
                 share=share,
-                box=self._recorded_box(where),
-                pointer=None if place is None else Point(x_px=place.left * self._scale, y_px=place.top * self._scale),
+                box=Box(
+                    left_px=where.left * scale,
+                    top_px=where.top * scale,
+                    right_px=(where.left + where.width) * scale,
+                    bottom_px=(where.top + where.height) * scale,
+                ),
+                pointer=None if place is None else Point(x_px=place.left * scale, y_px=place.top * scale),
                 rested_s=rested_s,
-                doubt="hover" if hover else "",
+                is_hover=kind == "change" and share <= HOVER_SHARE and self._pointer.travels(onset_s),
             )
         )
-
-    def _since_spinner(self, first: int) -> int:
-        """Where something began to turn, and the pointer has rested since: the click that both came of."""
-        began, self._spinning = self._spinning, None
-        if began is None or self._times[first] - self._times[began] > SPINNER_WAIT_S:
-            return first
-        place, rested_s = self._pointer_at(self._times[first])
-        return began if place is not None and rested_s >= self._times[first] - self._times[began] else first
-
-    def _moved_far(self, time_s: float) -> bool:
-        """Whether the pointer was on its way: a hand that clicks may shake, by less than its size."""
-        places = [place for moved_s, place in self._pointer.trail if abs(moved_s - time_s) <= HOVER_S]
-        if len(places) < 2:
-            return False
-        whole = bounds(places)
-        return max(whole.width - places[0].width, whole.height - places[0].height) > self._pointer.side / 2
-
-    def _pointer_at(self, time_s: float) -> tuple[Blob | None, float]:
-        for moved_s, place in reversed(self._pointer.trail):
-            if moved_s < time_s:
-                return place, time_s - moved_s
-        return (None, 0.0)
-
-    def _recorded_box(self, where: Blob) -> Box:
-        return Box(
-            left_px=where.left * self._scale,
-            top_px=where.top * self._scale,
-            right_px=(where.left + where.width) * self._scale,
-            bottom_px=(where.top + where.height) * self._scale,
-        )
+        self._rebase()
 
     def _rebase(self) -> None:
-        assert self._previous is not None
-        self._settled = self._previous.copy()
-        self._settled_s = self._times[-1]
+        """The screen is settled as it is, the pointer a part of it, which leaves a hole there when it goes."""
+        self._settled, self._differs = self._previous.copy(), np.zeros_like(self._differs)
         self._first_seen[:] = -1
-        self._differs[:] = 0
         self._scrolls = self._majors = 0
         self._began_playing = None
-        self._pointer.settle()
+        self._pointer.home = self._pointer.place
+
+
+# --- what the user did ------------------------------------------------------------------------------------------------
+
+WAVE_S = 1.2
+"""A page comes in waves: what follows within this time, the pointer still in its place, is the same action's doing."""
+BLIND_WAVE_S = 0.8
+"""The same where the pointer was not seen."""
+TYPING_PAUSE_S, SCROLL_PAUSE_S = 2.5, 1.5
+LETTER_SHARE = 0.001
+HOVER_END_S = 20.0
+
+
+def user_actions(changes: Sequence[ScreenChange]) -> list[ScreenChange]:
+    """The changes that are, as far as can be seen, the user's actions, each from its first sign to its last wave.
+
+    What lights up under the pointer stays out, and so does the same place going out again.
+    """
+    joined: list[ScreenChange] = []
+    hovers: list[ScreenChange] = []
+    for change in changes:
+        lit = [one for one in hovers if change.onset_s - one.onset_s < HOVER_END_S and _same_place(one.box, change.box)]
+        if change.is_hover or (change.share <= HOVER_SHARE and lit):
+            hovers = [*hovers[-5:], change]
+        elif joined and _same_action(joined[-1], change):
+            settled_s = max(joined[-1].settled_s, change.settled_s)
+            joined[-1] = replace(joined[-1], settled_s=settled_s, share=min(1.0, joined[-1].share + change.share))
+        else:
+            joined.append(change)
+    return joined
+
+
+def _same_place(one: Box, other: Box) -> bool:
+    width = min(one.right_px, other.right_px) - max(one.left_px, other.left_px)
+    height = min(one.bottom_px, other.bottom_px) - max(one.top_px, other.top_px)
+    together = max(0.0, width) * max(0.0, height)
+    return together > 0 and together / (one.area_px2 + other.area_px2 - together) > 0.5
+
+
+def _same_action(earlier: ScreenChange, later: ScreenChange) -> bool:
+    gap_s, kinds = later.onset_s - earlier.settled_s, {earlier.kind, later.kind}
+    middle = (later.box.top_px + later.box.bottom_px) / 2
+    letter = later.share < LETTER_SHARE and earlier.box.top_px <= middle <= earlier.box.bottom_px
+    if kinds == {"typing"} or (earlier.kind == "typing" and letter):
+        return gap_s < TYPING_PAUSE_S
+    if kinds == {"scroll"}:
+        return gap_s < SCROLL_PAUSE_S
+    if kinds & {"typing", "scroll"}:
+        return False
+    if earlier.pointer is None or later.pointer is None:
+        return gap_s < BLIND_WAVE_S
+    # The pointer has rested since before the first wave: nobody clicked elsewhere.
+    return gap_s < WAVE_S and later.rested_s >= later.onset_s - earlier.onset_s

@@ -1,38 +1,26 @@
-"""From a recording to a proposal of its steps: pictures and sound are read once each, then put together."""
+"""From a recording to a proposal of its steps: what is seen and what is said, read once each and put together."""
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
-from annotate.recording.acts import user_actions
-from annotate.recording.align import align
-from annotate.recording.changes import ChangeFinder
-from annotate.recording.records import CutPlan, ScreenChange, Utterance
-from annotate.recording.sound import Sound, read_sound
-from annotate.recording.speech import find_speech
-from annotate.recording.video import Recording
 from grounding.asr.recogniser import Recogniser
-from grounding.asr.records import Clip, Heard, Word
-from grounding.asr.store import TranscriptStore
+from grounding.asr.transcribe import TranscriptStore, transcribe
+from grounding.data.speech import Clip, file_sha256
+
+from .changes import ScreenChange, find_changes, user_actions
+from .plan import CutPlan, CutStep, Instruction
+from .video import SPEECH_RATE_HZ, Recording, Sound, read_sound
 
 MARGIN_S = 0.15
 """What is left before and after speech in a clip: a detector notices the first consonant late."""
-Progress = Callable[[str, float, float], None]
-"""What is being done, how far it is and how far it goes, in seconds of the recording or in clips."""
-
-
-def find_changes(recording: Recording, progress: Progress) -> list[ScreenChange]:
-    """All changes of a recording's screen, in doubt or not; the frames go by one at a time."""
-    finder = ChangeFinder(recording.small_size, recording.facts.width_px / recording.small_size[0])
-    for frame in recording.small_frames():
-        finder.feed(frame)
-        progress("looking", frame.time_s, recording.facts.duration_s or 0.0)
-    return finder.finish()
+MISSING_END_S = 1.0
+"""A file whose pictures and sound stop earlier than this before the end that it states is cut off."""
 
 
 def propose(
@@ -40,108 +28,148 @@ def propose(
     *,
     recogniser: Recogniser | None,
     store: TranscriptStore | None = None,
-    task: str = "",
-    progress: Progress,
 ) -> CutPlan:
-    """Cut a recording into steps, as well as can be seen and heard.
+    """Cut a recording into steps, as well as can be seen and heard; without a recogniser instructions are empty.
 
-    Args:
-        recording: The recording.
-        recogniser: Who hears what is said; None leaves the instructions empty.
-        store: Where transcripts are kept, so that a second look at the same recording hears nothing again.
-        task: The label of the task.
-        progress: Told how far it is.
+    Transcripts are kept in ``store``, so that a second look at the same recording hears nothing again. Raises
+    UserError: the recording can't be read, or the recogniser can't go on at all.
     """
-    changes = find_changes(recording, progress)
-    broke, damaged = recording.broke, recording.damaged_frames
+    changes = find_changes(recording)
     sound = read_sound(recording.path)
+    spoken = [] if sound is None else find_speech(sound)
+    end_s = max(recording.seen_s, sound.seconds if sound is not None else 0.0)
     notes = []
-    if sound is None:
-        notes.append("the recording has no sound: the instructions are empty")
-    if recording.facts.duration_s is None:
+    if recording.duration_s is None:
         notes.append("the file does not state its length, as when a recorder was killed: it was read as far as it goes")
-    if damaged:
-        notes.append(f"{damaged} damaged pieces of the video were passed over")
-    utterances = [] if sound is None else find_speech(sound)
-    if sound is not None and not utterances:
-        notes.append("nobody speaks in the recording: the instructions are empty")
-    if sound is not None and recogniser is not None and utterances:
-        utterances = hear(sound, utterances, recogniser, store=store, name=recording.path.name, progress=progress)
-        failures = [one.failure for one in utterances if one.failure]
+    # A screen that stands still needs no more pictures: the sound may well go on to the end.
+    elif recording.duration_s - end_s > MISSING_END_S:
+        notes.append(f"the recording breaks off: it states {recording.duration_s:.1f} s and ends at {end_s:.1f} s")
+    if recording.damaged:
+        notes.append(f"{recording.damaged} damaged pieces of the video were passed over")
+    if not spoken:
+        why = "the recording has no sound" if sound is None else "nobody speaks in the recording"
+        notes.append(f"{why}: the instructions are empty")
+    elif sound is not None and recogniser is not None:
+        spoken, failures = hear(sound, spoken, recogniser, store)
         if failures:
-            notes.append(f"{len(failures)} of {len(utterances)} pieces of speech were not recognised: {failures[0]}")
-    aligned = align(user_actions(changes), utterances, task=task)
-    stated_s = recording.facts.duration_s or 0.0
-    seen_s = max([changes[-1].settled_s if changes else 0.0, sound.seconds if sound else 0.0])
+            notes.append(f"{len(failures)} of {len(spoken)} pieces of speech were not recognised: {failures[0]}")
+    steps, instructions = align(user_actions(changes), spoken)
     return CutPlan(
         video=str(recording.path),
         sha256=file_sha256(recording.path),
-        duration_s=max(seen_s, broke.at_s) if broke else max(stated_s, seen_s),
+        duration_s=max(end_s, min(recording.duration_s or 0.0, end_s + MISSING_END_S)),
         recogniser="" if recogniser is None else recogniser.name,
-        steps=aligned.steps,
-        instructions=aligned.instructions,
-        unused=aligned.unused,
-        broke=broke,
+        steps=steps,
+        instructions=instructions,
         notes=tuple(notes),
     )
 
 
 def hear(
-    sound: Sound,
-    utterances: Sequence[Utterance],
-    recogniser: Recogniser,
-    *,
-    store: TranscriptStore | None,
-    name: str,
-    progress: Progress,
-) -> list[Utterance]:
-    """The same stretches of speech with what was heard in them; words have times of the recording.
+    sound: Sound, spoken: Sequence[Instruction], recogniser: Recogniser, store: TranscriptStore | None
+) -> tuple[list[Instruction], list[str]]:
+    """The same stretches of speech with what was heard in them, and why others could not be heard.
 
-    Raises:
-        UserError: The recogniser cannot go on at all.
+    Raises UserError: the recogniser cannot go on at all.
     """
-    from grounding.asr.running import transcribe
-
-    with tempfile.TemporaryDirectory(prefix="speech-") as folder:
-        clips = [
-            _clip(sound, one, Path(folder) / f"{index}.flac", f"{name}/{index}") for index, one in enumerate(utterances)
-        ]
-        done = 0
-
-        def count(_heard: Heard, _source: str) -> None:
-            nonlocal done
-            done += 1
-            progress("hearing", done, len(clips))
-
-        heard = transcribe(clips, recogniser, store=store, progress=count)
-    return [_told(one, each) for one, each in zip(utterances, heard, strict=True)]
-
-
-def file_sha256(path: Path) -> str:
-    """Hash of a file's bytes, read in parts."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _clip(sound: Sound, utterance: Utterance, path: Path, name: str) -> Clip:
     import soundfile
 
-    part = sound.between(max(0.0, utterance.start_s - MARGIN_S), utterance.end_s + MARGIN_S)
-    soundfile.write(path, part.samples, part.rate_hz, format="FLAC")
-    return Clip(id=name, path=str(path), sha256=file_sha256(path))
+    clips: list[Clip] = []
+    with tempfile.TemporaryDirectory(prefix="speech-") as folder:
+        for index, one in enumerate(spoken):
+            path = Path(folder) / f"{index}.flac"
+            part = sound.between(one.start_s - MARGIN_S, one.end_s + MARGIN_S)
+            soundfile.write(path, part.samples, part.rate_hz, format="FLAC")
+            clips.append(Clip(id=f"speech {index + 1}", path=str(path), sha256=file_sha256(path)))
+        heard = transcribe(clips, recogniser, store=store)
+    told = [replace(one, heard=each.text) for one, each in zip(spoken, heard, strict=True)]
+    return told, [each.failure.message for each in heard if each.failure is not None]
 
 
-def _told(utterance: Utterance, heard: Heard) -> Utterance:
-    if heard.failure is not None:
-        return msgspec.structs.replace(utterance, failure=heard.failure.message)
-    shift_s = max(0.0, utterance.start_s - MARGIN_S)
-    words = tuple(
-        Word(
-            text=word.text,
-            start_s=round(word.start_s + shift_s, 3),
-            end_s=round(word.end_s + shift_s, 3),
-            probability=word.probability,
+# --- where somebody speaks --------------------------------------------------------------------------------------------
+
+FRAME_S = 0.03
+STRICTNESS = 2
+"""0 to 3, WebRTC's own scale: 3 cuts speech into pieces, 0 takes fans for speech."""
+PAUSE_S = 0.6
+"""A shorter silence is a pause inside an utterance."""
+SHORTEST_S = 0.25
+
+
+def find_speech(sound: Sound) -> list[Instruction]:
+    """The stretches of speech between silences in 16 kHz sound, in order, without words.
+
+    Silences shorter than 0.6 s are part of a stretch, and stretches with less than 0.25 s of speech are none.
+    """
+    from pocketsphinx import Vad
+
+    detector = Vad(mode=STRICTNESS, sample_rate=SPEECH_RATE_HZ, frame_length=FRAME_S)
+    length = detector.frame_bytes // 2
+    frame_s = length / SPEECH_RATE_HZ
+    stretches: list[list[float]] = []
+    for index in range(len(sound.samples) // length):
+        if detector.is_speech(sound.samples[index * length : (index + 1) * length].tobytes()):
+            start_s, end_s = index * frame_s, (index + 1) * frame_s
+            if not stretches or start_s - stretches[-1][1] >= PAUSE_S:
+                stretches.append([start_s, start_s, 0.0])
+            stretches[-1][1] = end_s
+            stretches[-1][2] += frame_s
+    found = [(start_s, end_s) for start_s, end_s, spoken_s in stretches if spoken_s >= SHORTEST_S]
+    return [
+        Instruction(id=number, start_s=round(start_s, 3), end_s=round(end_s, 3))
+        for number, (start_s, end_s) in enumerate(found)
+    ]
+
+
+# --- which words were said for which actions --------------------------------------------------------------------------
+
+JUST_BEFORE_S = 0.02
+"""The last frame before an action may be old, on a screen that stood still: it is still what was seen just before."""
+ACTION_WORDS = {"change": "click", "playing": "click", "typing": "type", "scroll": "scroll"}
+
+
+def align(
+    actions: Sequence[ScreenChange], spoken: Sequence[Instruction]
+) -> tuple[tuple[CutStep, ...], tuple[Instruction, ...]]:
+    """Give every action the words that were said for it; all in order of time.
+
+    A stretch of speech is for the first action after half of it: a user who acts in the middle of a sentence has
+    said enough by then. All speech for one action is one instruction. An action without any carries out the one before
+    it: an instruction that needs several steps is the same at each of them (RealWebAssist, "Annotations"). Scrolling is
+    a step only where an instruction led to nothing else, as in "scroll down": it stays in the history and is not scored
+    (RealWebAssist, appendix).
+    """
+    onsets = [action.onset_s for action in actions]
+    groups: dict[int, list[Instruction]] = {}
+    for one in spoken:
+        groups.setdefault(bisect_left(onsets, (one.start_s + one.end_s) / 2), []).append(one)
+    instructions = {
+        action: Instruction(
+            id=number,
+            start_s=groups[action][0].start_s,
+            end_s=groups[action][-1].end_s,
+            heard=" ".join(one.heard for one in groups[action] if one.heard),
         )
-        for word in heard.words
-    )
-    return msgspec.structs.replace(utterance, text=heard.text, words=words)
+        for number, action in enumerate(sorted(groups))
+    }
+    steps: list[CutStep] = []
+    current: int | None = None
+    for index, action in enumerate(actions):
+        current = instructions[index].id if index in instructions else current
+        steps.append(
+            CutStep(
+                screenshot_s=max(action.before_s, action.onset_s - JUST_BEFORE_S),
+                action_s=action.onset_s,
+                action=ACTION_WORDS[action.kind],
+                instruction=current,
+                pointer=action.pointer,
+            )
+        )
+    does_more = {step.instruction for step in steps if step.action != "scroll"}
+    kept: list[CutStep] = []
+    for step in steps:
+        # Scrolling on is not a second step.
+        again = bool(kept) and kept[-1].instruction == step.instruction
+        if step.action != "scroll" or not (step.instruction is None or step.instruction in does_more or again):
+            kept.append(step)
+    return tuple(kept), tuple(instructions.values())

@@ -3,255 +3,191 @@
 from __future__ import annotations
 
 import tkinter as tk
-from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from tkinter import ttk
 from typing import TYPE_CHECKING
 
-import msgspec
-import numpy as np
+from grounding.analysis.labels import LabelName
+from grounding.data.samples import step_ids
+from grounding.records import Box, Polygon
 
-from annotate.actions import Action
-from annotate.edits import with_added
-from annotate.proposals.choosing import around_click
-from annotate.review.cases import ReviewCase, ReviewFilter
-from annotate.review.filter_bar import FilterBar
-from annotate.review.keys import ACTIONS, LABEL_KEYS
-from annotate.review.label_bar import LabelBar, action_button
-from annotate.review.opening import reviewer_of
-from annotate.review.places import Folders, entry_ids, find_folders, has_changed, index_in_file
-from annotate.review.reviewer import ACCEPTED, CLICK_RIGHT, Reviewer
-from annotate.review.shapes import outcome_words, shapes_of
-from annotate.window.panels import WindowOptions
-from grounding.errors import UserError
-from grounding.errorsplit.labels import LabelName
-from grounding.loaders.realwebassist import QUESTIONS
+from ..core.keys import actions
+from ..options import WindowOptions
+from ..window.panels import PanelTab
+from ..window.shapes import OverlayBox, OverlayPoint, OverlayShape
+from .reviewer import ReviewCase, Reviewer, find_folders, index_in_file, reviewer_of
 
 if TYPE_CHECKING:
-    from annotate.window.session import Session
+    from ..window.session import WindowSession
 
 _OVERLAY = "review"
-MOST_LETTERS = 4_000
-"""Of a reply, which may be anything, so much is shown."""
+GOLD, CLICK, HIT = "#15803d", "#dc2626", "#1d4ed8"
+_MOST_LETTERS, _PLAN_LETTERS = 4_000, 60
+"""Of a reply, which may be anything, and of a plan over the picture, so much is shown."""
+
+LABEL_KEYS: tuple[tuple[LabelName, str, str], ...] = (
+    ("reasoning", "Reasoning", "1"),
+    ("grounding", "Grounding", "2"),
+    ("unclear", "Unclear", "3"),
+    ("annotation-wrong", "Gold wrong", "4"),
+    ("ambiguous", "Ambiguous", "5"),
+    ("other", "Other", "6"),
+)
+ACTIONS = actions(
+    "Review",
+    ("next-case", "Next case of the run", "]"),
+    ("previous-case", "Case before", "["),
+    *((f"label-{name}", f"Label: {words}", key) for name, words, key in LABEL_KEYS),
+    ("label-withdrawn", "Take my label back", "0"),
+    ("edit-note", "Edit the note", "Mod+N"),
+)
 
 
 def make_panel(options: WindowOptions) -> ReviewPanel | None:
     """For ``annotate.window.panels``: None where no run is reviewed.
 
-    Raises:
-        UserError: the run, or the folders that it is over, can't be read.
+    Raises UserError: the run, or the folders that it is over, can't be read.
     """
     if options.run is None:
         return None
-    reviewer = reviewer_of(options.run, options.annotator)
-    questions = options.questions or QUESTIONS
+    reviewer, here = reviewer_of(options.run.resolve(), options.annotator), options.folder.resolve()
     steps = [case.step for case in reviewer.cases]
-    here = options.folder.resolve()
     data = here if len({step.participant for step in steps}) == 1 else here.parent
-    return ReviewPanel(reviewer, find_folders(steps, data, questions), questions)
+    return ReviewPanel(reviewer, find_folders(steps, data))
 
 
-class ReviewPanel:
-    """The tab.
-
-    Args:
-        reviewer: Who goes through which run.
-        folders: Where the participants' data are.
-        questions: The name of their questions files.
-    """
+class ReviewPanel(PanelTab):
+    """The tab."""
 
     title = "Review"
-    actions: tuple[Action, ...] = ACTIONS
+    actions = ACTIONS
 
-    def __init__(self, reviewer: Reviewer, folders: Folders, questions: str) -> None:
-        self._reviewer, self._folders, self._questions = reviewer, folders, questions
+    def __init__(self, reviewer: Reviewer, folders: dict[str, Path]) -> None:
+        self._reviewer, self._folders = reviewer, folders
         self._case: ReviewCase | None = None
-        self._participant = ""
         self._ids: list[str] = []
 
-    def build(self, parent: tk.Misc, session: Session) -> ttk.Frame:
-        """Make the tab; see ``annotate.window.panels.Panel``."""
+    def build(self, parent: tk.Misc, session: WindowSession) -> ttk.Frame:
+        """Make the tab; see ``annotate.window.panels.PanelTab``."""
         self._session = session
         here = session.document.folder.resolve()
-        named = [name for name, folder in self._folders.by_participant.items() if folder == here]
-        self._participant = named[0] if named else here.name
+        self._participant = next((name for name, folder in self._folders.items() if folder == here), here.name)
         frame = self._frame = ttk.Frame(parent, padding=8)
         self._progress = ttk.Label(frame, style="Title.TLabel")
         self._progress.pack(anchor="w")
-        bar = FilterBar(frame, self._reviewer.filter, list(self._folders.by_participant), self._filter)
-        bar.pack(fill="x", pady=(4, 6))
         steps = ttk.Frame(frame)
-        steps.pack(fill="x", pady=(0, 6))
-        action_button(steps, session, "Before", "previous-case").pack(side="left", padx=(0, 6))
-        action_button(steps, session, "Next", "next-case").pack(side="left")
+        steps.pack(fill="x", pady=6)
+        session.button(steps, "Before", "previous-case").pack(side="left", padx=(0, 6))
+        session.button(steps, "Next", "next-case").pack(side="left")
         self._facts = tk.Text(frame, height=9, width=10, wrap="word", relief="flat", borderwidth=0, takefocus=False,
                               font="TkSmallCaptionFont", padx=6, pady=4, cursor="arrow")  # fmt: skip
         self._facts.tag_configure("head", font="TkHeadingFont")
         self._facts.pack(fill="both", expand=True)
-        self._labels = LabelBar(frame, session, self._note_done)
-        self._labels.pack(fill="x")
-        for action, handler in (
-            ("next-case", lambda: self._go(1)),
-            ("previous-case", lambda: self._go(-1)),
-            ("accept-case", self._accept),
-            ("accept-click", self._accept_click),
-            ("label-withdrawn", self._withdraw),
-            ("undo-label", self._undo),
-            ("edit-note", self._edit_note),
-        ):
-            session.bind_key(action, handler)
-        for name, _words, _key in LABEL_KEYS:
-            session.bind_key(f"label-{name}", self._labelling(name))
+        self._build_labels(frame)
+        session.bind_keys({
+            "next-case": partial(self._go, 1), "previous-case": partial(self._go, -1),
+            "label-withdrawn": self._withdraw, "edit-note": lambda: self._field.focus_set(),
+            **{f"label-{name}": partial(self._label, name) for name, _, _ in LABEL_KEYS},
+        })  # fmt: skip
+        # Whoever names a run is here for it; the tab is added after this returns.
+        parent.after_idle(lambda: parent.select(frame))  # type: ignore[attr-defined]
         return frame
 
+    def _build_labels(self, frame: ttk.Frame) -> None:
+        """The buttons that label a case, and the note that goes with the label."""
+        grid = ttk.Frame(frame)
+        grid.pack(fill="x", pady=(6, 0))
+        grid.columnconfigure((0, 1), weight=1, uniform="labels")
+        self._buttons: dict[str, ttk.Button] = {}
+        named = [(f"label-{name}", words) for name, words, _ in LABEL_KEYS]
+        for place, (action, words) in enumerate(named):
+            button = self._buttons[action] = self._session.button(grid, words, action)
+            button.grid(row=place // 2, column=place % 2, sticky="ew", padx=1, pady=1)
+        line = ttk.Frame(frame)
+        line.pack(fill="x", pady=6)
+        ttk.Label(line, text="Note", style="Soft.TLabel").pack(side="left", padx=(0, 6))
+        self._note = tk.StringVar(frame)
+        self._field = ttk.Entry(line, textvariable=self._note)
+        self._field.pack(side="left", fill="x", expand=True)
+        self._field.bind("<Return>", lambda _event: self._note_done())
+
     def on_step(self, index: int) -> None:
-        """See ``annotate.window.panels.Panel``."""
-        if not self._ids and isinstance(self._frame.master, ttk.Notebook):
-            # Whoever names a run is here for it.
-            self._frame.master.select(self._frame)  # type: ignore[no-untyped-call]
-        self._ids = entry_ids(self._participant, self._session.document.entries)
+        """See ``annotate.window.panels.PanelTab``."""
+        self._ids = step_ids(self._participant, [entry.image for entry in self._session.document.entries])
         self._case = self._reviewer.case(self._ids[index])
-        mine = None if self._case is None else self._reviewer.mine(self._case.step.id)
-        self._labels.note = "" if mine is None else mine.note
+        mine = self._reviewer.mine(self._ids[index])
+        self._note.set("" if mine is None else mine.note)
         self._show()
 
     def on_change(self, index: int) -> None:
-        """See ``annotate.window.panels.Panel``."""
-        if index == self._session.index and self._case is not None:
+        """See ``annotate.window.panels.PanelTab``."""
+        if index == self._session.index:
             self._show()
 
     # --- going about ----------------------------------------------------------------------------------------------
 
-    def _filter(self, chosen: ReviewFilter) -> None:
-        self._reviewer.filter = chosen
-        self._show()
-
     def _go(self, direction: int) -> None:
-        here = self._ids[self._session.index] if self._case is None else self._case.step.id
-        case = self._reviewer.neighbour(here, direction)
+        session = self._session
+        case = self._reviewer.neighbour(self._ids[session.index], direction)
         if case is None:
-            self._session.status("that was the last case" if direction > 0 else "that was the first case")
+            session.status("that was the last case" if direction > 0 else "that was the first case")
             return
-        if case.step.participant == self._participant:
-            if case.step.id in self._ids:
-                self._session.go_to(self._ids.index(case.step.id))
-            else:
-                self._gone(case)
+        step = case.step
+        if step.participant == self._participant and step.id in self._ids:
+            session.go_to(self._ids.index(step.id))
             return
-        folder = self._folders.of(case.step)
-        index = index_in_file(folder, self._questions, case.step.id, case.step.participant)
-        if index is None:
-            self._gone(case)
+        folder = self._folders[step.participant]
+        index = index_in_file(folder, step.id, step.participant)
+        if index is None or step.participant == self._participant:
+            words = f"Step {step.id} of the run is not in the data any more; the run was over other screenshots."
+            session.banner("review", words)
         else:
-            self._session.open_folder(folder, index)
-
-    def _gone(self, case: ReviewCase) -> None:
-        self._session.banner(
-            "review", f"Step {case.step.id} of the run is not in the data any more; the run was over other screenshots."
-        )
+            session.opener(folder, index)
 
     # --- labelling ------------------------------------------------------------------------------------------------
 
-    def _labelling(self, name: LabelName) -> Callable[[], object]:
-        return lambda: self._label(name)
-
-    def _label(self, name: LabelName, note: str | None = None) -> bool:
+    def _label(self, name: LabelName) -> None:
+        """Label the case, if there is one. Raises UserError: the label can't be written, which the window says."""
         if self._case is None:
             self._session.status("this step was not scored in the run: there is nothing to label")
-            return False
-        step_id = self._case.step.id
-        try:
-            self._reviewer.label(step_id, name, self._labels.note if note is None else note)
-        except UserError as error:
-            self._session.banner("review", str(error))
-            return False
-        self._session.status(f"{step_id}: {name}")
-        if self._labels.goes_on:
-            self._go(1)
+            return
+        self._reviewer.label(self._case.step.id, name, self._note.get())
+        self._session.status(f"{self._case.step.id}: {name}")
+        self._go(1)
         self._show()
-        return True
-
-    def _accept(self) -> None:
-        """The gold place stands: verified in the data, and labelled so that nobody looks at it again."""
-        entry = self._session.entry
-        index = self._session.index
-        if self._label("other", self._with_note(ACCEPTED)) and entry.state != "todo" and not entry.verified:
-            self._session.change_at(index, msgspec.structs.replace(entry, verified=True), "verify")
-
-    def _accept_click(self) -> None:
-        """The click is right as well: a box around what it is on, and the annotation was wrong without it."""
-        case, session = self._case, self._session
-        if case is None or case.verdict.point is None:
-            session.status("there is no click in this step")
-            return
-        picture = session.picture()
-        if picture is None:
-            session.status("the picture is still on its way")
-            return
-        proposal = around_click(case.verdict.point, (), np.asarray(picture))
-        if proposal is None:
-            session.status("the click is outside the picture")
-            return
-        index, entry = session.index, with_added(session.entry, [proposal.as_box()])
-        if self._label("annotation-wrong", self._with_note(CLICK_RIGHT)):
-            session.change_at(index, entry, "accept the click")
-
-    def _with_note(self, words: str) -> str:
-        note = self._labels.note.strip()
-        return words if not note or note == words else f"{words}; {note}"
 
     def _withdraw(self) -> None:
-        if self._case is None:
+        if self._case is None or self._reviewer.mine(self._case.step.id) is None:
+            self._session.status("you have not labelled this step")
             return
-        try:
-            done = self._reviewer.withdraw(self._case.step.id)
-        except UserError as error:
-            self._session.banner("review", str(error))
-            return
-        self._session.status("label taken back" if done else "you have not labelled this step")
+        self._reviewer.label(self._case.step.id, "withdrawn")
         self._show()
-
-    def _undo(self) -> None:
-        try:
-            step_id = self._reviewer.undo()
-        except UserError as error:
-            self._session.banner("review", str(error))
-            return
-        self._session.status("no label of this sitting is left to undo" if step_id is None else f"{step_id}: undone")
-        if step_id is not None and step_id in self._ids:
-            self._session.go_to(self._ids.index(step_id))
-        self._show()
-
-    def _edit_note(self) -> None:
-        self._labels.edit_note()
 
     def _note_done(self) -> None:
         """Return in the field: a label that was given gets the note, too."""
-        mine = None if self._case is None else self._reviewer.mine(self._case.step.id)
-        if self._case is not None and mine is not None and mine.note != self._labels.note.strip():
-            try:
-                self._reviewer.label(self._case.step.id, mine.label, self._labels.note)
-            except UserError as error:
-                self._session.banner("review", str(error))
-                return
-            self._session.status("note kept")
-            self._show()
-        self._session.perform("cancel")
+        mine = self._reviewer.mine(self._ids[self._session.index])
+        if mine is not None and mine.note != self._note.get().strip():
+            self._reviewer.label(mine.step, mine.label, self._note.get())
+        self._show()
+        self._session.focus_canvas()
 
     # --- showing --------------------------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        left = self._reviewer.left()
-        done, of = self._reviewer.progress(left)
-        self._progress.configure(text=f"{of} cases, {done} labelled by {self._reviewer.labeller}")
-        case = self._case
-        if case is None:
-            self._session.hide_overlay(_OVERLAY)
-            self._write([("", "This step was not scored in the run.")])
-        else:
-            self._session.show_overlay(_OVERLAY, shapes_of(case))
-            self._write(self._facts_of(case))
+        left, case = self._reviewer.wrong(), self._case
+        done = sum(self._reviewer.mine(one.step.id) is not None for one in left)
+        self._progress.configure(text=f"{len(left)} misses, {done} labelled by {self._reviewer.labeller}")
+        self._session.canvas.show_overlay(_OVERLAY, () if case is None else shapes_of(case))
         mine = None if case is None else self._reviewer.mine(case.step.id)
-        self._labels.mark(None if mine is None else mine.label)
+        for action, button in self._buttons.items():
+            button.state(["pressed" if mine is not None and action == f"label-{mine.label}" else "!pressed"])
+        self._facts.configure(state="normal")
+        self._facts.delete("1.0", "end")
+        for head, words in [("", "This step was not scored in the run.")] if case is None else self._facts_of(case):
+            self._facts.insert("end", f"{head}  " if head else "", "head")
+            self._facts.insert("end", f"{words[:_MOST_LETTERS]}\n")
+        self._facts.configure(state="disabled")
 
     def _facts_of(self, case: ReviewCase) -> list[tuple[str, str]]:
         facts = [("Step", f"{case.step.id} · {outcome_words(case)}"), ("Instruction", case.step.instruction)]
@@ -260,18 +196,57 @@ class ReviewPanel:
         if case.raw:
             facts.append(("Reply", case.raw))
         region = case.step.region
-        if region is not None and has_changed(region, self._session.entry):
+        if region is not None and set(region.boxes) != {box.box for box in self._session.entry.boxes}:
             facts.append(("Annotation", "is another now than when the run was scored (green)"))
-        for label in self._reviewer.labels(case.step.id):
+        for label in self._reviewer.said(case.step.id):
             facts.append((label.labeller, f"{label.label}{': ' + label.note if label.note else ''}"))
         return facts
 
-    def _write(self, facts: list[tuple[str, str]]) -> None:
-        field = self._facts
-        field.configure(state="normal")
-        field.delete("1.0", "end")
-        for head, words in facts:
-            if head:
-                field.insert("end", f"{head}  ", "head")
-            field.insert("end", f"{words[:MOST_LETTERS]}\n")
-        field.configure(state="disabled")
+
+# --- over the picture -----------------------------------------------------------------------------------------------
+
+
+def shapes_of(case: ReviewCase) -> tuple[OverlayShape, ...]:
+    """Green: where a click was right when the run was scored. Red: where the model clicked, blue if that was right.
+
+    A step whose target is absent, and an answer without a place, have no such shape.
+    """
+    region, point = case.step.region, case.verdict.point
+    colour = CLICK if case.is_wrong else HIT
+    shapes: list[OverlayShape] = []
+    if region is not None:
+        shapes += [OverlayBox(box=box, colour=GOLD, label="gold", dashed=False) for box in region.boxes]
+        shapes += [OverlayBox(box=_bounds(one), colour=GOLD, label="gold") for one in region.polygons]
+    if case.box is not None:
+        shapes.append(OverlayBox(box=case.box, colour=colour))
+    if point is not None:
+        shapes.append(OverlayPoint(point=point, colour=colour, label=_click_words(case)))
+    return tuple(shapes)
+
+
+def outcome_words(case: ReviewCase) -> str:
+    """What became of a step, in a line."""
+    point, distance_px = case.verdict.point, case.verdict.distance_px
+    parts: list[str] = [case.verdict.outcome]
+    if point is not None:
+        parts.append(f"click at {point.x_px:.0f}, {point.y_px:.0f}")
+    if distance_px:
+        parts.append(f"{distance_px:.0f} px from the gold")
+    if case.verdict.reason:
+        parts.append(case.verdict.reason)
+    return " · ".join(parts)
+
+
+def _click_words(case: ReviewCase) -> str:
+    """How far off the click is, and the beginning of what was planned."""
+    off = case.verdict.distance_px
+    words = "hit" if not case.is_wrong else "click" if off is None else f"{off:.0f} px off"
+    plan = " ".join((case.plan or "").split())
+    if not plan or plan == " ".join(case.step.instruction.split()):
+        return words
+    return f"{words}: {plan[:_PLAN_LETTERS]}{'…' if len(plan) > _PLAN_LETTERS else ''}"
+
+
+def _bounds(polygon: Polygon) -> Box:
+    across, down = [point.x_px for point in polygon.points], [point.y_px for point in polygon.points]
+    return Box(left_px=min(across), top_px=min(down), right_px=max(across), bottom_px=max(down))

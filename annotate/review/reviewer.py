@@ -1,153 +1,190 @@
-"""A person going through a run: which case is shown, what was said of it, and the file that it is written to."""
+"""A person going through a run: its scored steps, where they lie in the data, and what is said of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import getpass
+from collections.abc import Sequence
+from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 
-from annotate.review.cases import ReviewCase, ReviewFilter, filtered, read_cases
+from grounding.analysis.labels import Label, LabelName, is_labeller
+from grounding.data.fields import IMAGE_FIELD, Problem, read_json_list
+from grounding.data.layouts.realwebassist import QUESTIONS
+from grounding.data.samples import step_ids
 from grounding.errors import UserError
-from grounding.errorsplit.labels import Label, LabelName, is_labeller
+from grounding.records import Box, Record, Step, Verdict
 from grounding.report.html.triage import LABELS_FILE, MOST_NOTE, append_label, read_triage
-from grounding.runfolder import utc_now
+from grounding.run.folder import RunFolder, utc_now
+from grounding.scoring.scored import judge
 
-ACCEPTED = "accepted: the step is annotated well and the click is wrong"
-"""The note of a case that was looked at and accepted as the miss that it is, without saying whose fault it was."""
 
-CLICK_RIGHT = "the click is right, too"
-"""The note of a case whose annotation leaves out the place that was clicked."""
+class ReviewCase(Record, frozen=True, kw_only=True):
+    """One scored step of a run. ``raw`` is the grounder's reply as it came, ``box`` the one that it answered with."""
+
+    step: Step
+    verdict: Verdict
+    plan: str | None = None
+    box: Box | None = None
+    raw: str = ""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it is anything but a hit."""
+        return self.verdict.outcome != "hit"
+
+
+def read_cases(run: Path) -> tuple[ReviewCase, ...]:
+    """The scored steps of a run in session order, judged anew from the stored answers. Writes nothing.
+
+    Raises UserError: the folder holds no run over screenshots, or a file in it is damaged.
+    """
+    folder = RunFolder(run)
+    folder.read_info()
+    cases = []
+    with closing(folder.plans(read_only=True)) as plans, closing(folder.predictions(read_only=True)) as predictions:
+        for step in (step for session in folder.read_sessions() for step in session.steps if step.region is not None):
+            plan, answer = plans.last(step.id), predictions.last(step.id)
+            case = ReviewCase(
+                step=step,
+                verdict=judge(step, plan, answer),
+                plan=None if plan is None else plan.text,
+                box=None if answer is None else answer.box,
+                raw="" if answer is None or answer.raw is None else answer.raw,
+            )
+            cases.append(case)
+    return tuple(cases)
 
 
 class Reviewer:
     """One labeller and one run. Labels are on disk when a method returns.
 
+    Raises UserError: there is no run, or a file is damaged.
+
     Attributes:
         run: The run's folder.
         labeller: Who labels.
-        cases: Every scored step, in session order.
-        filter: Which of them are gone through.
+        cases: Every scored step, in session order; those that are wrong are gone through.
     """
 
     def __init__(self, run: Path, labeller: str) -> None:
-        """Read the run and what was said of it.
-
-        Raises:
-            UserError: there is no run, a file is damaged, or the labeller can't be called so.
-        """
-        if not is_labeller(labeller):
-            raise UserError(
-                f"--annotator {labeller!r}: labels need the name of who gives them: 1 to 64 letters, digits, blanks, "
-                "'.', '_', '-' or '@', no blank first or last"
-            )
         self.run, self.labeller = run, labeller
         self.cases = read_cases(run)
-        self.filter = ReviewFilter()
-        self._by_step = {case.step.id: case for case in self.cases}
         self._said: dict[str, tuple[Label, ...]] = {}
-        self._undo: list[tuple[str, Label | None]] = []
-        self.refresh()
-
-    @property
-    def file(self) -> Path:
-        """Where the labels are."""
-        return self.run / LABELS_FILE
-
-    def refresh(self) -> None:
-        """Read what others have said since.
-
-        Raises:
-            UserError: a line of the file is no label.
-        """
-        said: dict[str, list[Label]] = {}
-        for label in read_triage(self.run).labels:
-            said.setdefault(label.step, []).append(label)
-        self._said = {step: tuple(labels) for step, labels in said.items()}
+        for label in read_triage(run).labels:
+            self._said[label.step] = (*self._said.get(label.step, ()), label)
 
     def case(self, step_id: str) -> ReviewCase | None:
         """The case of a step; None where the run did not score it."""
-        return self._by_step.get(step_id)
+        return next((case for case in self.cases if case.step.id == step_id), None)
 
-    def labels(self, step_id: str) -> tuple[Label, ...]:
+    def said(self, step_id: str) -> tuple[Label, ...]:
         """What everybody says of a step now."""
         return self._said.get(step_id, ())
 
     def mine(self, step_id: str) -> Label | None:
         """What the labeller says of a step now."""
-        return next((label for label in self.labels(step_id) if label.labeller == self.labeller), None)
+        return next((label for label in self.said(step_id) if label.labeller == self.labeller), None)
 
-    def left(self) -> tuple[ReviewCase, ...]:
-        """The cases that the filter leaves."""
-        return filtered(self.cases, self.filter, self._said, self.labeller)
+    def wrong(self) -> list[ReviewCase]:
+        """The cases that are gone through."""
+        return [case for case in self.cases if case.is_wrong]
 
-    def neighbour(self, step_id: str | None, direction: int) -> ReviewCase | None:
-        """The case after (1) or before (-1) a step that the filter leaves; the step itself need not be among them.
+    def neighbour(self, step_id: str, direction: int) -> ReviewCase | None:
+        """The wrong case after (1) or before (-1) a step; the step itself need not be wrong.
 
-        None at the end. Without a step it is the first or the last case.
+        None at the end. From a step that was not scored it is the first or the last case.
         """
         places = {case.step.id: place for place, case in enumerate(self.cases)}
-        left = self.left()
-        if direction < 0:
-            left = left[::-1]
-        if step_id is None or step_id not in places:
-            return next(iter(left), None)
-        here = places[step_id]
-        return next((case for case in left if (places[case.step.id] - here) * direction > 0), None)
+        here = places.get(step_id, -1 if direction > 0 else len(places))
+        return next((one for one in self.wrong()[::direction] if (places[one.step.id] - here) * direction > 0), None)
 
-    def label(self, step_id: str, name: LabelName, note: str = "") -> Label:
-        """Say something of a step; the last word of a labeller counts.
+    def label(self, step_id: str, name: LabelName, note: str = "") -> None:
+        """Say something of a step; the last word of a labeller counts, and ``withdrawn`` takes it back.
 
-        Raises:
-            UserError: the step is none of the run's, the note is too long, or the file can't be written.
+        Raises UserError: the note is too long, or the file can't be written.
         """
-        before = self.mine(step_id)
-        label = self._append(step_id, name, note)
-        self._undo.append((step_id, before))
-        return label
-
-    def withdraw(self, step_id: str) -> bool:
-        """Take back what the labeller said of a step; False where that is nothing.
-
-        Raises:
-            UserError: the file can't be written.
-        """
-        if self.mine(step_id) is None:
-            return False
-        self.label(step_id, "withdrawn")
-        return True
-
-    def undo(self) -> str | None:
-        """Undo the last label of this sitting by saying again what was said before it; the step's id, or None.
-
-        Raises:
-            UserError: the file can't be written; then it can be tried again.
-        """
-        if not self._undo:
-            return None
-        step_id, before = self._undo[-1]
-        if before is None:
-            self._append(step_id, "withdrawn", "")
-        else:
-            self._append(step_id, before.label, before.note)
-        self._undo.pop()
-        return step_id
-
-    def progress(self, cases: Iterable[ReviewCase]) -> tuple[int, int]:
-        """How many of some cases the labeller has labelled, and how many there are."""
-        found = [self.mine(case.step.id) is not None for case in cases]
-        return sum(found), len(found)
-
-    def _append(self, step_id: str, name: LabelName, note: str) -> Label:
-        case = self.case(step_id)
-        if case is None:
-            raise UserError(f"step {step_id} was not scored in {self.run}; only scored steps are labelled")
-        note = note.strip()
+        note, case = note.strip(), self.case(step_id)
         if len(note) > MOST_NOTE:
             raise UserError(f"a note may have {MOST_NOTE} characters, this one has {len(note)}")
-        label = Label(step=step_id, label=name, labeller=self.labeller, note=note, plan=case.plan, at=utc_now())
+        plan = None if case is None else case.plan
+        label = Label(step=step_id, label=name, labeller=self.labeller, note=note, plan=plan, at=utc_now())
         try:
             append_label(self.run, label)
         except OSError as error:
-            raise UserError(f"{self.file}: the label can't be written: {error.strerror or error}") from error
-        others = tuple(one for one in self.labels(step_id) if one.labeller != self.labeller)
+            where = self.run / LABELS_FILE
+            raise UserError(f"{where}: the label can't be written: {error.strerror or error}") from error
+        others = tuple(one for one in self.said(step_id) if one.labeller != self.labeller)
         self._said[step_id] = others if name == "withdrawn" else (*others, label)
-        return label
+
+
+@lru_cache
+def reviewer_of(run: Path, annotator: str) -> Reviewer:
+    """The reviewer of a run; without a name, the one that the machine knows.
+
+    One for all windows that a review opens. Raises UserError: there is no run, a file is damaged, or the labeller has
+    no name or can't be called so.
+    """
+    try:
+        annotator = annotator or getpass.getuser()
+    except (OSError, KeyError):
+        annotator = ""
+    if not is_labeller(annotator):
+        raise UserError(
+            f"--annotator {annotator!r}: labels need the name of who gives them: 1 to 64 letters, digits, blanks, "
+            "'.', '_', '-' or '@', no blank first or last"
+        )
+    return Reviewer(run, annotator)
+
+
+# --- where the steps lie in the data --------------------------------------------------------------------------------
+
+
+def find_folders(steps: Sequence[Step], data: Path | None) -> dict[str, Path]:
+    """The folders of all participants of a run, by participant.
+
+    Raises UserError: a participant has no such folder; says what was looked for where.
+    """
+    found: dict[str, Path] = {}
+    shots = {step.participant: Path(step.screenshot.path) for step in reversed(steps)}
+    for participant, shot in reversed(shots.items()):
+        places = [*shot.parents][:3] if data is None else [data / participant, *([data] if len(shots) == 1 else [])]
+        folder = next((place for place in places if (place / QUESTIONS).is_file()), None)
+        if folder is None:
+            where = ", ".join(map(str, places))
+            raise UserError(
+                f"the steps of participant {participant} can't be found: no {QUESTIONS} in {where}. Review shows runs "
+                "over folders in the layout of RealWebAssist; say where they are with --data DIR"
+            )
+        found[participant] = folder.resolve()
+    return found
+
+
+def index_in_file(folder: Path, step_id: str, participant: str) -> int | None:
+    """The place of a step in a participant's questions file, read anew; None where it is not there."""
+    problems: list[Problem] = []
+    items = read_json_list(folder / QUESTIONS, problems) or []
+    images = [str(item.get(IMAGE_FIELD, "")) if isinstance(item, dict) else "" for item in items]
+    ids = step_ids(participant, images)
+    return ids.index(step_id) if step_id in ids else None
+
+
+def first_place(run: Path, data: Path | None, annotator: str) -> tuple[Path, int, str]:
+    """The first wrong step of a run without a label, or its first wrong one, or its first; its folder, and who labels.
+
+    Raises UserError: there is no run or nothing in it to review, or its data can't be found.
+    """
+    reviewer = reviewer_of(run.resolve(), annotator)
+    if not reviewer.cases:
+        raise UserError(f"{run}: no step of this run was scored, so there is nothing to review")
+    folders = find_folders([case.step for case in reviewer.cases], data)
+    wrong = reviewer.wrong()
+    unlabelled = [case for case in wrong if reviewer.mine(case.step.id) is None]
+    first = (unlabelled or wrong or reviewer.cases)[0].step
+    folder = folders[first.participant]
+    index = index_in_file(folder, first.id, first.participant)
+    if index is None:
+        raise UserError(
+            f"{folder / QUESTIONS} has no step {first.id}: the run was over other data; say where they are with --data"
+        )
+    return folder, index, reviewer.labeller

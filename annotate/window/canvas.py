@@ -5,28 +5,22 @@ from __future__ import annotations
 import tkinter as tk
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 
-from annotate.boxes import edges_of
-from annotate.records import MarkedBox
-from annotate.view_transform import MAX_SCALE, ViewPoint, ViewTransform, next_scale
-from annotate.window.box_layer import BoxLayer
-from annotate.window.magnifier import Magnifier
-from annotate.window.overlay_layer import OverlayLayer
-from annotate.window.panels import OverlayShape
-from annotate.window.picture_layer import PictureLayer
-from annotate.window.pictures import Prepared
-from annotate.window.session import Session
-from annotate.window.style import Style
 from grounding.errors import UserError
 from grounding.records import Point, Size
+
+from ..core.records import MarkedBox
+from ..core.view import MAX_SCALE, ViewPoint, ViewTransform, next_scale
+from .pictures import PictureLayer, PreparedPicture
+from .session import WindowSession
+from .shapes import BoxLayer, OverlayShape
+from .style import CANVAS, CANVAS_WORDS, Style
 
 _WAIT_S = 0.25
 """How long the window waits for a picture before it goes on without; keys pressed meanwhile are not lost."""
 _LOOK_AGAIN_MS = 15
 _MARGIN_VIEW = 12
-_DASHES = (4, 4)
-_BOX_FILLS = 0.35
-"""Zooming to a box makes it about this part of the canvas."""
 
 
 class PictureCanvas(tk.Canvas):
@@ -34,41 +28,29 @@ class PictureCanvas(tk.Canvas):
 
     Attributes:
         transform: How the picture lies on the canvas.
-        preview: A box in the hand: shown, not yet in the document; with it the number of the box that it replaces.
+        preview: A box in the hand: shown, not yet in the document; ``preview_number`` is the box that it replaces.
+        on_view: Called when the view, the cursor or a box in the hand is another.
     """
 
-    def __init__(self, parent: tk.Misc, session: Session, style: Style) -> None:
+    def __init__(self, parent: tk.Misc, session: WindowSession, style: Style) -> None:
         super().__init__(
-            parent, background=style.canvas, highlightthickness=0, borderwidth=0, cursor="tcross", takefocus=True,
+            parent, background=CANVAS, highlightthickness=0, borderwidth=0, cursor="tcross", takefocus=True,
             width=400, height=300,
         )  # fmt: skip
         self.session, self.style = session, style
         self.transform = ViewTransform()
-        self.keep_zoom = session.options.keep_zoom
-        self.crosshair, self.boxes_shown = True, True
         self.preview: MarkedBox | None = None
         self.preview_number: int | None = None
         self.on_view: Callable[[], object] = lambda: None
         self._fitting = True
         self._pointer: ViewPoint | None = None
-        self._waiting: str | None = None
-        self._idle: str | None = None
+        self._waiting = self._idle = ""
         self._picture_layer = PictureLayer(self)
-        self._words = self.create_text(0, 0, fill=style.canvas_words, font=style.font, justify="center", width=0)
-        self._overlays = OverlayLayer(self, style.unit)
+        self._words = self.create_text(0, 0, fill=CANVAS_WORDS, font=style.font, justify="center", width=0)
+        self._overlays: dict[str, tuple[Sequence[OverlayShape], Callable[[int], object] | None]] = {}
         self._boxes = BoxLayer(self, style.unit)
-        thick = max(round(style.unit), 1)
-        # Dark with light dashes: one pixel thick, and seen on any picture.
-        self._across, self._down = (
-            [
-                self.create_line(0, 0, 0, 0, fill=colour, dash=dash, width=thick, state="hidden")
-                for colour, dash in (("#101418", ()), ("#ffffff", _DASHES))
-            ]
-            for _ in range(2)
-        )
-        self.magnifier = Magnifier(self, style)
         self.bind("<Configure>", self._resized)
-        session.watch(on_step=self._show_step, on_change=self._changed, on_selection=self._selected)
+        session.watch(step=self._show_step, change=self._changed, selection=lambda _box: self._draw_boxes())
 
     # --- what is shown --------------------------------------------------------------------------------------------
 
@@ -81,263 +63,189 @@ class PictureCanvas(tk.Canvas):
         """The boxes as they are to be drawn: the step's, with the one in the hand."""
         boxes = list(self.session.entry.boxes)
         if self.preview is not None:
-            if self.preview_number is None:
-                boxes.append(self.preview)
-            else:
-                boxes[self.preview_number] = self.preview
+            at = len(boxes) if self.preview_number is None else self.preview_number
+            boxes[at : at + 1] = [self.preview]
         return boxes
 
     def shown_selection(self) -> int | None:
         """Which of ``boxes()`` has the handles."""
-        if self.preview is not None and self.preview_number is None:
-            return len(self.session.entry.boxes)
-        return self.session.selected
+        is_new = self.preview is not None and self.preview_number is None
+        return len(self.session.entry.boxes) if is_new else self.session.selected
 
     def set_preview(self, box: MarkedBox | None, number: int | None) -> None:
         """Show a box in the hand, in place of the step's box ``number`` or as a new one; None to show none."""
         same = (self.preview is None) == (box is None) and self.preview_number == number
         self.preview, self.preview_number = box, number
         if same and box is not None:
-            at = len(self.session.entry.boxes) if number is None else number
-            self._boxes.place(at, box, self.transform)
+            self._boxes.place(len(self.session.entry.boxes) if number is None else number, box, self.transform)
+            self.on_view()
         else:
-            self._boxes.show(self.boxes(), self.transform, self.shown_selection())
+            self._draw_boxes()
+
+    def _draw_boxes(self) -> None:
+        boxes = self.boxes() if self.session.picture is not None else ()
+        self._boxes.show(boxes, self.transform, self.shown_selection())
         self.on_view()
 
-    def redraw_boxes(self) -> None:
-        """Draw the boxes anew."""
-        self._boxes.set_visible(self.boxes_shown)
-        self._boxes.show(self.boxes(), self.transform, self.shown_selection())
-        self.magnifier.refresh()
-
-    def _show_step(self, _index: int) -> None:
+    def _show_step(self, index: int) -> None:
         self.preview = None
-        if self._waiting is not None:
+        if self._waiting:
             self.after_cancel(self._waiting)
-            self._waiting = None
-        view, scale = self.view, self.transform.scale
-        kept = self.keep_zoom and not self._fitting
-        self.session.pictures.scale_for = lambda size: scale if kept else _fitted(size, view).scale
-        document, index = self.session.document, self.session.index
+            self._waiting = ""
+        view, document = self.view, self.session.document
+        self.session.pictures.scale_for = lambda size: _fitted(size, view).scale
         try:
-            path = document.image_path(index)
+            self._await_picture(self.session.pictures.ask(document.image_path(index)), _WAIT_S)
         except UserError as error:
             self._no_picture(str(error))
-        else:
-            future = self.session.pictures.ask(path)
-            self._await_picture(future, _WAIT_S)
-        self._decode_neighbours(index)
+        paths = []
+        for near in (index, index + 1, max(index - 1, 0), index + 2):
+            with suppress(UserError, IndexError):  # It is said when that step is shown.
+                paths.append(document.image_path(near))
+        self.session.pictures.expect(paths)
 
-    def _await_picture(self, future: Future[Prepared], wait_s: float) -> None:
-        self._waiting = None
+    def _await_picture(self, future: Future[PreparedPicture], wait_s: float) -> None:
+        self._waiting = ""
         try:
             prepared = future.result(timeout=wait_s)
         except TimeoutError:
-            if self.session.picture() is None:
+            if wait_s:
                 self._no_picture("")
             self._waiting = self.after(_LOOK_AGAIN_MS, self._await_picture, future, 0.0)
-            return
         except UserError as error:
             self._no_picture(str(error))
-            return
-        self._show_picture(prepared)
+        else:
+            self.session.picture = prepared.picture
+            self._picture_layer.show(prepared)
+            self.itemconfigure(self._words, text="")
+            self.fit()
 
     def _no_picture(self, why: str) -> None:
-        self.session.set_picture(None)
+        self.session.picture = None
         self._picture_layer.show(None)
         self.itemconfigure(self._words, text=why)
         self.render()
 
-    def _show_picture(self, prepared: Prepared) -> None:
-        picture = prepared.picture
-        self.session.set_picture(picture)
-        self._picture_layer.show(prepared)
-        self.itemconfigure(self._words, text="")
-        size = Size(width=picture.width, height=picture.height)
-        if self._fitting or not self.keep_zoom:
-            self.fit()
-        else:
-            self.set_transform(self.transform.kept_in_sight(size, self.view), fitting=False)
-
-    def _decode_neighbours(self, index: int) -> None:
-        document = self.session.document
-        paths = []
-        for near in (index, index + 1, index - 1, index + 2):
-            if 0 <= near < len(document.entries):
-                try:
-                    paths.append(document.image_path(near))
-                except UserError:
-                    continue  # It is said when that step is shown.
-        self.session.pictures.expect(paths)
-
     def _changed(self, index: int) -> None:
         if index == self.session.index:
             self.preview = None
-            self.redraw_boxes()
-            self.on_view()
-
-    def _selected(self, _box: int | None) -> None:
-        self._boxes.select(self.boxes(), self.transform, self.shown_selection())
-        self.on_view()
+            self._draw_boxes()
 
     # --- how it is looked at --------------------------------------------------------------------------------------
 
-    def set_transform(self, transform: ViewTransform, *, fitting: bool = False, rough: bool = False) -> None:
-        """Look at the picture in another way; ``rough`` where another change probably follows at once."""
+    def set_transform(self, transform: ViewTransform, *, fitting: bool = False) -> None:
+        """Look at the picture in another way."""
         self.transform, self._fitting = transform, fitting
-        self.render(rough=rough)
+        self.render()
 
-    def render(self, *, rough: bool = False) -> None:
+    def render(self) -> None:
         """Draw everything for the present view."""
         view = self.view
-        self._picture_layer.render(self.transform, view, rough=rough)
+        self._picture_layer.render(self.transform, view)
         self.coords(self._words, view.width / 2, view.height / 2)
         self.itemconfigure(self._words, width=view.width * 4 // 5)
-        self._boxes.set_visible(self.boxes_shown)
-        self._boxes.show(self.boxes() if self.session.picture() is not None else (), self.transform,
-                         self.shown_selection())  # fmt: skip
-        self._overlays.render(self.transform)
-        self._raise_crosshair()
-        self._place_crosshair()
-        self.magnifier.refresh()
-        self.on_view()
+        for name in self._overlays:
+            self._draw_overlay(name)
+        self._draw_boxes()
 
     def fit(self) -> None:
         """The whole picture, not enlarged, except by whole factors where it is much smaller than the canvas."""
-        size = self.session.picture_size()
-        if size is None:
-            return
-        largest = ViewTransform.fit(size, self.view, margin_view=_MARGIN_VIEW).scale
-        largest = 1.0 if largest < 2 else float(int(min(largest, MAX_SCALE)))
-        self.set_transform(ViewTransform.fit(size, self.view, margin_view=_MARGIN_VIEW, largest=largest), fitting=True)
+        size = self.session.picture_size
+        if size is not None:
+            self.set_transform(_fitted(size, self.view), fitting=True)
 
     def zoom_to(self, scale: float) -> None:
         """Another scale, with what is under the cursor staying there."""
-        size = self.session.picture_size()
+        size, view = self.session.picture_size, self.view
         if size is not None:
-            at = self._pointer or ViewPoint(x_view=self.view.width / 2, y_view=self.view.height / 2)
-            changed = self.transform.zoomed_at(at.x_view, at.y_view, scale)
-            self.set_transform(changed.kept_in_sight(size, self.view), rough=True)
+            at = self._pointer or ViewPoint(view.width / 2, view.height / 2)
+            self.set_transform(self.transform.zoomed_at(at, scale).pushed(0, 0, size, view))
 
     def zoom_step(self, direction: int) -> None:
         """The next scale up or down, at the cursor."""
         self.zoom_to(next_scale(self.transform.scale, direction))
 
-    def zoom_to_box(self, box: MarkedBox) -> None:
-        """Make one box large, in the middle."""
-        edges = edges_of(box)
-        view = self.view
-        scale = min(view.width * _BOX_FILLS / max(box.width_px, 1), view.height * _BOX_FILLS / max(box.height_px, 1))
-        middle = Point(x_px=(edges.left_px + edges.right_px) / 2, y_px=(edges.top_px + edges.bottom_px) / 2)
-        scale = min(max(scale, 0.05), 8.0)
-        self.set_transform(ViewTransform(scale=scale).centred(middle, view))
-
-    def centre_on(self, point: Point) -> None:
-        """Bring an image coordinate to the middle of the canvas, unless all of the picture is seen anyway."""
-        if not self._fitting:
-            self.set_transform(self.transform.centred(point, self.view))
-
     def bring_into_sight(self, box: MarkedBox) -> None:
         """Centre on a box, unless all of it is seen already."""
-        edges, view = edges_of(box), self.view
-        start = self.transform.to_view(edges.left_px, edges.top_px)
-        end = self.transform.to_view(edges.right_px, edges.bottom_px)
-        seen = start.x_view >= 0 and start.y_view >= 0 and end.x_view <= view.width and end.y_view <= view.height
-        if not seen:
-            self.centre_on(Point(x_px=box.x_px + box.width_px / 2, y_px=box.y_px + box.height_px / 2))
+        left, top, right, bottom = self.transform.corners(box.box)
+        if not (left >= 0 and top >= 0 and right <= self.view.width and bottom <= self.view.height):
+            self.set_transform(self.transform.centred(box.centre, self.view))
 
     def pan(self, dx_view: int, dy_view: int) -> None:
         """Push the picture; what is drawn goes along at once, the border is filled when there is time."""
-        size = self.session.picture_size()
+        size, before = self.session.picture_size, self.transform
         if size is None:
             return
-        before = self.transform
-        self.transform = before.panned(dx_view, dy_view).kept_in_sight(size, self.view)
-        self._fitting = False
+        self.transform, self._fitting = before.pushed(dx_view, dy_view, size, self.view), False
         dx, dy = self.transform.left_view - before.left_view, self.transform.top_view - before.top_view
         if dx or dy:
-            for layer in (self._picture_layer, self._boxes, self._overlays):
-                layer.moved(dx, dy)
-            if self._idle is None:
-                self._idle = self.after_idle(self._fill_border)
+            self._picture_layer.moved(dx, dy)
+            self.move("box", dx, dy)
+            self.move("overlay", dx, dy)
+            self._idle = self._idle or self.after_idle(self._fill_border)
 
     def _fill_border(self) -> None:
-        self._idle = None
-        self._picture_layer.render(self.transform, self.view, rough=True)
+        self._idle = ""
+        self._picture_layer.render(self.transform, self.view)
         self.on_view()
 
     def _resized(self, _event: object) -> None:
-        if self._fitting and self.session.picture() is not None:
+        if self._fitting and self.session.picture is not None:
             self.fit()
         else:
             self.render()
 
     # --- the pointer ----------------------------------------------------------------------------------------------
 
-    def point_at(self, x_view: float, y_view: float) -> Point:
-        """The image coordinate under a place on the canvas."""
-        return self.transform.to_image(x_view, y_view)
-
     def cursor(self) -> Point | None:
         """The image coordinate under the mouse; None where that is outside the picture."""
-        size = self.session.picture_size()
+        size = self.session.picture_size
         if self._pointer is None or size is None:
             return None
-        point = self.point_at(self._pointer.x_view, self._pointer.y_view)
+        point = self.transform.to_image(*self._pointer)
         return point if 0 <= point.x_px <= size.width and 0 <= point.y_px <= size.height else None
 
-    def pointer_moved(self, x_view: int, y_view: int) -> None:
-        """The mouse is over the canvas, there."""
-        self._pointer = ViewPoint(x_view=x_view, y_view=y_view)
-        self._place_crosshair()
-        self.magnifier.follow(x_view, y_view)
+    def pointer_moved(self, at: ViewPoint | None) -> None:
+        """The mouse is over the canvas, there; None where it is elsewhere."""
+        self._pointer = at
         self.on_view()
-
-    def pointer_left(self) -> None:
-        """The mouse is elsewhere."""
-        self._pointer = None
-        self._place_crosshair()
-        self.magnifier.hide()
-        self.on_view()
-
-    def set_crosshair(self, shown: bool) -> None:
-        """Show or hide the lines through the cursor."""
-        self.crosshair = shown
-        self._place_crosshair()
-
-    def _place_crosshair(self) -> None:
-        at = self._pointer
-        shown = self.crosshair and at is not None and self.session.picture() is not None
-        for items in (self._across, self._down):
-            for item in items:
-                self.itemconfigure(item, state="normal" if shown else "hidden")
-        if at is not None and shown:
-            view = self.view
-            for across, down in zip(self._across, self._down, strict=True):
-                self.coords(across, 0, at.y_view, view.width, at.y_view)
-                self.coords(down, at.x_view, 0, at.x_view, view.height)
-
-    def _raise_crosshair(self) -> None:
-        for item in (*self._across, *self._down):
-            self.tag_raise(item)
 
     # --- overlays -------------------------------------------------------------------------------------------------
 
-    def show_overlay(self, name: str, shapes: Sequence[OverlayShape], on_pick: Callable[[int], object] | None) -> None:
-        """See ``Session.show_overlay``."""
-        self._overlays.show(name, shapes, on_pick, self.transform)
-        self._boxes.show(self.boxes(), self.transform, self.shown_selection())
+    def show_overlay(
+        self, name: str, shapes: Sequence[OverlayShape], on_pick: Callable[[int], object] | None = None
+    ) -> None:
+        """Show shapes over the picture in place of those that ``name`` showed before.
 
-    def hide_overlay(self, name: str) -> None:
-        """See ``Session.hide_overlay``."""
-        self._overlays.hide(name)
+        ``on_pick`` is called with the position of a shape that is double-clicked.
+        """
+        self._overlays[name] = (tuple(shapes), on_pick)
+        self._draw_overlay(name)
+        self._draw_boxes()
+
+    def _draw_overlay(self, name: str) -> None:
+        tags = ("overlay", f"overlay:{name}")
+        self.delete(tags[1])
+        for shape in self._overlays[name][0]:
+            shape.draw(self, self.transform, self.style.unit, tags)
 
     def pick_overlay(self, point: Point) -> bool:
-        """A double click there; True where a shape of an overlay took it."""
-        return self._overlays.pick(point, 4 * self.style.unit / self.transform.scale)
+        """A double click there: tell the owner of the smallest shape; False where there is none."""
+        reach_px = 4 * self.style.unit / self.transform.scale
+        found: list[tuple[float, int, Callable[[int], object]]] = []
+        for shapes, on_pick in self._overlays.values():
+            for number, shape in enumerate(shapes if on_pick is not None else ()):
+                area = shape.area_under(point, reach_px)
+                if area is not None and on_pick is not None:
+                    found.append((area, number, on_pick))
+        if found:
+            _, number, picked = min(found, key=lambda one: one[0])
+            picked(number)
+        return bool(found)
 
 
 def _fitted(size: Size, view: Size) -> ViewTransform:
+    """The whole picture, not enlarged, except by whole factors where it is much smaller than the canvas."""
     largest = ViewTransform.fit(size, view, margin_view=_MARGIN_VIEW).scale
     largest = 1.0 if largest < 2 else float(int(min(largest, MAX_SCALE)))
     return ViewTransform.fit(size, view, margin_view=_MARGIN_VIEW, largest=largest)

@@ -1,90 +1,196 @@
-"""The words of a step: instruction, transcript, task, action, comment. Typing becomes a change after a short rest."""
+"""The words of a step, and playing what was said. Typing becomes a change after a short rest.
+
+An instruction that several steps carry out is edited in all of them, as its words are what makes them one; a key of its
+own edits those of one step alone. What was said is kept in files of its own, see :mod:`annotate.core.words`.
+"""
 
 from __future__ import annotations
 
 import tkinter as tk
 from collections.abc import Callable
+from functools import partial
 from tkinter import ttk
 
-import msgspec
+from msgspec.structs import replace
 
-from annotate.edits import task_from_text
-from annotate.window.session import Session
-from annotate.window.style import GROUND, LINE, SOFT_INK, Style
+from grounding.errors import UserError
 
-_COMMIT_AFTER_MS = 400
-_MOST_CHOICES = 40
-_LABEL_WIDTH = 88
-_NAMES = ("instruction", "transcript", "task", "action", "comment")
+from ..core.records import same_instruction
+from ..core.words import ClipWords, clip_path, clips_of, correct
+from ..recording.player import Player, clip_sound
+from .session import WindowSession
+from .style import ACCENT, INK, LINE, SURFACE, Style
+
+_COMMIT_AFTER_MS, _TICK_MS = 400, 40
+_LINES = {"instruction": 3, "transcript": 2, "task": 1, "action": 1, "comment": 2}
+"""Each field with its height; task and action stand side by side."""
 
 
-class Fields(ttk.Frame):
-    """The text fields of the shown step."""
+class Speech(ttk.Frame):
+    """Buttons below the transcript, there only where a recording goes with the step.
 
-    def __init__(self, parent: tk.Misc, session: Session, style: Style) -> None:
+    ``keep`` puts the words of the step's transcript away as a person's.
+    """
+
+    def __init__(self, parent: tk.Misc, session: WindowSession, style: Style, keep: Callable[[str], object]) -> None:
+        super().__init__(parent)
+        self._session, self._keep = session, keep
+        self._player = Player()
+        self._clip: ClipWords | None = None
+        self._play_button = session.button(self, "Play", "speech-play")
+        right = session.button(self, "It is right", "speech-right")
+        instruction = session.button(self, "As instruction", "speech-instruction")
+        for at, button in enumerate((self._play_button, right, instruction)):
+            button.grid(
+                row=at // 2,
+                column=at % 2,
+                columnspan=1 + at // 2,
+                sticky="w",
+                padx=(0, style.px(4)),
+                pady=(style.px(4), 0),
+            )
+        session.bind_keys({
+            "speech-play": self._play_or_stop, "speech-right": self._is_right,
+            "speech-instruction": self._make_instruction,
+        })  # fmt: skip
+        session.watch(step=self._show_step, close=self._player.stop)
+
+    def _show_step(self, _index: int) -> None:
+        try:
+            clips = clips_of(self._session.document.folder, self._session.entry.image)
+        except UserError as error:
+            self._session.banner("speech", str(error))
+            clips = []
+        if not clips or self._clip is None or clips[0].audio != self._clip.audio:
+            self._player.stop()
+        self._clip = clips[0] if clips else None
+        if clips:
+            self.pack(fill="x")
+        else:
+            self.pack_forget()
+
+    def _is_right(self) -> None:
+        self._session.finish_edits()
+        self._keep(self._session.entry.transcript)
+
+    def _make_instruction(self) -> None:
+        """In all steps of the recording: an instruction that needs several steps is the same at each."""
+        session = self._session
+        session.finish_edits()
+        entries, here = session.document.entries, session.entry
+        images = {here.image, *(self._clip.steps if self._clip is not None else ())}
+        run = [at for at, entry in enumerate(entries) if entry.image in images]
+        session.change_together({at: replace(entries[at], instruction=here.transcript) for at in run}, "as said")
+
+    def _play_or_stop(self) -> None:
+        if self._player.playing:
+            self._player.stop()
+        elif self._clip is None:
+            self._session.status("No recording goes with this step")
+        else:
+            self._player.play(clip_sound(clip_path(self._session.document.folder, self._clip.audio)))
+            self._tick()
+
+    def _tick(self) -> None:
+        # The player ends when it is asked where it is.
+        self._player.position_s()
+        words = "Stop" if self._player.playing else "Play"
+        self._play_button.configure(text=self._session.with_key(words, "speech-play"))
+        if self._player.playing:
+            self.after(_TICK_MS, self._tick)
+
+
+class StepFields(ttk.Frame):
+    """The text fields of the shown step.
+
+    Attributes:
+        fields: Each field by its name.
+    """
+
+    def __init__(self, parent: tk.Misc, session: WindowSession, style: Style) -> None:
         super().__init__(parent)
         self._session, self._style = session, style
-        self._timer: str | None = None
+        self._timer = ""
         # What this program put into each field: whatever else is there was typed.
-        self._put = dict.fromkeys(_NAMES, "")
+        self._put = dict.fromkeys(_LINES, "")
         self._shown: int | None = None
-        self.instruction = self._text("Instruction", "edit-instruction", 2 if style.low else 3)
-        self.transcript = self._text("Transcript", "edit-transcript", 1 if style.low else 2)
+        self._run = range(0)
+        """The steps whose instruction is edited together."""
+        self._heads: dict[str, ttk.Label] = {}
+        self.fields: dict[str, tk.Text] = {}
         pair = ttk.Frame(self)
-        pair.pack(fill="x")
-        pair.columnconfigure(0, weight=3, uniform="pair")
-        pair.columnconfigure(1, weight=2, uniform="pair")
-        self.task = self._choice(pair, "Task", "edit-task", 0)
-        self.action = self._choice(pair, "Action", "edit-action", 1)
-        self.comment = self._text("Comment", "edit-comment", 1 if style.low else 2)
-        session.watch(on_step=self._fill, on_change=self._changed)
-        session.before_leaving(self.commit)
+        for name, lines in _LINES.items():
+            if name == "task":
+                pair.pack(fill="x")
+            place = self._add(pair if lines == 1 else self, name)
+            if name == "transcript":
+                self.speech = Speech(place, session, style, self._keep_transcript)
+        session.bind_keys({
+            **{f"edit-{name}": partial(self.focus_on, name) for name in _LINES}, "split-instruction": self._split,
+        })  # fmt: skip
+        session.watch(step=self._fill, change=self._changed, leaving=self.commit)
 
     def focus_on(self, name: str) -> None:
-        """Put the cursor at the end of a field: ``instruction``, ``task`` and so on.
-
-        Where there are recordings, what a recogniser heard is only read here and corrected in the tab beside.
-        """
-        if name == "transcript" and self._session.transcript_editor is None:
-            if not self._session.perform("speech-correct"):
-                self._session.status("The transcript is what a recogniser heard; what counts is the instruction")
-            return
-        field: tk.Text | ttk.Combobox = getattr(self, name)
-        self._session.focus_on(field)
-        if isinstance(field, tk.Text):
-            field.mark_set("insert", "end-1c")
-        else:
-            field.icursor("end")
-            field.selection_range(0, "end")
+        """Put the cursor at the end of a field: ``instruction``, ``task`` and so on."""
+        field = self.fields[name]
+        tab: tk.Misc = self
+        while not isinstance(tab.master, ttk.Notebook):
+            tab = tab.master  # type: ignore[assignment] # The fields are always in a tab.
+        # Tk gives the keyboard to nothing that can't be seen.
+        tab.master.select(str(tab))  # type: ignore[no-untyped-call]
+        tab.master.update_idletasks()
+        field.focus_set()
+        field.mark_set("insert", "end-1c")
 
     def commit(self) -> None:
         """Put the typed words into the document, field by field, and leave alone what nobody typed into."""
-        if self._timer is not None:
+        if self._timer:
             self.after_cancel(self._timer)
-            self._timer = None
+            self._timer = ""
+        session = self._session
         # Before the first step the fields are empty, which says nothing about any step.
-        if self._shown != self._session.index:
-            return
-        for name in _NAMES:
-            text = self._text_of(name)
-            if text == self._put[name]:
+        for name in _LINES if self._shown == session.index else ():
+            typed = self._text_of(name)
+            if typed == self._put[name]:
                 continue
-            self._put[name] = text
-            entry = self._session.entry
-            before = getattr(entry, name)
+            self._put[name] = typed
+            before, value = getattr(session.entry, name), typed.strip()
+            if name == "task" and isinstance(before, int) and value.isascii() and value.isdecimal():
+                value = int(value)  # type: ignore[assignment] # A number stays a number where it was one.
+            if value == before or typed == str(before):
+                continue
             if name == "transcript":
-                if self._session.transcript_editor is not None and text.strip() != before:
-                    self._session.transcript_editor(self._session.index, text.strip())
-                continue
-            value = before if text == str(before) else text.strip()
-            if name == "task":
-                value = before if text == str(before) else task_from_text(text, before)
-            if value != before:
-                self._session.change(msgspec.structs.replace(entry, **{name: value}), f"edit {name}")
+                self._keep_transcript(value)
+            else:
+                run = self._run if name == "instruction" else (session.index,)
+                entries = session.document.entries
+                session.change_together({at: replace(entries[at], **{name: value}) for at in run}, f"edit {name}")
+
+    def _split(self) -> None:
+        """Edit the words of this step alone: an instruction of its own from the first letter on."""
+        self.commit()
+        self._run = range(self._session.index, self._session.index + 1)
+        self._name_heads()
+        self.focus_on("instruction")
+        self._session.status("The words of this step alone are edited: it becomes an instruction of its own")
+
+    def _keep_transcript(self, text: str) -> None:
+        session = self._session
+        try:
+            reformatted = correct(session.document.folder, session.entry.image, text)
+            session.document.reload_transcripts()
+        except UserError as error:
+            session.banner("transcript", f"The transcript is not kept: {error}")
+            return
+        session.clear_banner("transcript")
+        if reformatted:
+            session.status("The file of transcripts was set out in another way and is reformatted, this once")
+        session.tell("change", session.index)
+
+    # --- showing --------------------------------------------------------------------------------------------------
 
     def _text_of(self, name: str) -> str:
-        field: tk.Text | ttk.Combobox = getattr(self, name)
-        return field.get("1.0", "end-1c") if isinstance(field, tk.Text) else field.get()
+        return self.fields[name].get("1.0", "end-1c")
 
     def _changed(self, index: int) -> None:
         if index == self._session.index:
@@ -94,151 +200,92 @@ class Fields(ttk.Frame):
         """Show the entry's words; a field that is being typed into, or shows them already, keeps what it has."""
         entry = self._session.entry
         another, self._shown = self._shown != index, index
-        self.transcript.configure(state="normal")
-        for name in _NAMES:
+        if another or self.focus_displayof() is not self.fields["instruction"]:
+            self._run = same_instruction(self._session.document.entries, index)
+        self._name_heads()
+        for name, field in self.fields.items():
             text, wanted = self._text_of(name), str(getattr(entry, name))
-            # Somebody types a word, and the space after it is not in the entry.
-            same = text == wanted or (not another and text.strip() == wanted)
             if not another and text != self._put[name]:
                 continue
-            if not same:
-                self._show(name, wanted)
+            # Somebody types a word, and the space after it is not in the entry.
+            if text != wanted and (another or text.strip() != wanted):
+                field.delete("1.0", "end")
+                field.insert("1.0", wanted)
             self._put[name] = self._text_of(name)
-        if self._session.transcript_editor is None:
-            self.transcript.configure(state="disabled", foreground=SOFT_INK, background=GROUND)
 
-    def _show(self, name: str, text: str) -> None:
-        field: tk.Text | ttk.Combobox = getattr(self, name)
-        if isinstance(field, tk.Text):
-            field.delete("1.0", "end")
-            field.insert("1.0", text)
-        else:
-            field.set(text)
+    def _name_heads(self) -> None:
+        """Say which steps the instruction is edited in, and whose words the transcript is."""
+        run, index = self._run, self._session.index
+        several = f" · steps {run[0] + 1} to {run[-1] + 1}" if len(run) > 1 else ""
+        if len(run) == 1 and len(same_instruction(self._session.document.entries, index)) > 1:
+            several = " · this step alone"
+        source = self._session.document.transcript_source(index)
+        for name, words in (("instruction", several), ("transcript", f" · {source}" if source else "")):
+            self._heads[name].configure(text=name.capitalize() + words)
 
     # --- making the fields ----------------------------------------------------------------------------------------
 
-    def _label(self, parent: tk.Misc, words: str, action: str) -> ttk.Frame:
-        head = ttk.Frame(parent)
-        ttk.Label(head, text=words, style="Heading.TLabel").pack(side="left")
-        ttk.Label(head, text=self._session.keymap.shown(action), style="Soft.TLabel").pack(side="right")
-        return head
-
-    def _text(self, words: str, action: str, lines: int) -> tk.Text:
-        px = self._style.px
-        place = ttk.Frame(self)
-        place.pack(fill="x", pady=(0, px(8)))
-        head = self._label(place, words, action)
+    def _add(self, parent: tk.Misc, name: str) -> ttk.Frame:
+        px, beside = self._style.px, _LINES[name] == 1
+        place, session = ttk.Frame(parent), self._session
+        place.pack(fill="x", pady=(0, px(8)), side="left" if beside else "top", expand=beside, padx=(0, px(4) * beside))
+        head = ttk.Frame(place)
+        head.pack(fill="x", pady=(0, px(3)))
+        self._heads[name] = ttk.Label(head, text=name.capitalize(), style="Heading.TLabel")
+        self._heads[name].pack(side="left")
+        ttk.Label(head, text=session.keymap.shown(f"edit-{name}"), style="Soft.TLabel").pack(side="right")
         # Where the screen is low, the boxes below need the room.
-        beside = self._style.low and lines == 1
-        if beside:
-            head.configure(width=px(_LABEL_WIDTH))
-            head.pack_propagate(False)
-            head.pack(side="left", fill="y", padx=(0, px(8)))
-        else:
-            head.pack(fill="x", pady=(0, px(3)))
-        field = tk.Text(
-            place, height=lines, width=20, wrap="word", font=self._style.font, relief="flat", borderwidth=0,
-            highlightthickness=1, highlightbackground=LINE, highlightcolor=self._style.accent, padx=px(6), pady=px(4),
-            insertwidth=px(2), undo=False, background="#ffffff", spacing1=px(1),
-        )  # fmt: skip
-        field.pack(side="left", fill="x", expand=True)
-        _add_scrollbar(field)
-        name = words.lower()
+        field = self.fields[name] = make_text(place, self._style, max(_LINES[name] - self._style.low, 1))
+        field.configure(undo=False, width=8 if beside else 20)
+        field.pack(fill="x")
         field.bind("<<Modified>>", lambda _event: self._modified(field, name))
-        field.bind("<Return>", self._leave)
-        field.bind("<KP_Enter>", self._leave)
         field.bind("<Shift-Return>", lambda _event: None)
-        field.bind("<Tab>", _to_next)
+        field.bind("<Tab>", lambda _event: _go_to(field.tk_focusNext()))
         for keys in ("<Shift-Tab>", "<ISO_Left_Tab>"):
-            if keys != "<ISO_Left_Tab>" or self.tk.call("tk", "windowingsystem") == "x11":
-                field.bind(keys, _to_previous)
+            field.bind(keys, lambda _event: _go_to(field.tk_focusPrev()))
+        for keys in ("<Return>", "<KP_Enter>"):
+            field.bind(keys, self._leave)
         field.bind("<FocusOut>", lambda _event: self.commit())
-        _select_all_on(field, self._style_mod())
-        return field
-
-    def _choice(self, parent: tk.Misc, words: str, action: str, column: int) -> ttk.Combobox:
-        px = self._style.px
-        cell = ttk.Frame(parent)
-        cell.grid(row=0, column=column, sticky="ew", padx=(0, px(8)) if column == 0 else 0)
-        self._label(cell, words, action).pack(fill="x", pady=(0, px(3)))
-        field = ttk.Combobox(cell, width=8)
-        field.pack(fill="x", pady=(0, px(8)))
-        name = words.lower()
-        field.configure(postcommand=lambda: field.configure(values=self._choices(name)))
-        field.bind("<KeyRelease>", lambda _event: self._typed(name))
-        field.bind("<<ComboboxSelected>>", lambda _event: self.commit())
-        field.bind("<Return>", self._leave)
-        field.bind("<FocusOut>", lambda _event: self.commit())
-        field.bind("<MouseWheel>", lambda _event: "break")
-        for wheel in ("<Button-4>", "<Button-5>"):
-            field.bind(wheel, lambda _event: "break")
-        return field
-
-    def _style_mod(self) -> str:
-        return "Command" if self.tk.call("tk", "windowingsystem") == "aqua" else "Control"
-
-    def _choices(self, name: str) -> list[str]:
-        """The values that other steps have, the most recent first."""
-        here = self._session.index
-        entries = self._session.document.entries
-        values = [str(getattr(entry, name)) for entry in (*reversed(entries[: here + 1]), *entries[here + 1 :])]
-        return [value for value in dict.fromkeys(values) if value][:_MOST_CHOICES]
+        return place
 
     def _modified(self, field: tk.Text, name: str) -> None:
         """Tk tells of every change of a text field, this program's own included, some time later."""
         if field.edit_modified():
             field.edit_modified(False)
-            self._typed(name)
+            if self._text_of(name) != self._put[name]:
+                if self._timer:
+                    self.after_cancel(self._timer)
+                self._timer = self.after(_COMMIT_AFTER_MS, self.commit)
 
-    def _typed(self, name: str) -> None:
-        if self._text_of(name) != self._put[name]:
-            self._commit_soon()
-
-    def _commit_soon(self) -> None:
-        if self._timer is not None:
-            self.after_cancel(self._timer)
-        self._timer = self.after(_COMMIT_AFTER_MS, self.commit)
-
-    def _leave(self, event: tk.Event[tk.Misc]) -> str | None:
-        if isinstance(event.state, int) and event.state & 0x1:
-            return None
+    def _leave(self, _event: object) -> str:
         self.commit()
         self._session.focus_canvas()
         return "break"
 
 
-def _add_scrollbar(field: tk.Text) -> None:
-    """A scrollbar beside a field, there only while the field has more words than it shows."""
-    bar = ttk.Scrollbar(field.master, command=field.yview, takefocus=False)
-
-    def scrolled(first: float, last: float) -> None:
-        bar.set(first, last)
-        if float(first) <= 0 and float(last) >= 1:
-            bar.pack_forget()
-        elif not bar.winfo_manager():
-            bar.pack(side="right", fill="y", before=field)
-
-    field.configure(yscrollcommand=scrolled)
-
-
-def _to_next(event: tk.Event[tk.Text]) -> str:
-    following = event.widget.tk_focusNext()
-    if following is not None:
-        following.focus_set()
+def _go_to(widget: tk.Misc | None) -> str:
+    if widget is not None:
+        widget.focus_set()
     return "break"
 
 
-def _to_previous(event: tk.Event[tk.Text]) -> str:
-    before = event.widget.tk_focusPrev()
-    if before is not None:
-        before.focus_set()
-    return "break"
+def make_text(parent: tk.Misc, style: Style, lines: int, ground: str = SURFACE) -> tk.Text:
+    """A field of several lines, which has to be packed.
 
+    Ctrl+A in it marks all, as everywhere else; Tk on Unix goes to the line's start.
+    """
+    px = style.px
+    field = tk.Text(
+        parent, height=lines, width=20, wrap="word", font=style.font, relief="flat", borderwidth=0, undo=True,
+        highlightthickness=1, highlightbackground=LINE, highlightcolor=ACCENT, padx=px(6), pady=px(4),
+        insertwidth=px(2), background=ground, foreground=INK, spacing1=px(1), exportselection=False,
+    )  # fmt: skip
 
-def _select_all_on(field: tk.Text, modifier: str) -> None:
     def select_all(_event: object) -> str:
         field.tag_add("sel", "1.0", "end-1c")
+        field.mark_set("insert", "end-1c")
         return "break"
 
-    handler: Callable[[object], str] = select_all
-    field.bind(f"<{modifier}-a>", handler)
+    for letter in ("a", "A"):
+        field.bind(f"<Control-{letter}>", select_all)
+    return field

@@ -1,115 +1,108 @@
 """How a part of the program hangs itself into the window: a tab beside the picture, keys of its own, an overlay.
 
-A panel is made by a function ``(options: WindowOptions) -> Panel | None``; None where there is nothing to show, such as
-a review without a run. ``EXTENSIONS`` names these functions; they are imported when a window is opened, never before.
-A panel gets a ``Session`` (annotate.window.session), which is all that it may use of the window.
+A tab is made by ``make_panel(options: WindowOptions) -> Tab | None`` of one of the modules in ``PANELS``; None where
+there is nothing to show, such as a review without a run. These are imported when a window is opened, never before. A
+tab gets a ``Session`` (annotate.window.session), which is all that it may use of the window.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import tkinter as tk
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from tkinter import ttk
+from typing import TYPE_CHECKING
 
-from annotate.actions import Action
-from grounding.records import Box, Point, Record
+from ..core.keys import ACTIONS, KeyAction, Keymap, read_overrides
+from ..options import WindowOptions
 
 if TYPE_CHECKING:
-    import tkinter as tk
-    from tkinter import ttk
+    from .session import WindowSession
 
-    from annotate.window.session import Session
-
-EXTENSIONS: tuple[str, ...] = (
-    "annotate.review.panel:make_panel",
-    "annotate.proposals.panel:make_panel",
-    "annotate.agreement.panel:make_panel",
-    "annotate.transcripts.panel:make_panel",
-)
-"""The panels that there are besides the window's own, as ``package.module:function``, in the order of their tabs."""
+PANELS = ("review.panel", "proposals.panel", "agreement.panel")
+"""The tabs that there are besides the window's own, in their order."""
 
 
-class WindowOptions(Record, frozen=True, kw_only=True):
-    """What the command line asked of the window.
-
-    ``run`` is the folder of a run to review. ``keys`` is a file of keys. ``scale`` is by how much everything is
-    larger than at 96 dpi; None for what the display says.
-    """
-
-    folder: Path
-    annotator: str = ""
-    questions: str = ""
-    run: Path | None = None
-    keys: Path | None = None
-    keep_zoom: bool = False
-    scale: float | None = None
-    step: int | None = None
-
-
-class OverlayBox(Record, frozen=True, kw_only=True):
-    """A rectangle shown over the picture that is no part of the annotation.
-
-    ``halo`` is a white line around it, for a few that must be seen on any ground; many are better without.
-    """
-
-    box: Box
-    colour: str = "#f59e0b"
-    label: str = ""
-    dashed: bool = True
-    halo: bool = True
-
-
-class OverlayPoint(Record, frozen=True, kw_only=True):
-    """A place shown over the picture, as a cross in a ring, such as a model's click."""
-
-    point: Point
-    colour: str = "#dc2626"
-    label: str = ""
-
-
-OverlayShape = OverlayBox | OverlayPoint
-
-
-class Panel(Protocol):
+class PanelTab(ABC):
     """A tab beside the picture.
 
     ``actions`` are what its keys do; they are part of the keymap, so that the user's file of keys can change them and
-    conflicts are refused. The panel says what they do by ``session.bind_key(action.name, handler)`` in ``build``.
+    conflicts are refused. The tab says what they do by ``session.bind_keys`` in ``build``.
     """
 
     title: str
-    actions: tuple[Action, ...]
+    actions: tuple[KeyAction, ...]
 
-    def build(self, parent: tk.Misc, session: Session) -> ttk.Frame:
+    @abstractmethod
+    def build(self, parent: tk.Misc, session: WindowSession) -> ttk.Frame:
         """Make the tab's content, a child of ``parent``. Called once, before the first step is shown."""
-        ...
 
-    def on_step(self, index: int) -> None:
+    def on_step(self, index: int) -> None:  # noqa: B027 - not every tab cares
         """Another step is shown now. Its picture may still be on the way: see ``Session.picture``."""
-        ...
 
-    def on_change(self, index: int) -> None:
+    def on_change(self, index: int) -> None:  # noqa: B027 - not every tab cares
         """The entry of this step is another now: edited, undone, or read anew from the disk."""
-        ...
 
 
-PanelMaker = Callable[[WindowOptions], Panel | None]
+def make_panels(options: WindowOptions) -> tuple[tuple[PanelTab, ...], Keymap]:
+    """The tabs that have something to show, and the keys of the window and theirs, with the user's own.
+
+    Raises UserError: the file of keys is not one, or two actions have one key; a run can't be read.
+    """
+    modules = [import_module(f"..{name}", __package__) for name in PANELS]
+    panels = tuple(panel for panel in (module.make_panel(options) for module in modules) if panel is not None)
+    # A file of keys may name the actions of tabs that are not here now.
+    every = [*ACTIONS, *(action for module in modules for action in module.ACTIONS)]
+    overrides = {} if options.keys is None else read_overrides(options.keys)
+    keymap = Keymap(every, overrides, source=str(options.keys))
+    here = {*ACTIONS, *(action for panel in panels for action in panel.actions)}
+    keymap.actions = tuple(action for action in every if action in here)
+    return panels, keymap
 
 
-def make_panels(options: WindowOptions, extensions: tuple[str, ...] = EXTENSIONS) -> tuple[Panel, ...]:
-    """The panels that have something to show."""
-    panels = []
-    for extension in extensions:
-        module, _, function = extension.partition(":")
-        maker: PanelMaker = getattr(import_module(module), function)
-        panel = maker(options)
-        if panel is not None:
-            panels.append(panel)
-    return tuple(panels)
+class RowList(ttk.Treeview):
+    """A list in a frame with a scrollbar, filling the rest of its parent.
 
+    ``columns`` are heading and width of each column; ``#0`` is the one with the text, the widest takes what room there
+    is. ``rows`` is how many are shown at least, ``px`` view pixels for one pixel at 96 dpi. ``chosen`` is called with
+    the row that a hand chooses, not with one that ``mark`` does.
+    """
 
-def dormant_actions(panels: Sequence[Panel], extensions: tuple[str, ...] = EXTENSIONS) -> frozenset[str]:
-    """Names of actions of panels that have nothing to show now: a file of keys may name them all the same."""
-    known = {action.name for extension in extensions for action in import_module(extension.partition(":")[0]).ACTIONS}
-    return frozenset(known - {action.name for panel in panels for action in panel.actions})
+    def __init__(
+        self, parent: tk.Misc, columns: Mapping[str, tuple[str, int]], *, rows: int, px: float = 1.0,
+        headings: bool = True, chosen: Callable[[int], object] = lambda _row: None,
+    ) -> None:  # fmt: skip
+        frame = ttk.Frame(parent, style="Line.TFrame", padding=1)
+        frame.pack(fill="both", expand=True)
+        show: Sequence[str] = [*(["tree"] if "#0" in columns else []), *(["headings"] if headings else [])]
+        names = tuple(name for name in columns if name != "#0")
+        super().__init__(frame, columns=names, show=show, selectmode="browse", takefocus=False, height=rows)  # type: ignore[arg-type]
+        widest = max(width for _, width in columns.values())
+        for name, (heading, width) in columns.items():
+            self.heading(name, text=heading, anchor="w")
+            self.column(name, width=round(width * px), minwidth=round(min(width, 60) * px), stretch=width == widest)
+        bar = ttk.Scrollbar(frame, command=self.yview)
+        self.configure(yscrollcommand=bar.set)
+        bar.pack(side="right", fill="y")
+        self.pack(side="left", fill="both", expand=True)
+        self._chosen, self._marked = chosen, ""
+        self.bind("<<TreeviewSelect>>", self._selected)
+
+    def clear(self) -> None:
+        """Take all rows out."""
+        self.delete(*self.get_children())
+
+    def mark(self, row: int | None) -> None:
+        """Show a row as the chosen one; none where there is no such row."""
+        self._marked = str(row) if self.exists(str(row)) else ""
+        self.selection_set((self._marked,) if self._marked else ())
+        if self._marked:
+            self.see(self._marked)
+
+    def _selected(self, _event: object) -> None:
+        # Tk tells of a new selection when it is idle; the one that was marked is ours.
+        rows = self.selection()
+        if rows and rows[0] != self._marked:
+            self._marked = ""
+            self._chosen(int(rows[0]))

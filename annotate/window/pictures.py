@@ -1,30 +1,27 @@
-"""Screenshots, decoded upright and ahead of time, so that the next one is there when it is asked for."""
+"""Screenshots, decoded upright and ahead of time, and drawn: only what can be seen of one is ever scaled."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import tkinter as tk
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from annotate.view_transform import ViewTransform
-from grounding.errors import UserError
 from grounding.records import Size
 
+from ..core.folders import decode
+from ..core.view import ViewTransform, VisiblePart
+
 if TYPE_CHECKING:
-    from PIL import Image
+    from PIL import Image, ImageTk
 
-_KEPT = 6
-"""Decoded pictures that stay in memory: one of 2560x1440 takes 11 MB."""
-_LARGEST_SMALL_PIXELS = 8_000_000
+_PIXELS_FROM = 2.0
+"""From this scale on single pixels are shown as squares."""
 
 
-class Prepared(NamedTuple):
-    """A decoded picture, and the same made small as it will probably be looked at; None where it is not made smaller.
-
-    ``scale`` is view pixels per image pixel of the small one.
-    """
+class PreparedPicture(NamedTuple):
+    """A decoded picture, and all of it made small for ``scale``, as it will probably be looked at."""
 
     picture: Image.Image
     small: Image.Image | None
@@ -40,10 +37,10 @@ class PictureStore:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="decode")
-        self._pictures: OrderedDict[Path, Future[Prepared]] = OrderedDict()
+        self._pictures: dict[Path, Future[PreparedPicture]] = {}
         self.scale_for: Callable[[Size], float] = lambda _size: 1.0
 
-    def ask(self, path: Path) -> Future[Prepared]:
+    def ask(self, path: Path) -> Future[PreparedPicture]:
         """Have a picture decoded, unless it is there or on its way; its result is upright and RGB.
 
         The future ends with a UserError where the file can't be read as a picture.
@@ -51,70 +48,84 @@ class PictureStore:
         found = self._pictures.get(path)
         if found is None or (found.done() and (found.cancelled() or found.exception() is not None)):
             found = self._pictures[path] = self._pool.submit(self._prepare, path)
-        self._pictures.move_to_end(path)
-        while len(self._pictures) > _KEPT:
-            self._pictures.popitem(last=False)[1].cancel()
         return found
 
     def expect(self, paths: Iterable[Path]) -> None:
-        """Decode these in the background; forget waiting requests for others."""
+        """Decode these in the background; forget all others: one of 2560x1440 takes 11 MB."""
         paths = list(paths)
-        for path, future in list(self._pictures.items()):
-            if path not in paths and not future.done() and future.cancel():
-                del self._pictures[path]
+        for path in set(self._pictures).difference(paths):
+            self._pictures.pop(path).cancel()
         for path in paths:
             self.ask(path)
 
-    def _prepare(self, path: Path) -> Prepared:
+    def _prepare(self, path: Path) -> PreparedPicture:
         picture = decode(path)
-        scale = self.scale_for(Size(width=picture.width, height=picture.height))
-        return Prepared(picture, made_small(picture, scale), scale)
+        return _prepared(picture, self.scale_for(Size(width=picture.width, height=picture.height)))
 
     def close(self) -> None:
         """Stop decoding."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def decode(path: Path) -> Image.Image:
-    """Read a picture to its last pixel, turn it upright as its EXIF data say, and make it RGB.
-
-    Raises:
-        UserError: It can't be read as a picture.
-    """
-    from PIL import Image, ImageOps, UnidentifiedImageError
-
-    try:
-        with Image.open(path) as image:
-            image.load()
-            return _opaque(ImageOps.exif_transpose(image))
-    except UnidentifiedImageError as error:
-        raise UserError(f"{path} is not a picture that can be read") from error
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise UserError(f"{path} can't be read: {error}") from error
-
-
-def made_small(picture: Image.Image, scale: float) -> Image.Image | None:
-    """A whole picture at a scale below 1, its corner on a whole view pixel; None where it is not worth the memory."""
+def _prepared(picture: Image.Image, scale: float) -> PreparedPicture:
+    """With all of it made small where the scale is below 1, its corner on a whole view pixel."""
     from PIL.Image import Resampling
 
     size = Size(width=picture.width, height=picture.height)
     part = ViewTransform(scale=scale).visible(size, size)
-    if scale >= 1 or part is None or part.width_view * part.height_view > _LARGEST_SMALL_PIXELS:
-        return None
+    return PreparedPicture(
+        picture, None if scale >= 1 or part is None else _cut(picture, part, Resampling.HAMMING), scale
+    )
+
+
+def _cut(picture: Image.Image, part: VisiblePart, resampling: Image.Resampling) -> Image.Image:
     box = part.source
-    source = (box.left_px, box.top_px, box.right_px, box.bottom_px)
-    return picture.resize((part.width_view, part.height_view), Resampling.HAMMING, box=source)
+    edges = (box.left_px, box.top_px, box.right_px, box.bottom_px)
+    return picture.resize((part.width_view, part.height_view), resampling, box=edges)
 
 
-def _opaque(image: Image.Image) -> Image.Image:
-    from PIL import Image
+class PictureLayer:
+    """One image item at the bottom of a canvas.
 
-    if image.mode == "RGB":
-        return image
-    if image.mode.startswith("I;16") or image.mode in ("I", "F"):
-        # A plain conversion would clip 16 bits to white.
-        return image.point(lambda value: value / 257).convert("L").convert("RGB")
-    if "A" in image.getbands() or "transparency" in image.info:
-        layered = image.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", layered.size, (255, 255, 255, 255)), layered).convert("RGB")
-    return image.convert("RGB")
+    Below 100 % all of the picture is made small once for a scale, so that pushing it about only cuts another piece out.
+    """
+
+    def __init__(self, canvas: tk.Canvas) -> None:
+        self._canvas = canvas
+        self._item = canvas.create_image(0, 0, anchor="nw")
+        self._photo: ImageTk.PhotoImage | None = None
+        self._shown: PreparedPicture | None = None
+
+    def show(self, prepared: PreparedPicture | None) -> None:
+        """Take another picture; ``render`` draws it."""
+        self._shown = prepared
+
+    def render(self, transform: ViewTransform, view: Size) -> None:
+        """Draw what can be seen of the picture."""
+        from PIL import ImageTk
+        from PIL.Image import Resampling
+
+        shown, part, scale = self._shown, None, transform.scale
+        if shown is not None:
+            part = transform.visible(Size(width=shown.picture.width, height=shown.picture.height), view)
+        if shown is None or part is None:
+            self._canvas.itemconfigure(self._item, image="")
+            self._photo = None
+            return
+        if scale < 1 and shown.scale != scale:
+            shown = self._shown = _prepared(shown.picture, scale)
+        if scale < 1 and shown.small is not None:
+            left, top = part.left_view - transform.left_view, part.top_view - transform.top_view
+            image = shown.small.crop((left, top, left + part.width_view, top + part.height_view))
+        else:
+            image = _cut(shown.picture, part, Resampling.BICUBIC if 1 < scale < _PIXELS_FROM else Resampling.NEAREST)
+        if self._photo is not None and (self._photo.width(), self._photo.height()) == image.size:
+            self._photo.paste(image)
+        else:
+            self._photo = ImageTk.PhotoImage(image, master=self._canvas)
+            self._canvas.itemconfigure(self._item, image=self._photo)
+        self._canvas.coords(self._item, part.left_view, part.top_view)
+
+    def moved(self, dx_view: int, dy_view: int) -> None:
+        """The view was pushed: what is drawn goes along until ``render`` fills the border."""
+        self._canvas.move(self._item, dx_view, dy_view)

@@ -1,56 +1,19 @@
-"""The desktop's action grammar: what a recorder or a model wrote in, one of twelve typed actions out, and back."""
+"""The desktop's action grammar: what a recorder or a model wrote in, one of twelve actions out, and back."""
 
 from grounding.actions.keys import KEY_NAMES, key_name, same_keys
+from grounding.actions.kinds import ACTION_KINDS, Action, ActionKind, ScrollDirection, Unparsed, print_action
 from grounding.actions.parsing import parse_action, parse_reply
-from grounding.actions.printing import print_action
-from grounding.actions.records import (
-    ACTION_KINDS,
-    Action,
-    ActionKind,
-    Click,
-    DoubleClick,
-    Drag,
-    Fail,
-    Finish,
-    Hotkey2,
-    Hotkey3,
-    PressKey,
-    RightClick,
-    Scroll,
-    ScrollDirection,
-    TypeText,
-    Unparsed,
-    Wait,
-    kind_of,
-    points_of,
-    with_points,
-)
 
 __all__ = [
     "ACTION_KINDS",
     "KEY_NAMES",
     "Action",
     "ActionKind",
-    "Click",
-    "DoubleClick",
-    "Drag",
-    "Fail",
-    "Finish",
-    "Hotkey2",
-    "Hotkey3",
-    "PressKey",
-    "RightClick",
-    "Scroll",
     "ScrollDirection",
-    "TypeText",
     "Unparsed",
-    "Wait",
     "key_name",
-    "kind_of",
     "parse_action",
     "parse_reply",
-    "points_of",
     "print_action",
     "same_keys",
-    "with_points",
 ]

@@ -5,148 +5,37 @@ The names are those of PyAutoGUI, which the trajectories behind PERCU use (PC Tr
 
 from __future__ import annotations
 
-MAX_KEY_CHARS = 24
+import re
+from pathlib import Path
+from string import ascii_lowercase, digits
 
-_NAMED = [
-    "accept",
-    "add",
-    "alt",
-    "altleft",
-    "altright",
-    "apps",
-    "backspace",
-    "browserback",
-    "browserfavorites",
-    "browserforward",
-    "browserhome",
-    "browserrefresh",
-    "browsersearch",
-    "browserstop",
-    "capslock",
-    "clear",
-    "convert",
-    "ctrl",
-    "ctrlleft",
-    "ctrlright",
-    "decimal",
-    "delete",
-    "divide",
-    "down",
-    "end",
-    "enter",
-    "esc",
-    "execute",
-    "final",
-    "fn",
-    "hanguel",
-    "hangul",
-    "hanja",
-    "help",
-    "home",
-    "insert",
-    "junja",
-    "kana",
-    "kanji",
-    "launchapp1",
-    "launchapp2",
-    "launchmail",
-    "launchmediaselect",
-    "left",
-    "modechange",
-    "multiply",
-    "nexttrack",
-    "nonconvert",
-    "numlock",
-    "pagedown",
-    "pageup",
-    "pause",
-    "playpause",
-    "prevtrack",
-    "printscreen",
-    "right",
-    "scrolllock",
-    "select",
-    "separator",
-    "shift",
-    "shiftleft",
-    "shiftright",
-    "sleep",
-    "space",
-    "stop",
-    "subtract",
-    "tab",
-    "up",
-    "volumedown",
-    "volumemute",
-    "volumeup",
-    "win",
-    "winleft",
-    "winright",
-    "yen",
-    "num0",
-    "num1",
-    "num2",
-    "num3",
-    "num4",
-    "num5",
-    "num6",
-    "num7",
-    "num8",
-    "num9",
-]
+MOST_CHARS, MOST_KEYS = 24, 3
 
-_ALIASES = {
-    "control": "ctrl", "ctl": "ctrl", "strg": "ctrl", "controlleft": "ctrlleft", "controlright": "ctrlright",
-    "ctrll": "ctrlleft", "ctrlr": "ctrlright", "controll": "ctrlleft", "controlr": "ctrlright",
-    "leftctrl": "ctrlleft", "rightctrl": "ctrlright", "leftcontrol": "ctrlleft", "rightcontrol": "ctrlright",
-    "escape": "esc",
-    "return": "enter", "ret": "enter", "newline": "enter", "linefeed": "enter", "kpenter": "enter",
-    "numpadenter": "enter",
-    "windows": "win", "window": "win", "windowskey": "win", "winkey": "win", "super": "win", "meta": "win", "os": "win",
-    "cmd": "win", "command": "win", "start": "win", "superl": "winleft", "superr": "winright", "metal": "winleft",
-    "metar": "winright", "cmdl": "winleft", "cmdr": "winright", "leftwin": "winleft", "rightwin": "winright",
-    "lwin": "winleft", "rwin": "winright",
-    "option": "alt", "opt": "alt", "optionleft": "altleft", "optionright": "altright", "altl": "altleft",
-    "altr": "altright", "altgr": "altright", "leftalt": "altleft", "rightalt": "altright", "menu": "apps",
-    "contextmenu": "apps", "isolevel3shift": "altright",
-    "shiftl": "shiftleft", "shiftr": "shiftright", "leftshift": "shiftleft", "rightshift": "shiftright",
-    "del": "delete", "ins": "insert", "back": "backspace", "bksp": "backspace", "bckspc": "backspace",
-    "pgup": "pageup", "prior": "pageup", "pgdn": "pagedown", "pgdown": "pagedown", "next": "pagedown",
-    "prtsc": "printscreen", "prtscr": "printscreen", "prntscrn": "printscreen", "print": "printscreen",
-    "caps": "capslock", "spacebar": "space", "arrowup": "up", "arrowdown": "down", "arrowleft": "left",
-    "arrowright": "right", "uparrow": "up", "downarrow": "down", "leftarrow": "left", "rightarrow": "right",
-    "mediaplaypause": "playpause", "medianext": "nexttrack", "mediaprevious": "prevtrack",
-    "mediavolumeup": "volumeup", "mediavolumedown": "volumedown", "mediavolumemute": "volumemute",
-    "audioraisevolume": "volumeup", "audiolowervolume": "volumedown", "audiomute": "volumemute",
-    "plus": "+", "minus": "-", "hyphen": "-", "dash": "-", "equal": "=", "equals": "=", "comma": ",", "period": ".",
-    "dot": ".", "slash": "/", "forwardslash": "/", "backslash": "\\", "semicolon": ";", "colon": ":",
-    "apostrophe": "'", "quote": "'", "quotedbl": '"', "doublequote": '"', "grave": "`", "backtick": "`",
-    "backquote": "`", "asciitilde": "~", "tilde": "~", "bracketleft": "[", "leftbracket": "[", "bracketright": "]",
-    "rightbracket": "]", "braceleft": "{", "braceright": "}", "parenleft": "(", "leftparen": "(", "parenright": ")",
-    "rightparen": ")", "underscore": "_", "asterisk": "*", "star": "*", "ampersand": "&", "at": "@",
-    "exclam": "!", "exclamation": "!", "question": "?", "questionmark": "?", "numbersign": "#", "hash": "#",
-    "dollar": "$", "percent": "%", "asciicircum": "^", "caret": "^", "less": "<", "greater": ">", "bar": "|",
-    "pipe": "|",
-}  # fmt: skip
 
-_BLANKS = {" ": "space", "\t": "tab", "\n": "enter", "\r": "enter"}
+class NotAnAction(Exception):
+    """The text has the form of an action and is none; the message says why."""
 
-NARROW = str.maketrans({chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)})
-"""From the wide forms of brackets, digits and letters, which Chinese replies have, to the usual ones."""
+
+_LINES = [line.split() for line in Path(__file__).with_name("keys.txt").read_text(encoding="utf-8").splitlines()]
+"""A key's name, and what else it is called."""
 
 MODIFIERS = frozenset({"ctrl", "shift", "alt", "win"})
 """The keys that are held while another is pressed: their order among themselves says nothing."""
 
-_SIDES = {f"{name}{side}": name for name in sorted(MODIFIERS) for side in ("left", "right")}
+NARROW = str.maketrans({chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)})
+"""From the wide forms of brackets, digits and letters, which Chinese replies have, to the usual ones."""
 
-KEY_NAMES = frozenset(
-    {
-        *_NAMED,
-        *(f"f{number}" for number in range(1, 25)),
-        *(chr(code) for code in range(0x21, 0x7F) if chr(code).islower() or not chr(code).isalpha()),
-    }
-)
+KEY_NAMES = frozenset({*(name for name, *_ in _LINES), *ascii_lowercase, *digits, *(f"f{at}" for at in range(1, 25))})
 """Every name that a key can have here: those of PyAutoGUI without their own doubles, letters in lower case."""
+
+_SIDES = {f"{name}{side}": name for name in sorted(MODIFIERS) for side in ("left", "right")}
+_ALIASES = {other: name for name, *others in _LINES for other in others}
+for _base, _name in [*_ALIASES.items(), *((name, name) for name in MODIFIERS)]:
+    for _side in ("left", "right") if _name in MODIFIERS else ():
+        _spelt = (f"{_base}{_side}", f"{_side}{_base}", f"{_base}{_side[0]}", f"{_side[0]}{_base}")
+        _ALIASES.update(dict.fromkeys(_spelt, f"{_name}{_side}"))
+_ALIASES.update({spelt: way for way in ("up", "down", "left", "right") for spelt in (f"arrow{way}", f"{way}arrow")})
+_BLANKS = {" ": "space", "\t": "tab", "\n": "enter", "\r": "enter"}
 
 
 def key_name(written: str) -> str | None:
@@ -161,28 +50,14 @@ def key_name(written: str) -> str | None:
     if written in _BLANKS:
         return _BLANKS[written]
     name = written.translate(NARROW).strip().casefold()
-    if len(name) > MAX_KEY_CHARS:
-        return None
     if len(name) == 1:
         # Any other single character is a key of some keyboard: umlauts, Cyrillic, Chinese input.
         return name if name.isprintable() else None
-    if name.startswith("key."):
-        name = name.removeprefix("key.")
-    elif name.startswith("xk_"):
-        name = name.removeprefix("xk_")
-    bare = "".join(character for character in name if character not in " _-")
-    if len(bare) < 2 or not bare.isalnum():
+    bare = name[: MOST_CHARS + 1].removeprefix("key.").removeprefix("xk_").translate(dict.fromkeys(map(ord, " _-")))
+    if len(name) > MOST_CHARS or len(bare) < 2 or not bare.isalnum():
         return None
-    for spelling in (bare, bare.removesuffix("key")):
-        found = _ALIASES.get(spelling, spelling)
-        if found in KEY_NAMES:
-            return found
-    return None
-
-
-def either_side(key: str) -> str:
-    """The name of a key without its side: ``ctrlleft`` is ``ctrl``."""
-    return _SIDES.get(key, key)
+    spelt = (_ALIASES.get(spelling, spelling) for spelling in (bare, bare.removesuffix("key")))
+    return next((found for found in spelt if found in KEY_NAMES), None)
 
 
 def same_keys(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -191,9 +66,51 @@ def same_keys(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     >>> same_keys(("ctrl", "shift", "s"), ("shiftleft", "ctrl", "s")), same_keys(("a", "b"), ("b", "a"))
     (True, False)
     """
-    return _combination(one) == _combination(other)
+    both = [[_SIDES.get(key, key) for key in keys] for keys in (one, other)]
+    held, rest = (
+        {MODIFIERS & set(keys) for keys in both},
+        {tuple(k for k in keys if k not in MODIFIERS) for keys in both},
+    )
+    return len(held) == len(rest) == 1
 
 
-def _combination(keys: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
-    plain = [either_side(key) for key in keys]
-    return frozenset(plain) & MODIFIERS, tuple(key for key in plain if key not in MODIFIERS)
+def key_names(written: list[str]) -> tuple[str, ...]:
+    """The names of one to three keys that are pressed together.
+
+    Raises NotAnAction where a name is no key's, or there are none or more than three.
+    """
+    keys = []
+    for name in written[: MOST_KEYS + 1]:
+        keys.append(key_name(name) or "")
+        if not keys[-1]:
+            raise NotAnAction(f"names a key that there is not: {name.strip()[:24]!r}")
+    if not keys:
+        raise NotAnAction("names no key")
+    if len(keys) > MOST_KEYS:
+        raise NotAnAction("is a hotkey of more than three keys, which is none of the twelve actions")
+    return tuple(keys)
+
+
+def split_keys(written: str) -> list[str]:
+    """The names in ``ctrl, c``, ``ctrl+c``, ``ctrl-c`` or ``ctrl c``; a separator where a name is due is the key.
+
+    >>> split_keys("Ctrl, Shift, ,"), split_keys("ctrl++"), split_keys("ctrl c"), split_keys("page down")
+    (['Ctrl', 'Shift', ','], ['ctrl', '+'], ['ctrl', 'c'], ['page down'])
+    """
+    written = written.strip()
+    if key_name(written) is not None:
+        return [written]
+    for separator in (",", "+"):
+        if separator in written:
+            parts: list[str] = []
+            # A separator where a name is due is the key of that name.
+            for found in re.finditer(rf"\s*([{separator}]?[^{separator}]*)([{separator}]|$)", written):
+                parts.append(found[1].strip())
+                if not found[2] or len(parts) > MOST_KEYS:
+                    break
+            return [part for one in parts for part in (split_keys(one) if one != written else [one])]
+    for separator in ("-", " "):
+        names = [part for part in written.split(separator, MOST_KEYS + 1) if part]
+        if len(names) > 1 and all(key_name(name) is not None for name in names):
+            return names
+    return [written]

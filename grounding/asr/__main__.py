@@ -1,4 +1,4 @@
-"""``python -m grounding.asr``: speech recognition as a factor of an experiment, and its parts one by one."""
+"""``python -m grounding.asr``: what recognition errors do to an agent, by one command; the same of finished runs."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ import sys
 from cyclopts import App, Parameter
 
 from grounding import __version__
-from grounding.asr.commands import mix_command, table_command, transcribe_command, wer_command
+from grounding.asr.commands import table_command
 
 DEFAULT_CONDITIONS = ("truth", "pocketsphinx", "pocketsphinx@babble:10dB", "pocketsphinx@typing:0dB")
 """What is compared where nothing is named: everything that it needs comes with the package."""
 
 _HELP = """What recognition errors do to an agent: the shape of RealWebAssist's Table 4.
 
-Without a command below this is `grounding sweep` over sources of transcripts: every option of that command is taken,
+Without the command below this is `grounding sweep` over sources of transcripts: every option of that command is taken,
 and without `--transcript` it compares the true words with what pocketsphinx hears, clean and in noise.
 
 A source is `truth`; a recogniser, `pocketsphinx`, `whisper` (large-v3), `whisper:turbo`, `whisper:FILE.pt` or
 `whisper-api:MODEL`, with options (`whisper:turbo,language=en,beam_size=5`) and noise (`@babble:10dB`, `@typing:0dB`,
-`@white:5dB:active` for the ratio to speech without its pauses, `@babble:5dB:seed=1` for another draw); recorded
-transcripts, `file:transcriptions_Wturbo.json`; or another questions file, `questions:questions_Wlarge.json`.
-Built-in noises are babble, typing, fan, white and pink; `--noise-dir` adds a folder of MS-SNSD's.
+`@babble:5dB:seed=1` for another draw); recorded transcripts, `file:transcriptions_Wturbo.json`, another questions file
+among them. Built-in noises are babble, typing, white and pink; `--noise-dir` adds a folder of MS-SNSD's.
 
 An instruction without a transcript (no recording, a broken file, nothing heard) is not asked about and counts as wrong.
 """
@@ -42,11 +41,8 @@ python -m grounding.asr --transcript truth whisper whisper@babble:5dB \\
 python -m grounding.asr --transcript truth pocketsphinx \\
     pocketsphinx@babble:{-5,0,5,10,15,20}dB
 
-# The parts
-python -m grounding.asr transcribe --dataset sample-web --out OUT
-python -m grounding.asr wer results/RUN
-python -m grounding.asr mix speech.wav noisy.flac --noise babble:5dB
-python -m grounding.asr table results/RUN_TRUTH results/RUN_HEARD
+# Finished runs, after the normaliser of Whisper's paper
+python -m grounding.asr table results/RUN_TRUTH results/RUN_HEARD --normaliser whisper-en
 ```
 """
 
@@ -60,15 +56,10 @@ app = App(
     print_error=True,
     help_on_error=False,
     suppress_keyboard_interrupt=False,
-    help_format="markdown",
+    help_format="plaintext",
     default_parameter=Parameter(show_env_var=False),
 )
-app.command(transcribe_command, name="transcribe")
-app.command(wer_command, name="wer")
-app.command(mix_command, name="mix")
 app.command(table_command, name="table")
-
-_COMMANDS = frozenset({"transcribe", "wer", "mix", "table", "--help", "-h", "--version"})
 
 
 def main() -> None:
@@ -76,18 +67,15 @@ def main() -> None:
     from grounding.cli import run
 
     arguments = sys.argv[1:]
-    if arguments and arguments[0] in _COMMANDS:
+    if arguments and (arguments[0] in ("--help", "-h", "--version") or not arguments[0].startswith("-")):
         run(arguments, app)
-        return
-    if arguments and not arguments[0].startswith("-"):
-        run([*arguments, "--help"] if arguments[0] == "help" else arguments, app)
-        return
-    run(sweep_arguments(arguments))
+    else:
+        run(sweep_arguments(arguments))
 
 
 def sweep_arguments(arguments: list[str]) -> list[str]:
     """The arguments of ``grounding sweep``; the usual sources where none is named."""
-    named = any(word.partition("=")[0] in ("--transcript", "--asr") for word in arguments)
+    named = any(word.partition("=")[0] == "--transcript" for word in arguments)
     return ["sweep", *arguments, *(() if named else ("--transcript", *DEFAULT_CONDITIONS))]
 
 

@@ -1,167 +1,122 @@
-"""The commands of ``python -m grounding.asr``: options in, files and tables out. No logic of their own."""
+"""The commands of speech: options in, files and tables out."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from grounding.errors import UserError
-from grounding.sources.option import DataDir
+from grounding.asr.noise import open_sources
+from grounding.asr.recogniser import RecogniserOptions, open_recogniser
+from grounding.asr.transcribe import TranscriptStore, listen, say, transcript_of, transcript_store_dir
+from grounding.console import EXIT_OK, EXIT_PARTIAL, wide_console
+from grounding.data.speech import DEFAULT_RECOGNISER, find_clips, parse_noise, write_transcripts
+from grounding.errors import UserError, printable
+from grounding.options import Display
 
 _Flag = Parameter(negative="", show_default=False)
-_Several = Parameter(consume_multiple=True, negative="", show_default=False)
+_USUAL = RecogniserOptions()
+
+TRANSCRIBE_EXAMPLES = """
+Examples:
+
+```
+# What the built-in recogniser hears in every recording below a folder
+grounding transcribe recordings/
+
+# Whisper turbo, English, written as JSON with a time for every word
+grounding transcribe recordings/ --asr whisper:turbo,language=en \\
+    --out transcriptions_Wturbo.json
+
+# The same speech with people talking 5 dB below it
+grounding transcribe recordings/ --noise babble:5dB
+
+# A server of your own that speaks OpenAI's interface, such as vLLM
+grounding transcribe recordings/ --asr whisper-api:openai/whisper-large-v3 \\
+    --base-url http://127.0.0.1:8000/v1 --max-connections 16
+```
+"""
 
 
-def table_command(
-    *runs: Path,
+def transcribe_recordings(
+    *places: Path,
+    asr: str = DEFAULT_RECOGNISER,
     out: Path | None = None,
-    published: Annotated[bool, _Flag] = False,
+    noise: str | None = None,
     noise_dir: Path | None = None,
-    format: Literal["text", "markdown", "csv", "json"] = "text",
+    options: RecogniserOptions = _USUAL,
+    transcript_store: Path | None = None,
+    no_transcript_store: Annotated[bool, _Flag] = False,
+    display: Display | None = None,
 ) -> int:
-    """Compare scored runs that differ in their transcripts only: table, curves, slope and changed steps.
+    """Have recordings heard by a recogniser, and print or write the transcripts.
 
-    Asks and hears nothing again. One of the runs should be over the true words.
+    What was heard is kept between runs by the recording's bytes, the noise, the recogniser and its options: the same
+    command again goes on where it stopped and hears nothing twice. A recording that can't be read or heard is named
+    with the reason and keeps no other from being heard. Exit code 0: all have a transcript; 1: some have none.
 
     Args:
-        runs: Run folders, in the order of the table.
-        out: Write all files (JSON, CSV, Markdown, pictures, the page) into this folder.
-        published: Put the paper's Table 4 beside.
-        noise_dir: The noises that the runs were made with, for the recordings on the page.
-        format: What is printed.
-    """
-    import msgspec
-
-    from grounding.asr.table import ablation_csv, ablation_markdown, print_ablation
-    from grounding.asr.writing import read_ablation, write_ablation
-    from grounding.report.matrix import WIDE
-    from grounding.report.show import wide_console
-
-    ablation = read_ablation(runs)
-    if format == "json":
-        print(msgspec.json.format(msgspec.json.encode(ablation), indent=2).decode())
-    elif format == "csv":
-        print(ablation_csv(ablation), end="")
-    elif format == "markdown":
-        print(ablation_markdown(ablation, published=published), end="")
-    else:
-        print_ablation(wide_console(WIDE), ablation, published=published)
-    if out is not None:
-        files = write_ablation(out, ablation, published=published, noise_dir=noise_dir)
-        if format == "text":
-            print(f"speech     {out}: {', '.join(path.name for path in files)}")
-    return 0
-
-
-def mix_command(
-    speech: Path,
-    out: Path,
-    /,
-    *,
-    noise: str,
-    noise_dir: Path | None = None,
-) -> int:
-    """Add noise to a recording and write it as 16 kHz WAV or FLAC; prints the ratio that was reached and the gain.
-
-    The draw of the noise hangs on the recording and the seed, not on the level: it is what a recogniser would hear.
-
-    Args:
-        speech: Any file that libsndfile or ffmpeg reads.
-        out: The file to write, .wav or .flac; one that is there is replaced.
-        noise: Such as babble:10dB, typing:0dB:active or white:5dB:seed=1.
-        noise_dir: Noises of your own, named as in MS-SNSD.
-    """
-    from grounding.asr.audio import SAMPLE_RATE_HZ, UnreadableAudio, read_audio
-    from grounding.asr.conditions import noise_text, parse_noise
-    from grounding.asr.noise import add_noise, check_noisy, open_sources
-
-    if out.suffix.lower() not in (".wav", ".flac"):
-        raise UserError(f"{out}: expected a name that ends in .wav or .flac")
-    noisy, sources = parse_noise(noise), open_sources(noise_dir)
-    check_noisy(noisy, sources)
-    try:
-        audio = read_audio(speech)
-    except UnreadableAudio as error:
-        raise UserError(f"{speech}: {error}") from error
-    mixed = add_noise(audio.samples, noisy, clip_key=audio.sha256, sources=sources)
-    import soundfile
-
-    try:
-        soundfile.write(out, mixed.samples, SAMPLE_RATE_HZ, subtype="PCM_16")
-    except (OSError, soundfile.LibsndfileError) as error:
-        raise UserError(f"{out}: can't be written: {error}") from error
-    reached = "no speech to measure" if mixed.achieved_snr_db is None else f"{mixed.achieved_snr_db:.2f} dB reached"
-    print(f"{out}: {noise_text(noisy)}, {reached}, speech at {mixed.gain_db:+.1f} dB, {audio.seconds:.1f} s")
-    for note in (*audio.notes, *mixed.notes):
-        print(f"note: {note}")
-    return 0
-
-
-def wer_command(
-    reference: Path,
-    heard: Path | None = None,
-    /,
-    *,
-    most: int = 15,
-    json: Annotated[bool, _Flag] = False,
-) -> int:
-    """The word error rate of a run, or of recorded transcripts against true ones, with the most confused words.
-
-    Args:
-        reference: A run folder; or the true transcripts: a transcriptions_*.json, or text with a line for each
-            recording.
-        heard: What was heard, in a file of the same kind.
-        most: How many of the most frequent errors are shown.
-        json: Print everything as JSON.
-    """
-    import msgspec
-
-    from grounding.asr.wordtable import print_words, words_between, words_of_run
-
-    found = words_of_run(reference) if heard is None else words_between(reference, heard)
-    if json:
-        print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
-    else:
-        print_words(found, most=most)
-    return 0
-
-
-def transcribe_command(
-    *,
-    dataset: str = "sample-web",
-    data_dir: DataDir | None = None,
-    asr: Annotated[tuple[str, ...], _Several] = ("pocketsphinx",),
-    out: Path | None = None,
-    participant: Annotated[tuple[str, ...], _Several] = (),
-    asr_base_url: str | None = None,
-    noise_dir: Path | None = None,
-    timeout: float | None = None,
-    max_retries: int = 5,
-    display: Literal["rich", "plain", "none"] | None = None,
-) -> int:
-    """Have a data set's recordings heard, print the word error rate, and write transcriptions_NAME.json.
-
-    What is heard is kept in the cache folder: a command that stopped goes on where it was, and runs don't hear again.
-    Exit code 1: some recordings have no transcript.
-
-    Args:
-        dataset: Which data set.
-        data_dir: Where it lies, if it is not bundled.
-        asr: Who hears, with options and noise, such as whisper:turbo or pocketsphinx@babble:10dB; several one by one.
-        out: Write OUT/PARTICIPANT/transcriptions_NAME.json; without it nothing but the rates is shown.
-        participant: Only these participants.
-        asr_base_url: The endpoint that whisper-api asks.
-        noise_dir: Noises of your own, named as in MS-SNSD.
-        timeout: Seconds to wait for the endpoint's reply.
-        max_retries: How often it is asked again.
+        places: Recordings, and folders with recordings; any format that libsndfile or ffmpeg reads.
+        asr: Who hears: pocketsphinx, whisper[:MODEL or FILE.pt] or whisper-api:MODEL.
+        out: A JSON file to write, with the time of every word, and with recordings below its folder named from there;
+            without it the texts are printed.
+        noise: Noise to be added first: a source and a ratio, such as babble:5dB.
+        noise_dir: A folder of noises in the layout of MS-SNSD, beside the built-in ones.
+        options: Of the recogniser.
+        transcript_store: Where transcripts are kept between runs, instead of the user's cache folder.
+        no_transcript_store: Keep nothing, and use nothing that was kept.
         display: Progress as a bar, as lines, or not at all [default: a bar on a terminal, else none].
     """
-    from grounding.asr.dataset import transcribe_dataset
-    from grounding.asr.obtaining import Hearing
+    from grounding.run.runner import terminated_like_interrupted
 
-    how = Hearing(
-        base_url=asr_base_url, noise_dir=noise_dir, display=display, timeout_s=timeout, max_retries=max_retries
-    )
-    return transcribe_dataset(dataset, data_dir, asr, out=out, participants=participant, how=how)
+    if not places:
+        raise UserError("which recordings? Give files or folders: grounding transcribe recordings/")
+    if noise_dir is not None and noise is None:
+        raise UserError("--noise-dir is for --noise, which is not given; leave it out, or give both")
+    noisy, sources = None if noise is None else parse_noise(noise), open_sources(noise_dir)
+    recogniser, clips = open_recogniser(asr, options), find_clips(places)
+    store = TranscriptStore(transcript_store_dir(transcript_store, off=no_transcript_store))
+    with terminated_like_interrupted():
+        heard = listen(clips, recogniser, noise=noisy, sources=sources, store=store, display=display)
+    if out is None:
+        for each in heard:
+            print(f"{each.clip_id}\t{'' if each.failure else printable(' '.join(each.text.split()))}")
+    else:
+        pairs = zip(clips, heard, strict=True)
+        named = [(_seen_from(out.parent, clip.path), each) for clip, each in pairs if each.failure is None]
+        write_transcripts(out, [transcript_of(each, audio=audio) for audio, each in named])
+    for each in heard:
+        if said := f"no transcript: {each.failure.message}" if each.failure else "; ".join(each.notes):
+            say(f"{each.clip_id}: {said}")
+    failed = sum(each.failure is not None for each in heard)
+    on = f" on {recogniser.device}" if recogniser.device else ""
+    parts = [f"{len(heard) - failed} of {len(heard)} recordings by {recogniser.name}{on}"]
+    parts.append(f"{sum(each.audio_s for each in heard) / 60:.1f} minutes of audio")
+    if heard_s := sum(each.audio_s for each in heard if each.compute_s):
+        parts.append(f"{sum(each.compute_s for each in heard) / heard_s:.2f} s of computing for each second heard now")
+    parts += [f"written to {out}"] if out is not None else []
+    say(" · ".join(parts))
+    return EXIT_PARTIAL if failed else EXIT_OK
+
+
+def table_command(*runs: Path, normaliser: str | None = None, published: Annotated[bool, _Flag] = False) -> int:
+    """Print the table over finished runs that differ in their transcripts only. Asks and hears nothing again.
+
+    Args:
+        runs: Run folders, in the order of the table. One of them should be over the true words.
+        normaliser: What words are compared after: grounding-en or whisper-en [default: that of the runs].
+        published: Put the paper's Table 4 beside, whatever the data.
+    """
+    from grounding.asr.table import print_table
+    from grounding.report.matrix import WIDE
+    from grounding.run.scorebook import read_run
+
+    print_table(wide_console(WIDE), [read_run(run) for run in runs], normaliser=normaliser, published=published)
+    return EXIT_OK
+
+
+def _seen_from(folder: Path, path: str) -> str:
+    """A recording's path from a folder that it lies below; any other as it is."""
+    recording, above = Path(path).absolute(), folder.absolute()
+    return recording.relative_to(above).as_posix() if recording.is_relative_to(above) else path

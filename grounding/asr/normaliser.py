@@ -1,15 +1,16 @@
 """One spelling for what sounds the same: a text in, the words that are compared out.
 
 A word error rate depends on this as much as on the recogniser: rates under different normalisers can't be compared, so
-its name and version are part of a run's signature. ``grounding-en-1`` does this, in order, to the true and to the heard
-text alike:
+its name stands beside every rate. ``whisper-en`` is that of Whisper's paper, from the package openai-whisper.
+``grounding-en`` does this, in order, to the true and to the heard text alike:
 
 1. small letters, plain letters for accented ones, straight apostrophes;
 2. what recognisers write about the sound, not of the words, goes: ``[Music]``, ``<unk>``, ``(laughs)``;
 3. contractions are written out (``don't`` do not, ``it's`` it is, ``gonna`` going to); a possessive 's stays;
 4. signs that are spoken become words: currencies (``$5.50`` 5 dollars 50 cents), ``%``, ``&``, ``@``, ``+``, ``#``, the
    dot in ``example.com``;
-5. spelt-out numbers become digits, an ordinal one word (:mod:`grounding.asr.numbers`);
+5. spelt-out numbers become digits, an ordinal one word: ``twenty-five`` is ``25``, ``twenty first`` and ``21st`` are
+   both ``21st``. Words that merely stand side by side stay apart: ``one two`` is ``1 2``, ``one thirty`` is ``1 30``;
 6. hesitations go (um, uh, hmm); ``oh``, ``okay`` and ``like`` are words and stay;
 7. what is left of punctuation goes.
 
@@ -20,29 +21,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Sequence
+from decimal import Decimal
+from itertools import takewhile
 from typing import Final
 
-from grounding.asr.numbers import digits_for_numbers
-from grounding.records import Record
+from grounding.errors import UserError, install
+from grounding.scoring.words import Normaliser
 
-
-class Normaliser(Record, frozen=True, kw_only=True):
-    """A named way to make words of a text. ``id``, such as grounding-en-1, goes into signatures."""
-
-    name: str
-    version: int
-    words: Callable[[str], tuple[str, ...]]
-
-    @property
-    def id(self) -> str:
-        """Name and version."""
-        return f"{self.name}-{self.version}"
-
-
-FILLERS: Final = frozenset(
-    ["um", "umm", "uhm", "uh", "uhh", "er", "erm", "err", "ah", "ahh", "eh", "hm", "hmm", "hmmm", "mm", "mmm", "mhm"]
-)
+FILLERS: Final = frozenset([
+    "um", "umm", "uhm", "uh", "uhh", "er", "erm", "err", "ah", "ahh", "eh", "hm", "hmm", "hmmm", "mm", "mmm", "mhm",
+])  # fmt: skip
 """Sounds of hesitation, which some recognisers write and others leave out."""
 
 _ASIDE: Final = re.compile(r"\[[^\[\]]*\]|<[^<>]*>|\([^()]*\)|[♪♫]")
@@ -51,25 +40,10 @@ _WHOLE: Final = {
     "let's": "let us", "gonna": "going to", "wanna": "want to", "gotta": "got to", "lemme": "let me",
     "gimme": "give me", "y'all": "you all", "'cause": "because", "'em": "them", "ok": "okay", "o.k.": "okay",
 }  # fmt: skip
-_PLAIN_S: Final = frozenset(
-    [
-        "it",
-        "that",
-        "this",
-        "what",
-        "who",
-        "where",
-        "when",
-        "why",
-        "how",
-        "there",
-        "here",
-        "he",
-        "she",
-        "everything",
-        "something",
-    ]
-)
+_PLAIN_S: Final = frozenset([
+    "it", "that", "this", "what", "who", "where", "when", "why", "how", "there", "here", "he", "she", "everything",
+    "something",
+])  # fmt: skip
 """Words after which 's is short for is; after others it may as well be a possessive."""
 
 _ENDINGS: Final = (("n't", "not"), ("'re", "are"), ("'ve", "have"), ("'ll", "will"), ("'d", "would"), ("'m", "am"))
@@ -83,6 +57,7 @@ _AMOUNT: Final = re.compile(
     rf"(?:(?P<before>{_SIGN})\s?(?P<number>\d[\d,]*(?:\.\d+)?)(?P<scale>\s?(?:hundred|thousand|million|billion))?\b)"
     rf"|(?:(?<![\d.,])(?P<number2>\d[\d,]*(?:\.\d+)?)\s?(?P<after>{_SIGN}))"
 )
+_ONE_AMOUNT: Final = re.compile(r"(?<!\S)(dollars|euros|pounds) and (?=[0-9]+ (?:cents|pence)(?!\S))")
 _SPOKEN_SIGNS: Final = {"%": " percent ", "&": " and ", "@": " at ", "+": " plus ", "=": " equals ", "#": " number "}
 
 
@@ -95,12 +70,37 @@ def normalise(text: str) -> tuple[str, ...]:
     plain = _plain_letters(text)
     plain = _ASIDE.sub(" ", plain)
     plain = _signs(" ".join(_written_out(word) for word in plain.split()))
-    words = [_UNITS.get(word, word) for word in plain.split()]
-    return tuple(word for word in _one_amount(digits_for_numbers(_kept(words))) if word)
+    bare = (_UNITS.get(word, word).strip("'") for word in plain.split())
+    said = digits_for_numbers([word for word in bare if word and word not in FILLERS])
+    # 5 dollars and 50 cents: without the "and", which nobody writes in $5.50.
+    return tuple(_ONE_AMOUNT.sub(r"\1 ", " ".join(said)).split())
 
 
-NORMALISER: Final = Normaliser(name="grounding-en", version=1, words=normalise)
-"""The one that is used."""
+def _whisper_english() -> Normaliser:
+    try:
+        from whisper.normalizers import EnglishTextNormalizer
+    except ImportError as error:
+        raise UserError(
+            f"the normaliser whisper-en needs the package openai-whisper ({error}): {install('whisper')}"
+        ) from error
+    english = EnglishTextNormalizer()
+    return Normaliser(id=WHISPER, words=lambda text: english(text).split())
+
+
+NORMALISER: Final = Normaliser(id="grounding-en-1", words=normalise)
+WHISPER: Final = "whisper-en"
+NORMALISERS: Final = {"grounding-en": lambda: NORMALISER, WHISPER: _whisper_english}
+
+
+def open_normaliser(name: str | None) -> Normaliser:
+    """A normaliser by its name; None for ours.
+
+    Raises:
+        UserError: there is none of that name, or its package is missing.
+    """
+    if name is not None and name not in NORMALISERS:
+        raise UserError(f"--normaliser {name}: there is no such normaliser; choose from {', '.join(NORMALISERS)}")
+    return NORMALISERS[name]() if name else NORMALISER
 
 
 def _plain_letters(text: str) -> str:
@@ -152,23 +152,92 @@ def _amount(found: re.Match[str]) -> str:
     return f" {whole} {many} " + (f"{int(part)} {small} " if part and int(part) else "")
 
 
-def _kept(words: list[str]) -> list[str]:
-    """Without hesitations, and without apostrophes that are quotation marks."""
-    return [word for word in (each.strip("'") for each in words) if word and word not in FILLERS]
+# --- numbers that are spelt out -----------------------------------------------------------------------------------
+
+_SMALL: Final = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]  # fmt: skip
+_TENS: Final = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_CARDINALS: Final = {word: value for value, word in enumerate(_SMALL)} | {
+    word: 10 * value for value, word in enumerate(_TENS, start=2)
+}
+_SCALES: Final = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+_ORDINALS: Final = {
+    (f"{word[:-1]}ieth" if word.endswith("y") else f"{word}th"): word for word in (*_CARDINALS, *_SCALES)
+} | {
+    "first": "one", "second": "two", "third": "three", "fifth": "five", "eighth": "eight", "ninth": "nine",
+    "twelfth": "twelve",
+}  # fmt: skip
+"""Ordinals with their cardinals."""
+
+_DIGITS: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
+_DIGIT: Final = {word: str(value) for value, word in enumerate(_SMALL[:10])} | {digit: digit for digit in "0123456789"}
+_HALVES: Final = re.compile(r"(?<!\S)(?:([0-9]+) oh? ([0-9])|(1[6-9]|20) ([1-9][0-9]))(?!\S)")
+"""``nineteen ninety`` is a year; a smaller first half is rather the hour of a time, such as ``one oh five``."""
 
 
-def _one_amount(words: list[str]) -> list[str]:
-    """``5 dollars and 50 cents`` without the ``and``, which nobody writes in $5.50."""
-    units = {unit for unit, _ in _CURRENCIES.values()}
-    small = {unit for _, unit in _CURRENCIES.values()}
-    return [
-        word
-        for at, word in enumerate(words)
-        if not (
-            word == "and"
-            and 0 < at < len(words) - 2
-            and words[at - 1] in units
-            and words[at + 1].isdigit()
-            and words[at + 2] in small
-        )
-    ]
+def digits_for_numbers(words: Sequence[str]) -> list[str]:
+    """The words, in small letters and without hyphens, with spelt-out numbers as digits.
+
+    >>> digits_for_numbers("the twenty first of two thousand and six".split())
+    ['the', '21st', 'of', '2006']
+    """
+    found: list[str] = []
+    at = 0
+    while at < len(words):
+        taken, text = _number(words, at)
+        found.append(text if taken else words[at])
+        at += taken or 1
+    # The zero of a time (1 oh 5 is 1 05), and the halves of a year (19 90), put together.
+    joined = _HALVES.sub(lambda at: f"{at[1]} 0{at[2]}" if at[1] else f"{at[3]}{at[4]}", " ".join(found))
+    return joined.split()
+
+
+def _number(words: Sequence[str], start: int) -> tuple[int, str]:
+    """How many words from ``start`` on are one number, and that number; 0 where none is.
+
+    States: ``start``; ``digits`` after a number in digits; ``ones`` after one to nineteen; ``tens`` after twenty,
+    thirty, …; ``scale`` where only a scale may follow; ``scaled`` after one.
+    """
+    at, total, part, state = start, Decimal(0), Decimal(0), "start"
+    if words[at] in ("a", "an") and at + 1 < len(words) and words[at + 1] in _SCALES:
+        at, part, state = at + 1, Decimal(1), "scale"
+    while at < len(words):
+        follows = words[at + 1] if at + 1 < len(words) else ""
+        if words[at] == "point" and state not in ("start", "scale") and follows in _DIGIT:
+            digits = "".join(_DIGIT[word] for word in takewhile(_DIGIT.__contains__, words[at + 1 :]))
+            at, part, state = at + 1 + len(digits), part + Decimal(f"0.{digits}"), "digits"
+            continue
+        joins = words[at] == "and" and state == "scaled" and _ORDINALS.get(follows, follows) in _CARDINALS
+        word = follows if joins else words[at]
+        cardinal = _ORDINALS.get(word, word)
+        scale, value = _SCALES.get(cardinal), _CARDINALS.get(cardinal)
+        if scale is not None:
+            again = state == "scaled" and word != cardinal
+            if state == "start" or part <= 0 or (scale == 100 and part >= 100) or again:
+                break
+            part, state = part * scale, "scaled"
+        elif state == "start" and _DIGITS.fullmatch(word):
+            part, state = Decimal(word), "digits"
+        elif value is not None and (state == "start" or (state == "scaled" and value)):
+            part, state = part + value, "tens" if value >= 20 else "ones"
+        elif value is not None and state == "tens" and 1 <= value <= 9:
+            part, state = part + value, "ones"
+        else:
+            break
+        if scale is not None and scale >= 1000:
+            total, part = total + part, Decimal(0)
+        at += 1 + joins
+        if word != cardinal:
+            return at - start, _ordinal(int(total + part))
+    if state in ("start", "scale"):
+        return 0, ""
+    alone = at - start == 1 and words[start][0].isdigit()
+    return at - start, words[start] if alone else f"{(total + part).normalize():f}"
+
+
+def _ordinal(value: int) -> str:
+    """``21`` is ``21st``."""
+    ending = "th" if value % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
+    return f"{value}{ending}"

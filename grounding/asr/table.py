@@ -1,240 +1,175 @@
-"""An ablation as tables: the shape of the paper's Table 4 for a terminal, as Markdown and as CSV."""
+"""What recognition errors do: runs that differ in their transcripts, in the shape of RealWebAssist's Table 4.
+
+The scores, their paired differences and the page are those of any sweep; here is what speech adds to them: the word
+error rate among the scores, the lines below the table, the curve over the level of the noise, and the paper's figures.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
+from pathlib import Path
 
+from msgspec.structs import replace
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from grounding.asr.ablation import Ablation, Row, Slope
-from grounding.asr.drawing import slope_words
-from grounding.asr.spoken import WordScore
-from grounding.places import published_dir
+from grounding.asr.normaliser import open_normaliser
+from grounding.cards.places import published_dir
+from grounding.data.release import data_name
+from grounding.data.speech import TRUTH, parse_condition
+from grounding.errors import UserError
 from grounding.records import Record
-from grounding.report.matrix import estimate_text
+from grounding.report.groups import table_of
+from grounding.report.matrix import MatrixRow, print_matrix
+from grounding.report.plot import PlotPoint, SweepPlot, picture, save
 from grounding.report.published import PAPER, figure_text
-from grounding.scoring import Estimate
+from grounding.report.table import heard_in
+from grounding.run.scorebook import ScoredClicks, scored_tasks
+from grounding.scoring import Comparison, Summary, compare, registered
+from grounding.scoring.metrics import Metric
 from grounding.scoring.published import read_published
+from grounding.scoring.words import WORD_ERROR_RATE, Transcripts, word_errors
 
-COLUMNS = (
-    ("step_accuracy", "step accuracy"),
-    ("average_progress", "progress"),
-    ("task_success", "task success"),
+NOISE_NOTE = (
+    "noise      the paper names its noises (MS-SNSD: people talking, typing) and neither their level nor the files: "
+    "its third row can't be repeated, and a level stands beside every noise here"
 )
-"""Field of the scores and heading."""
-
-WORD_ERRORS = "word error rate"
-"""The column of published word error rates."""
-
-_TABLE_4 = "4"
+_COLUMNS = ("word error rate", "step accuracy", "progress", "task success")
 
 
-class PublishedRow(Record, frozen=True, kw_only=True):
-    """A row of the paper's Table 4, as text; "" where the paper has no figure."""
+class HeardRun(Record, frozen=True, kw_only=True):
+    """A scored run with what it was told; ``told`` is None for the true words.
 
-    name: str
-    words: str
-    scores: tuple[str, ...]
+    ``summary`` is the run's, with the word error rate among its scores.
+    """
+
+    scored: ScoredClicks
+    told: Transcripts | None
+    summary: Summary
+
+    @property
+    def condition(self) -> str:
+        """The source of the words."""
+        return TRUTH if self.told is None else self.told.condition
 
 
-def published_rows() -> tuple[PublishedRow, ...]:
-    """The rows of the paper's Table 4 with the word error rates from the text beside it.
+def heard_run(scored: ScoredClicks, normaliser: str | None = None) -> HeardRun:
+    """A run with its word error rate, anew after another normaliser where one is named.
 
     Raises:
-        UserError: the figures are missing from this installation or damaged.
+        UserError: what the run was told can't be read, or there is no such normaliser.
     """
-    figures = [one for one in read_published(published_dir() / f"{PAPER}.csv") if one.table == _TABLE_4]
-    cells = {(one.row, one.column): figure_text(one) for one in figures}
-    return tuple(
-        PublishedRow(
-            name=name,
-            words=cells.get((name, WORD_ERRORS), ""),
-            scores=tuple(cells.get((name, heading), "") for _, heading in COLUMNS),
-        )
-        for name in dict.fromkeys(one.row for one in figures)
-    )
+    told, summary = heard_in(scored.folder), scored.summary
+    if told is not None and normaliser is not None:
+        pairs = [(one.reference, one.heard) for one in told.spoken]
+        told = replace(told, score=word_errors(pairs, open_normaliser(normaliser)))
+    if told is not None:
+        scores = summary.scores
+        scores = replace(scores, extra={**scores.extra, WORD_ERROR_RATE: told.score.estimate})
+        summary = replace(summary, scores=scores)
+    return HeardRun(scored=scored, told=told, summary=summary)
 
 
-def print_ablation(console: Console, ablation: Ablation, *, published: bool = False) -> None:
-    """Print the scores under every source of transcripts, the differences to the truth, and what errors cost."""
-    console.print(_scores(ablation))
-    if ablation.truth is not None and len(ablation.rows) > 1:
-        console.print(_differences(ablation))
+def print_notes(console: Console, runs: Sequence[HeardRun], *, published: bool = False) -> None:
+    """Print what must be known of the rates, and the paper's Table 4 where it is asked for or the data are its own."""
+    published = published or any(run.scored.info.asked.dataset == PAPER for run in runs)
     if published:
-        console.print(_published())
-    for line in lines(ablation):
+        figures = [one for one in read_published(published_dir() / f"{PAPER}.csv") if one.table == "4"]
+        table = table_of("RealWebAssist, Table 4 (GPT-4o + UGround-V1), in per cent; WER from the text", ["transcript"])
+        cells = {(one.row, one.column): figure_text(one) for one in figures}
+        for name in _COLUMNS:
+            table.add_column(name, justify="right")
+        for name in dict.fromkeys(one.row for one in figures):
+            table.add_row(name, *(cells.get((name, column), "") for column in _COLUMNS))
+        console.print(table)
+    told = {run.told.condition: run.told for run in runs if run.told is not None}
+    lines = [
+        f"WER        corpus level, normaliser {normaliser}; intervals over recordings"
+        for normaliser in dict.fromkeys(one.score.normaliser for one in told.values())
+    ]
+    lines += [f"transcript {one.words}" for one in told.values()]
+    if published or any("@" in condition for condition in told):
+        lines.append(NOISE_NOTE)
+    for line in lines:
         console.print(Text(line), soft_wrap=True, highlight=False)
 
 
-def _scores(ablation: Ablation) -> Table:
-    table = Table(title=Text(ablation.title), title_style="bold", title_justify="left")
-    for heading in ("transcript", "WER %", "step accuracy %", "progress %", "task success %", "tasks"):
-        table.add_column(heading, justify="left" if heading == "transcript" else "right", overflow="fold")
-    for row in ablation.rows:
-        success = row.scores.task_success
-        cells = [row.condition + _mark(row), words_text(row.words), *(estimate_text(one) for one in _figures(row))]
-        table.add_row(*map(Text, cells), "-" if success.k is None else f"{success.k}/{success.n}")
-    return table
+# --- over the level of the noise ----------------------------------------------------------------------------------
+
+_PLOTTED = (
+    Metric(name=WORD_ERROR_RATE, title="word error rate", of="words said", unit="% of words"),
+    Metric(name="step_accuracy", title="step accuracy", of="steps"),
+)
 
 
-def _differences(ablation: Ablation) -> Table:
-    title = "difference to the true words in points, paired; won and lost are steps; slope: lost for 10 of WER"
-    table = Table(title=Text(title), title_style="bold", title_justify="left")
-    for heading in ("transcript", *(heading for _, heading in COLUMNS), "won", "lost", "slope"):
-        table.add_column(heading, justify="left" if heading == "transcript" else "right", overflow="fold")
-    for row in ablation.rows:
-        if row.difference is None:
+def draw_levels(runs: Sequence[HeardRun], folder: Path, subtitle: str) -> tuple[Path, ...]:
+    """Draw word error rate above step accuracy over the level of the noise, a line for each recogniser and noise.
+
+    Dashed lines are the same recognisers without noise, and the true words. Nothing without two levels of one noise.
+    """
+    points, still = [], []
+    for run in runs:
+        condition, scores = parse_condition(run.condition), run.summary.scores
+        if (noise := condition.noise) is None:
+            still.append((run.condition if run.told is None else f"{run.condition}, no noise", scores))
             continue
-        found = [estimate_text(row.difference.metrics[field], sign="+") for field, _ in COLUMNS]
-        table.add_row(
-            *map(Text, (row.condition, *found)),
-            str(row.difference.won),
-            str(row.difference.lost),
-            slope_text(row.slope),
-        )
-    return table
-
-
-def _published() -> Table:
-    title = "RealWebAssist, Table 4 (GPT-4o + UGround-V1), in per cent; WER from the text"
-    table = Table(title=Text(title), title_style="bold", title_justify="left")
-    for heading in ("transcript", "WER", *(heading for _, heading in COLUMNS)):
-        table.add_column(heading, justify="left" if heading == "transcript" else "right")
-    for row in published_rows():
-        table.add_row(row.name, row.words, *row.scores)
-    return table
-
-
-def lines(ablation: Ablation) -> list[str]:
-    """What stands below the tables: how words were compared, what errors cost, and why outcomes changed."""
-    found = []
-    rated = [row for row in ablation.rows if row.words is not None]
-    if rated and rated[0].words is not None:
-        words = rated[0].words
-        found.append(
-            f"WER        corpus level, normaliser {words.normaliser}, {words.instructions:,} instructions of "
-            f"{words.errors.reference_words:,} words; intervals over recordings"
-        )
-    for row in rated:
-        lacking = row.missing + row.unparsed + row.failed
-        if lacking and row.words is not None:
-            found.append(
-                f"warning    {row.condition}: {lacking} of {row.words.instructions} instructions have no transcript, "
-                "are not asked about and count as wrong"
-            )
-    if ablation.spots:
-        found.append(f"slope      {slope_words(ablation)}")
-    if ablation.changed:
-        found.append(f"changed    {changed_words(ablation)}")
-    return found
-
-
-def changed_words(ablation: Ablation) -> str:
-    """How many outcomes changed, and for what reason."""
-    parts = []
-    for cause, words in (
-        ("words", "words heard wrong"),
-        ("unheard", "no transcript"),
-        ("spelling", "only the spelling differs"),
-        ("before", "the very same words"),
-    ):
-        lost = sum(one.cause == cause and one.is_lost for one in ablation.changed)
-        won = sum(one.cause == cause and not one.is_lost for one in ablation.changed)
-        if lost or won:
-            parts.append(f"{words}: {lost} lost, {won} won")
-    return f"{len(ablation.changed)} outcomes over all conditions: {'; '.join(parts)}"
-
-
-def words_text(words: WordScore | None) -> str:
-    """A word error rate with its interval: ``28.1 [26.0, 30.2]``."""
-    if words is None or words.rate_percent is None:
-        return "-"
-    interval = words.interval
-    return f"{words.rate_percent:.1f}" + ("" if interval is None else f" [{interval.low:.1f}, {interval.high:.1f}]")
-
-
-def slope_text(slope: Slope | None) -> str:
-    """A slope with its interval."""
-    if slope is None or slope.value is None:
-        return "-"
-    return f"{slope.value:+.1f}" + ("" if slope.low is None else f" [{slope.low:+.1f}, {slope.high:+.1f}]")
-
-
-def _figures(row: Row) -> list[Estimate]:
-    return [getattr(row.scores, field) for field, _ in COLUMNS]
-
-
-def _mark(row: Row) -> str:
-    return " (partial)" if row.status == "partial" else ""
-
-
-# --- files --------------------------------------------------------------------------------------------------------
-
-
-def ablation_markdown(ablation: Ablation, *, published: bool = False) -> str:
-    """The table as Markdown, with the differences in its last columns."""
-    heads = ["transcript", "WER %", "step accuracy %", "progress %", "task success %"]
-    differs = ablation.truth is not None
-    heads += ["Δ step accuracy", "Δ progress", "Δ task success", "won", "lost"] if differs else []
-    out = [f"**{_cell(ablation.title)}**", "", _line(heads), _line(["---", *["---:"] * (len(heads) - 1)])]
-    for row in ablation.rows:
-        cells = [f"`{row.condition}`{_mark(row)}", words_text(row.words), *map(estimate_text, _figures(row))]
-        if row.difference is not None:
-            cells += [estimate_text(row.difference.metrics[field], sign="+") for field, _ in COLUMNS]
-            cells += [str(row.difference.won), str(row.difference.lost)]
-        elif differs:
-            cells += [""] * 5
-        out.append(_line([_cell(cell) for cell in cells]))
-    if published:
-        out += ["", "**RealWebAssist, Table 4 (GPT-4o + UGround-V1); WER from the text**", ""]
-        out += [_line(heads[:5]), _line(["---", *["---:"] * 4])]
-        out += [_line([_cell(row.name), row.words, *row.scores]) for row in published_rows()]
-    return "\n".join([*out, "", *lines(ablation), ""])
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
-
-
-def ablation_csv(ablation: Ablation) -> str:
-    """One line a source: word errors, scores and differences with their intervals, unrounded, in per cent."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    ends = ("", "_low", "_high")
-    words = ("wer", "wer_low", "wer_high", "substitutions", "deletions", "insertions", "reference_words")
-    writer.writerow(
-        [
-            *("transcript", "status", *words, "normaliser", "instructions", "missing", "unparsed", "failed"),
-            *(f"{field}{end}" for field, _ in COLUMNS for end in (*ends, "_k", "_n")),
-            *(f"{field}_difference{end}" for field, _ in COLUMNS for end in (*ends, "_p")),
-            *("won", "lost", "slope", "slope_low", "slope_high", "run_folder"),
-        ]
+        series = f"{condition.clean.label}, {noise.source}{f', seed {noise.seed}' if noise.seed else ''}"
+        partial = run.summary.status == "partial"
+        points.append(PlotPoint(series=series, x=noise.snr_db, scores=scores, partial=partial))
+    several = tuple(one for one in points if sum(other.series == one.series for other in points) > 1)
+    if not several:
+        return ()
+    plot = SweepPlot(
+        points=several,
+        metrics=_PLOTTED,
+        x_option="signal-to-noise ratio in dB: the less, the louder the noise",
+        series_options=("recogniser", "noise"),
+        subtitle=subtitle,
+        lines=tuple(still),
+        note="95 % intervals over recordings above, over tasks below",
     )
-    for row in ablation.rows:
-        cells: list[object] = [row.condition, row.status]
-        if row.words is None:
-            cells += [None] * 9
-        else:
-            of, interval = row.words.errors, row.words.interval
-            cells += [row.words.rate_percent, *((interval.low, interval.high) if interval else (None, None))]
-            cells += [of.substitutions, of.deletions, of.insertions, of.reference_words]
-            cells += [row.words.normaliser, row.words.instructions]
-        cells += [row.missing, row.unparsed, row.failed]
-        for one in _figures(row):
-            cells += [one.value, one.low, one.high, one.k, one.n]
-        for field, _ in COLUMNS:
-            found = None if row.difference is None else row.difference.metrics[field]
-            cells += [None] * 4 if found is None else [found.value, found.low, found.high, found.p]
-        cells += [None, None] if row.difference is None else [row.difference.won, row.difference.lost]
-        slope = row.slope
-        cells += [None] * 3 if slope is None else [slope.value, slope.low, slope.high]
-        writer.writerow(["" if cell is None else cell for cell in (*cells, row.folder)])
-    return out.getvalue()
+    return save(picture(plot), folder, "speech-snr")
+
+
+# --- finished runs ------------------------------------------------------------------------------------------------
+
+
+def print_table(console: Console, runs: Sequence[ScoredClicks], *, normaliser: str | None, published: bool) -> None:
+    """Print the table over finished runs that differ in their transcripts only; asks and hears nothing again.
+
+    Raises:
+        UserError: no run, runs that differ in more, or over other steps; no such normaliser.
+    """
+    if not runs:
+        raise UserError("no run was given: name run folders, one of them over the true words")
+    first = runs[0]
+    for run in runs[1:]:
+        one, other = first.info.asked, run.info.asked
+        fields = [name for name in one.__struct_fields__ if name != "transcript"]
+        names = [name for name in fields if getattr(one, name) != getattr(other, name)]
+        if names:  # Anything else would change scores as well.
+            raise UserError(
+                f"{first.folder} and {run.folder} differ in more than their transcripts ({', '.join(names)}): "
+                "compare runs of one planner, grounder and data set"
+            )
+    heard = [heard_run(run, normaliser) for run in runs]
+    base = next((number for number, run in enumerate(heard) if run.told is None), 0)
+    tasks, asked, compared = scored_tasks(runs[base]), first.info.asked, dict[int, Comparison]()
+    try:
+        for number, run in enumerate(runs):
+            if number != base:
+                compared[number] = compare(
+                    registered(), scored_tasks(run), tasks, seed=asked.seed, clusters=first.info.clusters
+                )
+    except ValueError as error:
+        raise UserError(f"the runs can't be compared: {error}") from error
+    print_matrix(
+        console,
+        [MatrixRow(values=(run.condition,), summary=run.summary, folder=str(run.scored.folder)) for run in heard],
+        title=f"{data_name(asked.dataset, first.info.departs)} · planner {asked.planner} · grounder {asked.grounder}",
+        headings=("transcript",),
+        scoring="paper",
+        compared=compared,
+        baseline=base,
+    )
+    print_notes(console, heard, published=published)

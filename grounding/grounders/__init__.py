@@ -7,18 +7,19 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grounding.budget import Budget
-from grounding.card_schema import Context
-from grounding.cards import ChatCard, GrounderCard, find_card
-from grounding.chat import ChatOptions, open_chat
+from grounding.cards import ChatCard, GrounderCard
+from grounding.cards.functions import FunctionGrounder, is_function
+from grounding.cards.schema import Context
 from grounding.errors import UserError
-from grounding.grounders.base import Grounder
-from grounding.grounders.bounds import Center, Oracle, Random
+from grounding.grounders.base import Center, Grounder, Oracle, Random
 from grounding.grounders.som.card import find_som_card, is_som
+from grounding.llm.anymodel import find_grounder
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatOptions, open_chat
 from grounding.records import Record, Session
 
 if TYPE_CHECKING:
-    from grounding.grounders.hf.options import HfOptions
+    from grounding.grounders.hf.loading import HfOptions
 
 __all__ = ["BUILTIN", "BuiltGrounder", "Grounder", "asks_a_server", "build_grounder", "card_behind"]
 
@@ -43,27 +44,24 @@ class BuiltGrounder(Record, frozen=True, kw_only=True):
     @property
     def reads(self) -> frozenset[Context]:
         """What the prompt has a place for, of all that the model may be told besides instruction and screenshot."""
-        return self.card.reads if self.card is not None else frozenset()
+        return self.card.reads if self.card is not None else getattr(self.grounder, "reads", frozenset())
 
 
-def card_behind(name: str, cards: Path) -> GrounderCard | None:
-    """The card that a grounder's name stands for; None for one that is built in or installed by another package.
+def card_behind(name: str, cards: Path, base_url: str | None = None) -> GrounderCard | None:
+    """The card that a grounder's name stands for; None for one that is built in, a function or from another package.
 
     Raises:
-        UserError: nothing is called so.
+        UserError: nothing is called so, and there is no address where any model could be asked.
     """
-    if name in BUILTIN or is_som(name) or entry_points(group=ENTRY_POINTS, name=name):
+    if is_som(name) or not asks_a_server(name):
         return None
-    return find_card(name, cards, GrounderCard, builtin=tuple(BUILTIN), kind="grounder")
+    return find_grounder(name, base_url, builtin=tuple(BUILTIN), cards=cards)
 
 
-def asks_a_server(name: str, cards: Path) -> bool:
-    """Whether a grounder of this name has a model behind an address.
-
-    Raises:
-        UserError: nothing is called so.
-    """
-    return is_som(name) or card_behind(name, cards) is not None
+def asks_a_server(name: str) -> bool:
+    """Whether a grounder of this name, if there is one, has a model behind an address."""
+    here = name in BUILTIN or is_function(name) or entry_points(group=ENTRY_POINTS, name=name)
+    return is_som(name) or not here
 
 
 def build_grounder(
@@ -79,7 +77,7 @@ def build_grounder(
     card: GrounderCard | None = None,
     local: HfOptions | None = None,
 ) -> BuiltGrounder:
-    """Make the grounder that a user named: built in, installed by another package, a bundled card, or a card's path.
+    """Make the grounder that a user named: built in, a function, another package's, a card's, any at an address.
 
     ``card`` is taken instead of the one that goes by the name. ``local`` runs its weights in this process, with no
     server.
@@ -109,15 +107,17 @@ def build_grounder(
             return BuiltGrounder(grounder=Random(seed))
         case "oracle":
             return BuiltGrounder(grounder=Oracle(sessions))
+    if is_function(name):
+        return BuiltGrounder(grounder=FunctionGrounder(name))
     som_card = find_som_card(name, cards.parent / "pipelines")
     if som_card is not None:
-        from grounding.grounders.som.grounder import open_som
+        from grounding.grounders.som.grounder import SomGrounder
 
-        som = open_som(som_card, options, budget=budget, on_retry=on_retry)
-        return BuiltGrounder(grounder=som.grounder, card=som_card, base_url=som.base_url)
+        opened = open_chat(som_card, options, flag="--base-url", budget=budget, on_retry=on_retry)
+        return BuiltGrounder(grounder=SomGrounder(som_card, opened.model), card=som_card, base_url=opened.base_url)
     for found in entry_points(group=ENTRY_POINTS, name=name):
         return BuiltGrounder(grounder=found.load()())
-    card = card or find_card(name, cards, GrounderCard, builtin=tuple(BUILTIN), kind="grounder")
+    card = card or find_grounder(name, options.base_url, builtin=tuple(BUILTIN), cards=cards)
     if local is not None:
         from grounding.grounders.hf import open_hf
 

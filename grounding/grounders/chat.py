@@ -2,84 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from grounding.cards import GrounderCard
-from grounding.chat import Asked, ChatModel, ChatRequest
 from grounding.errors import UserError
-from grounding.grounders.replies import read_reply
+from grounding.grounders.base import read_reply
+from grounding.llm.chat import ChatModel, ChatRequest
+from grounding.llm.tokens import RequestTokens
+from grounding.llm.wire import ToolCall
 from grounding.records import Prediction, Query
-from grounding.tokens import RequestTokens
+
+if TYPE_CHECKING:
+    from grounding.grounders.hf.local import HfChat
 
 
-class AskedModel(Protocol):
-    """A model that answers one step with text: behind an endpoint (``ChatModel``) or in this process (``HfChat``)."""
-
-    @property
-    def identity(self) -> str:
-        """Canonical text of everything that can change a reply."""
-        ...
-
-    @property
-    def max_concurrency(self) -> int:
-        """How many questions are worked on at once."""
-        ...
-
-    async def ask(self, query: Query) -> Asked:
-        """Ask about one step; what goes wrong comes back as a failure."""
-        ...
-
-    async def check(self) -> None:
-        """Raise a UserError when no answer can come."""
-        ...
-
-    async def aclose(self) -> None:
-        """Let go of connections, weights and threads."""
-        ...
+def _call_text(call: ToolCall) -> str:
+    """A call of a tool as the text in which its place is looked for."""
+    return f'{{"name": {msgspec.json.encode(call.name).decode()}, "arguments": {call.arguments}}}'
 
 
 class ChatGrounder:
-    """Asks a chat model where to click."""
+    """Asks a chat model where to click: behind an endpoint, or in this process."""
 
-    def __init__(self, card: GrounderCard, model: AskedModel) -> None:
+    def __init__(self, card: GrounderCard, model: ChatModel | HfChat) -> None:
         self._card = card
         self._model = model
         self.name = card.name
-
-    @property
-    def identity(self) -> str:
-        """The model's identity."""
-        return self._model.identity
-
-    @property
-    def max_concurrency(self) -> int:
-        """The model's connections, and the pictures made ready for the next requests."""
-        return self._model.max_concurrency
+        self.identity = model.identity
+        self.max_concurrency = model.max_concurrency
+        self.check, self.aclose = model.check, model.aclose
 
     async def ground(self, query: Query) -> Prediction:
         """Ask once; a reply without a place is ``unparsed``, kept in full."""
         asked = await self._model.ask(query)
-        if asked.completion is None or asked.sizes is None:
+        said, sizes = asked.completion, asked.sizes
+        if said is None or sizes is None:
             return Prediction(
-                step_id=query.step_id,
-                key=query.key,
-                point=None,
-                sizes=asked.sizes,
-                failure=asked.failure,
-                call=asked.call,
+                step_id=query.step_id, key=query.key, point=None, sizes=sizes, failure=asked.failure, call=asked.call
             )
-        said = asked.completion
-        whole = (self._card.prefill or "") + said.text
-        reply = read_reply(
-            whole, self._card.answer, asked.sizes, refused=said.refused, finish_reason=said.finish_reason
-        )
+        raw = "\n".join(text for text in (said.text, *map(_call_text, said.tool_calls)) if text)
+        whole = (self._card.prefill or "") + raw
+        reply = read_reply(whole, self._card.answer, sizes, refused=said.refused, finish_reason=said.finish_reason)
         return Prediction(
             step_id=query.step_id,
             key=query.key,
             point=reply.point,
             box=reply.box,
-            raw=said.text,
-            sizes=asked.sizes,
+            raw=raw,
+            sizes=sizes,
             failure=reply.failure,
             call=asked.call,
             declined=reply.declined,
@@ -94,31 +66,10 @@ class ChatGrounder:
         return self._over_an_endpoint().request_for(query)
 
     def count(self, query: Query) -> RequestTokens:
-        """Its tokens, without reading the picture.
-
-        Raises:
-            ValueError: the model refuses a picture of this shape.
-        """
+        """Its tokens, without reading the picture; a ValueError where the model refuses a picture of this shape."""
         return self._over_an_endpoint().count(query)
 
-    def leave_out(self, base_url: str) -> None:
-        """Send nothing more to one of the model's addresses."""
-        self._over_an_endpoint().leave_out(base_url)
-
     def _over_an_endpoint(self) -> ChatModel:
-        """The model, where requests are sent at all.
-
-        Raises:
-            UserError: it runs in this process.
-        """
         if isinstance(self._model, ChatModel):
             return self._model
         raise UserError(f"{self.name} runs in this process: nothing is sent to a server, so there is no request")
-
-    async def check(self) -> None:
-        """Ask the endpoint whether it serves the model."""
-        await self._model.check()
-
-    async def aclose(self) -> None:
-        """Close the model's connections."""
-        await self._model.aclose()

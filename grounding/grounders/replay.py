@@ -12,8 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from grounding.errors import UserError
-from grounding.recorded_lines import read_recorded
+from grounding.data.recorded import read_recorded
 from grounding.records import Box, Failure, Point, Prediction, Query
 
 _Pair = tuple[float, float]
@@ -41,8 +40,8 @@ class SavedPredictions:
 
     def __init__(self, path: Path, known_steps: Collection[str]) -> None:
         self._path = path
-        read = read_recorded(path, _Line, known_steps, expected=_EXPECTED)
-        self._recorded = {step: _recorded(found.line, found.where) for step, found in read.by_step.items()}
+        read = read_recorded(path, _Line, known_steps, expected=_EXPECTED, value_of=_recorded)
+        self._recorded = read.by_step
         self.name = f"replay:{path.stem}"
         self.identity = f"replay {read.sha256}"
 
@@ -70,22 +69,22 @@ class SavedPredictions:
         """Nothing is held."""
 
 
-def _recorded(line: _Line, where: str) -> _Recorded:
+def _recorded(line: _Line) -> _Recorded:
     given = [value for value in (line.point, line.box) if value is not msgspec.UNSET]
     if len(given) != 1:
-        raise UserError(f'{where}: expected exactly one of "point" and "box" (null where there was no answer)')
+        raise ValueError('expected exactly one of "point" and "box" (null where there was no answer)')
     numbers = given[0]
     if numbers is None:
         return _Recorded(point=None, box=None, declined=line.declined)
     if line.declined:
-        raise UserError(f'{where}: "declined" says that there is no such place, and a place stands beside it; keep one')
+        raise ValueError('"declined" says that there is no such place, and a place stands beside it; keep one')
     if not all(math.isfinite(number) for number in numbers):
-        raise UserError(f"{where}: {list(numbers)} is not made of finite numbers")
+        raise ValueError(f"{list(numbers)} is not made of finite numbers")
     if len(numbers) == 2:
         return _Recorded(point=Point(x_px=numbers[0], y_px=numbers[1]), box=None)
     x1, y1, x2, y2 = numbers
     box = Box(left_px=min(x1, x2), top_px=min(y1, y2), right_px=max(x1, x2), bottom_px=max(y1, y2))
     center = box.center
     if not (math.isfinite(center.x_px) and math.isfinite(center.y_px)):
-        raise UserError(f"{where}: {list(numbers)} is too large to have a middle")
+        raise ValueError(f"{list(numbers)} is too large to have a middle")
     return _Recorded(point=center, box=box)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Any
 from urllib.parse import urlsplit
 
+import aiohttp
+
 from grounding.cards import ChatCard
-from grounding.errors import UserError
-from grounding.llm.wires import CHAT, Wire
+from grounding.errors import UserError, printable
+from grounding.llm.addresses import Addresses, ServerAddress
+from grounding.llm.http import BodyTooLong, clean, led_on, read_body
+from grounding.llm.wire import CHAT, Wire
 from grounding.records import Record
 
 
@@ -42,7 +47,7 @@ def resolve_endpoint(
     if not chosen and dry:
         return Endpoint(base_url="", key_variable=card.endpoint.key_variable)
     if not chosen:
-        serve = f"\nTo serve it yourself: {card.endpoint.how_to_serve}" if card.endpoint.how_to_serve else ""
+        serve = f"\nTo serve it yourself: {card.how_to_serve}" if card.how_to_serve else ""
         raise UserError(
             f"{card.name} ({card.title}) needs a server: give its address with {flag} "
             f"http://HOST:PORT{wire.base_path}.{serve}"
@@ -85,3 +90,100 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and bool(host) and not any(character.isspace() for character in text)
+
+
+LOOK_S = 30.0
+"""A busy server may answer late: its front end makes pictures ready beside everything else."""
+
+
+async def check_address(
+    session: aiohttp.ClientSession, address: ServerAddress, card: ChatCard, endpoint: Endpoint, wire: Wire[Any] = CHAT
+) -> None:
+    """Ask an address for its models, unless the card says that it can't be asked.
+
+    Raises:
+        UserError: nothing answers there, no API does, the key is refused, or the model is not served.
+    """
+    if not card.endpoint.lists_models:
+        return
+    listed = await _listed(session, address, card, endpoint, wire)
+    if listed and not any(name == card.model or name.endswith(f"/{card.model}") for name in listed):
+        raise UserError(
+            f"{address.base_url} does not serve {card.model} (it serves {_shown(listed)}); serve it under that "
+            "name (vLLM: --served-model-name), or write a card with another `model:`"
+        )
+
+
+def only_model(card: ChatCard, base_url: str | None, *, flag: str, name_flag: str) -> str:
+    """The name of the one model that an endpoint serves, for a card that names none.
+
+    Raises:
+        UserError: nothing answers there, or it serves another number of models than one, or doesn't say.
+    """
+    endpoint = resolve_endpoint(card, base_url, flag=flag)
+    listed = asyncio.run(_ask_first(card, endpoint))
+    if len(listed) == 1:
+        return listed[0]
+    what = f"serves {_shown(listed)}" if listed else "does not say which models it serves"
+    raise UserError(f"{endpoint.base_url} {what}: name the one to ask with {name_flag} NAME")
+
+
+async def _ask_first(card: ChatCard, endpoint: Endpoint) -> list[str]:
+    addresses = Addresses(endpoint.base_url.split(" "))
+    headers = {"Accept": "application/json"} | CHAT.headers(endpoint.key())
+    async with aiohttp.ClientSession(headers=headers) as session:
+        return await _listed(session, addresses.all[0], card, endpoint, CHAT)
+
+
+async def _listed(
+    session: aiohttp.ClientSession, address: ServerAddress, card: ChatCard, endpoint: Endpoint, wire: Wire[Any]
+) -> list[str]:
+    """The models that an address lists; none where it has no such list: then the first request will tell."""
+    url, timeout = f"{address.base_url}{wire.models_path}", aiohttp.ClientTimeout(total=30)
+    try:
+        async with session.get(url, timeout=timeout, proxy=address.proxy, allow_redirects=False) as response:
+            status, kind, leads = response.status, response.content_type, led_on(response)
+            body = await read_body(response)
+    except BodyTooLong as error:
+        raise UserError(f"{address.base_url}: the list of its models is no list: {error}") from error
+    except (aiohttp.ClientError, TimeoutError) as error:
+        how = card.how_to_serve
+        raise UserError(
+            f"nothing answers at {address.base_url} ({clean(str(error), endpoint.key()) or type(error).__name__}); "
+            f"start the server of {card.name} there, or correct the address."
+            + (f"\nTo serve it yourself: {how}" if how else "")
+        ) from error
+    if leads:
+        raise UserError(
+            f"{address.base_url} answers with HTTP {status}: {clean(leads, endpoint.key())}, as the key and the "
+            "pictures are for this address alone; give the address that the model really has"
+        )
+    if status in (401, 403):
+        name = endpoint.key_variable
+        what = f"check the key in {name}" if name else "the card names no key variable (endpoint.key_variable)"
+        raise UserError(f"{address.base_url} refuses the key (HTTP {status}): {what}")
+    if status == 200 and kind == "text/html":
+        raise UserError(
+            f"{address.base_url} answers with a web page and not as an API: correct the address (most end in /v1)"
+        )
+    return wire.listed(body) if status == 200 else []
+
+
+async def sign_of_life(
+    session: aiohttp.ClientSession, address: ServerAddress, endpoint: Endpoint, wire: Wire[Any], *, within_s: float
+) -> str:
+    """Ask an address whether it is there, once; what was wrong in words, empty where it answers with any refusal."""
+    url, timeout = f"{address.base_url}{wire.models_path}", aiohttp.ClientTimeout(total=within_s)
+    try:
+        async with session.get(url, timeout=timeout, proxy=address.proxy, allow_redirects=False) as response:
+            return f"HTTP {response.status}" if response.status >= 500 else ""
+    except TimeoutError:
+        return f"no answer within {within_s:g} s"
+    except (aiohttp.ClientError, OSError) as error:
+        return clean(str(error), endpoint.key()) or type(error).__name__
+
+
+def _shown(listed: list[str]) -> str:
+    return printable(", ".join(name[:100] for name in listed[:5])) + (
+        f" and {len(listed) - 5} more" if len(listed) > 5 else ""
+    )

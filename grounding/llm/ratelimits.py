@@ -1,4 +1,4 @@
-"""How fast one model may be asked: requests and tokens per minute, what its provider says is left, and its pauses.
+"""How fast one model may be asked: requests and tokens per minute, and the pauses that its provider asks for.
 
 One limiter serves all requests of a model, whoever sends them, so that a refusal stops all of them and not only the
 one that was refused. Requests go out in the order in which they came.
@@ -10,13 +10,11 @@ import asyncio
 import time
 import weakref
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from grounding.cards import ChatCard
 from grounding.llm.endpoint import Endpoint
-from grounding.llm.failures import MAX_WAIT_S
-from grounding.llm.headers import Resource, allowances
 
 WINDOW_S = 61.0
 """A minute, and a second because requests don't arrive exactly as far apart as they were sent."""
@@ -34,14 +32,6 @@ class Admission:
     counted: bool = False
 
 
-@dataclass(slots=True)
-class _Left:
-    """What the provider said is left of a resource, less what was let through since; valid until it is full again."""
-
-    amount: int
-    until_s: float
-
-
 class RateLimiter:
     """Lets requests through so that no minute holds more of them, or more tokens, than allowed.
 
@@ -55,17 +45,14 @@ class RateLimiter:
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
         clock: Callable[[], float] = time.monotonic,
-        time_of_day: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._most_requests = requests_per_minute
         self._most_tokens = tokens_per_minute
         self._clock = clock
-        self._time_of_day = time_of_day
         self._sleep = sleep
         self._window: deque[Admission] = deque()
         self._tokens = 0
-        self._left: dict[Resource, _Left] = {}
         self._paused_until_s = float("-inf")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._turn = asyncio.Lock()
@@ -83,8 +70,6 @@ class RateLimiter:
                 admission.counted = True
                 self._window.append(admission)
                 self._tokens += tokens
-            for resource, left in self._left.items():
-                left.amount -= 1 if resource == "requests" else tokens
             return admission
 
     def settle(self, admission: Admission, tokens: int) -> None:
@@ -100,19 +85,6 @@ class RateLimiter:
         self._paused_until_s = max(self._paused_until_s, until_s)
         return longer
 
-    def observe(self, headers: Mapping[str, str]) -> None:
-        """Take note of what a response says is left. What is full again only after a quarter of an hour is no pause.
-
-        Where several limits of one kind are told, the one with the least left counts.
-        """
-        now_s = self._clock()
-        found: dict[Resource, _Left] = {}
-        for said in allowances(headers, self._time_of_day()):
-            known = found.get(said.resource)
-            if said.reset_s <= MAX_WAIT_S and (known is None or said.remaining < known.amount):
-                found[said.resource] = _Left(amount=said.remaining, until_s=now_s + said.reset_s)
-        self._left.update(found)
-
     def _wait_s(self, tokens: int) -> float:
         """How long nothing may go out that needs so many tokens; 0 or less when it may go now."""
         now_s = self._clock()
@@ -121,10 +93,6 @@ class RateLimiter:
             gone.counted = False
             self._tokens -= gone.tokens
         wait_s = self._paused_until_s - now_s
-        needed: dict[Resource, int] = {"requests": 1, "tokens": max(1, tokens)}
-        for resource, left in self._left.items():
-            if left.amount < needed[resource]:
-                wait_s = max(wait_s, left.until_s - now_s)
         return max(wait_s, self._room_s(tokens, now_s))
 
     def _room_s(self, tokens: int, now_s: float) -> float:

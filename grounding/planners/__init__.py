@@ -8,21 +8,18 @@ from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 
-import msgspec
-
-from grounding.budget import Budget
-from grounding.cards import PlannerCard, find_card
-from grounding.chat import ChatOptions, open_chat
+from grounding.cards import PlannerCard
+from grounding.cards.functions import FunctionPlanner, is_function
 from grounding.errors import UserError
-from grounding.planners.base import Planner
-from grounding.planners.prompts import prompted
-from grounding.planners.raw import RawInstruction
+from grounding.llm.anymodel import find_planner
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatOptions, open_chat
+from grounding.planners.base import Planner, RawInstruction
+from grounding.planners.prompts import has_retired, prompted, refusal, today_utc, warning
 from grounding.planners.replay import SavedPlans, read_plans
-from grounding.planners.retirement import has_retired, refusal, today_utc, warning
 from grounding.records import Record
 
-__all__ = ["BUILTIN", "BuiltPlanner", "Planner", "build_planner", "read_plans", "with_model"]
-
+__all__ = ["BUILTIN", "BuiltPlanner", "Planner", "build_planner", "read_plans"]
 BUILTIN = {
     "none": "the user's own words, unchanged",
     "replay": "plans saved earlier: --plans FILE",
@@ -59,21 +56,11 @@ def build_planner(
     today: datetime.date | None = None,
     card: PlannerCard | None = None,
 ) -> BuiltPlanner:
-    """Make the planner that a user named: built in, installed by another package, a bundled card, or a card's path.
+    """Make the planner that a user named: built in, a function, another package's, a card's, any model at an address.
 
-    Args:
-        name: Which planner.
-        plans: Saved plans to replay.
-        cards: The folder of bundled cards.
-        options: What the user set for chat models.
-        budget: The run's money.
-        on_retry: Called before each further try.
-        prompts: The folder of named prompts; ``prompts/planners`` beside the folder of cards where None.
-        prompt: Which prompt to ask with: a name or a path. None for the card's own, else ``official``.
-        model: The name of the model at the endpoint, instead of the card's.
-        ahead: Whether it is asked once for all actions of an instruction.
-        today: The day by which models retire; by the clock where None.
-        card: Taken instead of the one that goes by the name, with the prompt and the model that are in it.
+    ``prompt`` is a name or a path, None for the card's own, else ``official``; ``ahead``: it is asked once for all
+    actions of an instruction; ``card`` is taken instead of the one that goes by the name, with the prompt and the model
+    that are in it.
 
     Raises:
         UserError: nothing is called so, or something it needs is missing; says what.
@@ -88,14 +75,26 @@ def build_planner(
     if name == "none":
         _asks_no_model("none", prompt, model, ahead)
         return BuiltPlanner(planner=RawInstruction())
+    if is_function(name):
+        planner = FunctionPlanner(name)
+        _asks_no_model(planner.name, prompt, model, ahead)
+        return BuiltPlanner(planner=planner)
     for found in entry_points(group=ENTRY_POINTS, name=name):
         _asks_no_model(name, prompt, model, ahead)
         return BuiltPlanner(planner=found.load()())
     if card is not None:
         return _build_chat(card, options, budget, on_retry, today or today_utc())
-    card = find_card(name, cards, PlannerCard, builtin=tuple(BUILTIN), kind="planner")
+    card = find_planner(
+        name,
+        options.base_url,
+        flag=_FLAG,
+        model=model,
+        name_flag="--planner-model",
+        builtin=tuple(BUILTIN),
+        kind="planner",
+        cards=cards,
+    )
     card = prompted(card, prompt, prompts or cards.parent / "prompts" / "planners", ahead=ahead)
-    card = with_model(card, model, options.base_url, flag=_FLAG, name_flag="--planner-model")
     return _build_chat(card, options, budget, on_retry, today or today_utc())
 
 
@@ -129,27 +128,3 @@ def _asks_no_model(name: str, prompt: str | None, model: str | None, ahead: bool
     for flag, value in (("--planner-prompt", prompt), ("--planner-model", model)):
         if value is not None:
             raise UserError(f"{flag} {value}: the planner {name} asks no model by a card; leave it out")
-
-
-def with_model(card: PlannerCard, model: str | None, base_url: str | None, *, flag: str, name_flag: str) -> PlannerCard:
-    """The card with the name of the model that is asked: the user's, the card's, or the only one at the endpoint.
-
-    Args:
-        card: The card.
-        model: The name that the user gave.
-        base_url: The address that the user gave.
-        flag: The option for the address, for messages.
-        name_flag: The option for the name, for messages.
-
-    Raises:
-        UserError: nobody names it, and the endpoint can't be asked or serves several.
-    """
-    if card.model and model is None:
-        return card
-    if model is None:
-        from grounding.llm import only_model
-
-        model = only_model(card, base_url, flag=flag, name_flag=name_flag)
-    if card.model:
-        return msgspec.structs.replace(card, model=model)
-    return msgspec.structs.replace(card, model=model, name=f"{card.name}:{model}", title=f"{card.title} ({model})")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from grounding.card_schema import CONTEXT, Context
+from grounding.cards.schema import CONTEXT, Context
 from grounding.records import Plan, Query
-
-__all__ = ["CONTEXT", "EVERYTHING", "Context", "Planner", "planner_reads"]
 
 EVERYTHING: frozenset[Context] = frozenset({*CONTEXT, "step_id"})
 
@@ -21,37 +19,49 @@ class Planner(Protocol):
     @property
     def name(self) -> str:
         """The short name for tables."""
-        ...
 
     @property
     def identity(self) -> str:
         """Canonical text of everything that can change a plan."""
-        ...
 
     @property
     def reads(self) -> frozenset[Context]:
         """What of the context can change a plan; the rest is kept out of the query and of the plan's key."""
-        ...
 
     @property
     def max_concurrency(self) -> int:
         """How many queries are worked on at once."""
-        ...
 
     async def plan(self, query: Query) -> Plan:
         """Answer one query. Failures are recorded in the plan, not raised."""
-        ...
 
     async def check(self) -> None:
         """Raise a UserError when no answer can come."""
-        ...
 
     async def aclose(self) -> None:
         """Let go of connections."""
-        ...
 
 
 def planner_reads(planner: Planner) -> frozenset[Context]:
     """What a planner reads of the context. One from another package that doesn't say is taken to read all of it."""
     reads: frozenset[Context] = getattr(planner, "reads", EVERYTHING)
     return reads
+
+
+class RawInstruction:
+    """Passes the instruction through unchanged."""
+
+    name = "none"
+    identity = "none"
+    max_concurrency = 64
+    reads: frozenset[Context] = frozenset()
+
+    async def plan(self, query: Query) -> Plan:
+        """The instruction itself."""
+        return Plan(step_id=query.step_id, key=query.key, text=query.instruction)
+
+    async def check(self) -> None:
+        """Nothing can be missing."""
+
+    async def aclose(self) -> None:
+        """Nothing is held."""

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from grounding.cards.schema import Context
 from grounding.errors import UserError
-from grounding.planners.base import Context
 from grounding.records import Failure, Plan, Query, Session
 
 MAX_RANGES = 20

@@ -1,30 +1,146 @@
-"""A breakdown as a table for the terminal."""
+"""A run and the name of a column in, its metrics for each value of the column out, and both averages over them.
+
+A column is any kind of group that items are in: who, which task, the size of the target, a label of the data set. The
+first metric of the run is the one that is averaged; the others that are means over items stand beside it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from grounding.report.groups import estimate_cells
-from grounding.scoring.breakdown import Breakdown
+from grounding.errors import UserError
+from grounding.records import Record
+from grounding.report.groups import estimate_cells, estimate_text, heading, table_of
+from grounding.report.rows import RunRows, tasks_of
+from grounding.scoring.grouping import Averages, GroupCells, average_cells
+from grounding.scoring.intervals import RESAMPLES
+from grounding.scoring.metrics import Metric, estimate, task_sums
+from grounding.scoring.scored import ClusterName, Estimate, PaperScores
 
 
-def breakdown_table(found: Breakdown, *, clusters: str) -> Table:
+class BreakdownRow(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The first metric over the items with one value of the column; ``tasks`` is in how many tasks they are.
+
+    ``extra`` are the other metrics over the same items, by name.
+    """
+
+    name: str
+    accuracy: Estimate
+    tasks: int
+    extra: dict[str, Estimate] = msgspec.field(default_factory=dict)
+
+
+class Breakdown(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A run by one column. ``unlabelled`` counts the items that were asked and have no value there."""
+
+    column: str
+    averages: Averages
+    rows: tuple[BreakdownRow, ...]
+    unlabelled: int
+    metric: str
+
+
+def metrics_by(run: RunRows) -> tuple[Metric, ...]:
+    """The metrics that a breakdown shows: the first, and all that mean something where a task is taken apart."""
+    first = run.metrics[0]
+    task_metrics = set(PaperScores.__struct_fields__)
+    return (first, *(each for each in run.metrics[1:] if each.name not in task_metrics))
+
+
+def break_down(
+    run: RunRows, column: str, *, clusters: ClusterName | None = None, resamples: int = RESAMPLES
+) -> Breakdown:
+    """The metrics for each value of a column, and micro and macro over them, with 95 % intervals.
+
+    Args:
+        run: The run.
+        column: One of ``run.columns()``.
+        clusters: What the bootstrap draws together; None for what the run's own intervals draw.
+        resamples: Its size.
+
+    Raises:
+        UserError: there is no such column; says which there are.
+    """
+    known = run.columns()
+    if column not in known:
+        raise UserError(f"--by {column}: there is no such column; these {run.item}s have {', '.join(known)}")
+    drawn, metrics = run.drawn(clusters), metrics_by(run)
+    names = list(dict.fromkeys(name for row in run.rows for name in row.groups.get(column, ())))
+    if column in run.orders:
+        order = list(run.orders[column])
+        names.sort(key=lambda name: order.index(name) if name in order else len(order))
+    rows = []
+    for name in names:
+        tasks = tasks_of(row for row in run.rows if name in row.groups.get(column, ()))
+        found = estimate(metrics, tasks, seed=run.seed, resamples=resamples, clusters=drawn)
+        rows.append(BreakdownRow(name=name, accuracy=found.pop(metrics[0].name), tasks=len(tasks), extra=found))
+    both = _averages(run, column, names, metrics[0], drawn, resamples)
+    asked = [row for row in run.rows if row.was_asked]
+    return Breakdown(
+        column=column,
+        averages=both,
+        rows=tuple(rows),
+        unlabelled=sum(not row.groups.get(column) for row in asked),
+        metric=metrics[0].label,
+    )
+
+
+def _averages(
+    run: RunRows, column: str, names: Sequence[str], metric: Metric, clusters: ClusterName, resamples: int
+) -> Averages:
+    """Micro over the items that are in any of the groups, macro over the groups."""
+    cells, places = GroupCells(), {name: place for place, name in enumerate(names, start=1)}
+    for number, task in enumerate(run.tasks):
+        groups: dict[int, list[int]] = {}
+        for at, row in enumerate(task.steps):
+            own = {places[name] for name in row.groups.get(column, ())}
+            for place in (0, *own) if own else ():
+                groups.setdefault(place, []).append(at)
+        for place, members in groups.items():
+            part = msgspec.structs.replace(task, steps=tuple(task.steps[at] for at in members))
+            above, below = (float(sums[0, 0]) for sums in task_sums([metric], [part]))
+            if below:
+                cells.put(number, place, above, below)
+    return average_cells(
+        cells,
+        len(names),
+        [task.participant for task in run.tasks],
+        seed=run.seed,
+        resamples=resamples,
+        clusters=clusters,
+        counted=metric.counted,
+        most=metric.most,
+        unit=metric.unit,
+    )
+
+
+def breakdown_table(found: Breakdown, run: RunRows, *, clusters: ClusterName | None = None) -> Table:
     """Both averages above the values of the column, each with its count and interval."""
-    table = Table(title=Text(f"step accuracy by {found.column}"), title_style="bold", title_justify="left")
-    table.add_column(found.column, overflow="fold")
-    for heading in ("value", "k/n", "95 % interval", "tasks"):
-        table.add_column(heading, justify="right", overflow="fold")
+    drawn = "user" if run.by_user else run.drawn(clusters)
+    more = [each for each in metrics_by(run)[1:] if not each.narrow]
+    others = (each.label if each.unit == "%" else heading(each.label, each.unit) for each in more)
+    figures = ("value", "k/n", "95 % interval", "tasks", *others)
+    table = table_of(f"{found.metric} by {found.column}", [found.column], figures)
     both = found.averages
-    table.add_row("micro: every step once", *estimate_cells(both.micro), "", style="bold")
+    table.add_row(f"micro: every {run.item} once", *estimate_cells(both.micro), "", style="bold")
     table.add_row("macro: every group once", *estimate_cells(both.macro), "", style="bold", end_section=True)
     for row in found.rows:
-        table.add_row(Text(row.name), *estimate_cells(row.accuracy), str(row.tasks))
-    few = sum(row.tasks == 1 for row in found.rows)
-    notes = [f"intervals: bootstrap over {clusters}s, or Wilson where each holds one step"]
-    if few and clusters == "task":
-        notes.append("a group within one task has an interval of no width: nothing is known of other tasks")
+        cells = [*estimate_cells(row.accuracy), str(row.tasks)]
+        table.add_row(Text(row.name), *cells, *(estimate_text(row.extra.get(each.name)) for each in more))
+    notes = [f"intervals: bootstrap over {drawn}s, or Wilson where each holds one {run.item}"]
+    notes += [
+        words
+        for method, words in (
+            ("wilson over clusters", f"at 0 % and 100 %: Wilson, with one trial a {drawn}"),
+            ("none", f"none (-): one {drawn}, or {drawn}s that are all alike, say nothing of others"),
+        )
+        if any(row.accuracy.method == method and row.accuracy.n for row in found.rows)
+    ]
     if found.unlabelled:
-        notes.append(f"{found.unlabelled} steps have no value here and are left out")
+        notes.append(f"{found.unlabelled} {run.item}s have no value here and are left out")
     table.caption, table.caption_justify = Text("\n".join(notes)), "left"
     return table

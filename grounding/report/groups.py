@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.table import Table
+from rich.text import Text
 
 from grounding.options import ScoringName
-from grounding.scoring.scores import Estimate
+from grounding.scoring.metrics import shown
+from grounding.scoring.paired import Difference
+from grounding.scoring.scored import Estimate, Figure
 from grounding.scoring.summary import Summary
 
-SURE = "a bootstrap can't tell how sure 0 % or 100 % is: look at n there"
+SURE = (
+    "intervals: at 0 % and 100 % Wilson over tasks; none (-) where one task, or tasks all alike, say nothing of others"
+)
 
 MOST_GROUPS = 40
 """A kind with more groups than that is shown by its averages alone; ``summary.json`` has them all."""
+
+
+def table_of(title: str, names: Iterable[str], figures: Iterable[str] = ()) -> Table:
+    """A table with columns of texts and, to the right, of figures.
+
+    They are folded, not cut: on a narrow terminal no digit may be lost.
+    """
+    table = Table(title=Text(title), title_style="bold", title_justify="left")
+    for name in names:
+        table.add_column(Text(name), overflow="fold")
+    for name in figures:
+        table.add_column(Text(name), justify="right", overflow="fold")
+    return table
 
 
 def group_table(summary: Summary, scoring: ScoringName) -> Table | None:
@@ -23,25 +43,53 @@ def group_table(summary: Summary, scoring: ScoringName) -> Table | None:
     if not summary.averages or scoring != "paper":
         return None
     table = Table("step accuracy by", "group")
-    for name in ("value", "k/n", "95 % interval"):
-        table.add_column(name, justify="right", overflow="fold")
+    more = [metric for metric in shown([summary.scores]) if metric.name in summary.scores.extra]
+    for name in ("value", "k/n", "95 % interval", *(metric.label for metric in more)):
+        table.add_column(Text(name), justify="right", overflow="fold")
     for kind, both in summary.averages.items():
         groups = summary.groups[kind]
-        shown = groups if len(groups) <= MOST_GROUPS else {}
+        listed = groups if len(groups) <= MOST_GROUPS else {}
         table.add_row(f"{kind} ({len(groups)})", "micro: every step once", *estimate_cells(both.micro), style="bold")
-        table.add_row("", "macro: every group once", *estimate_cells(both.macro), style="bold", end_section=not shown)
-        accuracies = [group.scores.paper.step_accuracy for group in groups.values()]
-        if any(found.k in (0, found.n) for found in accuracies):
+        table.add_row("", "macro: every group once", *estimate_cells(both.macro), style="bold", end_section=not listed)
+        found = [group.scores.paper.step_accuracy for group in groups.values()]
+        if any(one.n and one.method in ("none", "wilson over clusters") for one in found):
             table.caption, table.caption_justify = SURE, "left"
-        for name, group in shown.items():
-            cells = estimate_cells(group.scores.paper.step_accuracy)
-            table.add_row("", name, *cells, end_section=name == list(shown)[-1])
+        for name, group in listed.items():
+            cells = [*estimate_cells(group.scores.paper.step_accuracy)]
+            cells += [estimate_text(group.scores.of(metric.name)) for metric in more]
+            table.add_row("", name, *cells, end_section=name == list(listed)[-1])
     return table
 
 
-def estimate_cells(found: Estimate) -> tuple[str, str, str]:
-    """Value, count and interval of an estimate, as the tables show them."""
-    count = f"{found.k}/{found.n}" if found.k is not None else f"n = {found.n}"
-    value = "-" if found.value is None else f"{found.value:.1f} %"
-    interval = "-" if found.low is None or found.high is None else f"[{found.low:.1f}, {found.high:.1f}]"
+def estimate_text(found: Estimate | Figure | Difference | None, *, sign: str = "") -> str:
+    """A value with its interval where it has one: ``42.7 [37.0, 49.0]``; a sign of ``+`` shows it always."""
+    if found is None or found.value is None:
+        return "-"
+    digits = digits_of(found.unit) if isinstance(found, Estimate) else 1
+    value = f"{found.value:{sign}.{digits}f}"
+    if isinstance(found, Figure) or found.low is None or found.high is None:
+        return value
+    return f"{value} [{found.low:{sign}.{digits}f}, {found.high:{sign}.{digits}f}]"
+
+
+def heading(label: str, unit: str) -> str:
+    """A metric's name with its unit, where it has one that the name does not say."""
+    return label if unit in ("", label) else f"{label} {unit}"
+
+
+def digits_of(unit: str) -> int:
+    """Decimals of values in a unit: three of a share from 0 to 1, which has none, two of steps, else one."""
+    return {"": 3, "steps": 2}.get(unit, 1)
+
+
+def estimate_cells(found: Estimate, *, of: str = "") -> tuple[str, str, str]:
+    """Value, count and interval of an estimate, as the tables show them. ``of`` is what ``n`` counts."""
+    if of:
+        count = f"{found.k}/{found.n} {of}" if found.k is not None else f"{found.n} {of}"
+    else:
+        count = f"{found.k}/{found.n}" if found.k is not None else f"n = {found.n}"
+    digits = digits_of(found.unit)
+    value = "-" if found.value is None else f"{found.value:.{digits}f} {found.unit}".rstrip()
+    unsure = found.low is None or found.high is None
+    interval = "-" if unsure else f"[{found.low:.{digits}f}, {found.high:.{digits}f}]"
     return value, count, interval

@@ -8,21 +8,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grounding.money import dollars
+from grounding.llm.budget import dollars
 from grounding.options import ScoringName
 from grounding.records import Record
-from grounding.report.table import missing_by_participant
-from grounding.scoring.paired import Comparison, Difference
-from grounding.scoring.scores import Estimate, Figure
+from grounding.report.groups import estimate_text, table_of
+from grounding.report.table import method_words, missing_by_participant
+from grounding.scoring.metrics import Metric, shown
+from grounding.scoring.paired import Comparison
+from grounding.scoring.scored import Estimate, Figure
 from grounding.scoring.summary import Summary
-
-COLUMNS = (
-    ("task_success", "task success", "tasks"),
-    ("average_progress", "average progress", "tasks"),
-    ("step_accuracy", "step accuracy", "steps"),
-)
-"""The paper's three columns in its order: field of the scores, heading, and what is counted."""
-
 
 WIDE = 140
 """Characters in which the tables of most runs have room."""
@@ -71,33 +65,15 @@ def print_matrix(
     console.print(_scores(rows, title, headings, scoring))
     if compared and scoring == "paper":
         console.print(_differences(rows, headings, compared, baseline))
-    print_lines(console, rows, scoring=scoring, compared=compared)
-
-
-def print_lines(
-    console: Console,
-    rows: Sequence[MatrixRow],
-    *,
-    scoring: ScoringName,
-    compared: Mapping[int, Comparison] | None = None,
-) -> None:
-    """Print what stands below the tables: how intervals were made, what is odd, and where the runs lie."""
     for line in _lines(rows, compared, scoring):
         console.print(line, soft_wrap=True, highlight=False)
 
 
 def _scores(rows: Sequence[MatrixRow], title: str, headings: Sequence[str], scoring: ScoringName) -> Table:
-    table = Table(title=Text(title), title_style="bold", title_justify="left")
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
     columns = _columns(rows)
-    for _, label, unit in columns:
-        table.add_column(f"{label} %", justify="right", overflow="fold")
-        if label != "average progress":
-            table.add_column(unit, justify="right", overflow="fold")
     cost = any(row.summary is not None and row.summary.cost.usd is not None for row in rows)
-    if cost:
-        table.add_column("paid", justify="right", overflow="fold")
+    figures = [name for each in columns for name in (f"{each.label} {each.unit}", *([each.of] if each.counted else ()))]
+    table = table_of(title, headings, [*figures, "paid"] if cost else figures)
     for number, row in enumerate(rows):
         cells = [Text(value) for value in row.values]
         cells[-1].append(_mark(row))
@@ -112,41 +88,36 @@ def _scores(rows: Sequence[MatrixRow], title: str, headings: Sequence[str], scor
 def _mark(row: MatrixRow) -> str:
     if row.summary is None:
         return " (not run)"
+    counts = row.summary.counts
+    if counts.unasked:
+        return f" (partial, {counts.answered:,} of {counts.steps:,} steps)"
     if row.summary.status == "partial":
         return " (partial)"
-    return f" ({row.summary.counts.missing} missing)" if row.summary.counts.missing else ""
+    return f" ({counts.missing} missing)" if counts.missing else ""
 
 
-def _columns(rows: Sequence[MatrixRow]) -> Sequence[tuple[str, str, str]]:
+def _columns(rows: Sequence[MatrixRow]) -> tuple[Metric, ...]:
     """What is shown of the runs: where no step follows another, progress and success of tasks mean nothing."""
-    summaries = [row.summary for row in rows if row.summary is not None]
+    return columns_of([row.summary for row in rows if row.summary is not None])
+
+
+def columns_of(summaries: Sequence[Summary]) -> tuple[Metric, ...]:
+    """The metrics that a table of these runs shows, in its order."""
     alone = bool(summaries) and all(summary.independent for summary in summaries)
-    return [column for column in COLUMNS if column[0] == "step_accuracy" or not alone]
+    return shown([summary.scores for summary in summaries], alone=alone, several=True)
 
 
-def _cells(
-    summary: Summary | None, scoring: ScoringName, columns: Sequence[tuple[str, str, str]] = COLUMNS
-) -> list[Text]:
+def _cells(summary: Summary | None, scoring: ScoringName, columns: Sequence[Metric]) -> list[Text]:
     cells = []
-    for field, label, _ in columns:
-        scores = None if summary is None else summary.scores.paper if scoring == "paper" else summary.scores.official
-        found: Estimate | Figure | None = getattr(scores, field, None)
+    for each in columns:
+        found: Estimate | Figure | None = None
+        if summary is not None:
+            official = getattr(summary.scores.official, each.name, None)
+            found = summary.scores.of(each.name) if scoring == "paper" else official
         cells.append(Text(estimate_text(found)))
-        if label != "average progress":
+        if each.counted:
             cells.append(Text("-" if found is None or found.k is None else f"{found.k}/{found.n}"))
     return cells
-
-
-def estimate_text(found: Estimate | Figure | Difference | None, *, sign: str = "") -> str:
-    """A value with its interval where it has one: ``42.7 [37.0, 49.0]``; a sign of ``+`` shows it always."""
-    if found is None or found.value is None:
-        return "-"
-    value = f"{found.value:{sign}.1f}"
-    if isinstance(found, Figure) or found.low is None or found.high is None:
-        return value
-    if isinstance(found, Difference) and found.standard_error == 0:
-        return value  # No draw differs, which says nothing about how sure the difference is.
-    return f"{value} [{found.low:{sign}.1f}, {found.high:{sign}.1f}]"
 
 
 def _differences(
@@ -155,16 +126,10 @@ def _differences(
     named = [f"{heading} {value}" for heading, value in zip(headings, rows[baseline].values, strict=True)]
     base = rows[baseline].name if len(headings) == 1 and "+" in headings[0] else ", ".join(named)
     title = f"difference to {base} in points, paired; won and lost are steps"
-    table = Table(title=Text(title), title_style="bold", title_justify="left")
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    columns = _columns(rows)
-    for _, label, _unit in columns:
-        table.add_column(label, justify="right", overflow="fold")
-    table.add_column("won", justify="right", overflow="fold")
-    table.add_column("lost", justify="right", overflow="fold")
+    columns = [each for each in _columns(rows) if any(each.name in one.metrics for one in compared.values())]
+    table = table_of(title, headings, [*(each.label for each in columns), "won", "lost"])
     for number, comparison in compared.items():
-        differences = [estimate_text(comparison.metrics[field], sign="+") for field, _, _ in columns]
+        differences = [estimate_text(comparison.metrics.get(each.name), sign="+") for each in columns]
         table.add_row(
             *map(Text, rows[number].values), *map(Text, differences), str(comparison.won), str(comparison.lost)
         )
@@ -175,10 +140,22 @@ def _lines(rows: Sequence[MatrixRow], compared: Mapping[int, Comparison] | None,
     lines = []
     if scoring == "paper":
         drawn = ", both runs' together for differences" if compared else ""
-        over = "tasks" if len(_columns(rows)) == len(COLUMNS) else "screenshots"
+        if compared and any(row.summary is not None and row.summary.counts.unasked for row in rows):
+            drawn += " (over what both have answered)"
+        columns = _columns(rows)
+        over = "tasks" if any(not each.per_step for each in columns) else "screenshots"
         if any(row.summary is not None and row.summary.clusters == "participant" for row in rows):
             over = "participants"
+        found = [
+            (f"{each.label} of {row.name}", one)
+            for each in columns
+            for row in rows
+            if row.summary is not None
+            and (one := row.summary.scores.of(each.name)) is not None
+            and one.value is not None
+        ]
         wilson = ", Wilson for task success" if over == "tasks" else ""
+        wilson += "".join(method_words([one for one in found if one[1].method != "wilson"], over.removesuffix("s")))
         official = "the released evaluator's: --scoring official"
         lines.append(Text(f"intervals  95 % bootstrap over {over}{wilson}{drawn}; {official}"))
     reused = [row.summary.cost.reused for row in rows if row.summary is not None and row.summary.cost.reused.calls]
@@ -193,18 +170,24 @@ def _lines(rows: Sequence[MatrixRow], compared: Mapping[int, Comparison] | None,
     for row in rows:
         if row.summary is None:
             lines.append(Text(f"warning    {row.name}: not run: {row.problem}", style="yellow"))
-        elif row.summary.status == "partial":
-            unasked = row.summary.counts.missing + row.summary.counts.error
-            lines.append(
-                Text(
-                    f"warning    {row.name}: partial, {unasked} steps are unanswered and count as wrong", style="yellow"
-                )
-            )
-        elif row.summary.counts.missing:
-            where = missing_by_participant(row.summary)
-            text = f"warning    {row.name}: steps without a recorded answer count as wrong: {where}"
-            lines.append(Text(text, style="yellow"))
+        else:
+            lines += [Text(f"warning    {row.name}: {text}", style="yellow") for text in _oddities(row.summary)]
     if any(row.summary is None or row.summary.status == "partial" for row in rows):
         lines.append(Text("           run the same command again to ask only those", style="yellow"))
     lines += [Text(f"run folder {row.folder}  ({row.name})") for row in rows if row.folder]
     return lines
+
+
+def _oddities(summary: Summary) -> list[str]:
+    counts, found = summary.counts, []
+    if counts.unasked:
+        found.append(
+            f"partial: its scores are over the {counts.answered:,} of {counts.steps:,} steps that were answered"
+        )
+    if counts.error:
+        found.append(f"{counts.error:,} steps ended in an error and count as wrong")
+    if counts.is_void:
+        found.append("no step has a recorded answer: see that --predictions or --plans is for these steps")
+    elif counts.missing > counts.unasked:
+        found.append(f"steps without a recorded answer count as wrong: {missing_by_participant(summary)}")
+    return found

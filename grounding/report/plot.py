@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from grounding.atomic import draft_of
 from grounding.errors import UserError
 from grounding.records import Record
-from grounding.report.matrix import COLUMNS
-from grounding.scoring.scores import Estimate, PaperScores
+from grounding.scoring.metrics import Metric
+from grounding.scoring.scored import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,22 +49,35 @@ STYLE: Any = {
 }
 
 
-class Point(Record, frozen=True, kw_only=True):
+class HasScores(Protocol):
+    """What has estimates of metrics by their names."""
+
+    def of(self, name: str) -> Estimate | None:
+        """The estimate of a metric; None without one."""
+
+
+class PlotPoint(Record, frozen=True, kw_only=True):
     """One combination. ``x`` is the value of the option along the axis; ``series`` names the others' values."""
 
     series: str
     x: float | None
-    scores: PaperScores
+    scores: HasScores
     partial: bool = False
 
 
 class SweepPlot(Record, frozen=True, kw_only=True):
-    """Everything a picture shows. Without an ``x_option`` the combinations are rows of dots."""
+    """Everything a picture shows. Without an ``x_option`` the combinations are rows of dots.
 
-    points: tuple[Point, ...]
+    ``lines`` are runs that lie nowhere on the axis: dashed lines at their scores. ``note`` says what intervals are.
+    """
+
+    points: tuple[PlotPoint, ...]
+    metrics: tuple[Metric, ...]
     x_option: str
     series_options: tuple[str, ...]
     subtitle: str
+    lines: tuple[tuple[str, HasScores], ...] = ()
+    note: str = "95 % intervals over tasks"
 
 
 def draw(plot: SweepPlot, folder: Path) -> tuple[Path, ...]:
@@ -87,10 +101,9 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, ...]:
         written = []
         for ending, options in (("png", {"dpi": 220}), ("svg", {"metadata": {"Date": None}})):
             path = folder / f"{name}.{ending}"
-            draft = path.with_name(f".{path.name}.new")
             try:
-                figure.savefig(draft, format=ending, facecolor="white", **options)
-                draft.replace(path)
+                with draft_of(path) as draft:
+                    figure.savefig(draft, format=ending, facecolor="white", **options)
             except OSError as error:
                 raise UserError(f"{path}: can't be written: {error.strerror}. The runs themselves are kept.") from error
             written.append(path)
@@ -113,60 +126,95 @@ def picture(plot: SweepPlot) -> Figure:
 def _lines(figure: Figure, plot: SweepPlot) -> None:
     """One panel a score, one above the other over the same axis; a line with a band for each series."""
     series = tuple(dict.fromkeys(point.series for point in plot.points))
-    figure.set_size_inches(WIDTH_IN, 4.6 + 0.17 * _legend_rows(series))
-    panels: Sequence[Axes] = figure.subplots(len(COLUMNS), 1, sharex=True)
+    named = [*series, *(name for name, _ in plot.lines)]
+    figure.set_size_inches(WIDTH_IN, 0.4 + 1.4 * len(plot.metrics) + 0.17 * _legend_rows(named))
+    panels: Sequence[Axes] = list(figure.subplots(len(plot.metrics), 1, sharex=True, squeeze=False).flat)
     at = sorted({point.x for point in plot.points if point.x is not None})
     # Series stand a little beside each other, so that none hides another's interval.
     apart = min(0.014, 0.06 / len(series)) * (at[-1] - at[0] or 1.0)
-    for panel, (field, label, unit) in zip(panels, COLUMNS, strict=True):
+    for panel, metric in zip(panels, plot.metrics, strict=True):
         for number, name in enumerate(series):
             points = sorted((point for point in plot.points if point.series == name), key=lambda point: point.x or 0.0)
             aside = apart * (number - (len(series) - 1) / 2)
-            _line(panel, points, field, name, number, aside=aside, band=len(series) == 1)
-        panel.set_title(f"{label} (%), {_counted(plot.points, field, unit)}", loc="left")
+            _line(panel, points, metric.name, name, number, aside=aside, band=len(series) == 1)
+        for number, (name, scores) in enumerate(plot.lines, start=len(series)):
+            level = scores.of(metric.name)
+            if level is not None and level.value is not None:
+                panel.axhline(level.value, color=COLOURS[number % len(COLOURS)], linestyle="--", linewidth=1.1)
+                panel.plot([], [], color=COLOURS[number % len(COLOURS)], linestyle="--", label=name)
+        panel.set_title(f"{metric.label} ({metric.unit}), {_counted(plot.points, metric)}", loc="left")
         panel.set_xticks(at, [_number(x) for x in at])
-        top = _top(plot.points, field)
+        top = _top(plot.points, metric)
         panel.set_ylim(bottom=-0.04 * top, top=top)
         panel.margins(x=0.04)
     panels[-1].set_xlabel(X_LABELS.get(plot.x_option, plot.x_option.replace("_", " ")))
     _headline(figure, plot)
-    if len(series) > 1:
-        _legend(figure, panels[0], plot)
+    if len(named) > 1:
+        _legend(figure, panels[-1], plot)
 
 
 def _line(
-    panel: Axes, points: Sequence[Point], field: str, name: str, number: int, *, aside: float, band: bool
+    panel: Axes, points: Sequence[PlotPoint], metric: str, name: str, number: int, *, aside: float, band: bool
 ) -> None:
-    found = [(point.x, getattr(point.scores, field), point.partial) for point in points]
-    known = [(x + aside, one, partial) for x, one, partial in found if x is not None and one.value is not None]
-    xs, values = [x for x, _, _ in known], [one.value for _, one, _ in known]
+    known = [
+        (point.x + aside, one.value, one, point.partial)
+        for point in points
+        if point.x is not None and (one := point.scores.of(metric)) is not None and one.value is not None
+    ]
+    xs, values = [x for x, _, _, _ in known], [value for _, value, _, _ in known]
     colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
     style = "-" if number < len(COLOURS) else "--"
     if band:
-        lows, highs = [one.low for _, one, _ in known], [one.high for _, one, _ in known]
+        lows = [value if one.low is None else one.low for _, value, one, _ in known]
+        highs = [value if one.high is None else one.high for _, value, one, _ in known]
         panel.fill_between(xs, lows, highs, color=colour, alpha=0.15, linewidth=0)
-    for x, one, _ in known:
-        panel.errorbar(x, one.value, yerr=reach(one), color=colour, linewidth=0.8, capsize=1.8, zorder=3)
+    for x, value, one, _ in known:
+        panel.errorbar(x, value, yerr=reach(one), color=colour, linewidth=0.8, capsize=1.8, zorder=3)
     panel.plot(xs, values, style, marker=marker, color=colour, linewidth=1.4, markersize=4, zorder=4, label=name)
-    for x, one, partial in known:
+    for x, value, _, partial in known:
         if partial:
-            panel.plot([x], [one.value], marker, color=colour, markerfacecolor="white", markersize=4, zorder=5)
+            panel.plot([x], [value], marker, color=colour, markerfacecolor="white", markersize=4, zorder=5)
 
 
 def _dots(figure: Figure, plot: SweepPlot) -> None:
     """One row a combination, from above in the order given; a dot with an interval for each score."""
-    rows = [textwrap.fill(point.series, 22, max_lines=3, placeholder=" …") for point in plot.points]
-    figure.set_size_inches(WIDTH_IN, 1.35 + 0.45 * len(rows))
-    (panel,) = (figure.subplots(1, 1),)
-    for number, (field, label, _) in enumerate(COLUMNS):
-        colour, marker = COLOURS[number], MARKERS[number]
+    rows = [textwrap.fill(point.series, 25, max_lines=3, placeholder=" …") for point in plot.points]
+    # A metric in a unit of its own has an axis of its own.
+    panels = [[metric for metric in plot.metrics if metric.unit == unit] for unit in _units(plot)]
+    figure.set_size_inches(WIDTH_IN, 1.35 + 0.45 * len(rows) * len(panels))
+    found: Sequence[Axes] = list(figure.subplots(len(panels), 1, squeeze=False).flat)
+    for panel, metrics in zip(found, panels, strict=True):
+        _dots_panel(panel, plot, metrics, rows)
+    _headline(figure, plot)
+    named = [panel.get_legend_handles_labels() for panel in found]
+    figure.legend(
+        [handle for handles, _ in named for handle in handles],
+        [label for _, labels in named for label in labels],
+        loc="outside lower center",
+        ncols=3,
+        frameon=False,
+        handletextpad=0.3,
+        columnspacing=1.0,
+    )
+
+
+def _units(plot: SweepPlot) -> list[str]:
+    return list(dict.fromkeys(metric.unit for metric in plot.metrics))
+
+
+def _dots_panel(panel: Axes, plot: SweepPlot, metrics: Sequence[Metric], rows: Sequence[str]) -> None:
+    apart = min(0.22, 0.66 / len(metrics))
+    for number, metric in enumerate(metrics):
+        place = plot.metrics.index(metric)
+        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+        shown = False
         for row, point in enumerate(plot.points):
-            one: Estimate = getattr(point.scores, field)
-            if one.value is None:
+            one = point.scores.of(metric.name)
+            if one is None or one.value is None:
                 continue
             panel.errorbar(
                 one.value,
-                row + (number - 1) * 0.22,
+                row + (number - (len(metrics) - 1) / 2) * apart,
                 xerr=reach(one),
                 fmt=marker,
                 color=colour,
@@ -174,24 +222,17 @@ def _dots(figure: Figure, plot: SweepPlot) -> None:
                 markersize=4.5,
                 linewidth=1.0,
                 capsize=2,
-                label=label if row == 0 else None,
+                label=None if shown else metric.label,
             )
+            shown = True
     panel.set_yticks(range(len(rows)), rows)
     panel.set_ylim(len(rows) - 0.5, -0.5)
     panel.grid(axis="y", visible=False)
     for row in range(1, len(rows)):
         panel.axhline(row - 0.5, color="#dddddd", linewidth=0.6)
-    panel.set_xlim(left=-2, right=max(_top(plot.points, field) for field, _, _ in COLUMNS))
-    panel.set_xlabel("score (%)")
-    _headline(figure, plot)
-    figure.legend(
-        *panel.get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=3,
-        frameon=False,
-        handletextpad=0.3,
-        columnspacing=1.0,
-    )
+    top = max(_top(plot.points, metric) for metric in metrics)
+    panel.set_xlim(left=-0.02 * top, right=top)
+    panel.set_xlabel(f"score ({metrics[0].unit})")
 
 
 def _number(x: float) -> str:
@@ -205,20 +246,21 @@ def reach(one: Estimate) -> list[list[float]] | None:
     return [[max(0.0, one.value - one.low)], [max(0.0, one.high - one.value)]]
 
 
-def _top(points: Sequence[Point], field: str) -> float:
-    """Where a score's axis ends: somewhat above the highest interval, at most just above 100."""
-    highs = [getattr(point.scores, field).high or 0.0 for point in points]
-    return min(103.0, max(5.0, 1.12 * max(highs, default=0.0)))
+def _top(points: Sequence[PlotPoint], metric: Metric) -> float:
+    """Where a score's axis ends: somewhat above the highest interval, at most just above 100 per cent."""
+    found = [one for point in points if (one := point.scores.of(metric.name)) is not None]
+    top = max(5.0, 1.12 * max((max(one.high or 0.0, one.value or 0.0) for one in found), default=0.0))
+    return top if metric.most is None else min(1.03 * metric.most, top)
 
 
-def _counted(points: Sequence[Point], field: str, unit: str) -> str:
-    counts = {getattr(point.scores, field).n for point in points}
-    low, high = min(counts), max(counts)
-    return f"n = {low} {unit}" if low == high else f"n = {low} to {high} {unit}"
+def _counted(points: Sequence[PlotPoint], metric: Metric) -> str:
+    counts = {one.n for point in points if (one := point.scores.of(metric.name)) is not None}
+    low, high = min(counts, default=0), max(counts, default=0)
+    return f"n = {low} {metric.of}" if low == high else f"n = {low} to {high} {metric.of}"
 
 
 def _headline(figure: Figure, plot: SweepPlot) -> None:
-    marks = ["95 % intervals over tasks"]
+    marks = [plot.note]
     if any(point.partial for point in plot.points):
         marks.append("hollow: partial run")
     text = "\n".join(textwrap.wrap(plot.subtitle, 62) + textwrap.wrap(" · ".join(marks), 62))
@@ -245,3 +287,16 @@ def _legend(figure: Figure, panel: Axes, plot: SweepPlot) -> None:
         frameon=False,
         alignment="left",
     )
+
+
+NUMERIC = (int, float)
+
+
+def x_axis(values: Mapping[str, Sequence[Any]]) -> str:
+    """The option along the plot's axis: the numeric one with the most values; "" where none is numeric."""
+    numeric = {
+        name: len(found)
+        for name, found in values.items()
+        if all(isinstance(one, NUMERIC) and not isinstance(one, bool) for one in found)
+    }
+    return max(numeric, key=lambda name: numeric[name], default="")

@@ -8,8 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grounding.places import published_dir
-from grounding.scorebook import Scored
+from grounding.cards.places import published_dir
+from grounding.data.release import data_name, release_mark
+from grounding.report.groups import table_of
+from grounding.run.scorebook import ScoredClicks
 from grounding.scoring.published import PublishedFigure, read_published
 
 PAPER = "realwebassist"
@@ -19,7 +21,7 @@ MARK = "*"
 _COLUMNS = {"task success": "task_success", "progress": "average_progress", "step accuracy": "step_accuracy"}
 
 
-def print_published(console: Console, results: Sequence[Scored], names: Sequence[str]) -> None:
+def print_published(console: Console, results: Sequence[ScoredClicks], names: Sequence[str]) -> None:
     """Print the tables of RealWebAssist's paper, each with the runs under it, and what is odd about the figures.
 
     Raises:
@@ -36,9 +38,9 @@ def print_published(console: Console, results: Sequence[Scored], names: Sequence
             line = f"{mark}{one.source}: {one.row}, {one.column} {figure_text(one)}: {one.note}"
             console.print(Text(line), soft_wrap=True, highlight=False)
     for result, name in zip(results, names, strict=True):
-        asked = result.info.asked
-        if asked.dataset != PAPER or asked.select != "all":
-            what = f"{asked.dataset}, {result.summary.counts.steps} steps, selection {asked.select}"
+        asked, departs = result.info.asked, result.info.departs
+        if asked.dataset != PAPER or asked.select != "all" or departs:
+            what = f"{data_name(asked.dataset, departs)}, {result.summary.counts.steps} steps, selection {asked.select}"
             line = f"warning    {name}: other data than the paper's ({what}): not comparable with the printed figures"
             console.print(Text(line, style="yellow"), soft_wrap=True, highlight=False)
 
@@ -48,29 +50,27 @@ def figure_text(figure: PublishedFigure) -> str:
     return f"{figure.value:.1f}{MARK if figure.flag else ''}"
 
 
-def _table(figures: Sequence[PublishedFigure], results: Sequence[Scored], names: Sequence[str]) -> Table:
+def _table(figures: Sequence[PublishedFigure], results: Sequence[ScoredClicks], names: Sequence[str]) -> Table:
     title = f"{figures[0].source}, in per cent; {MARK} can't be right, or another table contradicts it"
-    table = Table(title=Text(title), title_style="bold", title_justify="left")
-    table.add_column("model", overflow="fold")
-    for column in _COLUMNS:
-        table.add_column(column, justify="right", overflow="fold")
+    table = table_of(title, ["model"], _COLUMNS)
     cells = {(one.row, one.column): one for one in figures}
     rows = list(dict.fromkeys(one.row for one in figures))
     for row in rows:
         found = [cells.get((row, column)) for column in _COLUMNS]
         table.add_row(row, *("-" if one is None else figure_text(one) for one in found), end_section=row == rows[-1])
     for result, name in zip(results, names, strict=True):
-        table.add_row(f"{name} (this run, official)", *_official(result))
-        table.add_row(f"{name} (this run, paper)", *_paper(result))
+        mark = release_mark(result.info.departs)
+        table.add_row(f"{name} (this run, official{mark})", *_official(result))
+        table.add_row(f"{name} (this run, paper{mark})", *_paper(result))
     return table
 
 
-def _official(result: Scored) -> list[str]:
+def _official(result: ScoredClicks) -> list[str]:
     found = [getattr(result.summary.scores.official, field) for field in _COLUMNS.values()]
     return [f"{one.value:.1f} ({_count(one.k, one.n)})" for one in found]
 
 
-def _paper(result: Scored) -> list[str]:
+def _paper(result: ScoredClicks) -> list[str]:
     cells = []
     for field in _COLUMNS.values():
         one = getattr(result.summary.scores.paper, field)

@@ -2,120 +2,142 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from grounding.data.release import data_name, departure_warnings
 from grounding.errors import UserError
+from grounding.llm.budget import dollars
 from grounding.options import ScoringName
-from grounding.report.groups import group_table
-from grounding.report.money import cost_lines
-from grounding.runfolder import RunInfo
-from grounding.scorebook import Scored
-from grounding.scoring.scores import Estimate, Figure
-from grounding.scoring.summary import Summary
+from grounding.report.groups import estimate_cells, group_table, table_of
+from grounding.report.html.triage import read_triage, triage_lines
+from grounding.run.folder import TRANSCRIPTS, RunInfo
+from grounding.run.scorebook import ScoredClicks
+from grounding.scoring.metrics import Metric, shown
+from grounding.scoring.scored import Estimate, Figure
+from grounding.scoring.summary import CallTotals, CostTotals, Summary
 
-_METRICS = (
-    ("step_accuracy", "step accuracy", "steps"),
-    ("instruction_accuracy", "instruction accuracy", "instructions"),
-    ("average_progress", "average progress", "tasks"),
-    ("task_success", "task success", "tasks"),
-    ("average_distance", "average distance", "answers"),
-)
+if TYPE_CHECKING:
+    from grounding.scoring.words import Transcripts
 
-
-_OF_STEPS = ("step_accuracy", "average_distance")
-"""What means anything where no step follows another."""
+_DISTANCE = Metric(name="average_distance", of="answers", unit="px", per_step=True)
+"""What only the released evaluator measures."""
 
 
-def print_summary(console: Console, result: Scored, *, scoring: ScoringName) -> None:
+def print_summary(console: Console, result: ScoredClicks, *, scoring: ScoringName) -> None:
     """Print the scores by one of the two definitions, what became of the steps, time, cost, signature and folder."""
     summary, info = result.summary, result.info
     console.print(_scores(summary, info, scoring))
     groups = group_table(summary, scoring)
     if groups is not None:
         console.print(groups)
-    for line in _lines(result, scoring):
-        console.print(line, soft_wrap=True, highlight=False)
-    for text in _heard(result):
-        console.print(Text(f"transcript {text}"), soft_wrap=True, highlight=False)
-    for text in result.warnings:
-        console.print(Text(f"warning    {text}", style="yellow"), soft_wrap=True, highlight=False)
-    for text in _labels(result):
-        console.print(Text(f"labels     {text}"), soft_wrap=True, highlight=False)
-    console.print(Text(f"signature  {summary.signature}"), soft_wrap=True, highlight=False)
-    if result.report is not None:
-        console.print(Text(f"report     {result.report}"), soft_wrap=True, highlight=False)
-    console.print(Text(f"run folder {result.folder}"), soft_wrap=True, highlight=False)
+    steps, *more = run_lines(result, scoring)
+    lines = [("", steps), *(("warning", text) for text in run_warnings(summary, info)), *(("", line) for line in more)]
+    lines += [("transcript", text) for text in _readable(_heard, result)]
+    lines += [("warning", text) for text in result.warnings]
+    lines += [("labels", text) for text in _readable(_labels, result)]
+    lines.append(("signature", summary.signature))
+    lines += [("report", str(result.report))] if result.report is not None else []
+    print_named(console, [*lines, ("run folder", str(result.folder))])
 
 
-def _heard(result: Scored) -> tuple[str, ...]:
-    """How well the words were heard; a damaged file of transcripts must not hide the scores."""
-    from grounding.report.html.gather import heard_in
+def print_named(console: Console, lines: Iterable[tuple[str, str]]) -> None:
+    """Print lines below a table, each behind its name where it has one; warnings in yellow."""
+    for name, text in lines:
+        style = "yellow" if name == "warning" else ""
+        shown = Text(f"{name:<10} {text}" if name else text, style=style)
+        console.print(shown, soft_wrap=True, highlight=False)
 
-    try:
-        told = heard_in(result.folder)
-    except UserError as error:
-        return (f"can't be read: {error}",)
+
+def heard_in(folder: Path) -> Transcripts | None:
+    """What a run was told; None where it was told the true words, for which nothing of speech is loaded.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    if not (folder / TRANSCRIPTS).exists():
+        return None
+    from grounding.scoring.words import read_spoken
+
+    return read_spoken(folder)
+
+
+def _heard(result: ScoredClicks) -> tuple[str, ...]:
+    """How well the words were heard."""
+    told = heard_in(result.folder)
     return () if told is None else (told.words,)
 
 
-def _labels(result: Scored) -> tuple[str, ...]:
-    """What people said of the misses; a damaged file of labels must not hide the scores."""
-    from grounding.report.html.triage import read_triage, triage_lines
+def _labels(result: ScoredClicks) -> tuple[str, ...]:
+    """What people said of the misses."""
+    wrong = [verdict.step_id for verdict in result.verdicts if verdict.outcome != "hit"]
+    return triage_lines(read_triage(result.folder), wrong)
 
+
+def _readable(read: Callable[[ScoredClicks], tuple[str, ...]], result: ScoredClicks) -> tuple[str, ...]:
+    """A damaged side file must not hide the scores."""
     try:
-        triage = read_triage(result.folder)
+        return read(result)
     except UserError as error:
         return (f"can't be read: {error}",)
-    return triage_lines(triage, [verdict.step_id for verdict in result.verdicts if verdict.outcome != "hit"])
 
 
 def _scores(summary: Summary, info: RunInfo, scoring: ScoringName) -> Table:
-    asked = info.asked
-    table = Table(
-        title=Text(f"{asked.dataset} · planner {asked.planner} · grounder {asked.grounder}"),
-        title_style="bold",
-        title_justify="left",
-    )
-    # Folded, not cut: on a narrow terminal no digit may be lost.
-    table.add_column(f"score ({scoring})", overflow="fold")
-    for name in ("value", "k/n", "95 % interval") if scoring == "paper" else ("value", "k/n"):
-        table.add_column(name, justify="right", overflow="fold")
-    scores = summary.scores.paper if scoring == "paper" else summary.scores.official
-    for field, label, unit in _METRICS:
-        found: Estimate | Figure | None = getattr(scores, field, None)
-        if found is None or (summary.independent and field not in _OF_STEPS):
-            continue
-        count = f"{found.k}/{found.n} {unit}" if found.k is not None else f"{found.n} {unit}"
-        unit_text = " px" if field == "average_distance" else " %"
-        row = [label, "-" if found.value is None else f"{found.value:.1f}{unit_text}", count]
-        if isinstance(found, Estimate):
-            row.append("-" if found.low is None or found.high is None else f"[{found.low:.1f}, {found.high:.1f}]")
-        table.add_row(*row)
+    asked, words = info.asked, partial_words(summary)
+    title = f"{data_name(asked.dataset, info.departs)} · planner {asked.planner} · grounder {asked.grounder}"
+    figures = ("value", "k/n", "95 % interval") if scoring == "paper" else ("value", "k/n")
+    table = table_of(f"{title}{words and f' · {words}'}", [f"score ({scoring})"], figures)
+    if scoring == "paper":
+        for metric in metrics_of(summary):
+            if (estimate := summary.scores.of(metric.name)) is not None:
+                table.add_row(Text(metric.label), *map(Text, estimate_cells(estimate, of=metric.of)))
+        return table
+    for metric in (*metrics_of(summary), _DISTANCE):
+        figure: Figure | None = getattr(summary.scores.official, metric.name, None)
+        if figure is not None:
+            count = f"{figure.n}" if figure.k is None else f"{figure.k}/{figure.n}"
+            table.add_row(metric.label, f"{figure.value:.1f} {metric.unit}", f"{count} {metric.of}")
     return table
 
 
-def _lines(result: Scored, scoring: ScoringName) -> list[Text]:
+def metrics_of(summary: Summary) -> tuple[Metric, ...]:
+    """The metrics that are shown of one run."""
+    return shown([summary.scores], alone=summary.independent)
+
+
+def partial_words(summary: Summary) -> str:
+    """How far a run is that has not come to all steps; "" for others. Its scores are over those that it has come to."""
+    counts = summary.counts
+    return f"partial: {counts.answered:,} of {counts.steps:,} steps answered" if counts.unasked else ""
+
+
+def run_lines(result: ScoredClicks, scoring: ScoringName | Literal["page"]) -> list[str]:
+    """What became of the steps, time, cost and how intervals were made: a word of ten letters at most, and the rest."""
     summary, info, time = result.summary, result.info, result.time
     counts, cost = summary.counts, summary.cost
-    outcomes = f"hit {counts.hit} · miss {counts.miss} · unparsed {counts.unparsed} · error {counts.error}" + (
-        f" · missing {counts.missing}" if counts.missing else ""
-    )
-    lines = [Text(f"steps      {outcomes}  (of {counts.steps} scored; {counts.skipped} without a click)")]
-    lines += [Text(f"warning    {text}", style="yellow") for text in _warnings(summary, info)]
-    rate = f" ({time.wall_s / counts.steps:.2f} s a step)" if counts.steps else ""
+    outcomes = f"hit {counts.hit} · miss {counts.miss} · unparsed {counts.unparsed} · error {counts.error}"
+    outcomes += f" · missing {counts.missing - counts.unasked}" if counts.missing > counts.unasked else ""
+    outcomes += f" · not asked yet {counts.unasked}" if counts.unasked else ""
+    lines = [f"steps      {outcomes}  (of {counts.steps} scored; {counts.skipped} without a click)"]
+    rate = f" ({time.wall_s / counts.answered:.2f} s a step)" if counts.answered else ""
     spent = f"time       {time.wall_s:.1f} s{rate}"
     spent += f", {time.retries} retries" if time.retries else ""
     paid = cost_lines(cost)
-    # A run that asked nobody for money has one short line for both.
-    nothing = "nothing: all plans were there" if cost.reused.calls and not cost.planner.calls else "none known"
-    lines += [Text(f"{spent} · cost: {nothing}")] if cost.usd is None else [Text(spent), Text(paid[0])]
-    lines += [Text(line) for line in paid[1:]]
+    if cost.usd is None:
+        # A run that asked nobody for money has one short line for both.
+        nothing = "nothing: all plans were there" if cost.reused.calls and not cost.planner.calls else "none known"
+        lines += [f"{spent} · cost: {nothing}", *paid[1:]]
+    else:
+        lines += [spent, *paid]
+    how = interval_words(summary, info)
     if scoring == "paper":
-        how = interval_words(summary, info)
-        lines.append(Text(f"intervals  {how}; the released evaluator's figures: --scoring official"))
-    return lines
+        lines.append(f"intervals  {how}; the released evaluator's figures: --scoring official")
+    return [*lines, f"intervals  95 %, {how}"] if scoring == "page" else lines
 
 
 def interval_words(summary: Summary, info: RunInfo) -> str:
@@ -123,22 +145,47 @@ def interval_words(summary: Summary, info: RunInfo) -> str:
     over = "screenshots (steps over one are drawn together)" if summary.independent else "tasks"
     if summary.clusters == "participant":
         over = "participants (all that one did is drawn together)"
-    how = f"bootstrap over {over}, seed {info.asked.seed}"
-    scores = summary.scores.paper
-    plain = [label for field, label, _ in _METRICS if getattr(getattr(scores, field, None), "method", "") == "wilson"]
-    shown = [label for label in plain if not summary.independent or label == "step accuracy"]
-    return how + (f", Wilson for {' and '.join(shown)}" if shown else "")
+    found = [(metric.label, summary.scores.of(metric.name)) for metric in metrics_of(summary)]
+    of = [(label, one) for label, one in found if one is not None and one.value is not None]
+    return "".join([f"bootstrap over {over}, seed {info.asked.seed}", *method_words(of, summary.clusters)])
+
+
+def method_words(found: Sequence[tuple[str, Estimate]], clusters: str) -> list[str]:
+    """Of which of these estimates the interval was made otherwise than by a bootstrap, and why."""
+    what = {
+        "wilson": "Wilson for {}",
+        "wilson over clusters": f"Wilson over {clusters}s for {{}} (all {clusters}s at 0 or all at 100 %)",
+        "none": f"none for {{}} (one {clusters}, or all {clusters}s alike, say nothing of others)",
+    }
+    return [
+        f", {words.format(' and '.join(labels))}"
+        for method, words in what.items()
+        if (labels := [label for label, one in found if one.method == method])
+    ]
 
 
 def missing_by_participant(summary: Summary) -> str:
     """How many steps of each participant no recorded answer was found for: ``participant 7: 152``."""
-    missing = {name: group.counts.missing for name, group in summary.groups.get("participant", {}).items()}
+    groups = summary.groups.get("participant", {})
+    missing = {name: group.counts.missing - group.counts.unasked for name, group in groups.items()}
     return ", ".join(f"participant {name}: {count}" for name, count in missing.items() if count)
 
 
-def _warnings(summary: Summary, info: RunInfo) -> list[str]:
+def partial_warning(summary: Summary) -> str:
+    """What the scores of a run are over that has not come to all steps; "" for others."""
     counts = summary.counts
-    found = []
+    if not counts.unasked:
+        return ""
+    return (
+        f"the run is partial: the scores are over the {counts.answered:,} of {counts.steps:,} steps that were "
+        "answered, those of tasks over the tasks that are through; the same command goes on"
+    )
+
+
+def run_warnings(summary: Summary, info: RunInfo) -> list[str]:
+    """What a reader must know before believing the figures: stops, errors and gaps."""
+    counts = summary.counts
+    found = [*departure_warnings(info.asked.dataset, info.departs)]
     if info.stopped:
         found.append(f"stopped before the end: {info.stopped}")
     if counts.error:
@@ -146,8 +193,57 @@ def _warnings(summary: Summary, info: RunInfo) -> list[str]:
             f"{counts.error} steps ended in an error and count as wrong; run the same command again to ask only those"
         )
     if summary.status == "partial":
-        found.append("the run is partial: its scores are not final")
-    if counts.missing and summary.status == "complete":
+        found.append(partial_warning(summary) or "the run is partial: its scores are not final")
+    if missing := counts.missing - counts.unasked:
         where = missing_by_participant(summary)
-        found.append(f"{counts.missing} steps have no recorded answer and count as wrong (see verdicts.jsonl): {where}")
+        found.append(f"{missing} steps have no recorded answer and count as wrong (see verdicts.jsonl): {where}")
     return found
+
+
+def cost_lines(cost: CostTotals) -> tuple[str, ...]:
+    """The lines of a run's table: what it paid and for how many tokens, and what others had paid for."""
+    lines = [_paid(cost)]
+    if cost.input_tokens or cost.output_tokens:
+        lines.append(f"tokens     {_tokens(cost)}")
+    if cost.reused.calls:
+        worth = "of unknown worth" if cost.reused.usd is None else f"worth {dollars(cost.reused.usd)}"
+        count = "1 plan" if cost.reused.calls == 1 else f"{cost.reused.calls:,} plans"
+        lines.append(f"reused     {count} {worth}, paid for by earlier runs (the plan store)")
+    unreported_usd = cost.planner.unreported_usd + cost.grounder.unreported_usd
+    if unreported_usd:
+        more = dollars(unreported_usd)
+        lines.append(f"           up to {more} more may be charged for tries without a reported usage")
+    return tuple(lines)
+
+
+def _paid(cost: CostTotals) -> str:
+    if cost.usd is None:
+        return "cost       none known"
+    parts = [
+        f"{name} {dollars(usd)}"
+        for name, usd in (("planner", cost.planner_usd), ("grounder", cost.grounder_usd))
+        if usd is not None
+    ]
+    # One that was asked and has no price must not look free.
+    parts += [
+        f"{name} not priced"
+        for name, part in (("planner", cost.planner), ("grounder", cost.grounder))
+        if part.usd is None and part.calls
+    ]
+    return f"cost       {dollars(cost.usd)} ({', '.join(parts)})"
+
+
+def _tokens(cost: CostTotals) -> str:
+    parts = [
+        f"{name} {_of(part)}"
+        for name, part in (("planner", cost.planner), ("grounder", cost.grounder))
+        if part.input_tokens or part.output_tokens
+    ]
+    return " · ".join(parts)
+
+
+def _of(part: CallTotals) -> str:
+    cached = f" ({part.cached_input_tokens:,} cached)" if part.cached_input_tokens else ""
+    reasoning = f" ({part.reasoning_tokens:,} reasoning)" if part.reasoning_tokens else ""
+    failed = f", {part.failed_tokens:,} of them in tries without an answer" if part.failed_tokens else ""
+    return f"{part.input_tokens:,} in{cached}, {part.output_tokens:,} out{reasoning}{failed}"

@@ -13,13 +13,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from grounding.records import Record
-from grounding.scoring.clusters import ClusterName, participant_sums
-from grounding.scoring.intervals import RESAMPLES, Matrix, resampled_sums, wilson
+from grounding.scoring.intervals import RESAMPLES, Matrix, drawn_interval, resampled_sums, wilson
 from grounding.scoring.metrics import are_trials
-from grounding.scoring.scored import ScoredSession, ScoredStep, ScoredTask
-from grounding.scoring.scores import Estimate
-
-_TAILS = (0.025, 0.975)
+from grounding.scoring.scored import (
+    ClusterName,
+    Estimate,
+    ScoredSession,
+    ScoredStep,
+    ScoredTask,
+    estimated,
+    participant_sums,
+)
 
 
 class Averages(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -33,24 +37,11 @@ class Averages(Record, frozen=True, kw_only=True, omit_defaults=False):
     macro: Estimate
 
 
-def group_names(sessions: Sequence[ScoredSession]) -> dict[str, tuple[str, ...]]:
-    """The groups that occur, by kind; kinds and names in order of their first step."""
-    found: dict[str, dict[str, None]] = {}
-    for task in _tasks(sessions):
-        for scored in task.steps:
-            for label in scored.step.groups:
-                found.setdefault(label.kind, {})[label.name] = None
-    return {kind: tuple(names) for kind, names in found.items()}
-
-
-def group_sessions(sessions: Sequence[ScoredSession], kind: str, name: str) -> tuple[ScoredSession, ...]:
-    """The scored steps of one group, in the tasks that they belong to; steps that are not scored are in no group."""
-    found = (session_groups(session).get(kind, {}).get(name) for session in sessions)
-    return tuple(part for part in found if part is not None)
-
-
 def session_groups(session: ScoredSession) -> dict[str, dict[str, ScoredSession]]:
-    """The same for all groups of one session at once: by kind, then by name, in order of their first step."""
+    """The scored steps of every group of a session, in the tasks that they belong to: by kind, then by name.
+
+    Steps that are not scored are in no group; kinds and names are in the order of their first step.
+    """
     tasks: dict[str, dict[str, list[ScoredTask]]] = {}
     for task in session.tasks:
         steps: dict[tuple[str, str], dict[str, ScoredStep]] = {}
@@ -70,36 +61,6 @@ def session_groups(session: ScoredSession) -> dict[str, dict[str, ScoredSession]
     }
 
 
-def averages(
-    sessions: Sequence[ScoredSession],
-    kind: str,
-    names: Sequence[str],
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    clusters: ClusterName = "task",
-) -> Averages:
-    """Micro and macro accuracy over the groups of one kind, with 95 % bootstrap intervals over clusters.
-
-    A resample in which a group has no step averages over the groups that it has.
-
-    Args:
-        sessions: The scored steps.
-        kind: Kind of the groups.
-        names: The groups.
-        seed: Seed of the bootstrap.
-        resamples: Its size.
-        clusters: What is drawn together.
-    """
-    column = {name: index for index, name in enumerate(names, start=1)}
-    cells, first = GroupCells(), 0
-    for session in sessions:
-        cells.add(session, kind, column, first_task=first)
-        first += len(session.tasks)
-    participants = [task.participant for task in _tasks(sessions)]
-    return average_cells(cells, len(names), participants, seed=seed, resamples=resamples, clusters=clusters)
-
-
 class GroupCells:
     """How many steps each task has in each group of one kind, and how many of them are hits: only what is not 0.
 
@@ -111,17 +72,10 @@ class GroupCells:
         self._hits, self._steps = array("d"), array("d")
 
     def add(self, session: ScoredSession, kind: str, column: dict[str, int], *, first_task: int) -> None:
-        """Count a session's steps.
-
-        Args:
-            session: The session.
-            kind: Kind of the groups.
-            column: The number of each group's column, from 1.
-            first_task: How many tasks the sessions before it have.
-        """
+        """Count a session's steps; ``column`` has each group's, from 1; so many tasks came before ``first_task``."""
         for row, task in enumerate(session.tasks, start=first_task):
             counts: dict[int, list[int]] = {}
-            for scored in task.steps:
+            for scored in task.asked():
                 columns = {column[label.name] for label in scored.step.groups if label.kind == kind}
                 hit = scored.verdict.outcome == "hit"
                 for index in (0, *columns) if columns else ():
@@ -129,10 +83,14 @@ class GroupCells:
                     count[0] += hit
                     count[1] += 1
             for index, (hits, steps) in counts.items():
-                self._rows.append(row)
-                self._columns.append(index)
-                self._hits.append(100 * hits)
-                self._steps.append(steps)
+                self.put(row, index, 100 * hits, steps)
+
+    def put(self, row: int, column: int, above: float, below: float) -> None:
+        """Set what a task adds to a column: the sum of its values in per cent, and how many they are."""
+        self._rows.append(row)
+        self._columns.append(column)
+        self._hits.append(above)
+        self._steps.append(below)
 
     def tables(self, tasks: int, groups: int) -> tuple[Matrix, Matrix]:
         """Hits, 100 each, and steps: shape (tasks, 1 + groups) both."""
@@ -150,47 +108,34 @@ def average_cells(
     seed: int = 0,
     resamples: int = RESAMPLES,
     clusters: ClusterName = "task",
+    counted: bool = True,
+    most: float | None = 100.0,
+    unit: str = "%",
 ) -> Averages:
-    """:func:`averages` from counts.
+    """Micro and macro accuracy over the groups of one kind, with 95 % bootstrap intervals over clusters.
 
-    Args:
-        cells: The counts.
-        groups: How many groups there are.
-        participants: Whose each task is.
-        seed: Seed of the bootstrap.
-        resamples: Its size.
-        clusters: What is drawn together.
+    A resample in which a group has no step averages over the groups that it has. ``participants`` says whose each task
+    is; ``counted`` whether the values count things, so that a ``k`` is known; ``most`` is their greatest value, None
+    where there is none.
     """
     hits, steps = cells.tables(len(participants), groups)
     whole = _micro_and_macro(hits.sum(axis=0, keepdims=True), steps.sum(axis=0, keepdims=True))[0]
-    counted = int(steps[:, 0].sum())
-    if not counted:
-        empty = Estimate(value=None, n=0, low=None, high=None)
+    steps_counted = int(steps[:, 0].sum())
+    if not steps_counted:
+        empty = estimated(None, 0, None)
         return Averages(micro=empty, macro=empty)
     sums = resampled_sums(participant_sums(np.hstack([hits, steps]), participants, clusters), seed, resamples)
     drawn = _micro_and_macro(*np.hsplit(sums, 2))
     drawn = drawn[~np.isnan(drawn).any(axis=1)]
-    (micro_low, macro_low), (micro_high, macro_high) = np.quantile(drawn, _TAILS, axis=0)
-    right = round(hits[:, 0].sum() / 100)
+    each = participant_sums(steps[:, :1], participants, clusters)
+    micro, macro = (drawn_interval(draws, int((each > 0).sum()), most=most) for draws in drawn.T)
+    right = round(hits[:, 0].sum() / 100) if counted else None
     # as for step accuracy: a cluster of one step is a single trial
-    plain = are_trials(participant_sums(steps[:, :1], participants, clusters))
-    if plain:
-        micro_low, micro_high = (interval := wilson(right, counted)).low, interval.high
+    plain = right is not None and are_trials(each)
+    found = wilson(right, steps_counted) if plain and right is not None else micro
     return Averages(
-        micro=Estimate(
-            value=float(whole[0]),
-            k=right,
-            n=counted,
-            low=float(micro_low),
-            high=float(micro_high),
-            method="wilson" if plain else "bootstrap",
-        ),
-        macro=Estimate(
-            value=float(whole[1]),
-            n=int((steps[:, 1:].sum(axis=0) > 0).sum()),
-            low=float(macro_low),
-            high=float(macro_high),
-        ),
+        micro=estimated(float(whole[0]), steps_counted, found, k=right, trials=plain, most=most, unit=unit),
+        macro=estimated(float(whole[1]), int((steps[:, 1:].sum(axis=0) > 0).sum()), macro, most=most, unit=unit),
     )
 
 
@@ -205,7 +150,3 @@ def _micro_and_macro(hits: Matrix, steps: Matrix) -> Matrix:
     total = np.where(has_group, shares[:, 1:], 0.0).sum(axis=1)
     macro = np.divide(total, groups, out=np.full(len(total), np.nan), where=groups > 0)
     return np.asarray(np.column_stack([shares[:, 0], macro]), dtype=np.float64)
-
-
-def _tasks(sessions: Sequence[ScoredSession]) -> list[ScoredTask]:
-    return [task for session in sessions for task in session.tasks]

@@ -1,16 +1,104 @@
-"""How sure is a score? Per-task sums in, 95 % intervals in percent or the score's own unit out."""
+"""How sure is a score? Per-task sums in, 95 % intervals in percent or the score's own unit out.
+
+A bootstrap learns from how much the clusters differ. From one cluster, or from clusters that are all alike, it learns
+nothing: its interval would have no width, which looks like certainty. There is then no interval, or, where every
+cluster is at 0 or at the most that there is, Wilson's with one trial a cluster, which is wide enough however much the
+steps of a cluster hang together.
+
+Rows of sums in, sums over rows drawn with replacement out: the same to the last bit on every machine.
+
+Equal rows are drawn as one class, because only how often each class came matters. Up to :data:`POOLED_ABOVE` rows every
+row is drawn by itself; above, the class counts are drawn at once from the multinomial distribution that they follow.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 
 from grounding.records import Record
-from grounding.scoring.resampling import POOLED_ABOVE, RESAMPLES, Matrix, resampled_sums
 
-__all__ = ["RESAMPLES", "Interval", "Matrix", "bootstrap", "resampled_sums", "wilson"]
+Matrix = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+RESAMPLES = 10_000
+
+POOLED_ABOVE = 2_000
+"""Rows up to which they are drawn one by one. Above, the same intervals come from other draws of equal distribution."""
+
+_SMALLEST_BIT = -1074
+"""The exponent of the smallest number above 0 that a float can be: nothing is left to cut below it."""
+
+_CELLS = 1 << 20  # drawn rows held at a time: small enough to stay in the processor's cache, and bounds memory
+_DRAWS_A_CLASS = 8  # about what one class of a multinomial costs, in draws of a single row
+
+
+def resampled_sums(parts: Matrix, seed: int, resamples: int = RESAMPLES) -> Matrix:
+    """Column sums of ``parts`` (rows, columns) over as many rows drawn with replacement; shape (resamples, columns).
+
+    Columns side by side share the draws, so that what belongs to one row stays together. Every sum is that of the
+    exact values, rounded once: it hangs neither on the order of the rows nor on the processor that adds. ``seed`` is
+    that of ``numpy.random.default_rng``.
+    """
+    rows = len(parts)
+    classes, class_of, sizes = _classes(parts)
+    high, low = exact_pieces(classes, rows)
+    inexact = np.flatnonzero(low.any(axis=0))
+    generator = np.random.default_rng(seed)
+    pooled = rows > POOLED_ABOVE and len(classes) * _DRAWS_A_CLASS < rows
+    sums = np.empty((resamples, parts.shape[1]))
+    block = max(1, _CELLS // (len(classes) if pooled else rows))
+    for start in range(0, resamples, block):
+        size = min(block, resamples - start)
+        if pooled:
+            times = generator.multinomial(rows, sizes / rows, size=size)
+        else:
+            times = _times(class_of[generator.integers(rows, size=(size, rows))], len(classes))
+        weights = times.astype(np.float64)
+        part = weights @ high
+        part[:, inexact] += weights @ low[:, inexact]
+        sums[start : start + size] = part
+    return sums
+
+
+def _classes(parts: Matrix) -> tuple[Matrix, Counts, Counts]:
+    """The distinct rows in a fixed order, which of them each row is, and how many rows each stands for."""
+    classes, class_of, sizes = np.unique(parts, axis=0, return_inverse=True, return_counts=True)
+    return classes, class_of.reshape(-1), sizes
+
+
+def _times(drawn: Counts, classes: int) -> Counts:
+    """How often each class was drawn: shape (resamples, rows) to (resamples, classes)."""
+    resamples = len(drawn)
+    drawn += np.arange(0, resamples * classes, classes)[:, np.newaxis]
+    return np.bincount(drawn.ravel(), minlength=resamples * classes).reshape(resamples, classes)
+
+
+def exact_pieces(parts: Matrix, draws: int) -> tuple[Matrix, Matrix]:
+    """Two matrices that add up to ``parts`` and whose columns, drawn so often, sum up without any rounding.
+
+    Each column is cut at the bit above which sums of ``draws`` such numbers fit into the 53 bits of a float; the rest
+    is cut likewise. What is left out after that is, for a million draws, below 2^-63 of the column's largest number.
+
+    >>> high, low = exact_pieces(np.array([[0.1], [3.0]]), draws=1000)
+    >>> bool((high + low == [[0.1], [3.0]]).all())
+    True
+    """
+    high = _multiples(parts, draws)
+    return high, _multiples(parts - high, draws)
+
+
+def _multiples(parts: Matrix, draws: int) -> Matrix:
+    largest = np.abs(parts).max(axis=0, initial=0.0)
+    # Numbers that are infinite or not numbers have no multiples: their sums say so whatever the order.
+    usable = np.isfinite(largest) & (largest > 0)
+    _, exponents = np.frexp(np.where(usable, largest, 1.0))
+    units = np.ldexp(1.0, np.maximum(exponents + math.frexp(draws)[1] - 53, _SMALLEST_BIT))
+    found = np.where(usable, np.rint(parts / units) * units, parts)
+    return np.asarray(found, dtype=np.float64)
 
 
 class Interval(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -27,22 +115,15 @@ def bootstrap(
     seed: int = 0,
     resamples: int = RESAMPLES,
     confidence: float = 0.95,
+    most: Sequence[float | None] | None = None,
 ) -> tuple[Interval | None, ...]:
-    """Percentile bootstrap over tasks of ratios of sums, one interval per column.
+    """Percentile bootstrap over tasks of ratios of sums, one interval per column; shape (tasks, metrics) both.
 
     Whole tasks are drawn with replacement, because the steps of a task are not independent of each other; numerator
-    and denominator are summed anew in each resample. Up to :data:`~grounding.scoring.resampling.POOLED_ABOVE` tasks all
-    columns share the same resamples; above, each has its own. Equal arguments give equal intervals.
-
-    Args:
-        numerators: Shape (tasks, metrics): what each task adds to each metric's numerator.
-        denominators: The same shape: what each task adds to the denominator.
-        seed: Seed of ``numpy.random.default_rng``.
-        resamples: How many times the tasks are drawn.
-        confidence: The share of resamples that lies inside the interval.
-
-    Returns:
-        One interval per metric; None where no resample has a denominator.
+    and denominator are summed anew in each resample. Up to :data:`POOLED_ABOVE` tasks all columns share the same
+    resamples; above, each has its own. Equal arguments give equal intervals. ``most`` is for each metric what no task's
+    ratio can exceed (the least is 0); None where there is no such bound. An interval is None where the tasks say
+    nothing of how sure it is (see :func:`drawn_interval`).
 
     >>> right, steps = np.array([[1.0], [3.0], [0.0]]), np.array([[2.0], [3.0], [2.0]])
     >>> (interval,) = bootstrap(right, steps, seed=7)
@@ -62,16 +143,47 @@ def bootstrap(
             )
     else:
         sums = resampled_sums(np.hstack([numerators, denominators]), seed, resamples)
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    intervals: list[Interval | None] = []
-    for above, below in zip(sums[:, :metrics].T, sums[:, metrics:].T, strict=True):
+    clusters = (denominators != 0).sum(axis=0)
+    intervals = []
+    for column, (above, below) in enumerate(zip(sums[:, :metrics].T, sums[:, metrics:].T, strict=True)):
         defined = below != 0
-        if not defined.any():
-            intervals.append(None)
-            continue
-        low, high = np.quantile(above[defined] / below[defined], tails)
-        intervals.append(Interval(low=float(low), high=float(high)))
+        intervals.append(
+            drawn_interval(
+                above[defined] / below[defined],
+                int(clusters[column]),
+                most=None if most is None else most[column],
+                confidence=confidence,
+            )
+        )
     return tuple(intervals)
+
+
+def drawn_interval(
+    draws: Matrix, clusters: int, *, most: float | None = None, confidence: float = 0.95
+) -> Interval | None:
+    """The interval that a statistic's draws from so many clusters give.
+
+    None where fewer than two clusters were drawn from or no draw differs; but with all clusters at 0, or all at
+    ``most``, the greatest value, Wilson's interval for as many trials as there are clusters.
+    """
+    if clusters < 2 or not len(draws):
+        return None
+    low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
+    if not alike(low, high):
+        return Interval(low=float(low), high=float(high))
+    if most is None or not (alike(low, 0.0) or alike(low, most)):
+        return None
+    found = wilson(0 if alike(low, 0.0) else clusters, clusters, confidence=confidence)
+    return Interval(low=found.low * (most / 100), high=found.high * (most / 100))
+
+
+def alike(one: float, other: float) -> bool:
+    """Whether two draws differ in no more than the order in which sums were rounded.
+
+    >>> alike(100 / 3, 1e2 / 3 + 1e-13), alike(0.0, 1e-3)
+    (True, False)
+    """
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
 
 
 def wilson(k: int, n: int, *, confidence: float = 0.95) -> Interval:
@@ -100,3 +212,51 @@ def wilson(k: int, n: int, *, confidence: float = 0.95) -> Interval:
         low=0.0 if k == 0 else scale * (middle - reach),
         high=100.0 if k == n else scale * (middle + reach),
     )
+
+
+class Kappa(Record, frozen=True, kw_only=True):
+    """Cohen's kappa and its large-sample standard error; both None where chance alone would agree always."""
+
+    value: float | None
+    standard_error: float | None
+
+    @property
+    def interval(self) -> Interval | None:
+        """95 %, cut to what a kappa can be; a standard error of 0 is too few things, not certainty."""
+        if self.value is None or not self.standard_error or self.standard_error < 1e-9:
+            return None
+        reach = NormalDist().inv_cdf(0.975) * self.standard_error
+        return Interval(low=max(-1.0, self.value - reach), high=min(1.0, self.value + reach))
+
+
+def cohens_kappa(table: Sequence[Sequence[int]]) -> Kappa:
+    """Unweighted kappa of a square table of counts (rows: first rater, columns: second).
+
+    kappa = (observed - expected) / (1 - expected) agreement (Cohen, 1960). The standard error is that for a kappa that
+    is not 0 (Fleiss, Cohen and Everitt, 1969), which holds for large numbers of things that are independent of each
+    other.
+
+    >>> kappa = cohens_kappa([[20, 5], [10, 15]])
+    >>> round(kappa.value, 3), round(kappa.standard_error, 3)
+    (0.4, 0.127)
+
+    Raises:
+        ValueError: the table is not square or has a negative count.
+    """
+    counts = np.asarray(table, dtype=np.float64)
+    if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or (counts < 0).any():
+        raise ValueError(f"expected a square table of counts, got shape {counts.shape}")
+    total = counts.sum()
+    rows, columns = counts.sum(axis=1), counts.sum(axis=0)
+    # In whole numbers, so that "always the same class" is found without a tolerance.
+    if total == 0 or (rows * columns).sum() == total * total:
+        return Kappa(value=None, standard_error=None)
+    shares = counts / total
+    first, second = rows / total, columns / total
+    expected = float(first @ second)
+    value = (float(np.trace(shares)) - expected) / (1 - expected)
+    on_diagonal = float((np.diag(shares) * (1 - (first + second) * (1 - value)) ** 2).sum())
+    elsewhere = shares * (second[:, np.newaxis] + first[np.newaxis, :]) ** 2
+    off_diagonal = float((1 - value) ** 2 * (elsewhere.sum() - np.trace(elsewhere)))
+    variance = (on_diagonal + off_diagonal - (value - expected * (1 - value)) ** 2) / ((1 - expected) ** 2 * total)
+    return Kappa(value=value, standard_error=math.sqrt(max(0.0, variance)))

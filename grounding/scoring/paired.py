@@ -1,27 +1,168 @@
 """Two runs over the same steps in, how much one is better out: differences with paired 95 % intervals.
 
 The tasks of both runs are drawn together (paired bootstrap over tasks, or over participants): that a task is hard makes
-both runs worse and says nothing about their difference, so it must not widen the interval.
+both runs worse and says nothing about their difference, so it must not widen the interval. Of an unfinished run only
+what both have come to is compared.
+
+Could it be chance? Counts and standard errors in, p-values, corrections and detectable differences out. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Sequence, Set
+from statistics import NormalDist
+from typing import Literal
 
+import msgspec
 import numpy as np
 
 from grounding.records import Record, TaskLabel
-from grounding.scoring.clusters import ClusterName, cluster_sums
+from grounding.scoring.intervals import POOLED_ABOVE, RESAMPLES, Matrix, alike, drawn_interval, resampled_sums
 from grounding.scoring.metrics import Metric, task_sums
-from grounding.scoring.resampling import POOLED_ABOVE, RESAMPLES, Matrix, resampled_sums
-from grounding.scoring.scored import ScoredStep, ScoredTask
+from grounding.scoring.scored import AnyItem, ClusterName, TaskT, cluster_sums
+
+EXACT_UP_TO = 1000
+"""Discordant pairs up to which McNemar's test is the exact binomial one; above, the two hardly differ."""
+
+POWER = 0.8
+LEVEL = 0.05
+
+
+class McNemar(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """McNemar's test of ``n`` pairs, of which ``won`` are right only in the run and ``lost`` only in the baseline.
+
+    ``p`` is two-sided. ``statistic`` is that of chi-square with one degree of freedom; None for the exact test.
+    """
+
+    won: int
+    lost: int
+    n: int
+    method: Literal["exact", "chi-square"]
+    statistic: float | None
+    p: float
+
+
+def mcnemar(won: int, lost: int, n: int) -> McNemar:
+    """Are the pairs that changed as likely to have changed for the better as for the worse? (McNemar, 1947).
+
+    Up to :data:`EXACT_UP_TO` changed pairs the exact two-sided binomial test with a half, above that chi-square with
+    the correction for continuity. The test takes the pairs for independent of each other: over the steps of tasks it
+    is too sure of itself, and the bootstrap over clusters is the one to trust.
+
+    >>> round(mcnemar(1, 6, 20).p, 4)
+    0.125
+
+    Raises:
+        ValueError: a count is negative, or more pairs changed than there are.
+    """
+    if min(won, lost) < 0 or won + lost > n:
+        raise ValueError(f"expected 0 <= won + lost <= n, got won = {won}, lost = {lost}, n = {n}")
+    changed = won + lost
+    if changed <= EXACT_UP_TO:
+        tail = sum(math.comb(changed, k) for k in range(min(won, lost) + 1))
+        p = min(1.0, float(2 * tail / 2**changed)) if changed else 1.0
+        return McNemar(won=won, lost=lost, n=n, method="exact", statistic=None, p=p)
+    statistic = (abs(won - lost) - 1) ** 2 / changed if won != lost else 0.0
+    # Chi-square with one degree of freedom is the square of a standard normal variable.
+    return McNemar(
+        won=won, lost=lost, n=n, method="chi-square", statistic=statistic, p=math.erfc(math.sqrt(statistic / 2))
+    )
+
+
+def least_significant(changed: int, n: int, *, level: float = LEVEL) -> int | None:
+    """How far apart won and lost must be for McNemar's test to reach ``level`` where so many of ``n`` pairs changed.
+
+    Where fewer changed than could ever reach it, the least number that can, all one way; None where ``n`` is fewer.
+
+    >>> least_significant(0, 13), least_significant(0, 5), least_significant(100, 262)
+    (6, None, 22)
+
+    Raises:
+        ValueError: as for :func:`mcnemar`.
+    """
+    while changed <= n and mcnemar(changed, 0, n).p > level:
+        changed += 1
+    if changed > n:
+        return None
+    won = (changed + 1) // 2
+    while mcnemar(won, changed - won, n).p > level:
+        won += 1
+    return 2 * won - changed
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Holm's step-down correction: p-values of one family in, adjusted ones in the same order out (Holm, 1979).
+
+    >>> holm([0.01, 0.04, 0.03])
+    (0.03, 0.06, 0.06)
+
+    Raises:
+        ValueError: a value is not between 0 and 1.
+    """
+    if any(not 0 <= p <= 1 for p in p_values):
+        raise ValueError(f"expected p-values between 0 and 1, got {list(p_values)}")
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return tuple(adjusted)
+
+
+def minimum_detectable(standard_error: float, *, power: float = POWER, level: float = LEVEL) -> float:
+    """The true difference that a two-sided test at ``level`` would find with probability ``power``.
+
+    (z(1 - level / 2) + z(power)) x standard error, with z the quantile of the normal distribution (Bloom, 1995); about
+    2.80 standard errors. In the unit of the standard error.
+
+    >>> round(minimum_detectable(1.0), 3)
+    2.802
+    """
+    normal = NormalDist()
+    return (normal.inv_cdf(1 - level / 2) + normal.inv_cdf(power)) * standard_error
+
+
+class WaldDifference(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Difference of two proportions in percentage points, with its unpaired Wald interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def wald_difference(
+    percent: float, n: int, baseline_percent: float, baseline_n: int, *, confidence: float = 0.95
+) -> WaldDifference:
+    """The interval as papers compute it from printed percentages: two independent samples, normal approximation.
+
+    Over the same tasks it is the wrong interval, because it takes no notice of the pairing; it is here to compare with
+    published ones. RealWebAssist's interval of humans minus the best model comes out of it:
+
+    >>> found = wald_difference(93.4, 107, 14.0, 107)
+    >>> round(found.low, 1), round(found.high, 1)
+    (71.3, 87.5)
+
+    Raises:
+        ValueError: a percentage is not between 0 and 100, or a sample is empty.
+    """
+    for share, size in ((percent, n), (baseline_percent, baseline_n)):
+        if not 0 <= share <= 100 or size < 1:
+            raise ValueError(f"expected a percentage of at least one thing, got {share} % of {size}")
+    first, second = percent / 100, baseline_percent / 100
+    error = math.sqrt(first * (1 - first) / n + second * (1 - second) / baseline_n)
+    reach = 100 * NormalDist().inv_cdf((1 + confidence) / 2) * error
+    value = percent - baseline_percent
+    return WaldDifference(value=value, low=value - reach, high=value + reach)
 
 
 class Difference(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One metric of a run minus that of the baseline, in the metric's unit (percentage points); None over nothing.
 
     ``p`` is the two-sided p-value of the same bootstrap: the share of draws that lie as far from the difference found
-    as 0 does. ``standard_error`` is the standard deviation of the draws.
+    as 0 does. ``standard_error`` is the standard deviation of the draws. With one cluster, or where the difference is
+    the same in all, the draws say nothing of how sure it is: there is no interval and no standard error, and the
+    p-value is that of the sign test over clusters.
     """
 
     value: float | None
@@ -35,7 +176,8 @@ class Comparison(Record, frozen=True, kw_only=True, omit_defaults=False):
     """A run beside a baseline over the same steps.
 
     ``metrics`` maps a metric's name to the difference. ``won`` counts the steps that only the run hit, ``lost`` those
-    that only the baseline hit; ``steps`` and ``tasks`` are how many were compared.
+    that only the baseline hit; ``steps`` and ``tasks`` are how many were compared, ``unasked`` how many steps were not
+    because one of the two has not come to them.
     """
 
     metrics: dict[str, Difference]
@@ -43,12 +185,13 @@ class Comparison(Record, frozen=True, kw_only=True, omit_defaults=False):
     lost: int
     steps: int
     tasks: int
+    unasked: int = 0
 
 
 def compare(
     metrics: Sequence[Metric],
-    run: Sequence[ScoredTask],
-    baseline: Sequence[ScoredTask],
+    run: Sequence[TaskT],
+    baseline: Sequence[TaskT],
     *,
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -58,17 +201,8 @@ def compare(
     """The differences between two runs, paired by task and step; percentile bootstrap intervals.
 
     The p-value takes the draws, moved so that their centre is no difference, for what chance would give; the result
-    itself counts as one more draw (Davison and Hinkley, 1997, section 4.2), so it is never 0.
-
-    Args:
-        metrics: What to compare.
-        run: One run's scored tasks, in any order.
-        baseline: The other's: the same tasks with the same steps.
-        seed: Seed of ``numpy.random.default_rng``; up to ``POOLED_ABOVE`` tasks the same as of the
-            runs' own intervals gives the same draws.
-        resamples: How many times the tasks are drawn.
-        confidence: The share of resamples that lies inside the interval.
-        clusters: What is drawn together.
+    itself counts as one more draw (Davison and Hinkley, 1997, section 4.2), so it is never 0. The tasks come in any
+    order. Up to ``POOLED_ABOVE`` tasks, a seed that is that of the runs' own intervals gives the same draws.
 
     Raises:
         ValueError: The runs are not over the same steps.
@@ -81,14 +215,15 @@ def compare(
     pairs = [
         (mine.is_hit, other.is_hit)
         for task, their in zip(tasks, theirs, strict=True)
-        for mine, other in zip(task.steps, their.steps, strict=True)
+        for mine, other in zip(task.asked(), their.asked(), strict=True)
     ]
     return Comparison(
         metrics=differences,
         won=pairs.count((True, False)),
         lost=pairs.count((False, True)),
         steps=len(pairs),
-        tasks=len(tasks),
+        tasks=sum(bool(task.asked()) for task in tasks),
+        unasked=sum(len(task.steps) for task in tasks) - len(pairs),
     )
 
 
@@ -97,27 +232,24 @@ def differences_of(
 ) -> tuple[Difference, ...]:
     """Differences of ratios of sums, with intervals and p-values from draws of whole rows.
 
-    Args:
-        columns: Shape (clusters, 4 x metrics): the run's numerators, its denominators, the baseline's numerators, its
-            denominators.
-        seed: Seed of ``numpy.random.default_rng``.
-        resamples: How many times the rows are drawn.
-        confidence: The share of resamples that lies inside the interval.
+    ``columns`` has the shape (clusters, 4 x metrics): the run's numerators, its denominators, the baseline's
+    numerators, its denominators.
     """
     whole = _ratio_differences(columns.sum(axis=0, keepdims=True))
     drawn = _ratio_differences(_resampled(columns, seed, resamples) if len(columns) else columns)
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    _, below, _, their_below = np.hsplit(columns, 4)
+    clusters = ((below != 0) | (their_below != 0)).sum(axis=0)
     differences = []
-    for (value,), values in zip(whole.T, drawn.T, strict=True):
+    for (value,), values, count in zip(whole.T, drawn.T, clusters, strict=True):
         known = values[~np.isnan(values)]
-        low, high = np.quantile(known, tails) if len(known) else (None, None)
+        interval = None if np.isnan(value) else drawn_interval(known, int(count), confidence=confidence)
         differences.append(
             Difference(
                 value=None if np.isnan(value) else float(value),
-                low=None if low is None else float(low),
-                high=None if high is None else float(high),
-                p=_p_value(float(value), known),
-                standard_error=float(np.std(known, ddof=1)) if len(known) > 1 else None,
+                low=None if interval is None else interval.low,
+                high=None if interval is None else interval.high,
+                p=_p_value(float(value), known) if interval else _p_of_signs(float(value), int(count)),
+                standard_error=float(np.std(known, ddof=1)) if interval else None,
             )
         )
     return tuple(differences)
@@ -144,6 +276,13 @@ def _p_value(value: float, drawn: Matrix) -> float | None:
     return float((1 + as_far.sum()) / (1 + len(drawn)))
 
 
+def _p_of_signs(value: float, clusters: int) -> float | None:
+    """Two-sided, of clusters that all differ alike: how often equal chances for both signs give one sign only."""
+    if np.isnan(value):
+        return None
+    return 1.0 if alike(value, 0.0) else 2.0 ** (1 - clusters)
+
+
 def _ratio_differences(sums: Matrix) -> Matrix:
     """Rows of (above, below, their above, their below) to differences of ratios; NaN where either is undefined."""
     above, below, their_above, their_below = np.hsplit(sums, 4)
@@ -154,64 +293,66 @@ def _ratio_differences(sums: Matrix) -> Matrix:
     return np.asarray(np.round(differences, 9) + 0.0, dtype=np.float64)
 
 
-def common_tasks(
-    run: Sequence[ScoredTask], baseline: Sequence[ScoredTask]
-) -> tuple[tuple[ScoredTask, ...], tuple[ScoredTask, ...]]:
-    """Both runs' tasks with only the steps that both have, by id and task; tasks without one are left out."""
+def common_tasks(run: Sequence[TaskT], baseline: Sequence[TaskT]) -> tuple[tuple[TaskT, ...], tuple[TaskT, ...]]:
+    """Both runs' tasks with only the steps that both have, by id and task; tasks without one are left out.
 
-    def places(tasks: Sequence[ScoredTask]) -> set[tuple[str, TaskLabel, str]]:
-        return {(task.participant, task.label, scored.step.id) for task in tasks for scored in task.steps}
+    A step that one of the two has not come to is in both as if neither had.
+    """
+
+    def places(tasks: Sequence[TaskT]) -> set[tuple[str, TaskLabel, str]]:
+        return {(task.participant, task.label, scored.id) for task in tasks for scored in task.steps}
 
     both = places(run) & places(baseline)
 
-    def part(tasks: Sequence[ScoredTask]) -> tuple[ScoredTask, ...]:
+    def part(tasks: Sequence[TaskT]) -> tuple[TaskT, ...]:
         found = []
         for task in tasks:
-            steps = [scored for scored in task.steps if (task.participant, task.label, scored.step.id) in both]
+            steps = [scored for scored in task.steps if (task.participant, task.label, scored.id) in both]
             # The same order in both, whatever the order of the files.
-            steps.sort(key=lambda scored: order[scored.step.id])
+            steps.sort(key=lambda scored: order[scored.id])
             if steps:
-                found.append(ScoredTask(participant=task.participant, label=task.label, steps=tuple(steps)))
+                found.append(_with(task, steps))
         return tuple(found)
 
-    order = {scored.step.id: number for number, scored in enumerate(each for task in run for each in task.steps)}
-    return part(run), part(baseline)
+    order = {scored.id: number for number, scored in enumerate(each for task in run for each in task.steps)}
+    return _paired(part(run), part(baseline))
 
 
-def flipped(run: Sequence[ScoredTask], baseline: Sequence[ScoredTask]) -> tuple[tuple[ScoredStep, ScoredStep], ...]:
-    """The steps that only one of the two hit, the run's beside the baseline's, in the run's order.
-
-    Raises:
-        ValueError: The runs are not over the same steps.
-    """
-    tasks, theirs = _paired(run, baseline)
-    return tuple(
-        (mine, other)
-        for task, their in zip(tasks, theirs, strict=True)
-        for mine, other in zip(task.steps, their.steps, strict=True)
-        if mine.is_hit != other.is_hit
-    )
-
-
-def _paired(run: Sequence[ScoredTask], baseline: Sequence[ScoredTask]) -> tuple[list[ScoredTask], list[ScoredTask]]:
-    """The tasks of both in the first one's order.
+def _paired(run: Sequence[TaskT], baseline: Sequence[TaskT]) -> tuple[tuple[TaskT, ...], tuple[TaskT, ...]]:
+    """The tasks of both in the first one's order; a step that one of the two has not come to is unasked in both.
 
     Raises:
         ValueError: A task or step is only in one of them.
     """
 
-    def steps(tasks: Sequence[ScoredTask]) -> set[str]:
-        return {scored.step.id for task in tasks for scored in task.steps}
+    def steps(tasks: Sequence[TaskT]) -> set[str]:
+        return {scored.id for task in tasks for scored in task.steps}
 
     only = steps(run) ^ steps(baseline)
     if only:
         raise ValueError(f"{len(only)} steps are only in one of the two runs, such as {min(only)}")
-    of: dict[tuple[str, TaskLabel], ScoredTask] = {(task.participant, task.label): task for task in baseline}
+    of: dict[tuple[str, TaskLabel], TaskT] = {(task.participant, task.label): task for task in baseline}
     try:
         theirs = [of[task.participant, task.label] for task in run]
     except KeyError as error:
         raise ValueError(f"the task {error.args[0]} is only in one of the two runs") from None
     for mine, other in zip(run, theirs, strict=True):
-        if [scored.step.id for scored in mine.steps] != [scored.step.id for scored in other.steps]:
+        if [scored.id for scored in mine.steps] != [scored.id for scored in other.steps]:
             raise ValueError(f"the task {mine.label!r} of participant {mine.participant} has other steps in the two")
-    return list(run), theirs
+    both = [
+        {scored.id for scored in mine.asked()} & {scored.id for scored in other.asked()}
+        for mine, other in zip(run, theirs, strict=True)
+    ]
+    return tuple(map(_only, run, both)), tuple(map(_only, theirs, both))
+
+
+def _only(task: TaskT, asked: Set[str]) -> TaskT:
+    if len(asked) == len(task.steps):
+        return task
+    return _with(task, [scored if scored.id in asked else scored.unasked() for scored in task.steps])
+
+
+def _with(task: TaskT, steps: Sequence[AnyItem]) -> TaskT:
+    """The same task of these items. Every kind of task is a record."""
+    replaced: TaskT = msgspec.structs.replace(task, steps=tuple(steps))  # type: ignore[type-var]
+    return replaced

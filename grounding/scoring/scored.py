@@ -1,10 +1,57 @@
-"""Sessions and verdicts in, scored tasks out: the one view of a run from which every score is computed."""
+"""Sessions and verdicts in, scored tasks out: the one view of a run from which every score is computed.
+
+What is drawn together by a bootstrap: whole tasks, or everything that one participant did.
+
+Steps of one task are not independent of each other, and neither are tasks of one person. The rows of a matrix stand for
+tasks; a clustering adds up the rows that are drawn as one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, Protocol, Self, TypeVar
 
-from grounding.records import Record, Session, Step, TaskLabel, Verdict
+import msgspec
+import numpy as np
+
+from grounding.records import NEVER_ASKED, Failure, Point, Record, Region, Session, Step, TaskLabel, Verdict
+from grounding.regions import distance_px, is_finite, is_hit
+from grounding.scoring.intervals import Interval, Matrix, alike
+
+
+class AnyItem(Protocol):
+    """What a benchmark scores one by one, such as a step, and whether it is right."""
+
+    @property
+    def id(self) -> str: ...  # noqa: D102
+    @property
+    def is_hit(self) -> bool: ...  # noqa: D102
+    @property
+    def was_asked(self) -> bool:
+        """False where an unfinished run has not come to it."""
+        ...
+
+    def unasked(self) -> Self:
+        """The same as if no run had come to it."""
+        ...
+
+
+class AnyTask(Protocol):
+    """The scored items of one task of one participant: what metrics are functions of."""
+
+    @property
+    def participant(self) -> str: ...  # noqa: D102
+    @property
+    def label(self) -> TaskLabel: ...  # noqa: D102
+    @property
+    def steps(self) -> tuple[AnyItem, ...]: ...  # noqa: D102
+
+    def asked(self) -> tuple[AnyItem, ...]:
+        """The items that the run has come to."""
+        ...
+
+
+TaskT = TypeVar("TaskT", bound=AnyTask)
 
 
 class ScoredStep(Record, frozen=True, kw_only=True):
@@ -14,9 +61,23 @@ class ScoredStep(Record, frozen=True, kw_only=True):
     verdict: Verdict
 
     @property
+    def id(self) -> str:
+        """The step's id."""
+        return self.step.id
+
+    @property
     def is_hit(self) -> bool:
         """True for a hit; a miss and every kind of absent answer are equally wrong."""
         return self.verdict.outcome == "hit"
+
+    @property
+    def was_asked(self) -> bool:
+        """False where an unfinished run has not come to the step."""
+        return self.verdict.was_asked
+
+    def unasked(self) -> ScoredStep:
+        """The same step as if no run had come to it."""
+        return ScoredStep(step=self.step, verdict=_unasked(self.step))
 
 
 class ScoredTask(Record, frozen=True, kw_only=True):
@@ -25,6 +86,10 @@ class ScoredTask(Record, frozen=True, kw_only=True):
     participant: str
     label: TaskLabel
     steps: tuple[ScoredStep, ...]
+
+    def asked(self) -> tuple[ScoredStep, ...]:
+        """The steps that the run has come to: all of them, unless it is unfinished."""
+        return tuple(scored for scored in self.steps if scored.was_asked)
 
     def instruction_hits(self) -> tuple[bool, ...]:
         """One entry per instruction that has a scored step: are all its scored steps hits?
@@ -55,7 +120,7 @@ class ScoredSession(Record, frozen=True, kw_only=True):
 def join(sessions: Iterable[Session], verdicts: Iterable[Verdict]) -> tuple[ScoredSession, ...]:
     """Put each scored step beside its verdict.
 
-    A scored step without a verdict counts as ``missing``, so no step is ever dropped from a denominator. Verdicts of
+    A scored step without a verdict is ``missing``: it was never asked, and no score takes it for wrong. Verdicts of
     other steps are ignored, so one participant can be scored with the verdicts of all. Tasks without a scored step
     are left out, as in the released evaluator of RealWebAssist.
 
@@ -95,4 +160,211 @@ def _join_session(session: Session, verdict_of: dict[str, Verdict]) -> ScoredSes
 
 
 def _unasked(step: Step) -> Verdict:
-    return Verdict(step_id=step.id, outcome="missing", reason="never asked")
+    return Verdict(step_id=step.id, outcome="missing", reason=NEVER_ASKED)
+
+
+class StepFacts(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Measures of one scored step.
+
+    ``position`` counts the scored steps of its task from 1. ``gold_shapes`` are the boxes and polygons in which a click
+    is right, ``gold_area_px2`` the sum of their areas in pixels of the screenshot (what overlaps counts twice), 0 where
+    the target is absent. ``instruction_words`` are separated by blanks.
+    """
+
+    position: int
+    task_steps: int
+    instruction_words: int
+    gold_shapes: int
+    gold_area_px2: float
+    screen_width_px: int
+    screen_height_px: int
+
+
+def task_facts(task: ScoredTask) -> Iterator[tuple[ScoredStep, StepFacts]]:
+    """Each scored step of a task with its measures, in order."""
+    for position, scored in enumerate(task.steps, start=1):
+        yield scored, step_facts(scored.step, position=position, task_steps=len(task.steps))
+
+
+def step_facts(step: Step, *, position: int, task_steps: int) -> StepFacts:
+    """The measures of a step that is number ``position`` of ``task_steps`` in its task."""
+    region = step.region or Region()
+    return StepFacts(
+        position=position,
+        task_steps=task_steps,
+        instruction_words=len(step.instruction.split()),
+        gold_shapes=len(region.boxes) + len(region.polygons),
+        gold_area_px2=sum(shape_areas(region)),
+        screen_width_px=step.screenshot.size.width,
+        screen_height_px=step.screenshot.size.height,
+    )
+
+
+def shape_areas(region: Region) -> list[float]:
+    """The areas of all shapes, in square pixels; a polygon's by the shoelace formula.
+
+    >>> from grounding.records import Box
+    >>> shape_areas(Region(boxes=(Box(left_px=0, top_px=0, right_px=10, bottom_px=4),)))
+    [40.0]
+    """
+    areas = [float(box.area_px2) for box in region.boxes]
+    for polygon in region.polygons:
+        corners = polygon.points
+        turns = zip(corners, (*corners[1:], *corners[:1]), strict=True)
+        areas.append(abs(sum(a.x_px * b.y_px - b.x_px * a.y_px for a, b in turns)) / 2)
+    return areas
+
+
+ClusterName = Literal["task", "participant"]
+
+
+def cluster_sums(parts: Matrix, tasks: Sequence[AnyTask], clusters: ClusterName) -> Matrix:
+    """Rows of tasks to rows of clusters, in order of each cluster's first task; shape (clusters, columns).
+
+    Raises:
+        ValueError: there is not one row for each task.
+    """
+    if len(parts) != len(tasks):
+        raise ValueError(f"expected one row for each of {len(tasks)} tasks, got {len(parts)}")
+    return participant_sums(parts, [task.participant for task in tasks], clusters)
+
+
+def participant_sums(parts: Matrix, participants: Sequence[str], clusters: ClusterName) -> Matrix:
+    """The same with the name of the participant of each row in place of the tasks."""
+    if clusters == "task":
+        return parts
+    number: dict[str, int] = {}
+    rows = np.array([number.setdefault(participant, len(number)) for participant in participants], dtype=np.intp)
+    sums = np.zeros((len(number), parts.shape[1]))
+    np.add.at(sums, rows, parts)
+    return sums
+
+
+Method = Literal["bootstrap", "wilson", "wilson over clusters", "none"]
+
+
+class Estimate(Record, frozen=True, kw_only=True):
+    """A score with its 95 % interval, in percent or in ``unit``. ``value`` is None when ``n`` is 0.
+
+    ``k`` of ``n`` things are right; a mean over ``n`` tasks has no ``k``. ``method`` is how the interval was made: by
+    drawing whole clusters; by Wilson's formula where every cluster is a single trial; by the same with a trial for each
+    cluster where all of them are at 0 or all at 100 %; or ``none``: one cluster, or several that are all alike, say
+    nothing of how sure the score is, and ``low`` and ``high`` are None.
+    """
+
+    value: float | None
+    k: int | None = None
+    n: int
+    low: float | None
+    high: float | None
+    method: Method = "bootstrap"
+    unit: str = "%"
+
+
+def estimated(
+    value: float | None,
+    n: int,
+    interval: Interval | None,
+    *,
+    k: int | None = None,
+    trials: bool = False,
+    most: float | None = 100.0,
+    unit: str = "%",
+) -> Estimate:
+    """An estimate that says how its interval was made: ``trials`` by Wilson's formula, else by drawing clusters."""
+    method: Method = "wilson" if trials else "bootstrap"
+    if interval is None or value is None:
+        interval, method = None, "none"
+    elif not trials and most is not None and (alike(value, 0.0) or alike(value, most)):
+        method = "wilson over clusters"
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return Estimate(value=value, k=k, n=n, low=low, high=high, method=method, unit=unit)
+
+
+class Figure(Record, frozen=True, kw_only=True):
+    """A score as the released evaluator prints it: without an interval, and 0 where nothing was scored."""
+
+    value: float
+    k: int | None = None
+    n: int
+
+
+class PaperScores(Record, frozen=True, kw_only=True):
+    """The measures as the paper defines them (RealWebAssist, section 3.2), and the accuracy of instructions."""
+
+    step_accuracy: Estimate
+    instruction_accuracy: Estimate
+    average_progress: Estimate
+    task_success: Estimate
+
+
+class OfficialScores(Record, frozen=True, kw_only=True):
+    """The measures as the authors' released evaluator computes them; ``average_distance`` is in pixels."""
+
+    step_accuracy: Figure
+    average_progress: Figure
+    task_success: Figure
+    average_distance: Figure
+
+
+class Scores(Record, frozen=True, kw_only=True):
+    """All scores of one set of steps. ``extra`` holds registered metrics beyond the paper's, by name."""
+
+    paper: PaperScores
+    official: OfficialScores
+    extra: dict[str, Estimate] = msgspec.field(default_factory=dict)
+
+    def of(self, name: str) -> Estimate | None:
+        """A metric's estimate by its name; None where the run was scored without it."""
+        found: Estimate | None = getattr(self.paper, name, None)
+        return self.extra.get(name) if found is None else found
+
+
+class PlanOutcome(Protocol):
+    """What judging needs to know of a plan."""
+
+    @property
+    def failure(self) -> Failure | None: ...  # noqa: D102
+
+
+class GroundingOutcome(PlanOutcome, Protocol):
+    """What judging needs to know of a prediction: why there is no point, or the rest."""
+
+    @property
+    def point(self) -> Point | None: ...  # noqa: D102
+    @property
+    def declined(self) -> bool: ...  # noqa: D102
+
+
+def judge(step: Step, plan: PlanOutcome | None, prediction: GroundingOutcome | None) -> Verdict:
+    """Judge one step by its prediction, or by the plan's failure where there is no prediction.
+
+    The outcome is ``hit`` (inside the region or on its edge), ``miss``, ``unparsed`` (a reply came and holds no
+    usable point), ``error`` (infrastructure failed) or ``missing`` (there is no answer: the step was never asked, or
+    a recorded file holds none). A click in any one of several shapes is right (RealWebAssist, section 3.1, and the
+    released evaluator). Where the target is absent, an answer that says so is the hit and any point a miss.
+
+    Raises:
+        ValueError: The step has no region, so there is nothing to judge.
+    """
+    if step.region is None:
+        raise ValueError(f"step {step.id} has no region: it is part of the history and is not scored")
+    if prediction is None:
+        if plan is not None and plan.failure is not None:
+            return Verdict(step_id=step.id, outcome=plan.failure.kind, reason=f"planner: {plan.failure.message}")
+        return Verdict(step_id=step.id, outcome="missing", reason=NEVER_ASKED)
+    if step.target_absent and prediction.declined:
+        return Verdict(step_id=step.id, outcome="hit", reason="the target is absent, and the answer says so")
+    if prediction.failure is not None:
+        return Verdict(step_id=step.id, outcome=prediction.failure.kind, reason=prediction.failure.message)
+    point = prediction.point
+    if point is None:
+        return Verdict(step_id=step.id, outcome="unparsed", reason="the reply holds no point")
+    if not is_finite(point):
+        # the point is left out: JSON has no way to write it, so a stored verdict would differ from this one
+        return Verdict(step_id=step.id, outcome="unparsed", reason="the point's coordinates are not finite numbers")
+    if step.target_absent:
+        return Verdict(step_id=step.id, outcome="miss", point=point, reason="the target is absent")
+    if is_hit(step.region, point):
+        return Verdict(step_id=step.id, outcome="hit", point=point, distance_px=0.0)
+    return Verdict(step_id=step.id, outcome="miss", point=point, distance_px=distance_px(step.region, point))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from grounding.serving.command import ServerOptions, check_servable, check_weights, server_arguments, server_command
-from grounding.serving.fleet import Fleet, running_servers
-from grounding.serving.managed import ManagedServers, manage_servers, send_as
+from grounding.serving.managed import Fleet, ManagedServers, manage_servers, running_servers, send_as
 from grounding.serving.process import Server
 
 __all__ = [

@@ -1,17 +1,93 @@
-"""A card and a user's wishes to the command line of its server: a list of arguments, never a text for a shell."""
+"""A card and a user's wishes to the command line of its server: a list of arguments, never a text for a shell.
+
+Also what this machine has for it: GPUs to share among servers, and ports that nobody listens on.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shlex
+import shutil
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from grounding.cards import AdapterRule, ChatCard
+from grounding.cards.identity import hub_folder
+from grounding.cards.tuned import VLLM_RANKS, adapter_facts, check_base, max_lora_rank, named_base
 from grounding.errors import UserError
-from grounding.hub import hub_folder
 from grounding.records import Record
-from grounding.tuned import VLLM_RANKS, adapter_facts, check_base, max_lora_rank, named_base
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+_TRIES = 50
+
+
+def gpus() -> tuple[str, ...]:
+    """The GPUs that a server started here may use, by the names that CUDA_VISIBLE_DEVICES takes."""
+    chosen = os.environ.get(VISIBLE)
+    if chosen is not None:
+        return tuple(name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1"))
+    program = shutil.which("nvidia-smi")
+    if program is not None:
+        try:
+            listed = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            listed = None
+        if listed is not None and listed.returncode == 0:
+            found = [line for line in listed.stdout.splitlines() if line.startswith("GPU ")]
+            return tuple(str(number) for number in range(len(found)))
+    return tuple(str(number) for number in range(64) if Path(f"/dev/nvidia{number}").exists())
+
+
+def share(devices: Sequence[str], replicas: int, number: int) -> dict[str, str]:
+    """The environment that gives one of several servers its own GPUs; empty where they are too few to share out."""
+    each = len(devices) // replicas
+    if replicas == 1 or each == 0:
+        return {}
+    return {VISIBLE: ",".join(devices[number * each : (number + 1) * each])}
+
+
+def with_share(environment: Mapping[str, str], devices: Sequence[str], replicas: int, number: int) -> dict[str, str]:
+    """A whole environment for one of several servers."""
+    return {**environment, **share(devices, replicas, number)}
+
+
+def _is_free(host: str, port: int) -> bool:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as tried:
+        # As servers do: the ended connections of the one before must not keep its successor away.
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((host, port))
+        except (OSError, OverflowError):
+            return False
+    return True
+
+
+def consecutive_ports(host: str, count: int, first: int | None) -> tuple[int, ...]:
+    """So many ports in a row: from the one given, or from any where all are free.
+
+    Raises:
+        UserError: one of those asked for is taken, or the host is no address of this machine.
+    """
+    if first is not None:
+        wanted = tuple(range(first, first + count))
+        taken = [port for port in wanted if not _is_free(host, port)]
+        if taken:
+            raise UserError(f"--port: {host}:{taken[0]} can't be listened on (is it in use?); take another")
+        return wanted
+    for _ in range(_TRIES):
+        try:
+            with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as any_port:
+                start: int = any_port.getsockname()[1]
+        except OSError as error:
+            raise UserError(f"--host {host}: {error.strerror or error}; give an address of this machine") from error
+        if all(_is_free(host, port) for port in range(start, start + count)):
+            return tuple(range(start, start + count))
+    raise UserError(f"no {count} free ports in a row were found; give the first with --port")
+
 
 COMMAND_VARIABLE = "GROUNDING_VLLM"
 DEFAULT_COMMAND = ("vllm", "serve")
@@ -134,6 +210,14 @@ def _adapter_arguments(card: ChatCard, adapter: AdapterRule) -> tuple[str, ...]:
     )
 
 
+def _picture_limits(card: ChatCard) -> tuple[str, ...]:
+    """The card's own limits for the processor, where its flags don't name them: it makes the card's sizes then."""
+    rule, flag = card.image, "--mm-processor-kwargs"
+    if rule.resize == "none" or any(given.partition("=")[0] == flag for given in card.serving.flags):
+        return ()
+    return (flag, json.dumps({"min_pixels": rule.min_pixels, "max_pixels": rule.max_pixels}))
+
+
 def server_arguments(card: ChatCard, options: ServerOptions, port: int) -> tuple[str, ...]:
     """The whole command line of one server; what the user adds comes last and so wins over the card's flags.
 
@@ -149,7 +233,7 @@ def server_arguments(card: ChatCard, options: ServerOptions, port: int) -> tuple
         arguments += ["--revision", card.checkpoint_revision]
     if card.adapter is not None:
         arguments += _adapter_arguments(card, card.adapter)
-    arguments += card.serving.flags
+    arguments += (*_picture_limits(card), *card.serving.flags)
     if options.data_parallel_size > 1:
         arguments += ["--data-parallel-size", str(options.data_parallel_size)]
     if options.media_dir is not None:

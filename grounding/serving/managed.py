@@ -1,17 +1,28 @@
-"""Servers that `grounding eval` starts by itself, for the length of a run, when nobody named an address."""
+"""Servers that ``grounding eval`` starts by itself when nobody named an address: one, or several on ports in a row.
+
+They start together and end together, after the run or the last of several that share them.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import msgspec
 
-from grounding.cards import GrounderCard
+from grounding.cards import ChatCard, GrounderCard
 from grounding.errors import UserError
+from grounding.llm.addresses import ENDED
 from grounding.options import Display, EvalOptions, ImageSend
 from grounding.records import Record, Session
 from grounding.serving.command import (
@@ -20,10 +31,174 @@ from grounding.serving.command import (
     ServerOptions,
     base_url,
     check_weights,
+    consecutive_ports,
+    gpus,
+    server_arguments,
     server_command,
+    with_share,
 )
-from grounding.serving.fleet import Fleet, find_program, running_servers
-from grounding.serving.machine import consecutive_ports, gpus
+from grounding.serving.process import OnWait, Server
+
+LINE_EVERY_S = 10.0
+MOST_STARTED_AGAIN = 3
+"""A server that ends by itself more often than this would only end again."""
+_LONGER_EACH_TIME_S = 10.0
+_LOOK_EVERY_S = 0.3
+
+
+class WaitingLine:
+    """Shows on standard error how long a server has been starting, and what its log says last."""
+
+    def __init__(self, *, live: bool) -> None:
+        self._live = live
+        self._shown_at = -LINE_EVERY_S
+        self._open = False
+
+    def __call__(self, seconds: float, line: str) -> None:
+        """Show it: over the line before on a terminal, else a line now and then."""
+        words = f"starting the server, {seconds:.0f} s: {line}"
+        if self._live:
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r{words[:width]:{width}}", end="", file=sys.stderr, flush=True)
+            self._open = True
+        elif seconds - self._shown_at >= LINE_EVERY_S:
+            self._shown_at = seconds
+            print(words, file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Leave the line."""
+        if self._open:
+            print(file=sys.stderr)
+
+
+def find_program(command: tuple[str, ...]) -> None:
+    """Make sure that the program exists before anything is waited for.
+
+    Raises:
+        UserError: it doesn't; says how to name another.
+    """
+    if shutil.which(command[0]) is None:
+        raise UserError(
+            f"the program {command[0]!r} that starts a server is not there: install vLLM (pip install vllm, in an "
+            f"environment of its own), name its command with --server-command or {COMMAND_VARIABLE}, such as "
+            "'/opt/vllm/bin/vllm serve', or start the server elsewhere and give its address with --base-url"
+        )
+
+
+class Fleet:
+    """Some servers of one model. As a context manager it stops them at the end, whatever the end."""
+
+    def __init__(self, card: ChatCard, options: ServerOptions, logs: Path) -> None:
+        """Start them; the first logs to ``logs``, replica N to a file beside it with ``-N`` in its name.
+
+        Raises:
+            UserError: the program is not there, a port is taken, or a log can't be written.
+        """
+        find_program(options.command)
+        ports = consecutive_ports(options.host, options.replicas, options.port)
+        devices = gpus() if options.replicas > 1 else ()
+        self._starts: list[Callable[[], Server]] = []
+        self.servers: list[Server] = []
+        self.ready_after_s = 0.0
+        self._lost: set[int] = set()
+        for number, port in enumerate(ports):
+            log = logs if number == 0 else logs.with_name(f"{logs.stem}-{number + 1}{logs.suffix}")
+            start = partial(
+                Server,
+                server_arguments(card, options, port),
+                base_url(options.host, port),
+                log,
+                environment=with_share(os.environ, devices, options.replicas, number),
+            )
+            self._starts.append(start)
+            self.servers.append(start())
+
+    @property
+    def base_urls(self) -> tuple[str, ...]:
+        """The addresses of all of them."""
+        return tuple(server.base_url for server in self.servers)
+
+    def wait_healthy(self, timeout_s: float, on_wait: OnWait) -> None:
+        """Wait for all of them.
+
+        Raises:
+            UserError: one ended or took too long.
+        """
+        started = time.monotonic()
+        for server in self.servers:
+            server.wait_healthy(timeout_s, lambda _, line: on_wait(time.monotonic() - started, line))
+        self.ready_after_s = time.monotonic() - started
+
+    def newly_lost(self) -> list[Server]:
+        """Those that ended by themselves since this was last asked."""
+        lost = [n for n, server in enumerate(self.servers) if server.exit_code is not None and n not in self._lost]
+        self._lost.update(lost)
+        return [self.servers[number] for number in lost]
+
+    def keep_up(self, ended: threading.Event) -> None:
+        """Start servers again that ended by themselves, a few times each, until the event comes; each is reported."""
+        again = Counter[int]()
+        while not ended.wait(_LOOK_EVERY_S):
+            for server in self.newly_lost():
+                number = self.servers.index(server)
+                going_on = again[number] < MOST_STARTED_AGAIN
+                what = "it is started again" if going_on else "it is not started again"
+                print(f"grounding: {server.base_url}: {server.obituary()}\n{what}", file=sys.stderr, flush=True)
+                if not going_on:
+                    ENDED.add(server.base_url)
+                elif not ended.wait(again[number] * _LONGER_EACH_TIME_S):
+                    again[number] += 1
+                    server.stop()
+                    self.servers[number] = self._starts[number]()
+                    self._lost.discard(number)
+
+    def watch(self) -> None:
+        """Stay until an interrupt; a replica that ends is reported, the last one ends it all.
+
+        Raises:
+            UserError: no server is left.
+        """
+        while True:
+            for server in self.newly_lost():
+                if len(self._lost) == len(self.servers):
+                    raise UserError(server.obituary())
+                left = len(self.servers) - len(self._lost)
+                print(f"grounding: {server.base_url}: {server.obituary()}\n{left} left", file=sys.stderr, flush=True)
+            time.sleep(_LOOK_EVERY_S)
+
+    def stop(self) -> None:
+        """End all of them at once and wait until nothing is left."""
+        for server in self.servers:
+            server.begin_stop()
+        for server in self.servers:
+            server.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+@contextmanager
+def running_servers(
+    card: ChatCard, options: ServerOptions, logs: Path, *, live: bool, quiet: bool = False
+) -> Iterator[Fleet]:
+    """Servers that are healthy inside the block and gone after it.
+
+    Raises:
+        UserError: they can't be started, or one ended before it was healthy.
+    """
+    with Fleet(card, options, logs) as fleet:
+        line = WaitingLine(live=live)
+        try:
+            fleet.wait_healthy(options.start_timeout_s, (lambda *_: None) if quiet else line)
+        finally:
+            line.close()
+        yield fleet
+
 
 MANAGED = "managed"
 """Stands for the address of our own servers in a run's id: their ports are another each time."""
@@ -34,7 +209,7 @@ def send_as(card: GrounderCard, send: ImageSend | None) -> GrounderCard:
     rule = card.image
     if send is None or send == rule.send:
         return card
-    resize = "server" if send == "file" and rule.resize == "client" else rule.resize
+    resize = "server" if send == "file" and rule.resize != "none" else rule.resize
     return msgspec.structs.replace(card, image=msgspec.structs.replace(rule, send=send, resize=resize))
 
 
@@ -53,16 +228,21 @@ class ManagedServers(Record, frozen=True, kw_only=True):
 
     @contextmanager
     def running(self, log: Path) -> Iterator[Fleet]:
-        """Start them, and stop them at the end of the block; one that ended before that is reported.
+        """Start them, and stop them at the end of the block; one that ends before that is started again.
 
         Raises:
             UserError: they can't be started, or one ended before it was healthy.
         """
         live = self.display == "rich"
         with running_servers(self.card, self.options, log, live=live, quiet=self.display == "none") as fleet:
+            ended = threading.Event()
+            keeping = threading.Thread(target=fleet.keep_up, args=(ended,), name="servers", daemon=True)
+            keeping.start()
             try:
                 yield fleet
             finally:
+                ended.set()
+                keeping.join()
                 for server in fleet.newly_lost():
                     print(f"grounding: {server.base_url}: {server.obituary()}", file=sys.stderr)
 
@@ -89,7 +269,7 @@ def manage_servers(
         return None
     told = options.server_command or os.environ.get(COMMAND_VARIABLE)
     if not told and not gpus():
-        serve = f"\nTo serve it yourself: {card.endpoint.how_to_serve}" if card.endpoint.how_to_serve else ""
+        serve = f"\nTo serve it yourself: {card.how_to_serve}" if card.how_to_serve else ""
         raise UserError(
             f"{card.name} ({card.title}) needs a server, and there is no GPU here to start one on: give its address "
             f"with --base-url http://HOST:PORT/v1, or answers recorded elsewhere with --predictions FILE.{serve}"
@@ -136,6 +316,51 @@ def _server_options(card: GrounderCard, options: EvalOptions, sessions: Sequence
 
 
 def _media_dir(sessions: Sequence[Session]) -> Path | None:
-    """The innermost folder with every screenshot of a data set."""
-    folders = {Path(step.screenshot.path).absolute().parent for session in sessions for step in session.steps}
+    """The innermost folder with every screenshot of a data set; where those are links, with the files themselves."""
+    folders = {Path(step.screenshot.path).resolve().parent for session in sessions for step in session.steps}
     return Path(os.path.commonpath(folders)) if folders else None
+
+
+class SharedServers:
+    """The servers of one model at a time, for runs that follow one another. The end of its ``with`` block stops them.
+
+    Those of another model are stopped first, since the two might not fit on the GPUs together.
+    """
+
+    def __init__(self) -> None:
+        self._up: ManagedServers | None = None
+        self._fleet: Fleet | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._clear()
+
+    def matching(self, wanted: ManagedServers) -> ManagedServers:
+        """The servers that are up, if they are those that are wanted but for their ports, else those."""
+        if self._up is None:
+            return wanted
+        ports = msgspec.structs.replace(wanted.options, port=self._up.options.port)
+        return self._up if msgspec.structs.replace(wanted, options=ports) == self._up else wanted
+
+    @contextmanager
+    def running(self, managed: ManagedServers | None, log: Path) -> Iterator[None]:
+        """Inside the block they are up, started where they were not; after it they stay. Nothing where None is wanted.
+
+        Raises:
+            UserError: they can't be started, or one ended before it was healthy.
+        """
+        gone = self._fleet is None or any(one.exit_code is not None for one in self._fleet.servers)
+        if managed is not None and (self._up != managed or gone):
+            self._clear()
+            self._fleet = self._stack.enter_context(managed.running(log))
+            self._up = managed
+        yield
+
+    def _clear(self) -> None:
+        self._up = self._fleet = None
+        self._stack.close()

@@ -22,10 +22,9 @@ LAST_LINES = 20
 _TAIL_BYTES = 16384
 _CAUSE_BYTES = 1 << 20
 _MAX_CAUSE_CHARS = 600
-_ASK_EVERY_S = 0.5
+_ASK_EVERY_S, _LOOK_S = 0.5, 5.0
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ERROR = re.compile(rb"\w*(?:Error|Exception): \S.*")
-
 OnWait = Callable[[float, str], None]
 """Told again and again while a server starts: the seconds so far, and the last line of its log."""
 
@@ -52,6 +51,22 @@ def first_error(log: Path, begin: int) -> str:
     except OSError:
         return ""
     return found[0].decode("utf-8", "replace").strip()[:_MAX_CAUSE_CHARS] if found else ""
+
+
+def ask_health(address: str, within_s: float) -> str:
+    """Ask ``GET /health`` once; what was wrong in words, empty where the server is well. Blocks."""
+    parts = urlsplit(address)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=within_s)
+    try:
+        connection.request("GET", "/health")
+        status = connection.getresponse().status
+    except TimeoutError:
+        return f"no answer to /health within {within_s:g} s"
+    except (OSError, http.client.HTTPException) as error:
+        return f"no connection for /health ({getattr(error, 'strerror', None) or type(error).__name__})"
+    finally:
+        connection.close()
+    return "" if status == http.client.OK else f"/health answers with {status}"
 
 
 class Server:
@@ -117,23 +132,12 @@ class Server:
             seconds = time.monotonic() - started
             if self.exit_code is not None:
                 raise UserError(self.obituary())
-            if self._healthy():
+            if not ask_health(self.base_url, _LOOK_S):
                 return seconds
             if seconds > timeout_s:
                 raise UserError(f"the server was not healthy after {timeout_s:.0f} s. {self._last_words()}")
             on_wait(seconds, "".join(last_lines(self.log, 1, self._log_begin)))
             time.sleep(_ASK_EVERY_S)
-
-    def _healthy(self) -> bool:
-        parts = urlsplit(self.base_url)
-        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
-        try:
-            connection.request("GET", "/health")
-            return connection.getresponse().status == http.client.OK
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
 
     def obituary(self) -> str:
         """What a user should know about a server that ended by itself."""

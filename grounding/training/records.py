@@ -1,123 +1,299 @@
-"""What passes between the rooms of training: recipes, run folders, lines of metrics."""
+"""What a run of training keeps: the folder of the run, its stages, and what each of them recorded."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import hashlib
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from grounding.records import Point, Record
+from grounding import __version__
+from grounding.atomic import atomic_write
+from grounding.cards import GrounderCard
+from grounding.errors import UserError, install
+from grounding.records import Record
+from grounding.run.folder import library_versions, run_id, utc_now
+from grounding.run.lock import AboutRun, DescribedFolder, benchmark_of
+from grounding.training.options import TrainingOptions
+from grounding.training.recipes import GrounderRecipe, GrpoRule, Method, Optimisation, PumaRecipe, Settings
+from grounding.training.trl_private import TRL
 
-Method = Literal["sft", "grpo", "dpo"]
-"""Supervised fine-tuning, group-relative policy optimisation, direct preference optimisation."""
+CHECKPOINTS, OUTPUT, TENSORBOARD = "checkpoints", "output", "tensorboard"
+STAGE, EXAMPLES, HELD_OUT, RESULT, LOG = "stage.json", "examples.jsonl", "held_out.jsonl", "result.json", "log.txt"
+METRICS = "metrics.jsonl"
+"""The folders and files of a stage."""
 
-MetricsKind = Literal["train", "held_out"]
-"""Of which examples something is said: of those that are trained on, or of those that never are."""
+Metrics = dict[str, Any]
+"""A line of ``metrics.jsonl``: ``step`` of ``steps``, ``kind`` (``train``, or ``held_out`` for examples that are never
+trained on), ``seconds`` of training so far, and every figure of the trainer by the trainer's name for it."""
 
-StageName = str
-"""What a stage is called in its folder: its method, or a longer word where a run has several of one method."""
-
-_Positive = Annotated[int, msgspec.Meta(ge=1)]
-_Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-_NonNegative = Annotated[float, msgspec.Meta(ge=0)]
+T = TypeVar("T")
 
 
-class LoraRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Low-rank adapters: which linear layers get one, and how wide.
+class TrainStage(Settings, frozen=True, kw_only=True, omit_defaults=False):
+    """The content of ``stage.json``: all that decides how a stage trains, beside its examples.
 
-    ``targets`` are the ends of module names (``q_proj``), or ``all-linear``. Only the language model gets adapters
-    unless ``vision`` is set, since vLLM serves those of the language model. ``also_train`` are modules that are
-    trained whole and stored beside the adapters (PEFT's ``modules_to_save``).
+    ``model`` is the folder of the checkpoint that is tuned, ``adapter`` that of an adapter to go on from ("" for a
+    fresh one). With a ``card`` a grounder is trained on ``GrounderExample``, by ``grpo`` where that is there; without
+    one a language model on ``TextExample``, prompt and text cut after ``max_tokens`` (``beta`` is DPO's). ``vision``
+    frees the vision tower where weights are tuned whole. ``device``: None takes an accelerator where there is one.
+    Where it says ``processes`` or names an ``accelerate_config`` (absolute), ``accelerate launch`` starts it.
     """
 
-    rank: _Positive = 16
-    alpha: _Positive = 32
-    dropout: _Share = 0.0
-    targets: tuple[str, ...] | Literal["all-linear"] = "all-linear"
-    vision: bool = False
-    also_train: tuple[str, ...] = ()
-
-
-class Optimisation(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How weights are moved. ``max_steps`` wins over ``epochs``; both count steps of the optimiser.
-
-    ``batch`` is examples (of GRPO: completions) per device in one pass, ``accumulation`` the passes per step.
-    """
-
-    learning_rate: Annotated[float, msgspec.Meta(gt=0)]
-    epochs: Annotated[float, msgspec.Meta(gt=0)] = 1.0
-    max_steps: _Positive | None = None
-    batch: _Positive = 1
-    accumulation: _Positive = 1
-    warmup: _Share = 0.0
-    schedule: Literal["linear", "cosine", "constant", "constant_with_warmup"] = "linear"
-    weight_decay: _NonNegative = 0.0
-    max_gradient_norm: _NonNegative = 1.0
-    optimiser: str = "adamw_torch"
-
-
-class Saving(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When a checkpoint is written, whichever comes first, and how many of the last are kept."""
-
-    every_steps: _Positive | None = 100
-    every_minutes: Annotated[float, msgspec.Meta(gt=0)] | None = 15.0
-    keep: _Positive = 2
-
-
-class Precision(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """In what numbers the weights lie, and whether activations are computed again instead of kept."""
-
-    dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
-    gradient_checkpointing: bool = True
-
-
-class StageInfo(Record, frozen=True, kw_only=True):
-    """One stage of a run as it stands in ``run.json``."""
-
-    name: StageName
+    name: str
     method: Method
-    status: Literal["waiting", "running", "partial", "complete"] = "waiting"
-    step: int = 0
-    steps: int = 0
-    wall_s: float = 0.0
+    model: str
+    optimisation: Optimisation
+    adapter: str = ""
+    vision: bool = False
+    seed: int = 0
+    card: GrounderCard | None = None
+    grpo: GrpoRule | None = None
+    max_tokens: int | None = None
+    beta: float | None = None
+    device: Literal["cpu"] | None = None
+    processes: int | None = None
+    accelerate_config: str | None = None
 
 
-class MetricsLine(Record, frozen=True, kw_only=True):
-    """One line of a stage's ``metrics.jsonl``: what was measured at a step of the optimiser.
+def common(recipe: Settings, options: TrainingOptions) -> dict[str, Any]:
+    """What a stage has from every recipe, and from the flags of every training."""
+    config = options.accelerate_config
+    return {
+        **{name: getattr(recipe, name) for name in Settings.__struct_fields__},
+        "seed": options.seed,
+        "device": options.device,
+        "processes": options.processes,
+        "accelerate_config": None if config is None else str(config.resolve()),
+    }
 
-    ``values`` are the trainer's own figures under its own names besides those that have a field here. ``kind``:
-    ``train`` at a step of training, ``held_out`` measured on examples that are never trained on.
+
+class TextExample(Record, frozen=True, kw_only=True):
+    """One line of a language model's ``examples.jsonl``: what it is to write (of DPO: rather than ``rejected``).
+
+    ``task`` is the id of the task that it is made of.
     """
 
-    step: int
-    epoch: float
-    kind: Literal["train", "held_out"] = "train"
-    loss: float | None = None
-    reward: float | None = None
-    reward_sd: float | None = None
-    kl: float | None = None
-    clipped_fraction: float | None = None
-    learning_rate: float | None = None
-    gradient_norm: float | None = None
-    completion_tokens: float | None = None
-    preference_accuracy: float | None = None
-    seconds: float | None = None
-    values: dict[str, float] = msgspec.field(default_factory=dict)
+    prompt: str
+    chosen: str
+    rejected: str = ""
+    task: str = ""
 
 
-class SampleLine(Record, frozen=True, kw_only=True):
-    """One line of a stage's ``samples.jsonl``: what the model wrote during training, and what it was worth.
+class StageResult(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What came of a stage. ``partial``: broken off by the user; the same call goes on with it.
 
-    ``example`` is a step's id or a task's. ``rewards`` are the terms by name, before weights; ``reward`` is their sum
-    with weights. ``point`` is the place on the original screenshot that a grounder's text was read as. ``kind`` says
-    whether the example is one of those that are trained on.
+    ``step`` of ``steps`` optimiser steps are done, in ``wall_s`` seconds over all attempts (those that were lost with
+    a kill are not counted). ``peak_memory_bytes``: the most that was allocated on one accelerator, or on the CPU the
+    peak size of the process; of this attempt.
     """
 
+    status: Literal["partial", "complete"]
     step: int
-    example: str
-    text: str
-    reward: float | None = None
-    rewards: dict[str, float] = msgspec.field(default_factory=dict)
-    advantage: float | None = None
-    point: Point | None = None
-    kind: MetricsKind = "train"
+    steps: int
+    wall_s: float
+    stopped: str = ""
+    processes: int = 1
+    device: str = "cpu"
+    peak_memory_bytes: int = 0
+
+
+class TrainingAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Everything that can change what is trained; its hash is the run's id.
+
+    ``card`` is the grounder's card or the base model's name; ``identity`` the canonical text of card, prompts and
+    base weights, ``recipe`` that of the whole recipe with its overrides. ``split`` says in words what is held out,
+    ``select`` which part of the data is used at all. ``devices`` are here since their number changes the sums.
+    """
+
+    kind: Literal["grounder", "puma"]
+    card: str
+    identity: str
+    model: str
+    dataset: str
+    fingerprint: str
+    select: str
+    split: str
+    recipe_name: str
+    recipe: str
+    seed: int
+    devices: str
+    version: str = __version__
+
+
+def devices_of(options: TrainingOptions) -> str:
+    """How many devices ``--processes`` asks for, and the hash of ``--accelerate-config``.
+
+    Raises UserError: the file can't be read.
+    """
+    config = options.accelerate_config
+    if config is None:
+        return f"{options.processes or 1}"
+    try:
+        return f"{options.processes or 'config'}@{hashlib.sha256(config.read_bytes()).hexdigest()[:16]}"
+    except OSError as error:
+        raise UserError(f"--accelerate-config {config}: can't be read: {error.strerror}") from error
+
+
+class TrainingInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
+    """The content of ``run.json``."""
+
+    benchmark: Literal["training"] = "training"
+    asked: TrainingAsked
+
+
+class TrainingFolder(DescribedFolder[TrainingInfo]):
+    """The folder of one training run.
+
+    ``run.json`` says what was asked, ``recipe.yaml`` how it trained, ``split.json`` on what; ``stages/<name>/`` is all
+    of a stage, ``adapter/`` (of PUMA ``model/``) what the evaluation takes. A run that leaves one out has all but the
+    first two in ``folds/<name>/``.
+    """
+
+    info_type = TrainingInfo
+    kind = "a training run"
+
+    def change(self, **fields: Any) -> None:
+        """Change fields of ``run.json``."""
+        self.write_info(msgspec.structs.replace(self.read_info(), **fields))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedRun:
+    """A run as it was asked for: its folder, what ``run.json`` and ``recipe.yaml`` get, and whether to start anew."""
+
+    path: Path
+    info: TrainingInfo
+    recipe_text: str
+    fresh: bool
+
+    @contextmanager
+    def begun(self, splits: Mapping[str, Record]) -> Iterator[TrainingFolder]:
+        """The folder, locked and described; the block's time counts into it.
+
+        ``splits`` are written as ``split.json`` below these folders. Says where an earlier run was moved.
+
+        Raises UserError: another process is at work there, or it can't be written.
+        """
+        folder = TrainingFolder(self.path)
+        if self.fresh and (set_aside := folder.set_aside()) is not None:
+            print(f"the earlier run was set aside as {set_aside}", file=sys.stderr)
+        with folder.held():
+            before, info = folder.earlier(folder.read_info), self.info
+            if before is not None:
+                info = msgspec.structs.replace(info, started_at=before.started_at, wall_s=before.wall_s)
+            folder.write_info(info)
+            folder.replace("recipe.yaml", self.recipe_text.encode())
+            for below, split in splits.items():
+                (self.path / below).mkdir(parents=True, exist_ok=True)
+                folder.replace(f"{below}/split.json", msgspec.json.format(msgspec.json.encode(split), indent=1))
+            started = time.monotonic()
+            try:
+                yield folder
+            finally:
+                folder.change(wall_s=info.wall_s + time.monotonic() - started)
+
+
+def asked_run(
+    words: tuple[str, str, str],
+    recipe: GrounderRecipe | PumaRecipe,
+    recipe_text: str,
+    options: TrainingOptions,
+    command: str,
+    **said: Any,
+) -> AskedRun:
+    """A run that begins now; ``words`` are the parts of its name, ``said`` the other fields of ``TrainingAsked``."""
+    content = msgspec.json.encode(recipe, order="sorted").decode()
+    asked = TrainingAsked(recipe_name=recipe.name, recipe=content, seed=options.seed, **said)
+    parts = {
+        # The number goes up when the loop, the rewards or the examples change what comes out of the same recipe.
+        "training": f"training.1/{asked.kind}",
+        "dataset": f"{asked.dataset}@{asked.fingerprint[:12]}",
+        "base": f"{asked.card}@{hashlib.sha256(asked.identity.encode()).hexdigest()[:8]}",
+        "recipe": f"{recipe.name}@{hashlib.sha256(content.encode()).hexdigest()[:8]}",
+        **{name: f"{getattr(asked, name)}" for name in ("split", "select", "devices", "seed", "version")},
+    }
+    more = ("bm25s", "sentence-transformers") if asked.kind == "puma" else ()
+    info = TrainingInfo(
+        run_id=run_id(asked, words),
+        status="started",
+        # Runs with the same one are comparable.
+        signature="|".join(f"{name}:{value.replace('|', '/')}" for name, value in parts.items()),
+        asked=asked,
+        data_dir=str(options.data_dir or ""),
+        command=command,
+        versions=library_versions((*PACKAGES, *more)),
+        started_at=utc_now(),
+    )
+    return AskedRun(path=options.log_dir / info.run_id, info=info, recipe_text=recipe_text, fresh=options.fresh)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained(Generic[T]):
+    """A training as it stands: its folder and figures, and the runs that evaluated."""
+
+    folder: Path
+    info: TrainingInfo
+    summary: T
+    evaluated: tuple[Any, ...] = ()
+
+
+def is_training_run(path: Path) -> bool:
+    """Whether a folder is that of a training run; False also where it is no run folder at all."""
+    return benchmark_of(path) == "training"
+
+
+def write_record(path: Path, record: object) -> None:
+    """Replace a file of one record, as readable JSON."""
+    atomic_write(path, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+
+
+def read_record(path: Path, record_type: type[T]) -> T:
+    """Read a file of one record.
+
+    Raises UserError: it is missing or damaged.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=record_type)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: can't be read: {error}; train anew with --fresh") from error
+
+
+def read_lines(path: Path, record_type: type[T]) -> tuple[T, ...]:
+    """The records of a file of lines; none where it is not there. A last line that was cut off is passed over.
+
+    Raises UserError: the file is damaged.
+    """
+    if not path.exists():
+        return ()
+    whole, _, _ = path.read_bytes().rpartition(b"\n")
+    try:
+        return tuple(msgspec.json.decode(line, type=record_type) for line in whole.splitlines())
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: damaged: {error}; train anew with --fresh") from error
+
+
+PACKAGES = (
+    *("torch", "torchvision", "transformers", "trl", "peft", "datasets", "accelerate", "qwen-vl-utils", "tensorboard"),
+    "scipy",
+)
+"""Every package of the extra."""
+
+
+def needs_training() -> None:
+    """Make sure that everything training imports is there, without importing it.
+
+    Raises UserError: packages are missing, or TRL is another one; says which and what to install.
+    """
+    versions = library_versions(PACKAGES)
+    problems = [f"{name} is not installed" for name in PACKAGES if versions[name] == "not installed"]
+    if not problems and not versions["trl"].startswith(f"{TRL}."):
+        problems.append(f"trl is {versions['trl']}, {TRL}.x is needed")
+    if problems:
+        raise UserError(f"training needs more packages ({'; '.join(problems)}): {install('train')}")

@@ -55,25 +55,26 @@ def write_folder(folder: Path, steps: int, **fields: Any) -> Path:
 
 
 @contextmanager
-def display(log: Path, size: str = "1500x950") -> Iterator[str]:
+def display(log: Path, size: str = "1500x950", *, manager: bool = True) -> Iterator[str]:
     """A display of its own with a window manager, gone afterwards."""
     read, write = os.pipe()
-    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset"]
+    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset", "-r"]
     with log.open("w") as out:
         server = subprocess.Popen(command, pass_fds=(write,), stderr=out)
         os.close(write)
         with os.fdopen(read) as numbers:
             name = f":{numbers.readline().strip()}"
-        # No keys of the window manager's own; without a file it has many.
-        rules = log.with_name("openbox.xml")
-        rules.write_text('<openbox_config xmlns="http://openbox.org/3.4/rc"></openbox_config>', encoding="utf-8")
-        manager = subprocess.Popen(
-            ["openbox", "--config-file", str(rules)], env={**os.environ, "DISPLAY": name}, stderr=out, stdout=out
-        )
+        processes = [server]
+        if manager:
+            # No keys of the window manager's own; without a file it has many.
+            rules = log.with_name("openbox.xml")
+            rules.write_text('<openbox_config xmlns="http://openbox.org/3.4/rc"></openbox_config>', encoding="utf-8")
+            command, environment = ["openbox", "--config-file", str(rules)], {**os.environ, "DISPLAY": name}
+            processes.insert(0, subprocess.Popen(command, env=environment, stderr=out, stdout=out))
         try:
             yield name
         finally:
-            for process in (manager, server):
+            for process in processes:
                 process.terminate()
                 process.wait(timeout=20)
 
@@ -82,27 +83,30 @@ class Person:
     """Somebody who annotates one folder."""
 
     _programs: ClassVar[list[subprocess.Popen[bytes]]] = []
+    named = " annotate$"
+    """The end of the window's title."""
 
-    def __init__(self, screen: str, folder: Path, *arguments: str) -> None:
-        self.screen, self.folder = screen, folder
-        self.log = folder.parent / f"{folder.name}.log"
-        environment = {**os.environ, "DISPLAY": screen}
+    def __init__(self, screen: str, folder: Path, *arguments: object, command: tuple[object, ...] = ()) -> None:
+        self.folder, self.log = folder, folder.parent / f"{folder.name}.log"
+        self._environment = {**os.environ, "DISPLAY": screen}
+        self.screen = screen
         with self.log.open("ab") as out:
-            self.program = subprocess.Popen(
-                [sys.executable, "-m", "annotate", str(folder), *arguments], env=environment, stdout=out, stderr=out
-            )
+            words = [sys.executable, "-m", "annotate", *map(str, (*(command or (folder,)), *arguments))]
+            self.program = subprocess.Popen(words, env=self._environment, stdout=out, stderr=out)
         self._programs.append(self.program)
         until(lambda: "annotate" in self.title(), self.why)
+        self.begins()
+
+    def begins(self) -> None:
+        """Wait until the window can be used."""
         self.wait_for_picture()
 
     # --- hands ----------------------------------------------------------------------------------------------------
 
     def does(self, *words: object) -> str:
         """Let xdotool do something."""
-        answer = subprocess.run(
-            ["xdotool", *(str(word) for word in words)],
-            env={**os.environ, "DISPLAY": self.screen}, capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
+        command = ["xdotool", *map(str, words)]
+        answer = subprocess.run(command, env=self._environment, capture_output=True, text=True, timeout=60, check=False)
         return answer.stdout.strip()
 
     def presses(self, *keys: str) -> None:
@@ -153,7 +157,7 @@ class Person:
     def view(self) -> tuple[float, float, float]:
         """Scale of the picture on the screen, and where its corner is, from the two squares.
 
-        The lines through the cursor must not cut the squares, nor the lens lie on them.
+        The lines through the cursor must not cut the squares.
         """
         magenta, cyan = self.squares()
         scale = (cyan[0] - magenta[0]) / (CYAN_AT[0] - MAGENTA_AT[0])
@@ -178,7 +182,7 @@ class Person:
 
     def title(self) -> str:
         """The title of the program's window; empty without one."""
-        return self.does("search", "--onlyvisible", "--name", " annotate$", "getwindowname")
+        return self.does("search", "--onlyvisible", "--name", self.named, "getwindowname")
 
     # --- the files ------------------------------------------------------------------------------------------------
 
@@ -216,11 +220,11 @@ class Person:
         self.program.send_signal(signal.SIGKILL)
         self.program.wait(timeout=20)
 
-    def leaves(self) -> None:
+    def leaves(self, code: int = 0) -> None:
         """Close the window as one should."""
         self.presses("ctrl+q")
         try:
-            assert self.program.wait(timeout=PATIENCE_S) == 0, self.why()
+            assert self.program.wait(timeout=PATIENCE_S) == code, self.why()
         finally:
             self.program.kill()
         assert "Traceback" not in self.why()

@@ -13,9 +13,9 @@ from shell import run
 
 import annotate
 from annotate.__main__ import COMMANDS
-from annotate.actions import ACTIONS
-from annotate.formats.reading import read_labels
-from annotate.formats.records import FORMAT_NAMES, FindingKind
+from annotate.core.keys import ACTIONS
+from annotate.formats.convert import read_labels
+from annotate.formats.labels import FindingKind, FormatName
 
 PAGE = Path(annotate.__file__).parent.parent / "docs" / "annotating.md"
 NEED_MORE = ("segment", "transcribe", "--annotator")
@@ -28,14 +28,14 @@ def page() -> str:
 
 
 def test_it_names_every_command_format_and_kind(page: str) -> None:
-    assert all(f"python -m annotate {command.name}" in page for command in COMMANDS)
-    assert all(f"| `{name}` |" in page for name in FORMAT_NAMES)
+    assert all(f"grounding annotate {command}" in page for command in COMMANDS)
+    assert all(f"| `{name}` |" in page for name in get_args(FormatName))
     assert all(f"`{kind}`" in page for kind in get_args(FindingKind))
 
 
 def test_its_keys_are_the_programs(page: str) -> None:
     keys = {key for action in ACTIONS for key in action.keys}
-    for name in ("D", "A", "J", "W", "N", "I", "R", "G", "Y", "C", "E", "Space", "Delete", "Left", "Down"):
+    for name in ("D", "A", "J", "W", "N", "I", "R", "G", "Y", "C", "F", "Space", "Delete", "Left", "Down"):
         assert name in keys
         assert f"`{name}`" in page
     named = set(re.findall(r"`(Mod\+[A-Z0-9])`", page))
@@ -62,8 +62,8 @@ def test_its_commands_run(page: str, tiny_dataset, tmp_path: Path) -> None:
     tiny_dataset("DATA")
     commands = [line for block in re.findall(r"```bash\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
     ready = [line for line in commands if not any(word in line for word in NEED_MORE)]
-    assert len(ready) == 8
+    assert len(ready) == 7
     for line in ready:
-        arguments = shlex.split(line.removeprefix("python -m annotate "))
+        arguments = shlex.split(line.removeprefix("grounding annotate "))
         done = run(*arguments, cwd=tmp_path, module="annotate")
         assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"

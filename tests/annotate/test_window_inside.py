@@ -8,16 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import replace
 from person import QUESTIONS, display, need_programs, until, write_folder
 
-from annotate.document import Document
-
 if TYPE_CHECKING:
-    from annotate.window.main_window import MainWindow
+    from annotate.window.main import MainWindow
 
 pytestmark = pytest.mark.slow
-LONG = "open the one that is a little further down than all of the others "
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +25,19 @@ def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def window(screen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
-    from annotate.window.main_window import MainWindow, keymap_for
-    from annotate.window.panels import WindowOptions
+    from annotate.options import WindowOptions
+    from annotate.window.main import MainWindow, opened
+    from annotate.window.panels import make_panels
 
     monkeypatch.setenv("DISPLAY", screen)
     box = {"x": 430, "y": 360, "width": 90, "height": 40}
-    options = WindowOptions(folder=write_folder(tmp_path / "ann", 3, bounding_box=box, instruction=LONG * 3))
-    with Document.open(options.folder) as document:
-        made = MainWindow(document, options, keymap_for(options))
+    options = WindowOptions(folder=write_folder(tmp_path / "ann", 3, bounding_box=box, instruction="open it"))
+    with opened(options) as document:
+        made = MainWindow(document, options, make_panels(options)[1])
         made.root.deiconify()
         made.root.update()
         made.session.go_to(0)
-        shows(made, lambda: made.session.picture() is not None)
+        shows(made, lambda: made.session.picture is not None)
         yield made
         if not made.closed:
             made.close()
@@ -56,56 +53,18 @@ def shows(window: MainWindow, true: Callable[[], bool]) -> None:
     until(so, lambda: window.root.title())
 
 
-def test_the_list_shows_as_much_as_fits_and_what_others_wrote(window: MainWindow) -> None:
-    shows(window, lambda: window.steps.words(1).endswith("…"))
-    narrow = window.steps.words(1)
-    assert LONG.startswith(narrow.removesuffix("…"))
+def test_what_others_wrote_is_shown_once_it_is_taken(window: MainWindow) -> None:
     file = window.session.document.file
     items = json.loads(file.read_text())
     items[1]["instruction"] = "theirs"
     file.write_text(json.dumps(items))
-    window.session.document.reload()
-    window.session.refresh()
+    window.autosave._take_theirs()
     assert window.steps.words(1) == "theirs"
-
-
-def test_the_status_bar_follows_the_box(window: MainWindow) -> None:
-    window.session.select(0)
-    window.session.perform("move-right-10")
-    assert window.status.box.cget("text") == "box 1:  90 x 40 px at 440, 360"
-    window.session.undo()
-    assert window.status.box.cget("text") == "box 1:  90 x 40 px at 430, 360"
-
-
-def test_a_window_manager_does_not_pull_the_window_from_under_a_dialog(window: MainWindow) -> None:
-    call = window.root.tk.call
-    seen: list[str] = []
-
-    def dialog() -> str:
-        return str(call("grab", "current", window.root))
-
-    def leave_while_asked() -> None:
-        if not dialog():
-            window.root.after(50, leave_while_asked)
-            return
-        window.close()
-        seen.append(dialog())
-        window.root.tk.eval(call("wm", "protocol", dialog(), "WM_DELETE_WINDOW"))
-
-    window.root.after(50, leave_while_asked)
-    window.session.perform("open")
-    assert seen
-    assert seen[0]
-    assert not window.closed
-    window.session.change(replace(window.session.entry, comment="hm"), "edit comment")
-    window.close()
-    assert window.closed
-    assert json.loads(window.session.document.file.read_text())[0]["annotation"]["comment"] == "hm"
 
 
 def test_transcripts_are_typed_where_there_are_no_recordings(window: MainWindow) -> None:
     window.session.perform("edit-transcript")
-    window.fields.transcript.insert("end", "what was said")
+    window.fields.fields["transcript"].insert("end", "what was said")
     window.session.go_to(1)
     assert window.session.document.entries[0].transcript == "what was said"
     kept = json.loads((window.session.document.folder / "transcriptions_GT.json").read_text())
@@ -113,23 +72,35 @@ def test_transcripts_are_typed_where_there_are_no_recordings(window: MainWindow)
     assert "transcript" not in (window.session.document.folder / QUESTIONS).read_text()
 
 
-def test_words_that_a_field_cannot_show_have_a_scrollbar(window: MainWindow) -> None:
-    def has_bar() -> bool:
-        return any(child.winfo_class() == "TScrollbar" and child.winfo_ismapped()
-                   for child in window.fields.instruction.master.winfo_children())  # fmt: skip
-
-    shows(window, has_bar)
-    window.session.change(replace(window.session.entry, instruction="open it"), "edit instruction")
-    shows(window, lambda: not has_bar())
-
-
-def test_hidden_boxes_are_shown_to_somebody_who_draws_one(window: MainWindow) -> None:
-    canvas = window.canvas
-    window.session.perform("toggle-boxes")
-    assert not canvas.boxes_shown
-    places = [canvas.transform.to_view(x_px, y_px) for x_px, y_px in ((100, 100), (200, 160), (300, 220))]
-    for event, place in zip(("<ButtonPress-1>", "<B1-Motion>", "<ButtonRelease-1>"), places, strict=True):
-        canvas.event_generate(event, x=round(place.x_view), y=round(place.y_view))
+def test_what_is_in_the_hand_is_dropped_by_escape_and_by_going_on(window: MainWindow) -> None:
+    session, canvas = window.session, window.canvas
+    places = [canvas.transform.to_view(x_px, y_px) for x_px, y_px in ((475, 380), (500, 400), (560, 420))]
+    press, move, on = [{"x": round(place.x_view), "y": round(place.y_view)} for place in places]
+    for leave in (lambda: session.perform("cancel"), lambda: session.go_to(1)):
+        before = session.document.entries
+        canvas.event_generate("<ButtonPress-1>", **press)
+        canvas.event_generate("<B1-Motion>", **move)
         window.root.update()
-    assert canvas.boxes_shown
-    assert len(window.session.entry.boxes) == 2
+        assert canvas.preview is not None
+        leave()
+        canvas.event_generate("<B1-Motion>", **on)
+        canvas.event_generate("<ButtonRelease-1>", **on)
+        window.root.update()
+        assert session.document.entries == before
+
+
+def test_an_instruction_is_edited_in_all_its_steps_and_split_by_a_key_of_its_own(window: MainWindow) -> None:
+    session, field = window.session, window.fields.fields["instruction"]
+
+    def words() -> list[str]:
+        return [entry.instruction for entry in session.document.entries]
+
+    field.insert("end", " now")
+    session.go_to(1)
+    assert words() == ["open it now"] * 3
+    session.undo()
+    assert words() == ["open it"] * 3
+    session.perform("split-instruction")
+    field.insert("end", " alone")
+    session.go_to(0)
+    assert words() == ["open it", "open it alone", "open it"]

@@ -9,7 +9,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 from person import QUESTIONS, Person, boxes, display, need_programs, until, write_folder
 
 pytestmark = pytest.mark.slow
@@ -43,18 +45,18 @@ def test_draws_moves_resizes_deletes_and_undoes(screen: str, tmp_path: Path) -> 
     ann.saves(lambda items: boxes(items[0]) == [(440, 355, 90, 60)])
     ann.drags((530, 415), (560, 430))
     ann.saves(lambda items: boxes(items[0]) == [(440, 355, 120, 75)])
-    ann.presses("Right", "Right", "Down", "shift+Up", "alt+Right", "ctrl+shift+Right")
-    ann.saves(lambda items: boxes(items[0]) == [(443, 346, 120, 75)])
+    ann.presses("Right", "Right", "Down", "shift+Up", "alt+Right", "alt+Up")
+    ann.saves(lambda items: boxes(items[0]) == [(442, 346, 121, 74)])
     # Far beyond the picture's edge: the box stays inside, with its size.
     ann.drags((500, 380), (500, -300))
-    ann.saves(lambda items: boxes(items[0]) == [(443, 0, 120, 75)])
+    ann.saves(lambda items: boxes(items[0]) == [(442, 0, 121, 74)])
     ann.presses("Delete")
     ann.saves(lambda items: "bounding_box" not in items[0])
-    for expected in ((443, 0, 120, 75), (443, 346, 120, 75)):
+    for expected in ((442, 0, 121, 74), (442, 346, 121, 74)):
         ann.presses("ctrl+z")
         ann.saves(lambda items, expected=expected: boxes(items[0]) == [expected])
     ann.presses("ctrl+y")
-    ann.saves(lambda items: boxes(items[0]) == [(443, 0, 120, 75)])
+    ann.saves(lambda items: boxes(items[0]) == [(442, 0, 121, 74)])
     # Undone to the beginning, the file is what it was.
     ann.presses(*["ctrl+z"] * 20)
     ann.saves(lambda items: items == before)
@@ -103,7 +105,7 @@ def test_words_states_and_steps_by_keys_alone(screen: str, tmp_path: Path) -> No
     assert items[1]["annotation"]["annotator"] == "ann"
     assert items[1]["bounding_box"] is None
     assert [items[number] for number in (0, 2, 3, 4, 5)] == [before[number] for number in (0, 2, 3, 4, 5)]
-    # Draw with W, copy to the next step, duplicate, kind; "to do" and "not a click" are two things.
+    # Draw with W, copy to the next step, kind; "to do" and "not a click" are two things.
     ann.presses("d")
     until(lambda: "images/3.png" in ann.title(), ann.why)
     ann.points(460, 420)
@@ -111,11 +113,11 @@ def test_words_states_and_steps_by_keys_alone(screen: str, tmp_path: Path) -> No
     ann.wait_for_picture()
     ann.presses("w")
     ann.drags((430, 360), (520, 400))
-    ann.presses("ctrl+e", "ctrl+e", "ctrl+b")
+    ann.presses("ctrl+e", "ctrl+e", "ctrl+c", "d", "ctrl+v")
     ann.waits_for(lambda items: boxes(items[2]) == boxes(items[3]) == [(430, 360, 90, 40)])
-    ann.presses("Tab", "ctrl+d", "ctrl+c", "d", "ctrl+v", "d", "n")
-    items = ann.waits_for(lambda items: boxes(items[4]) == [(442, 372, 90, 40)] and "bounding_box" not in items[5])
-    assert boxes(items[3]) == [(430, 360, 90, 40), (442, 372, 90, 40)]
+    ann.presses("Down", "ctrl+c", "d", "ctrl+v", "d", "n")
+    items = ann.waits_for(lambda items: boxes(items[4]) == [(430, 361, 90, 40)] and "bounding_box" not in items[5])
+    assert boxes(items[3]) == [(430, 361, 90, 40)]
     assert items[2]["bounding_box"][0]["type"] == "icon"
     ann.presses("n")
     ann.waits_for(lambda items: "bounding_box" in items[5] and items[5]["bounding_box"] is None)
@@ -145,22 +147,16 @@ def test_looks_around_without_changing_anything(screen: str, tmp_path: Path) -> 
     here = ann.on_screen((460, 340))[0]
     zoomed = seen("keydown", "ctrl", "click", 4, "click", 4, "click", 4, "keyup", "ctrl")
     assert zoomed[0] == pytest.approx(2.0)
-    assert ann.on_screen((460, 340))[0] == pytest.approx(here, abs=1)
+    # Each of the three steps is right to half a pixel of the screen.
+    assert ann.on_screen((460, 340))[0] == pytest.approx(here, abs=2)
     back = seen("keydown", "ctrl", "click", 5, "click", 5, "click", 5, "keyup", "ctrl")
     assert back == pytest.approx(start, abs=2)
-    # Pushed by the middle button, and by the left one while Space is held, which then verifies nothing.
+    # Pushed by the middle button.
     pushed = seen("mousedown", 2, "sleep", 0.05, "mousemove_relative", 40, 30, "sleep", 0.05, "mouseup", 2)
     assert (pushed[1] - back[1], pushed[2] - back[2]) == (40, 30)
-    ann.does("keydown", "space", "sleep", 0.2, "mousedown", 1, "sleep", 0.05, "mousemove_relative", "--", -40, -30)
-    again = seen("sleep", 0.05, "mouseup", 1, "keyup", "space")
-    assert again == back
-    # The zoom stays when the step changes, where that is wanted, and else the whole picture is shown.
-    kept = seen("key", "k", "ctrl+plus", "ctrl+plus", "ctrl+plus", "d")
-    assert kept[0] == pytest.approx(2.0)
-    assert seen("key", "k", "a")[0] < 1
     # A click on a box selects it and moves it by nothing, even where the hand trembles.
     ann.does("mousemove", *ann.on_screen((470, 375))[0], "mousedown", 1, "mousemove_relative", 1, 1, "mouseup", 1)
-    ann.presses("t", "x", "m", "m", "m", "x", "t", "k", "e", "ctrl+f", "Tab", "Escape", "d", "a", "End", "Home")
+    ann.presses("ctrl+f", "Tab", "Escape", "d", "a", "End", "Home")
     ann.presses("F1")
     until(lambda: ann.does("search", "--onlyvisible", "--name", "^Keys$") != "", ann.why)
     ann.presses("Escape")
@@ -203,6 +199,24 @@ def test_a_file_changed_by_others_is_not_overwritten(screen: str, tmp_path: Path
     assert "Traceback" not in ann.why()
 
 
+def test_words_are_corrected_beside_the_picture_and_survive_being_killed(screen: str, tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "ann", 1, instruction="open the")
+    (folder / "audio").mkdir()
+    soundfile.write(folder / "audio" / "1.flac", np.zeros(8000, np.int16), 16_000)
+    machine, corrections = folder / "transcriptions_pocketsphinx.json", folder / "transcriptions_GT.json"
+    machine.write_text(json.dumps([{"audio": "audio/1.flac", "steps": ["images/1.png"], "text": "oh pen the"}]))
+    heard = machine.read_bytes()
+    ann = Person(screen, folder)
+    ann.presses("r", "ctrl+a")
+    ann.types("open the first one")
+    until(lambda: corrections.exists() and "first one" in corrections.read_text(), ann.why)
+    ann.kills()
+    (kept,) = json.loads(corrections.read_text())
+    assert (kept["text"], kept["checked"]) == ("open the first one", True)
+    assert machine.read_bytes() == heard
+    assert "Traceback" not in ann.why()
+
+
 def test_two_actions_for_one_key_are_refused(screen: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "ann", 1)
     keys = tmp_path / "keys.yaml"
@@ -215,3 +229,25 @@ def test_two_actions_for_one_key_are_refused(screen: str, tmp_path: Path) -> Non
     assert len(answer.stderr.strip().splitlines()) == 1
     assert "next-step" in answer.stderr
     assert "no-click" in answer.stderr
+
+
+def test_the_other_annotators_answer_is_taken_with_one_key(screen: str, tmp_path: Path) -> None:
+    mine = {"x": 10, "y": 20, "width": 30, "height": 40}
+    a = write_folder(tmp_path / "a" / "1", 3, bounding_box=mine)
+    b = write_folder(tmp_path / "b" / "1", 3, bounding_box=mine)
+    theirs = json.loads((b / QUESTIONS).read_text())
+    theirs[1]["bounding_box"], theirs[2]["bounding_box"] = {**mine, "x": 200}, None
+    (b / QUESTIONS).write_text(json.dumps(theirs))
+    ann = Person(screen, a, "--open", "--annotator", "ann", command=("agree", a, b))
+    # It begins at the first disagreement, not at the first step.
+    assert "2/3" in ann.title()
+    ann.presses("o")
+    ann.waits_for(lambda items: boxes(items[1]) == [(200, 20, 30, 40)])
+    ann.presses("z")
+    until(lambda: "3/3" in ann.title(), ann.why)
+    ann.presses("o")
+    items = ann.waits_for(lambda items: items[2]["bounding_box"] is None)
+    ann.leaves(1)
+    assert boxes(items[0]) == [(10, 20, 30, 40)]
+    again = subprocess.run([sys.executable, "-m", "annotate", "agree", str(a), str(b)], capture_output=True, timeout=60)
+    assert again.returncode == 0

@@ -2,70 +2,52 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from grounding.asr.audio import Audio
-from grounding.asr.recogniser import Recognition, RecognitionFailed, Workers
-from grounding.asr.records import Word
+from grounding.asr.recogniser import Answers, Recognition, attempt
+from grounding.data.speech import Word
 from grounding.errors import UserError
 
 
 class FakeRecogniser:
-    """Clips at -6 dBFS and louder make it fail as ``fails`` says: raise, value, exit, user or never."""
+    """Clips at -6 dBFS and louder make it fail as ``fails`` says; ``log`` has a line for every piece."""
+
+    name, device = "fake/one", "thin air"
 
     def __init__(
         self,
-        workers: Workers,
         log: Path,
         *,
-        at_once: int = 2,
-        fails: str = "raise",
+        fails: Literal["value", "user", "never"] = "value",
         longest_s: float | None = None,
         slow_s: float = 0.0,
         version: int = 1,
     ) -> None:
-        self.workers: Workers = workers
-        self.log = log
-        self.at_once = at_once
-        self.fails = fails
-        self.longest_s = longest_s
-        self.slow_s = slow_s
-        self.name = "fake/one"
+        self.log, self.fails, self.slow_s = log, fails, slow_s
+        self.longest_s: float | None = longest_s
         self.identity = f"fake {version}"
-        self.closed = False
 
-    def hear(self, batch: Sequence[Audio]) -> list[Recognition]:
-        with self.log.open("a") as log:
-            log.write(f"{os.getpid()} {len(batch)}\n")
-        time.sleep(self.slow_s)
-        return [self._one(audio) for audio in batch]
+    def hear(self, pieces: Iterator[Audio]) -> Answers:
+        for audio in pieces:
+            with self.log.open("a") as log:
+                log.write("piece\n")
+            time.sleep(self.slow_s)
+            yield audio, attempt(self._hear, audio)
 
-    def _one(self, audio: Audio) -> Recognition:
-        if self.fails != "never" and np.abs(audio.samples).max() > 0.5:
-            if self.fails == "exit":
-                os._exit(9)
-            if self.fails == "value":
-                raise ValueError("no\nsense")
-            if self.fails == "user":
-                raise UserError("the model is missing")
-            raise RecognitionFailed("too loud")
+    def _hear(self, audio: Audio) -> Recognition:
         level = f"{float(np.abs(audio.samples).max()):.2f}"
+        if self.fails != "never" and float(level) > 0.5:
+            raise ValueError("no\nsense") if self.fails == "value" else UserError("the model is missing")
         word = Word(text=level, start_s=0.1, end_s=0.2)
-        return Recognition(text=f"{level} for {audio.seconds:.1f}", words=(word,), language="en", compute_s=0.25)
-
-    def close(self) -> None:
-        self.closed = True
+        return Recognition(text=f"{level} for {audio.seconds:.1f}", words=(word,), compute_s=0.25)
 
     @property
-    def calls(self) -> list[int]:
-        """The size of every batch."""
-        return [int(line.split()[1]) for line in self.log.read_text().splitlines()] if self.log.exists() else []
-
-    @property
-    def pids(self) -> set[int]:
-        return {int(line.split()[0]) for line in self.log.read_text().splitlines()}
+    def calls(self) -> int:
+        """How many pieces were heard."""
+        return len(self.log.read_text().splitlines()) if self.log.exists() else 0

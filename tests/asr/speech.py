@@ -11,8 +11,7 @@ from fakes.make import REPOSITORY
 from numpy.typing import NDArray
 
 from grounding.asr.audio import SAMPLE_RATE_HZ
-from grounding.asr.records import Clip
-from grounding.asr.transcripts import read_transcripts
+from grounding.data.speech import Clip, read_transcripts
 
 
 def tone(

@@ -1,21 +1,20 @@
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import numpy as np
 import pytest
-from fakes.chat_server import after, dropped, error, rate_limited, raw
+from fakes.chat_server import error
 from fakes.transcriptions import TranscriptionServer
 
 from asr.speech import clip, tone, write
-from grounding.asr.audio import from_samples
-from grounding.asr.recogniser import RecogniserOptions, RecognitionFailed, open_recogniser
-from grounding.asr.recognisers.api import ApiRecogniser
-from grounding.asr.running import transcribe
+from grounding.asr.api import ApiRecogniser
+from grounding.asr.audio import Audio
+from grounding.asr.recogniser import RecogniserOptions, Recognition, open_recogniser
+from grounding.asr.transcribe import transcribe
 from grounding.errors import UserError
 
 KEY = "sk-very-secret/key"
@@ -40,24 +39,19 @@ def opened(server: TranscriptionServer, **options: object) -> ApiRecogniser:
     return found
 
 
-def hear(recogniser: ApiRecogniser, seconds: float = 1.0) -> object:
-    try:
-        return recogniser.hear([from_samples(tone(seconds))])[0]
-    finally:
-        recogniser.close()
+def hear(recogniser: ApiRecogniser, *seconds: float) -> list[Recognition]:
+    asked = [Audio(samples=tone(each)) for each in seconds]
+    found = dict(recogniser.hear(iter(asked)))
+    return [cast("Recognition", found[each]) for each in asked]
 
 
 def test_the_request_and_what_is_made_of_the_reply(
     server: TranscriptionServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    recogniser = opened(server, language="en", prompt="candles", usd_per_minute=0.006)
-    heard = recogniser.hear([from_samples(tone(1.5))])[0]
-    recogniser.close()
+    (heard,) = hear(opened(server, language="en", prompt="candles"), 1.5)
     assert heard.text == "heard 1.5 seconds"
     assert [(word.text, word.start_s, word.end_s) for word in heard.words] == [("heard", 0.1, 0.4)]
-    assert heard.language == "english"
-    assert heard.cost_usd == pytest.approx(0.006), "the server says that it counts 60 seconds"
     (upload,) = server.uploads
     assert upload.fields == {
         "model": "whisper-1",
@@ -72,46 +66,12 @@ def test_the_request_and_what_is_made_of_the_reply(
     assert server.asked[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
-def test_the_cost_is_not_made_up(server: TranscriptionServer) -> None:
-    assert hear(opened(server)).cost_usd is None  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    ("forms", "asked"),
-    [
-        (("verbose_json", "json"), ["word", "verbose_json", "verbose_json"]),
-        (("json",), ["word", "verbose_json", "json", "json"]),
-    ],
-)
-def test_a_form_that_is_refused_is_not_asked_for_again(forms: tuple[str, ...], asked: list[str]) -> None:
-    with TranscriptionServer(forms=forms) as server:
-        recogniser = opened(server)
-        heard = recogniser.hear([from_samples(tone(1.0)), from_samples(tone(2.0))])
-        recogniser.close()
+def test_a_form_that_is_refused_is_not_asked_for_again() -> None:
+    with TranscriptionServer(forms=("json",)) as server:
+        heard = hear(opened(server, connections=1), 1.0, 2.0)
         assert [each.text for each in heard] == ["heard 1.0 seconds", "heard 2.0 seconds"]
         assert heard[0].words == ()
-        assert [upload.form for upload in server.uploads] == asked
-
-
-def test_faults_that_pass_are_tried_again(server: TranscriptionServer) -> None:
-    server.script(error(503), dropped(), rate_limited(milliseconds=20), raw(b'{"text": "hal'), raw(b"<html>"))
-    assert hear(opened(server)).text == "heard 1.0 seconds"  # type: ignore[attr-defined]
-    assert server.count == 6
-
-
-def test_tries_come_to_an_end(server: TranscriptionServer) -> None:
-    server.default = error(500, "broken")
-    with pytest.raises(RecognitionFailed, match=r"HTTP 500.*after 3 tries"):
-        hear(opened(server, max_retries=2))
-    assert server.count == 3
-
-
-def test_a_wait_that_the_server_asks_for_stops_all_of_them(server: TranscriptionServer) -> None:
-    server.script(rate_limited(seconds=0.6))
-    recogniser = opened(server)
-    started = time.monotonic()
-    hear(recogniser)
-    assert time.monotonic() - started >= 0.6
+        assert [upload.form for upload in server.uploads] == ["word", "json", "json"]
 
 
 @pytest.mark.parametrize(
@@ -130,11 +90,10 @@ def test_what_no_request_can_succeed_with_ends_the_run(
 
 
 def test_a_refusal_of_one_clip_is_that_clips(server: TranscriptionServer, tmp_path: Path) -> None:
-    server.script(*[error(400, "audio too short")] * 3)
+    server.script(*[error(400, "audio too short")] * 2)
     made = [clip(write(tmp_path / f"{at}.wav", tone(0.2, hz=200 + at))) for at in range(2)]
     recogniser = opened(server, connections=1)
     heard = transcribe(made, recogniser)
-    recogniser.close()
     assert [each.failure is None for each in heard] == [False, True]
     assert heard[1].words, "the form in which it was asked was not to blame"
     assert heard[0].failure is not None
@@ -145,62 +104,6 @@ def test_the_key_is_in_no_message(server: TranscriptionServer, monkeypatch: pyte
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     server.default = error(403, f"the key {KEY} is not good")
     with pytest.raises(UserError) as caught:
-        hear(opened(server))
+        hear(opened(server), 1.0)
     assert KEY not in str(caught.value)
     assert KEY not in opened(server).identity
-
-
-def test_as_many_at_once_as_there_are_connections(server: TranscriptionServer, tmp_path: Path) -> None:
-    answer = server.default
-    server.default = after(0.2, answer)
-    made = [clip(write(tmp_path / f"{at}.wav", tone(0.2, hz=200 + at))) for at in range(9)]
-    recogniser = opened(server, connections=3)
-    heard = transcribe(made, recogniser)
-    recogniser.close()
-    assert all(each.failure is None for each in heard)
-    assert server.most_open == 3
-
-
-def test_closing_ends_what_waits(server: TranscriptionServer) -> None:
-    server.default = after(60, server.default)
-    recogniser = opened(server)
-    errors: list[BaseException] = []
-
-    def ask() -> None:
-        try:
-            recogniser.hear([from_samples(tone(0.2))])
-        except RecognitionFailed as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    while not server.open:
-        time.sleep(0.01)
-    recogniser.close()
-    thread.join(20)
-    assert not thread.is_alive()
-    assert "broken off" in str(errors[0])
-
-
-@pytest.mark.parametrize(
-    ("spec", "options", "said"),
-    [
-        ("whisper-api", {}, "which model"),
-        ("whisper-api:m", {}, "set OPENAI_API_KEY"),
-        ("whisper-api:m", {"base_url": "nowhere"}, "expected an address"),
-        ("whisper-api:m", {"base_url": "http://a:b@c/v1"}, "a password"),
-        ("whisper-api:m", {"beam_size": 3}, "beam_size"),
-        ("whisper-api:m", {"device": "cuda"}, "device"),
-        ("whisper-api:m", {"temperatures": (0.1, 0.2)}, "takes one"),
-    ],
-)
-def test_what_it_refuses(spec: str, options: dict[str, object], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        open_recogniser(spec, msgspec.convert(options, RecogniserOptions))
-
-
-def test_the_address_may_be_that_of_the_endpoint_itself() -> None:
-    options = [
-        RecogniserOptions(base_url=f"http://127.0.0.1:9{path}") for path in ("", "/v1", "/v1/audio/transcriptions")
-    ]
-    assert len({open_recogniser("whisper-api:m", each).identity for each in options}) == 1

@@ -1,72 +1,43 @@
-from __future__ import annotations
+"""Recognisers by their names, and the real decoder with the model in its wheel: figures are compared, never fixed."""
 
-import importlib.metadata
-from pathlib import Path
+from __future__ import annotations
 
 import pytest
 
-from asr.fake_recogniser import FakeRecogniser
-from grounding.asr.recogniser import BUILT_IN, RecogniserOptions, open_recogniser, recogniser_names, split_options
+from asr.speech import clip, sample_speech
+from grounding.asr.audio import read_audio
+from grounding.asr.recogniser import RecogniserOptions, open_recogniser
+from grounding.asr.transcribe import transcribe
 from grounding.errors import UserError
 
 
-def test_options_behind_the_name() -> None:
-    head, options = split_options("whisper:a,b=c.pt,language=en,beam_size=5,temperatures=0/0.4", RecogniserOptions())
-    assert head == "whisper:a,b=c.pt"
-    assert (options.language, options.beam_size, options.temperatures) == ("en", 5, (0.0, 0.4))
-    given = RecogniserOptions(language="de", connections=9)
-    assert split_options("whisper", given) == ("whisper", given)
-    assert split_options("whisper,language=en", given)[1].connections == 9
-
-
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "options", "said"),
     [
-        ("sphinx", "did you mean 'pocketsphinx'"),
-        ("zzz", "there are: pocketsphinx, whisper, whisper-api, replay"),
-        ("pocketsphinx,processes=many", "processes"),
-        ("pocketsphinx,processes=0", "expected 1 or more"),
-        ("pocketsphinx,temperatures=3", "from 0 to 2"),
-        ("pocketsphinx,timeout_s=-1", "more than 0"),
-        ("pocketsphinx,usd_per_minute=-1", "0 or more"),
-        ("pocketsphinx,max_retries=-1", "0 or more"),
+        ("sphinx", {}, "did you mean 'pocketsphinx'"),
+        ("zzz", {}, "there are: pocketsphinx, whisper, whisper-api"),
+        ("whisper-api:m,connections=many", {}, "connections"),
+        ("whisper-api:m,connections=0", {}, ">= 1"),
+        ("pocketsphinx,beam_width=2", {}, "beam_width is no option"),
+        ("pocketsphinx", {"language": "de"}, "de is for whisper"),
+        ("pocketsphinx", {"beam_size": 2}, "has no such option"),
     ],
 )
-def test_names_and_values_that_are_none(spec: str, said: str) -> None:
+def test_names_and_values_that_are_none(spec: str, options: dict[str, object], said: str) -> None:
     with pytest.raises(UserError, match=said):
-        open_recogniser(spec)
+        open_recogniser(spec, RecogniserOptions(**options))  # type: ignore[arg-type]
 
 
-def _named(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    point = importlib.metadata.EntryPoint(name="mine", value=value, group="grounding.recognisers")
-
-    def entry_points(*, group: str, name: str = "mine") -> list[importlib.metadata.EntryPoint]:
-        return [point] if (group, name) == (point.group, point.name) else []
-
-    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-
-
-def make_fake(argument: str, options: RecogniserOptions) -> FakeRecogniser:
-    return FakeRecogniser("batch", Path(argument), at_once=options.batch_size)
-
-
-def _no_fake(_argument: str, _options: RecogniserOptions) -> str:
-    return "no recogniser"
-
-
-def test_a_package_may_bring_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    _named(monkeypatch, "asr.test_recogniser:make_fake")
-    found = open_recogniser("mine:some/log,batch_size=7")
-    assert isinstance(found, FakeRecogniser)
-    assert (found.log, found.at_once) == (Path("some/log"), 7)
-    assert recogniser_names() == (*BUILT_IN, "mine")
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [("nowhere:x", "cannot be imported"), ("asr.test_recogniser:_no_fake", "returns str, no recogniser")],
-)
-def test_a_package_that_brings_none(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:
-    _named(monkeypatch, value)
-    with pytest.raises(UserError, match=said):
-        open_recogniser("mine:a", RecogniserOptions())
+def test_pocketsphinx_hears_words_with_times_and_probabilities() -> None:
+    right, spoken = 0, sample_speech(3)
+    for (path, text), heard in zip(
+        spoken, transcribe([clip(path) for path, _ in spoken], open_recogniser("pocketsphinx")), strict=True
+    ):
+        right += len(set(text.casefold().replace(",", "").split()) & set(heard.text.split()))
+        assert [word.text for word in heard.words] == heard.text.split()
+        times = [time for word in heard.words for time in (word.start_s, word.end_s)]
+        assert times == sorted(times)
+        assert 0 <= times[0] < times[-1] <= read_audio(path).seconds + 0.05
+        assert all(word.probability is not None and 0 <= word.probability <= 1 for word in heard.words)
+        assert heard.compute_s > 0
+    assert right >= 3, "not one word in four is heard"

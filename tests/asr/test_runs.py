@@ -11,7 +11,7 @@ import shell
 from conftest import Item, TinyDataset
 from fakes.slow_server import SlowServer, slow_server
 
-from grounding.asr.spoken import read_transcripts
+from grounding.scoring.words import read_spoken
 
 HEARD = {0: "click thing zero", 1: "click thing 1", 4: "lick ring four", 5: "", 6: "click thing 6"}
 """What was heard at the steps of a participant, by position; 3 has no entry, the others are as they were said."""
@@ -42,14 +42,14 @@ def args(tmp_path: Path, data_dir: Path) -> list[str]:
 
 
 def sweep(*words: str | Path) -> Any:
-    return shell.call("sweep", *words, module="grounding.cli")
+    return shell.call("sweep", *words, module="grounding")
 
 
 def runs(tmp_path: Path) -> dict[str, Path]:
     """Run folders by where their words come from."""
     found = {}
     for path in (tmp_path / "results").glob("realwebassist_*"):
-        told = read_transcripts(path)
+        told = read_spoken(path)
         found["truth" if told is None else told.condition] = path
     return found
 
@@ -126,7 +126,7 @@ def test_steps_without_words_are_wrong_and_counted_by_reason(tmp_path: Path, arg
     assert verdicts["1/6"]["outcome"] == "unparsed"
     assert "nothing was heard" in verdicts["1/6"]["reason"]
     assert {verdicts[f"1/{step}"]["outcome"] for step in (1, 2, 5, 7, 8)} == {"hit"}
-    told = read_transcripts(folder)
+    told = read_spoken(folder)
     assert told is not None
     # For each person two words of "lick ring four" are wrong, and two instructions of three words are left out; "zero"
     # is the number that was said.
@@ -151,7 +151,7 @@ def test_the_run_says_where_its_words_come_from(tmp_path: Path, args: list[str],
     assert len(list((tmp_path / "results").iterdir())) == 2
     plain = shell.call(*args, "--grounder", "center")
     true = shell.call(*args, "--grounder", "center", "--transcript", "truth")
-    assert plain.stdout == true.stdout
+    assert plain.stdout.splitlines()[-3:] == true.stdout.splitlines()[-3:]
     assert "transcript" not in json.loads((runs(tmp_path)["truth"] / "run.json").read_text())["asked"]
     assert "transcript" not in plain.stdout
 
@@ -165,22 +165,14 @@ def test_another_questions_file_is_a_source_and_the_true_regions_stay(
             item["instruction"] = item["instruction"].replace("thing", "sing")
             item["bounding_box"] = None
         (folder / "questions_Wlarge.json").write_text(json.dumps(items))
-    done = shell.call(*args, "--grounder", "oracle", "--transcript", "questions:questions_wlarge.json")
+    done = shell.call(*args, "--grounder", "oracle", "--transcript", "file:questions_wlarge.json")
     assert done.returncode == 0, done.stderr
-    folder = runs(tmp_path)["questions:questions_wlarge.json"]
+    folder = runs(tmp_path)["file:questions_wlarge.json"]
     assert texts(folder)["2/3"]["instruction"] == "click sing 2"
     assert shell.scores(folder)["counts"]["hit"] == 14
-    told = read_transcripts(folder)
+    told = read_spoken(folder)
     assert told is not None
     assert told.score.rate_percent == pytest.approx(100 / 3)
-
-
-def test_only_what_comes_before_the_chosen_steps_is_taken(tmp_path: Path, args: list[str]) -> None:
-    done = shell.call(*args, "--grounder", "center", "--transcript", "file:transcriptions_W.json", "--limit", "2")
-    assert done.returncode == 0
-    told = read_transcripts(runs(tmp_path)["file:transcriptions_W.json"])
-    assert told is not None
-    assert [one.steps for one in told.spoken] == [("1/1",), ("1/2",)]
 
 
 # --- refusals -----------------------------------------------------------------------------------------------------
@@ -192,12 +184,7 @@ def test_only_what_comes_before_the_chosen_steps_is_taken(tmp_path: Path, args: 
         (["--transcript", "file:none.json"], "no participant has none.json"),
         (["--transcript", "file:none.json"], "there are questions_with_task_updated.json, transcriptions_W.json"),
         (["--transcript", "pocketsphinx"], "there are no recordings"),
-        (["--transcript", "pocketsphinx@babble"], "a source, a colon and decibels"),
-        (["--transcript", "pocketfox"], "no recogniser is called 'pocketfox' (did you mean 'pocketsphinx'?)"),
-        (["--transcript", "pocketsphinx@rain:5dB"], "rain"),
-        (["--transcript", "pocketsphinx,beam_width=3"], "beam_width is no option"),
         (["--transcript", "pocketsphinx", "--asr-base-url", "http://h/v1"], "asks no server"),
-        (["--asr", "truth"], "is no recogniser"),
     ],
 )
 def test_what_cannot_be_heard_is_refused_before_anything_is_asked(
@@ -207,49 +194,3 @@ def test_what_cannot_be_heard_is_refused_before_anything_is_asked(
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert not (tmp_path / "results").exists()
-
-
-@pytest.mark.parametrize("dataset", ["screenspot-v2", "sample-desktop"])
-def test_data_without_speech_is_refused(tmp_path: Path, dataset: str) -> None:
-    done = shell.call("--dataset", dataset, "--data-dir", tmp_path, "--transcript", "pocketsphinx")
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-
-
-def test_a_damaged_file_of_a_run_is_named(tmp_path: Path, args: list[str]) -> None:
-    assert shell.call(*args, "--grounder", "center", "--transcript", "file:transcriptions_W.json").returncode == 0
-    folder = runs(tmp_path)["file:transcriptions_W.json"]
-    (folder / "transcripts.json").write_text("[]")
-    shown = shell.call("score", folder, module="grounding.cli")
-    assert shown.returncode == 0
-    assert "transcript can't be read" in shown.stdout
-
-
-# --- a dry run, and a sweep's files -------------------------------------------------------------------------------
-
-
-def test_a_dry_run_hears_nothing_and_names_the_same_run(tmp_path: Path, args: list[str]) -> None:
-    more = ["--grounder", "center", "--transcript", "file:transcriptions_W.json"]
-    dry = shell.call(*args, *more, "--dry-run")
-    assert dry.returncode == 0, dry.stderr
-    (planned,) = (tmp_path / "results").glob("dry-run_*")
-    shell.call(*args, *more)
-    (made,) = (tmp_path / "results").glob("realwebassist_*")
-    assert planned.name == f"dry-run_{made.name}"
-
-
-def test_a_sweep_writes_a_table_for_each_of_the_other_values(tmp_path: Path, args: list[str]) -> None:
-    command = [*args, "--grounder", "center", "oracle", "--transcript", "truth", "file:transcriptions_W.json"]
-    done = sweep(*command)
-    assert done.returncode == 0, done.stderr
-    (folder,) = (tmp_path / "results").glob("sweep_*")
-    assert {path.name for path in folder.glob("speech-*.json")} == {"speech-center.json", "speech-oracle.json"}
-    found = json.loads((folder / "speech-oracle.json").read_text())
-    assert [row["condition"] for row in found["rows"]] == ["truth", "file:transcriptions_W.json"]
-    assert found["rows"][1]["difference"]["lost"] == 4
-    assert {one["cause"] for one in found["changed"]} == {"unheard"}
-    rows = json.loads((folder / "sweep.json").read_text())["rows"]
-    assert [row["values"]["transcript"] for row in rows] == ["truth", "file:transcriptions_W.json"] * 2
-    page = (folder / "speech-oracle.html").read_text()
-    assert "Table 4" in page  # The data set is the paper's.
-    assert "no recording here" in page

@@ -1,4 +1,4 @@
-"""A chat model that shops in a browser: it reads the numbered list and its own history, as a model would, and no more.
+"""A chat model that shops in a browser: it reads the outline and its own history, as a model would, and no more.
 
 It searches every shop it is told of, opens the results that have a word of what is wanted, and finishes with the first
 three pages that it opened so. It never sees the picture. What it answers depends on the request alone.
@@ -14,7 +14,12 @@ from urllib.parse import urljoin, urlsplit
 Json = dict[str, Any]
 
 WANTED = 3
-_ELEMENT = re.compile(r"^\[(\d+)\] (\w+) (\"(?:[^\"\\]|\\.)*\")(.*)$", re.MULTILINE)
+_ELEMENT = re.compile(
+    r"""^ *- '?(\w+)(?: ("(?:[^"\\]|\\.)*"))?[^\n]* \[ref=(\w+)\][^\n]*"""
+    r"""(?:\n *- /url: "?([^\s"]+))?(?=((?:\n *- [^\n]*)?))""",
+    re.MULTILINE,
+)
+_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _STEP = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
 _SMALL = {"a", "an", "for", "the", "looking", "need", "new", "some", "to", "of", "and", "with", "find", "want", "in"}
 
@@ -28,29 +33,38 @@ def browsing_model(body: Json) -> str:
     shops = re.findall(r"^- [^:\n]+: (http://\S+)$", system, re.MULTILINE)
     if len(chosen) >= WANTED or "This is your last step" in page:
         return _finish(chosen or [at])
-    elements = [(int(number), kind, json.loads(name), rest) for number, kind, name, rest in _ELEMENT.findall(page)]
+    elements = [
+        (number, kind, json.loads(name) if name else _inside(after), link)
+        for kind, name, number, link, after in _ELEMENT.findall(page)
+    ]
     here = urlsplit(at).netloc
     last = steps[-1][1] if steps else ""
     if last.startswith("type "):
-        for number, kind, name, rest in elements:
-            link = urljoin(at, rest.rpartition("→ ")[2].strip()) if "→ " in rest else ""
+        for number, kind, name, path in elements:
+            link = urljoin(at, path) if path else ""
             if kind == "link" and link and link not in chosen and _may_be(name, system):
-                return _say("alternative_evaluation", f"{name} may do", f"click {number}")
-    field = next((number for number, kind, name, _ in elements if kind == "field" and "mail" not in name.lower()), None)
+                return _say("alternative_evaluation", f"{name} may do", "click", element=number)
+    field = next((number for number, kind, _, _ in elements if kind in ("textbox", "searchbox")), None)
     since = next((place for place, (_, done) in enumerate(reversed(steps)) if done.startswith("goto ")), len(steps))
     lately = [done for _, done in steps[len(steps) - since :]]
     searches = sum(done.startswith("type ") for done in lately)
     if field is not None and here and searches <= sum(done.startswith("click ") for done in lately):
-        return _say("information_seeking", "search here", f"type {field} {json.dumps(_wish(system))} enter")
+        return _say("information_seeking", "search here", "type", element=field, text=_wish(system), enter=True)
     consent = next(
         (number for number, kind, name, _ in elements if kind == "button" and "reject" in name.lower()), None
     )
     if consent is not None:
-        return _say("information_seeking", "something is in the way", f"click {consent}")
+        return _say("information_seeking", "something is in the way", "click", element=consent)
     for shop in shops:
         if not any(f"goto {shop}" in done for _, done in steps):
-            return _say("information_seeking", "the next shop", f"goto {shop}")
+            return _say("information_seeking", "the next shop", "goto", url=shop)
     return _finish(chosen or [at])
+
+
+def _inside(line: str) -> str:
+    """The name of what stands in an element that has none of its own."""
+    named = _NAME.search(line)
+    return named[1] if named else line.rpartition(": ")[2].strip()
 
 
 def _chosen(steps: list[tuple[int, str]]) -> list[str]:
@@ -75,13 +89,13 @@ def _words(text: str) -> set[str]:
     return {word.rstrip("s") for word in re.findall(r"[a-z]+", text.lower())} - _SMALL - {""}
 
 
-def _say(kind: str, thought: str, action: str) -> str:
-    return f"THOUGHT: {thought}\nKIND: {kind}\nACTION: {action}"
+def _say(kind: str, thought: str, action: str, **more: Any) -> str:
+    return json.dumps({"thought": thought, "kind": kind, "action": action, **more})
 
 
 def _finish(urls: list[str]) -> str:
     products = [{"product_name": url.rsplit("/", 1)[-1], "product_url": url, "reasoning": "fits"} for url in urls]
-    return _say("purchase_decision", "enough", "finish " + json.dumps({"products": products[:WANTED]}))
+    return _say("purchase_decision", "enough", "finish", products=products[:WANTED])
 
 
 def _texts(body: Json) -> tuple[str, str]:

@@ -22,6 +22,8 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from grounding.cards import ChatCard
+
 Json = dict[str, Any]
 Behaviour = Callable[[web.Request, bytes], Awaitable[web.StreamResponse]]
 """What the server does with one request, given the request and its body."""
@@ -42,6 +44,8 @@ class Received:
         parsed: Json = json.loads(self.content)
         return parsed
 
+
+CONVERSATIONS = ("/v1/chat/completions", "/v1/responses", "/v1/messages")
 
 USAGE: Json = {"prompt_tokens": 1000, "completion_tokens": 10}
 
@@ -83,6 +87,38 @@ def raw(content: bytes, *, status: int = 200, headers: dict[str, str] | None = N
 def reply(text: str | None, **more: Any) -> Behaviour:
     """A normal reply; the keywords are those of :func:`completion`."""
     return raw(json.dumps(completion(text, **more)).encode())
+
+
+def clicking(card: ChatCard, x: int, y: int) -> Behaviour:
+    """A click as the interface of a card has it, in the shapes of openai 3.54.0 and anthropic 2.12.0; or as text."""
+    if card.endpoint.interface == "responses":
+        call: Json = {"id": "cu_1", "call_id": "call_1", "type": "computer_call", "status": "completed"}
+        call |= {"pending_safety_checks": [], "actions": [{"type": "click", "button": "left", "x": x, "y": y}]}
+        return raw(json.dumps(response(call)).encode())
+    if card.endpoint.interface == "messages":
+        use: Json = {"type": "tool_use", "id": "toolu_1", "name": "left_click", "toolset_name": "computer"}
+        return raw(json.dumps(claude_message({**use, "input": {"coordinate": [x, y]}})).encode())
+    return reply(f"({x}, {y})")
+
+
+def response(*output: Json, status: str = "completed") -> Json:
+    """A reply of OpenAI's Responses."""
+    counts: Json = {"input_tokens": 1000, "output_tokens": 10, "total_tokens": 1010}
+    counts |= {"input_tokens_details": {"cached_tokens": 4}, "output_tokens_details": {"reasoning_tokens": 6}}
+    said = {"id": "resp_1", "object": "response", "created_at": 1, "model": "served-model", "status": status}
+    return {**said, "output": [{"id": "rs_1", "type": "reasoning", "summary": []}, *output], "usage": counts}
+
+
+def claude_message(*content: Json, stop_reason: str = "tool_use") -> Json:
+    """A reply of Anthropic's Messages."""
+    counts = {
+        "input_tokens": 900,
+        "cache_read_input_tokens": 60,
+        "cache_creation_input_tokens": 40,
+        "output_tokens": 10,
+    }
+    said = {"id": "msg_1", "type": "message", "role": "assistant", "model": "served-model", "stop_reason": stop_reason}
+    return {**said, "content": list(content), "usage": counts}
 
 
 def answering(say: Callable[[Json], str]) -> Behaviour:
@@ -225,7 +261,7 @@ class ChatServer:
     @property
     def asked(self) -> list[Received]:
         """The requests for a completion."""
-        return [received for received in self.requests if received.path.endswith("/chat/completions")]
+        return [received for received in self.requests if received.path in CONVERSATIONS]
 
     @property
     def bodies(self) -> list[Json]:
@@ -280,7 +316,7 @@ class ChatServer:
             self.open -= 1
 
     def _behaviour(self, request: web.Request) -> Behaviour:
-        if request.method == "POST" and request.path == "/v1/chat/completions":
+        if request.method == "POST" and request.path in CONVERSATIONS:
             return self._script.popleft() if self._script else self.default
         if request.method == "GET" and request.path == "/v1/models" and self.models is not None:
             if callable(self.models):

@@ -18,7 +18,6 @@ DIMENSIONS = (
     *("functional_requirements", "aesthetic_preferences", "purchase_preferences"),
 )
 BAD_ITEM = "The product is attractive and has a reputable seller, free returns, and fast shipping"
-GOOD_ITEM = "The page names the seller."
 
 _TITLE = re.compile(r"'title': (?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")")
 _STORE = re.compile(r"'store': (?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")")
@@ -31,13 +30,12 @@ def construction_model(body: Json) -> Json:
 
 
 def part_of(body: Json) -> str:
-    """What a request asks for: ``context``, ``need``, ``checklist`` or ``again``."""
+    """What a request asks for: ``context``, ``need`` or ``checklist``."""
     prompt = body["messages"][-1]["content"].lstrip()
     for part, beginning in {
         "context": "You are a user profile generator",
         "need": "You are a product search query generator",
         "checklist": "You are an expert product evaluator",
-        "again": "A checklist decides whether",
     }.items():
         if prompt.startswith(beginning):
             return part
@@ -51,8 +49,7 @@ def written(prompt: str) -> str:
         return f"```json\n{json.dumps(_context(prompt))}\n```"
     if beginning.startswith("You are a product search query generator"):
         return json.dumps(_need(prompt.rpartition("product_information:")[2]))
-    again = beginning.startswith("A checklist decides whether")
-    return f"checklist: {json.dumps(_checklist(prompt, good=again), indent=1)}"
+    return f"checklist: {json.dumps(_checklist(prompt), indent=1)}"
 
 
 def _all(pattern: re.Pattern[str], text: str) -> list[str]:
@@ -81,7 +78,7 @@ def _need(product: str) -> Json:
     return {"situation": f"Has run out of {kind}.", "budget_range": "under $20", "query": queries}
 
 
-def _checklist(prompt: str, *, good: bool) -> Json:
+def _checklist(prompt: str) -> Json:
     context = re.search(r"Bought from ([^.]{1,400})", prompt)
     brand = context[1].split(", ")[0] if context else "any"
     return {
@@ -90,5 +87,5 @@ def _checklist(prompt: str, *, good: bool) -> Json:
         "review_sensitivity": ["The average customer rating is at least 4.0 stars."],
         "functional_requirements": ["The page lists ingredients."],
         "aesthetic_preferences": ["The page shows a picture of the product."],
-        "purchase_preferences": [GOOD_ITEM if good else BAD_ITEM],
+        "purchase_preferences": [BAD_ITEM],
     }

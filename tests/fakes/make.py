@@ -9,14 +9,15 @@ from typing import Any
 import msgspec
 from PIL import Image
 
-from grounding.budget import Budget
-from grounding.cards import ChatCard, GrounderCard, PlannerCard
-from grounding.chat import ChatModel
+from grounding.cards import ChatCard, GrounderCard, PlannerCard, read_cards
 from grounding.grounders.chat import ChatGrounder
 from grounding.llm import ChatClient, Endpoint
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatModel
 from grounding.llm.ratelimits import RateLimiter
+from grounding.llm.vendors import conversation_wire
 from grounding.records import HistoryEntry, Query, Screenshot, Size
-from grounding.runfolder import Asked
+from grounding.run.folder import RunSettings
 
 REPOSITORY = Path(__file__).parents[2]
 MODELS = REPOSITORY / "models"
@@ -59,7 +60,7 @@ def query(
     return Query(step_id=step, key="k", screenshot=shot or screenshot(), instruction=instruction, history=history)
 
 
-def asked(**fields: Any) -> Asked:
+def asked(**fields: Any) -> RunSettings:
     """What a run was asked: nothing but the middle of every screen, unless a keyword says otherwise."""
     usual = {
         "dataset": "d",
@@ -77,7 +78,7 @@ def asked(**fields: Any) -> Asked:
         "seed": 0,
         "version": "1",
     }
-    return msgspec.convert({**usual, **fields}, Asked)
+    return msgspec.convert({**usual, **fields}, RunSettings)
 
 
 def client(
@@ -92,11 +93,13 @@ def client(
     budget: Budget | None = None,
     on_retry: Callable[[], None] | None = None,
     limiter: RateLimiter | None = None,
+    server_wait_s: float = 0.0,
 ) -> ChatClient:
     """A client that doesn't wait long."""
     return ChatClient(
         card or planner_card(),
         Endpoint(base_url=base_url, key_variable=key_variable),
+        conversation_wire(card or planner_card()),
         max_connections=max_connections,
         timeout_s=timeout_s,
         max_retries=max_retries,
@@ -104,6 +107,7 @@ def client(
         budget=budget,
         on_retry=on_retry,
         limiter=limiter,
+        server_wait_s=server_wait_s,
     )
 
 
@@ -124,3 +128,12 @@ def installed(folder: Path, group: str, module: str, made: str, code: str) -> No
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text(f"[{group}]\nfrom-elsewhere = {module}:{made}\n")
+
+
+def bundled_grounders() -> list[GrounderCard]:
+    """A bundled card for each way of asking: of sizes that are asked alike, and of models that share a prompt, one."""
+    found: dict[object, GrounderCard] = {}
+    for card in read_cards(MODELS / "grounders", GrounderCard):
+        asked = (card.prompt_hash, card.family, card.image, card.answer, card.parameters, card.tools, card.writes)
+        found.setdefault(msgspec.json.encode((asked, card.serving.how, card.endpoint.interface)), card)
+    return list(found.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fakes.search_vendor_shapes import Page
-from grounding.webagents.agenticshop.mall import gold
+from tools.sample_mall.truth import gold
 
 
 def mall_pages(folder: Path) -> list[Page]:

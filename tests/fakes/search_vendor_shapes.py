@@ -392,8 +392,7 @@ def _perplexity_asked(shape: Shape, model: Model, body: Json) -> Asked | web.Res
     style = body.get("response_format", {"type": "text"})
     if style["type"] == "json_schema" and "schema" not in style.get("json_schema", {}):
         return problem(shape.vendor, 400, "response_format.json_schema: schema is required")
-    prompt = body["input"] if "input" in body else body["messages"][0]["content"]
-    return Asked(model=model, prompt=prompt, schema=style["type"] == "json_schema")
+    return Asked(model=model, prompt=body["input"], schema=style["type"] == "json_schema")
 
 
 def _results(pages: Sequence[Page]) -> list[Json]:
@@ -401,34 +400,6 @@ def _results(pages: Sequence[Page]) -> list[Json]:
         {"id": number, "title": page.title, "url": page.url, "snippet": page.text[:80], "source": "web"}
         for number, page in enumerate(pages, start=1)
     ]
-
-
-def _perplexity_reply(asked: Asked, answered: Answered, fault: str) -> Json:
-    pages = list(dict.fromkeys(page for lookup in answered.lookups for page in lookup.pages))
-    read, wrote = tokens(asked.prompt), tokens(answered.text)
-    usd = (read * asked.model.input_usd + wrote * asked.model.output_usd) / 1e6 + asked.model.fee_usd
-    message = {"role": "assistant", "content": answered.text}
-    reason = "length" if fault == "long" else "stop"
-    return {
-        "id": "1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": asked.model.name,
-        "choices": [{"index": 0, "message": message, "delta": {**message, "content": ""}, "finish_reason": reason}],
-        "citations": [page.url for page in answered.cited],
-        "search_results": _results(pages),
-        "usage": {
-            "prompt_tokens": read,
-            "completion_tokens": wrote,
-            "total_tokens": read + wrote,
-            "search_context_size": "low",
-            "cost": {"input_tokens_cost": 0.0, "output_tokens_cost": 0.0, "total_cost": usd},
-        },
-    }
-
-
-def _perplexity_billed(_asked: Asked, reply: Json) -> Billed:
-    return Billed(reply["usage"]["prompt_tokens"], reply["usage"]["completion_tokens"], 1)
 
 
 def _agent_reply(asked: Asked, answered: Answered, fault: str) -> Json:
@@ -507,18 +478,6 @@ SHAPES: dict[str, Shape] = {
         understood=_gemini_asked,
         reply=_gemini_reply,
         billed=_gemini_billed,
-    ),
-    "perplexity": Shape(
-        vendor="perplexity",
-        base_path="/perplexity",
-        models=(Model("sonar-pro", 3.0, 15.0, 0.006),),
-        allowed=frozenset(("model", "messages", "response_format", "web_search_options", "max_tokens", "temperature")),
-        path=lambda _model: "/chat/completions",
-        header=_bearer,
-        understood=_perplexity_asked,
-        reply=_perplexity_reply,
-        billed=_perplexity_billed,
-        lists_models=False,
     ),
     "perplexity-agent": Shape(
         vendor="perplexity-agent",

@@ -7,46 +7,24 @@ One server plays all vendors, each under its own path and with its own shapes, r
         vendors.base_url("anthropic")                   # http://127.0.0.1:PORT/anthropic/v1
         vendors.faults.extend(["429:0", "cut"])         # what befalls the next two requests
         vendors.invented = 3                            # every third product has an address that no search brought
-
-As a program: ``python tests/fakes/search_vendors.py --mall datasets/sample-mall --port 9100``, or ``--pages`` with a
-JSON list of ``{"url", "title", "text"}``; ``GET /bill`` is the bill so far.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import re
-import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from fakes.chat_server import ChatServer, Received
-from fakes.mall_pages import mall_pages
-from fakes.search_vendor_shapes import (
-    KEY,
-    SHAPES,
-    Answered,
-    Asked,
-    Json,
-    Lookup,
-    Page,
-    Shape,
-    problem,
-)
+from fakes.search_vendor_shapes import SHAPES, Answered, Asked, Json, Lookup, Page, Shape, problem
 
-FAULTS = ("429[:SECONDS]", "500", "529", "401", "cut", "drop", "refusal", "pause", "words", "none", "failed", "long")
 _WORD = re.compile(r"[a-z0-9]+")
 _STOP = {"the", "a", "an", "for", "and", "or", "of", "to", "in", "with", "i", "is", "want", "need", "looking", "some"}
 
@@ -66,17 +44,17 @@ class Charge:
 class SearchVendors(ChatServer):
     """All vendors on one loopback port.
 
-    ``invented`` is how often an address is made up (0: never). ``faults`` befall the next requests, one each.
+    ``invented`` is how often an address is made up (0: never). ``faults`` befall the next requests, one
+    each: a status with its seconds to wait, cut, drop, refusal, pause, words, none, failed or long.
     """
 
-    def __init__(self, pages: Sequence[Page], *, invented: int = 0, port: int = 0) -> None:
+    def __init__(self, pages: Sequence[Page], *, invented: int = 0) -> None:
         super().__init__()
         self.pages = tuple(pages)
         self.invented = invented
         self.faults: deque[str] = deque()
         self.charges: list[Charge] = []
         self._named = 0
-        self._wanted_port = port
         self._lock = threading.Lock()
 
     def base_url(self, vendor: str) -> str:  # type: ignore[override]
@@ -98,7 +76,7 @@ class SearchVendors(ChatServer):
         app.router.add_route("*", "/{tail:.*}", self._handle)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._wanted_port).start()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         self.port = self._runner.addresses[0][1]
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
@@ -114,8 +92,6 @@ class SearchVendors(ChatServer):
             self.open -= 1
 
     async def _respond(self, request: web.Request, content: bytes) -> web.StreamResponse:
-        if request.path == "/bill":
-            return web.json_response({"usd": self.bill_usd, "charges": [asdict(charge) for charge in self.charges]})
         for shape in SHAPES.values():
             if request.method == "GET" and request.path == f"{shape.base_path}/models" and shape.lists_models:
                 refused = shape.unwelcome(request.headers)
@@ -197,34 +173,3 @@ def queries(prompt: str) -> list[str]:
 
 def _words(text: str) -> set[str]:
     return {word for word in _WORD.findall(text.lower()) if word not in _STOP and len(word) > 1}
-
-
-def main() -> None:
-    """Serve until interrupted."""
-    parser = argparse.ArgumentParser(description="A fake of the vendors' models with a search tool, on loopback.")
-    parser.add_argument("--port", type=int, default=9100)
-    web_of = parser.add_mutually_exclusive_group(required=True)
-    web_of.add_argument("--pages", type=Path, help="a JSON list of pages")
-    web_of.add_argument("--mall", type=Path, help="a data set's folder with shops")
-    parser.add_argument("--invented", type=int, default=0, help="every so many products have a made-up address")
-    parser.add_argument("--fault", action="append", default=[], help=", ".join(FAULTS))
-    given = parser.parse_args()
-    if given.mall is not None:
-        pages = mall_pages(given.mall)
-    else:
-        read: Any = json.loads(given.pages.read_text())
-        pages = [Page(**one) for one in read]
-    vendors = SearchVendors(pages, invented=given.invented, port=given.port)
-    vendors.faults.extend(given.fault)
-    with vendors:
-        for name in SHAPES:
-            print(f"{name:18} {vendors.base_url(name)}", flush=True)
-        print(f"{'bill':18} http://127.0.0.1:{vendors.port}/bill   (key: {KEY})", flush=True)
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            print(f"{len(vendors.asked)} requests, {vendors.bill_usd:.6f} US dollars")
-
-
-if __name__ == "__main__":
-    main()

@@ -23,7 +23,8 @@ def any_point(model: str, question: str) -> str:
 
 
 class SlowServer:
-    """``asked`` counts every distinct request body by hash; ``answered`` counts the replies that went out.
+    """``asked`` counts every distinct request body by hash; ``answered`` counts the replies that went out; ``keys`` are
+    the Authorization headers that came.
 
     ``hold_after``: from that many replies on, requests wait until it is raised or the server is stopped, so that a
     test can end a run in the middle without depending on the clock. ``status``: answer with this HTTP error instead.
@@ -34,6 +35,7 @@ class SlowServer:
         self.latency_s = latency_s
         self.asked: Counter[str] = Counter()
         self.texts: Counter[str] = Counter()
+        self.keys: set[str] = set()
         self.answered = 0
         self.most_at_once = 0
         self.hold_after: int | None = None
@@ -115,6 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(200, {"data": []})
 
     def do_POST(self) -> None:
+        self.owner.keys.add(self.headers["Authorization"] or "")
         answer = self.owner.answer(self.rfile.read(int(self.headers["Content-Length"])), self.server)
         if answer is not None:
             self._send(*answer)

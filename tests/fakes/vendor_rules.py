@@ -115,6 +115,9 @@ MODELS: tuple[Model, ...] = (
     Model("o1-2024-12-17", "openai", tiles_of_512(75, 150), 15, 60, thinks=1530, refuses=_REASONING),
     Model("o3", "openai", tiles_of_512(75, 150), 2, 8, thinks=1530, refuses=_REASONING),
     Model("o4-mini", "openai", patches_of_32(1.72, 1536), 1.1, 4.4, thinks=1530, refuses=_REASONING),
+    Model("gpt-4o-mini", "openai", tiles_of_512(2833, 5667), 0.15, 0.6, refuses=frozenset({"reasoning_effort"})),
+    Model("gpt-4.1-mini", "openai", patches_of_32(1.62, 1536), 0.4, 1.6, refuses=frozenset({"reasoning_effort"})),
+    Model("gpt-5-mini", "openai", patches_of_32(1.2, 1536), 0.25, 2, thinks=1530, refuses=_REASONING),
     Model("gpt-6.1-sol", "openai", patches_of_32(1.2), 2, 10, thinks=1530, refuses=_REASONING),
     Model("claude-3-7-sonnet-20250219", "anthropic", patches_of_28(1568, 1568), 3, 15),
     Model(

@@ -30,6 +30,7 @@ class Handler(BaseHTTPRequestHandler):
     healthy_at = 0.0
     record: Path | None = None
     takes_s = 0.02
+    die_at: tuple[int, ...] = ()
     says = "(10, 20)"
 
     def _send(self, status: int, body: dict[str, Any]) -> None:
@@ -51,6 +52,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.record is not None:
             with Path(f"{self.record}.asked").open("ab") as file:
                 file.write(json.dumps({"port": self.server.server_port, "body": json.loads(body)}).encode() + b"\n")
+            if self.die_at and len(Path(f"{self.record}.asked").read_bytes().splitlines()) in self.die_at:
+                print("out of memory", flush=True)
+                os._exit(4)
         time.sleep(self.takes_s)
         message = {"role": "assistant", "content": self.says}
         self._send(200, {"model": self.model, "choices": [{"message": message, "finish_reason": "stop"}]})
@@ -76,6 +80,7 @@ def main() -> None:
     parser.add_argument("--fake-die", help="say this and exit with 3")
     parser.add_argument("--fake-die-after", type=float, help="exit with 4 so many seconds after the start")
     parser.add_argument("--fake-die-on-port", type=int, help="--fake-die-after is for this port only")
+    parser.add_argument("--fake-die-at", type=int, nargs="*", default=[], help="exit with 4 at these requests")
     parser.add_argument("--fake-takes", type=float, default=0.02, help="so many seconds for an answer")
     parser.add_argument("--fake-odd", type=Path, help="the first that makes this file answers otherwise")
     parser.add_argument("--fake-stubborn", action="store_true", help="neither SIGINT nor SIGTERM ends it")
@@ -95,6 +100,7 @@ def main() -> None:
         threading.Timer(given.fake_die_after, lambda: (print("out of memory", flush=True), os._exit(4))).start()
     Handler.model, Handler.record = given.served_model_name, given.fake_record
     Handler.takes_s = given.fake_takes
+    Handler.die_at = tuple(given.fake_die_at)
     if given.fake_odd is not None:
         with contextlib.suppress(FileExistsError):
             given.fake_odd.touch(exist_ok=False)

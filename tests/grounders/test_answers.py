@@ -7,15 +7,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from fakes.make import MODELS
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grounding.cards import AnswerRule, GrounderCard, read_card
-from grounding.coordinates import ModelBox, ModelPoint
-from grounding.grounders.answers import MAX_COORDINATE, MAX_REPLY_CHARS, declines, read_answer
-
-GTA1 = read_card(MODELS / "grounders" / "gta1-7b-2507.yaml", GrounderCard).answer
+from grounding.cards import AnswerRule
+from grounding.geometry import ModelBox, ModelPoint
+from grounding.grounders.base import MAX_REPLY_CHARS, read_answer
 
 
 def read(reply: str, **rule: Any) -> tuple[float, ...] | None:
@@ -32,45 +29,25 @@ def read(reply: str, **rule: Any) -> tuple[float, ...] | None:
     [
         ("(10, 20)", (10, 20)),
         ("[10, 20]", (10, 20)),
-        ("(10,20)", (10, 20)),
         (" (  10\n,\t20 ) ", (10, 20)),
         ("(10.5, 20.25)", (10.5, 20.25)),
-        ("(.5, 5.)", (0.5, 5)),
         ("(0.73, 0.21)", (0.73, 0.21)),
         ("(-3, +4)", (-3, 4)),
-        ("(-0.5, -.5)", (-0.5, -0.5)),
-        ("(007, 020)", (7, 20)),
-        ("The button is at (10, 20).", (10, 20)),
         ("<point>[[10, 20]]</point>", (10, 20)),
-        ("<|box_start|>(10,20)<|box_end|>", (10, 20)),
         ('{"coordinate": [10, 20]}', (10, 20)),
         ("(1, 2) or (3, 4)", (1, 2)),
-        ("(1,2),(3,4)", (1, 2)),
-        ("[10, 20)", (10, 20)),
         ("点击(10, 20)按钮", (10, 20)),
-        ("(\u00a010, 20)", (10, 20)),  # a space that does not break
-        ("(\uff11\uff10, \uff12\uff10)", (10, 20)),  # wide digits
-        ("(a, b) (10, 20)", (10, 20)),
-        ("((10, 20))", (10, 20)),
+        # Nothing but the numbers.
+        ("10, 20", (10, 20)),
+        ("10, 20<|im_end|>", (10, 20)),
         # Not a point.
         ("", None),
-        ("no idea", None),
-        ("10, 20", None),
-        ("(10)", None),
+        ("at 10, 20", None),
+        ("10, 20, 30", None),
         ("(10 20)", None),
-        ("(10; 20)", None),
         ("(10, 20", None),
-        ("(10, 20, 30)", None),
-        ("(10, 20, 30, 40)", None),
         ("(10, )", None),
-        ("(1.2.3, 4)", None),
-        ("(x=10, y=20)", None),
-        ("(1e3, 20)", None),
         ("(--1, 2)", None),
-        ("(10, 20%)", None),
-        ("(\u221210, 20)", None),  # a minus sign that is no hyphen
-        ("(nan, inf)", None),
-        ("\uff0810\uff0c20\uff09", None),
     ],
 )
 def test_points(reply: str, place: tuple[float, float] | None) -> None:
@@ -81,50 +58,17 @@ def test_points(reply: str, place: tuple[float, float] | None) -> None:
     ("reply", "place"),
     [
         ("[1, 2, 3, 4]", (1, 2, 3, 4)),
-        ("(1, 2, 3, 4)", (1, 2, 3, 4)),
-        ("[[1.5, 2, 3, 4]]", (1.5, 2, 3, 4)),
         ("(1,2),(3,4)", (1, 2, 3, 4)),
-        ("(1, 2) , (3, 4)", (1, 2, 3, 4)),
         ("[[1,2],[3,4]]", (1, 2, 3, 4)),
         ("<|box_start|>(576,12),(592,42)<|box_end|>", (576, 12, 592, 42)),
         ("[30, 40, 10, 20]", (30, 40, 10, 20)),  # corners are put in order later
-        ("[-1, -2, 3, 4]", (-1, -2, 3, 4)),
         ("[1,2,3,4] [5,6,7,8]", (1, 2, 3, 4)),
         ("(1, 2)", None),
-        ("(1,2) and (3,4)", None),
         ("[1, 2, 3]", None),
-        ("[1, 2, 3, 4, 5]", None),
-        ("none", None),
     ],
 )
 def test_boxes(reply: str, place: tuple[float, ...] | None) -> None:
     assert read(reply, form="box") == place
-
-
-@pytest.mark.parametrize(
-    ("reply", "place"),
-    [
-        ("(1, 2)", (1, 2)),
-        ("[1, 2, 3, 4]", (1, 2, 3, 4)),
-        ("(1,2),(3,4)", (1, 2, 3, 4)),
-        ("(9, 9) in [1, 2, 3, 4]", (1, 2, 3, 4)),
-        ("nothing", None),
-    ],
-)
-def test_points_or_boxes(reply: str, place: tuple[float, ...] | None) -> None:
-    assert read(reply, form="point_or_box") == place
-
-
-@pytest.mark.parametrize(
-    ("match", "place"),
-    [("first", (1, 2)), ("last", (5, 6))],
-)
-@pytest.mark.parametrize(
-    "reply",
-    ["(1, 2) (3, 4) (5, 6)", "<think>maybe (1, 2), or rather (3, 4)</think>\n(5, 6)", "[1, 2]\n\n[5, 6]\n"],
-)
-def test_the_card_says_which_match_counts(reply: str, match: str, place: tuple[int, int]) -> None:
-    assert read(reply, match=match) == place
 
 
 @pytest.mark.parametrize(
@@ -136,33 +80,6 @@ def test_a_refusal_comes_before_any_number(reply: str, match: str) -> None:
     refusal = r"(?i)can't|not possible|^terminate|[\[(]\s*-1\s*,\s*-1\s*[\])]"
     assert read(reply, match=match, refusal=refusal) is None
     assert read("(10, 20)", match=match, refusal=refusal) == (10, 20)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "reply", "place"),
-    [
-        (r"click\(x=(\d+),\s*y=(\d+)\)", "pyautogui.click(x=12, y=34)", (12, 34)),
-        (r"(\w+),(\w+)", "one,two", None),  # words where numbers should be
-        (r"(\w+),(\w+)", "1_000,5", (1000, 5)),
-        (r"(\S+) (\S+)", "nan inf", None),
-        (r"(\S+) (\S+)", "1e3 -2E-1", (1000, -0.2)),
-        (r"(\d+)?,(\d+)", ",5", None),  # a group that took no part
-        (r"(\d*),(\d*)", ",", None),  # empty groups
-    ],
-)
-def test_a_cards_own_pattern(pattern: str, reply: str, place: tuple[float, float] | None) -> None:
-    assert read(reply, pattern=pattern) == place
-
-
-@pytest.mark.parametrize(
-    ("pattern", "reply", "place"),
-    [
-        (r"(\d+),(\d+)(?:,(\d+),(\d+))?", "1,2", (1, 2)),
-        (r"(\d+),(\d+)(?:,(\d+),(\d+))?", "1,2,3,4", (1, 2, 3, 4)),
-    ],
-)
-def test_a_pattern_for_both_forms(pattern: str, reply: str, place: tuple[float, ...]) -> None:
-    assert read(reply, form="point_or_box", pattern=pattern) == place
 
 
 @pytest.mark.parametrize(
@@ -201,14 +118,10 @@ def test_only_the_part_that_holds_the_answer_is_read(reply: str, place: tuple[fl
     [
         ("[0.73, 0.21]", "rel_1"),
         ("[730, 210]", "rel_1000"),
-        ("[1, 1]", "rel_1"),
         ("[0, 1]", "rel_1"),
         ("[0, 2]", "rel_1000"),
         ("[1.02, 0.5]", "rel_1"),  # outside, not on the grid
-        ("[730.0, 210.5]", "rel_1"),
-        ("[-730, -210]", "rel_1"),
         ("(100,200),(300,400)", "rel_1000"),
-        ("(0.1,0.2),(0.3,0.4)", "rel_1"),
     ],
 )
 def test_whole_numbers_above_1_are_on_the_grid_that_the_card_names(reply: str, space: str) -> None:
@@ -219,53 +132,6 @@ def test_whole_numbers_above_1_are_on_the_grid_that_the_card_names(reply: str, s
     plain = read_answer(reply, AnswerRule(form="point_or_box", space="rel_1"))
     assert plain is not None
     assert plain.space == "rel_1"
-
-
-def test_a_refusal_is_told_from_chatter() -> None:
-    rule = AnswerRule(form="point", space="rel_1", within="<a>(.*)</a>", refusal="none")
-    assert declines("<a>none</a>", rule)
-    assert not declines("<a>well</a>", rule)
-    assert not declines("none <a>(1, 2)</a>", rule)
-    assert not declines("none", rule)
-    assert not declines("none", AnswerRule(form="point", space="rel_1"))
-
-
-@pytest.mark.parametrize(
-    ("reply", "place"),
-    [
-        ("(966, 546)", (966, 546)),
-        ("(966,546)", (966, 546)),
-        ("(966.25, .5)", (966.25, 0.5)),
-        ("(-5, 3)", (-5, 3)),
-        ("(1, 2)(3, 4)", (1, 2)),
-        ("no idea", None),
-        ("( 1, 2)", None),
-        ("[1, 2]", None),
-    ],
-)
-def test_the_pattern_of_gta1(reply: str, place: tuple[float, float] | None) -> None:
-    found = read_answer(reply, GTA1)
-    assert (found and (found.x, found.y) if isinstance(found, ModelPoint) else None) == place
-
-
-# --- numbers that are too much ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("digits", ["9" * 400, "1" + "0" * 309, "-" + "9" * 5000, "1000000001", "9" * 308])
-@pytest.mark.parametrize("form", ["point", "box", "point_or_box"])
-@pytest.mark.parametrize("place", [0, 1, 2, 3])
-def test_a_number_beyond_every_screen_names_no_place(digits: str, form: str, place: int) -> None:
-    numbers = ["5"] * 4
-    numbers[place] = digits
-    assert read(f"[{', '.join(numbers)}]", form=form) is None
-    assert read(f"({', '.join(numbers[:2])})", form="point") == ((5, 5) if place > 1 else None)
-
-
-def test_the_largest_number_that_is_read() -> None:
-    assert read(f"({MAX_COORDINATE:.0f}, -{MAX_COORDINATE:.0f})") == (MAX_COORDINATE, -MAX_COORDINATE)
-
-
-# --- long replies -----------------------------------------------------------------------------------------------------
 
 
 def test_of_a_long_reply_the_beginning_is_read_or_the_end() -> None:
@@ -302,8 +168,6 @@ def test_a_megabyte_made_to_hurt(reply: str, form: str, match: str) -> None:
     assert place is None or "(1,2)" in reply
 
 
-# --- anything at all --------------------------------------------------------------------------------------------------
-
 rules = st.builds(
     AnswerRule,
     form=st.sampled_from(["point", "box", "point_or_box"]),
@@ -336,11 +200,6 @@ def test_no_reply_can_do_more_than_name_a_place(reply: str, rule: AnswerRule) ->
 
 
 number = st.integers(-9999, 9999) | st.decimals(-9999, 9999, places=2)
-
-
-@given(number, number, st.sampled_from(["({}, {})", "[{},{}]", "at ( {} ,{} ).", "<point>[[{}, {}]]</point>"]))
-def test_every_point_that_is_written_is_read(x: float, y: float, form: str) -> None:
-    assert read(form.format(x, y)) == (float(x), float(y))
 
 
 @given(*[number] * 4, st.sampled_from(["({}, {}, {}, {})", "[{},{},{},{}]", "({},{}),({},{})", "[[{},{}],[{},{}]]"]))

@@ -15,44 +15,62 @@ from typing import Any
 
 import pytest
 from fakes.chat_server import ChatServer
-from fakes.make import MODELS, picture_file, query
+from fakes.make import bundled_grounders, picture_file, query
 from PIL import Image
 
-from grounding.budget import Budget
-from grounding.cards import ChatCard, GrounderCard, read_cards
-from grounding.chat import ChatOptions, open_chat
+from grounding.cards import ChatCard
 from grounding.errors import UserError
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatOptions, open_chat
 from grounding.records import HistoryEntry
 
-CARDS = {card.name: card for card in read_cards(MODELS / "grounders", GrounderCard)}
-SERVED = [name for name, card in CARDS.items() if card.serving.how in ("vllm", "vllm-flags")]
+CARDS = {card.name: card for card in bundled_grounders()}
+SERVED = [
+    name
+    for name, card in CARDS.items()
+    if card.serving.how in ("vllm", "vllm-flags") and card.endpoint.interface == "chat"
+]
 
 HASHES = {
     "aria-ui": "6c39ec2e",
+    "aria-ui-realwebassist": "a7d6621c",
+    "claude-computer": "936ce30c",
+    "claude-opus-computer": "936ce30c",
+    "gemini-3.1-pro": "b22b9c10",
+    "gpt-5": "4e894aa1",
     "gta1": "50c9351b",
-    "gta1-32b": "828a23eb",
     "gta1-7b": "828a23eb",
     "gui-actor": "f21caec5",
     "gui-actor-qwen2-vl": "828a23eb",
+    "gui-g2": "2b3351a0",
     "gui-owl": "dff021fa",
     "gui-owl-1.5": "87c87c55",
     "gui-r1": "f6c25216",
-    "gui-r1-3b": "f6c25216",
     "holo1.5": "baeead07",
+    "holo2": "cbc3f475",
     "infigui-g1": "dae68f82",
+    "mai-ui": "4ec4787f",
+    "openai-computer": "142034d1",
     "os-atlas": "ecaf2666",
-    "os-atlas-pro": "86daea7c",
+    "os-atlas-pro": "7bfb5e1c",
+    "os-atlas-realwebassist": "535ed5f0",
     "qwen2.5-vl": "4dae53fe",
-    "qwen2.5-vl-72b": "4dae53fe",
     "qwen3-vl": "9118ad50",
+    "phi-ground": "a6b61403",
+    "qwen3.5-122b": "9118ad50",
+    "se-gui": "fc083320",
     "seeclick": "16bd7694",
     "showui": "d7432562",
     "uground": "57542062",
-    "uground-2b": "57542062",
-    "uground-72b": "57542062",
+    "uground-after-planner": "2d13d7b8",
+    "uground-realwebassist": "535ed5f0",
+    "ui-ins": "edefe0e5",
     "ui-tars": "f8461583",
     "ui-tars-dpo": "4db22d8d",
-    "ui-venus-1.5": "439bd65e",
+    "ui-tars-start-box": "c4bccc3d",
+    "ui-venus-1.5": "f0f755ae",
+    "ui-venus-ground": "2b3351a0",
+    "ui-venus-ground-72b": "edef376d",
 }
 
 FACTOR_28 = ((1932, 1092), (1288, 728))
@@ -77,27 +95,74 @@ CLICK = {
     "type": "object",
 }
 
+COORDINATES = {
+    "properties": {
+        axis: {
+            "description": f"The {axis} coordinate, normalized between 0 and 1000.",
+            "maximum": 1000,
+            "minimum": 0,
+            "title": axis.upper(),
+            "type": "integer",
+        }
+        for axis in "xy"
+    },
+    "required": ["x", "y"],
+    "title": "ClickCoordinates",
+    "type": "object",
+}
+
 # Parts of the user message, sizes sent for 1920 x 1080 and 1280 x 720, parameters, where the size stands in words.
 WIRE: dict[str, tuple[str, tuple[tuple[int, int], tuple[int, int]], dict[str, Any], str]] = {
     "gta1": ("image text", FACTOR_28, {**UNTIL, "max_tokens": 32}, "height {h} and width {w}."),
+    "phi-ground": ("text image", ((1008, 672), (1008, 672)), {**UNTIL, "max_tokens": 64}, ""),
     "gui-owl": ("text image", FACTOR_28, {**UNTIL, "max_tokens": 2048}, "screen's resolution is {w}x{h}."),
     "gui-owl-1.5": ("image text", FACTOR_32, {**UNTIL, "max_tokens": 2048}, "screen's resolution is 1000x1000."),
-    "gui-r1": ("text image text", ((1484, 840), (1288, 728)), R1, ""),
-    "gui-r1-3b": ("text image text", ((1484, 840), (1288, 728)), R1, ""),
+    "gui-r1": ("text image text", FACTOR_28, R1, ""),
     "holo1.5": ("image text", FACTOR_28, {**UNTIL, "max_tokens": 32, "structured_outputs": {"json": CLICK}}, ""),
+    "gemini-3.1-pro": ("text text image", AS_IT_IS, {"max_tokens": 32768}, ""),
+    "gpt-5": ("image text", AS_IT_IS, {"max_completion_tokens": 16384, "reasoning_effort": "high"}, ""),
+    "gui-g2": ("image text", FACTOR_28, {**UNTIL, "max_tokens": 128}, ""),
+    "holo2": (
+        "image text",
+        FACTOR_32,
+        {
+            **UNTIL,
+            "max_tokens": 32,
+            "chat_template_kwargs": {"thinking": False},
+            "structured_outputs": {"json": COORDINATES},
+        },
+        "",
+    ),
     "infigui-g1": ("image text", FACTOR_28, {**UNTIL, "max_tokens": 1024}, "The screen's resolution is {w}x{h}.\n"),
+    "mai-ui": ("text image", FACTOR_32, {**UNTIL, "max_tokens": 256}, ""),
     "os-atlas": ("image text", AS_IT_IS, {**UNTIL, "max_tokens": 128, "skip_special_tokens": False}, ""),
+    "os-atlas-realwebassist": (
+        "image text text",
+        AS_IT_IS,
+        {**UNTIL, "max_tokens": 128, "skip_special_tokens": False},
+        "",
+    ),
     "os-atlas-pro": ("text image text", AS_IT_IS, {**UNTIL, "max_tokens": 256}, ""),
     "qwen2.5-vl": ("image text", FACTOR_28, {**UNTIL, "max_tokens": 100, **PREFILLED}, "resolution is {w}x{h}.\n"),
-    "qwen2.5-vl-72b": ("image text", FACTOR_28, {**UNTIL, "max_tokens": 100, **PREFILLED}, "resolution is {w}x{h}.\n"),
     "qwen3-vl": ("image text", FACTOR_32, {**UNTIL, "max_tokens": 2048}, "resolution is 1000x1000.\\n"),
+    "qwen3.5-122b": (
+        "image text",
+        FACTOR_32,
+        {**UNTIL, "max_tokens": 2048, "chat_template_kwargs": {"enable_thinking": False}},
+        "resolution is 1000x1000.\\n",
+    ),
+    "se-gui": ("image text", FACTOR_28, {**UNTIL, "max_tokens": 256}, "screen's resolution is {w}x{h}.\n"),
     "showui": ("text image text", ((1344, 756), (1288, 728)), {**UNTIL, "max_tokens": 128}, ""),
     "uground": ("image text", AS_IT_IS, {**UNTIL, "max_tokens": 64}, ""),
-    "uground-2b": ("image text", AS_IT_IS, {**UNTIL, "max_tokens": 64}, ""),
-    "uground-72b": ("image text", AS_IT_IS, {**UNTIL, "max_tokens": 64}, ""),
+    "uground-after-planner": ("image text", AS_IT_IS, {**UNTIL, "max_tokens": 128}, ""),
+    "uground-realwebassist": ("image text text", AS_IT_IS, {**UNTIL, "max_tokens": 128}, ""),
     "ui-tars": ("image text", FACTOR_28, {**UNTIL, "max_tokens": 400}, ""),
+    "ui-tars-start-box": ("image text", FACTOR_28, {**UNTIL, "max_tokens": 400}, ""),
     "ui-tars-dpo": ("image text", AS_IT_IS, {**UNTIL, "frequency_penalty": 1, "max_tokens": 128}, ""),
+    "ui-ins": ("image text", FACTOR_28, {**UNTIL, "max_tokens": 256}, ""),
     "ui-venus-1.5": ("image text", AS_IT_IS, {**UNTIL, "max_tokens": 128}, ""),
+    "ui-venus-ground": ("image text", ((1932, 1092), (1904, 1064)), {**UNTIL, "max_tokens": 128}, ""),
+    "ui-venus-ground-72b": ("image text", ((2352, 1344), (2352, 1344)), {**UNTIL, "max_tokens": 128}, ""),
 }
 
 WORDS = 'press "Löschen" {width}\nthen (ok).'
@@ -158,7 +223,7 @@ def test_the_body_of_a_request(server: ChatServer, tmp_path: Path, name: str, of
     assert list(body) == ["model", *card.parameters, *([] if card.prefill is None else PREFILLED)]
 
     words = WORDS.removesuffix(".") if name == "ui-venus-1.5" else WORDS
-    history = {"gui-owl": "No history. This is the first step."}.get(name, "None")
+    history = {"gui-owl": "No history. This is the first step."}.get(name, "" if "realwebassist" in name else "None")
     said: list[str] = []
     if card.system is not None:
         said.append(filled(card.system, seen, words, history))
@@ -182,7 +247,7 @@ def test_the_body_of_a_request(server: ChatServer, tmp_path: Path, name: str, of
         assert content == (tmp_path / "1.png").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["gui-owl", "gui-r1", "gui-r1-3b", "os-atlas-pro"])
+@pytest.mark.parametrize("name", ["gui-owl", "gui-r1", "os-atlas-pro"])
 def test_the_history_stands_where_the_prompt_has_its_place(server: ChatServer, tmp_path: Path, name: str) -> None:
     card = CARDS[name]
     assert card.uses_history
@@ -191,15 +256,6 @@ def test_the_history_stands_where_the_prompt_has_its_place(server: ChatServer, t
     texts = [part["text"] for part in body["messages"][-1]["content"] if part["type"] == "text"]
     assert sum("1. Instruction: open it\n   Action: Clicked the icon" in text for text in texts) == 1
     assert not any(card.no_history in text for text in texts)
-
-
-def test_other_prompts_have_no_place_for_a_history() -> None:
-    assert {name for name, card in CARDS.items() if card.uses_history} == {
-        "gui-owl",
-        "gui-r1",
-        "gui-r1-3b",
-        "os-atlas-pro",
-    }
 
 
 @pytest.mark.parametrize("name", [name for name, card in CARDS.items() if card.serving.how == "in-process"])

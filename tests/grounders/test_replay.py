@@ -28,25 +28,12 @@ def answer(grounder: SavedPredictions, step: str = "1/1") -> Prediction:
     return asyncio.run(grounder.ground(query(step=step)))
 
 
-def test_a_point(tmp_path: Path) -> None:
-    found = answer(saved(tmp_path / "a.jsonl", '{"step": "1/1", "point": [10, 20.5]}'))
-    assert found == Prediction(step_id="1/1", key="k", point=Point(x_px=10, y_px=20.5))
-
-
 @pytest.mark.parametrize("corners", [[10, 20, 30, 50], [30, 50, 10, 20], [30, 20, 10, 50]])
 def test_a_box_stands_for_its_middle_whatever_the_order_of_corners(tmp_path: Path, corners: list[int]) -> None:
     found = answer(saved(tmp_path / "a.jsonl", json.dumps({"step": "1/1", "box": corners})))
     assert found.point == Point(x_px=20, y_px=35)
     assert found.box == Box(left_px=10, top_px=20, right_px=30, bottom_px=50)
     assert found.failure is None
-
-
-@pytest.mark.parametrize("line", ['{"step": "1/1", "point": null}', '{"step": "1/1", "box": null}'])
-def test_null_is_a_reply_without_a_place(tmp_path: Path, line: str) -> None:
-    found = answer(saved(tmp_path / "a.jsonl", line))
-    assert found.point is None
-    assert found.failure is not None
-    assert (found.failure.kind, found.failure.message) == ("unparsed", "a.jsonl records a reply without a place")
 
 
 def test_a_null_may_say_that_there_is_no_such_place(tmp_path: Path) -> None:
@@ -57,34 +44,6 @@ def test_a_null_may_say_that_there_is_no_such_place(tmp_path: Path) -> None:
     assert not answer(saved(tmp_path / "b.jsonl", '{"step": "1/1", "point": null}')).declined
     with pytest.raises(UserError, match='"declined" says that there is no such place'):
         saved(tmp_path / "c.jsonl", '{"step": "1/1", "point": [1, 2], "declined": true}')
-
-
-def test_a_step_without_a_line_is_missing(tmp_path: Path) -> None:
-    found = answer(saved(tmp_path / "a.jsonl", '{"step": "1/2", "point": [1, 2]}'))
-    assert found.point is None
-    assert found.failure is not None
-    assert (found.failure.kind, found.failure.message) == ("missing", "a.jsonl has no line for 1/1")
-
-
-def test_an_empty_file_misses_everything(tmp_path: Path) -> None:
-    assert getattr(answer(saved(tmp_path / "a.jsonl", "")).failure, "kind", None) == "missing"
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        '{"step": "1/1", "point": [1, 2]}\n{"step": "2/1", "point": [3, 4]}\n',
-        '{"step": "1/1", "point": [1, 2]}\n{"step": "2/1", "point": [3, 4]}',
-        '\n\n{"step": "1/1", "point": [1, 2]}\n   \n\t\n{"step": "2/1", "point": [3, 4]}\n\n',
-        '{"step": "1/1", "point": [1, 2]}\r\n\r\n{"step": "2/1", "point": [3, 4]}\r\n',
-        ' {"point":[1,2],"step":"1/1"} \n{"note": "é 点", "step": "2/1", "point": [3e0, 4.0], "seconds": 3}',
-    ],
-    ids=["lines", "no end of line", "blank lines", "CRLF", "other fields"],
-)
-def test_ways_to_write_the_same(tmp_path: Path, content: str) -> None:
-    grounder = saved(tmp_path / "a.jsonl", content)
-    assert answer(grounder, "1/1").point == Point(x_px=1, y_px=2)
-    assert answer(grounder, "2/1").point == Point(x_px=3, y_px=4)
 
 
 GOOD = '{"step": "1/1", "point": [1, 2]}\n\n'
@@ -127,27 +86,6 @@ def test_a_wrong_line_is_refused_with_its_number(tmp_path: Path, line: str, word
         saved(path, GOOD + line + "\n")
     assert str(caught.value).startswith(f"--predictions {path}, line 3: ")
     assert words in str(caught.value)
-
-
-@pytest.mark.parametrize("content", [b'{"step": "1/\xff", "point": [1, 2]}', b"\xff\xfe{\x00", b"\x00"])
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(UserError, match="line 1: "):
-        saved(tmp_path / "a.jsonl", content)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"--predictions .*a\.jsonl: can't be read: No such file"):
-        SavedPredictions(tmp_path / "a.jsonl", STEPS)
-    with pytest.raises(UserError, match="can't be read: Is a directory"):
-        SavedPredictions(tmp_path, STEPS)
-
-
-def test_another_content_is_another_identity_and_another_name_is_not(tmp_path: Path) -> None:
-    one = saved(tmp_path / "a.jsonl", '{"step": "1/1", "point": [1, 2]}')
-    two = saved(tmp_path / "b.jsonl", '{"step": "1/1", "point": [1, 2]}')
-    other = saved(tmp_path / "c.jsonl", '{"step": "1/1", "point": [1, 3]}')
-    assert one.identity == two.identity != other.identity
-    assert (one.name, two.name) == ("replay:a", "replay:b")
 
 
 places = (

@@ -104,9 +104,3 @@ def test_a_key_with_blanks_is_refused_without_showing_it(monkeypatch: pytest.Mon
     with pytest.raises(UserError, match="the key in TEST_KEY has a blank or a line end") as caught:
         resolve_endpoint(hosted(), None, flag="--base-url")
     assert KEY[:5] not in str(caught.value)
-
-
-def test_a_key_that_is_right_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEST_KEY", KEY)
-    endpoint = resolve_endpoint(hosted(), None, flag="--base-url")
-    assert (endpoint.base_url, endpoint.key()) == ("https://api.example/v1", KEY)

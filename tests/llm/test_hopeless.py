@@ -6,7 +6,7 @@ import pytest
 from fakes.make import planner_card
 
 from grounding.llm import CallFailed
-from grounding.llm.hopeless import beyond_window, where_to_look
+from grounding.llm.http import beyond_window, where_to_look
 
 CARD = planner_card(model="o3", endpoint={"key_variable": "THE_KEY"})
 

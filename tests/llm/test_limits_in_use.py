@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from fakes.chat_server import ChatServer, after, completion, cut, dropped, error, no_choices, rate_limited, raw, reply
+from fakes.chat_server import ChatServer, completion, cut, dropped, error, no_choices, rate_limited, raw
 from fakes.make import client, planner_card
 
-from grounding.budget import Budget, BudgetReached
 from grounding.llm import CallFailed
+from grounding.llm.budget import Budget, BudgetReached
 from grounding.llm.ratelimits import RateLimiter
-from grounding.tokens import RequestTokens
-from llm.helpers import BODY, failure, send
+from grounding.llm.tokens import RequestTokens
+from llm.helpers import BODY, send
 
 PRICE = {"input_usd": 2.0, "output_usd": 8.0, "date": "2026-11-21"}
 CARD = planner_card(price=PRICE)
@@ -55,52 +55,6 @@ def test_a_refusal_with_a_wait_pauses_all_requests(server: ChatServer) -> None:
     assert min(times[1:]) - times[0] >= 0.95
     assert max(times[1:]) - min(times[1:]) < 0.9  # none of the others waits on its own
     assert not [each for each in replies if isinstance(each, BaseException)]
-
-
-def test_requests_in_flight_beside_a_refused_one_go_on_and_new_ones_wait(server: ChatServer) -> None:
-    server.script(after(0.1, rate_limited(seconds=1)), after(0.5, reply("slow")))
-    started = time.monotonic()
-    replies = many(server, 3, max_connections=2)
-    assert time.monotonic() - started >= 1.05
-    assert server.count == 4
-    assert sorted(each.completion.text for each in replies) == ["(1, 2)", "(1, 2)", "slow"]  # type: ignore[attr-defined]
-
-
-def test_a_limit_that_is_used_up_is_waited_for_before_it_is_hit(server: ChatServer) -> None:
-    headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "700ms"}
-    server.script(raw(json.dumps(completion("first")).encode(), headers=headers))
-    started = time.monotonic()
-    many(server, 2, max_connections=1)
-    assert 0.7 <= time.monotonic() - started < 5
-
-
-def test_the_cards_own_limit_is_kept(server: ChatServer) -> None:
-    slept: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        clock[0] += seconds
-
-    clock = [0.0]
-    ours = RateLimiter(requests_per_minute=4, clock=lambda: clock[0], sleep=sleep)
-
-    async def run() -> None:
-        opened = client(server.base_url, limiter=ours)
-        for _ in range(9):
-            await opened.complete(BODY)
-        await opened.aclose()
-
-    asyncio.run(run())
-    assert slept == pytest.approx([61, 61])
-
-
-def test_a_wait_beyond_reason_is_a_failure_and_said(server: ChatServer) -> None:
-    server.default = rate_limited(seconds=86400)
-    started = time.monotonic()
-    failed = failure(server, max_retries=5)
-    assert time.monotonic() - started < 5
-    assert server.count == 1
-    assert str(failed).endswith("(the server asks for a wait of 86400 s)")
 
 
 def test_a_long_pause_is_told(server: ChatServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,7 +102,7 @@ class Billing:
         )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_however_unevenly_it_is_billed_the_limit_holds_and_is_used(seed: int) -> None:
     billing, limit = Billing(seed), 0.15
     with ChatServer(billing) as server:
@@ -161,19 +115,6 @@ def test_however_unevenly_it_is_billed_the_limit_holds_and_is_used(seed: int) ->
     assert budget.spent_usd + budget.unreported_usd > limit - MOST_USD - 1e-9
     assert any(isinstance(each, BudgetReached) for each in results)
     assert open_at_once >= 4  # not one at a time
-
-
-def test_a_run_goes_on_with_a_higher_limit() -> None:
-    with ChatServer(reply("x", usage={"prompt_tokens": 1000, "completion_tokens": 100})) as server:
-        each_usd = 0.0028
-        first = Budget(0.02)
-        done = [each for each in many(server, 30, budget=first) if not isinstance(each, BaseException)]
-        # Four are paid for (0.0112); a fifth could cost 0.0104, and 0.0216 is too much.
-        assert len(done) == server.count == 4
-        second = Budget(0.1, spent_usd=first.spent_usd)
-        done += [each for each in many(server, 26, budget=second) if not isinstance(each, BaseException)]
-        assert len(done) == server.count == 30
-        assert second.spent_usd == pytest.approx(30 * each_usd)
 
 
 def test_the_cost_of_failed_tries_is_part_of_the_calls(server: ChatServer) -> None:
@@ -214,22 +155,6 @@ def test_what_may_have_been_charged_is_recorded(server: ChatServer, trouble: Any
     else:
         assert failed.call is None
         assert budget.unreported_usd == 0.0
-
-
-def test_a_connection_that_never_came_about_costs_nothing() -> None:
-    with ChatServer() as server:
-        gone = server.base_url
-    budget = Budget(1.0)
-
-    async def run() -> CallFailed:
-        ours = client(gone, CARD, budget=budget, max_retries=1)
-        with pytest.raises(CallFailed) as caught:
-            await ours.complete(BODY, TOKENS)
-        await ours.aclose()
-        return caught.value
-
-    assert asyncio.run(run()).call is None
-    assert (budget.spent_usd, budget.unreported_usd) == (0.0, 0.0)
 
 
 def test_a_try_that_was_paid_is_recorded_when_the_limit_forbids_another(server: ChatServer) -> None:

@@ -6,12 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from fakes.chat_server import (
-    ChatServer,
-    dropped,
-    error,
-    raw,
-)
+from fakes.chat_server import ChatServer, error, raw
 from fakes.make import client, planner_card
 
 from grounding.errors import UserError
@@ -49,7 +44,7 @@ def check(base_url: str, **fields: Any) -> None:
         raw(b'"\xff"'),
         raw(b"[" * 100_000),
     ],
-    ids=str,
+    ids=lambda models: str(models) if not callable(models) else None,
 )
 def test_the_check_passes_where_the_model_is_served_or_nothing_is_known(models: Any) -> None:
     with ChatServer(models=models) as server:
@@ -89,8 +84,3 @@ def test_a_server_that_is_not_there_is_said_with_how_to_start_it() -> None:
     base_url = f"http://127.0.0.1:{free_port()}/v1"
     with pytest.raises(UserError, match=f"nothing answers at {base_url}(.|\n)*To serve it yourself: vllm serve x"):
         check(base_url, endpoint={"how_to_serve": "vllm serve x"})
-
-
-def test_a_server_that_hangs_up_is_said() -> None:
-    with ChatServer(models=dropped()) as server, pytest.raises(UserError, match="nothing answers at"):
-        check(server.base_url)

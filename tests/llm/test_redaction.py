@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
 import traceback
 
 import pytest
-from fakes.chat_server import (
-    ChatServer,
-    echo,
-    raw,
-)
+from fakes.chat_server import ChatServer, echo, raw
 from fakes.make import client
 
+from grounding.errors import UserError
 from grounding.llm import Endpoint
-from llm.helpers import BODY, KEY, failure, send
+from llm.helpers import KEY, failure
 
 PICTURE = base64.b64encode(os.urandom(3000)).decode()
 WITH_PICTURE = json.dumps(
@@ -48,17 +46,21 @@ def test_neither_key_nor_picture_is_in_any_message(
     assert "[key]" in shown
 
 
-def test_the_key_does_not_follow_a_redirect_to_another_server(
-    server: ChatServer, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_nothing_follows_a_redirect_to_another_server(
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setenv("TEST_KEY", KEY)
     with ChatServer() as other:
-        server.default = raw(b"", status=307, headers={"Location": f"{other.base_url}/chat/completions"})
-        assert send(lambda: client(server.base_url, key_variable="TEST_KEY")).completion.text == "(1, 2)"
-        (received,) = other.asked
-    assert received.content == BODY
-    assert not [value for value in received.headers.values() if KEY in value]
-    assert KEY in server.requests[0].headers["Authorization"]
+        location = other.base_url.replace("//", "//me:hunter2@") + f"/chat/completions?key={KEY}"
+        server.default = server.models = raw(b"", status=status, headers={"Location": location})
+        failed = failure(server, key_variable="TEST_KEY")
+        with pytest.raises(UserError, match="it leads to http://127") as told:
+            asyncio.run(client(server.base_url, key_variable="TEST_KEY").check())
+        assert other.requests == []
+    assert str(failed) == f"HTTP {status}: it leads to {other.base_url}/chat/completions, which is not followed"
+    assert (failed.attempts, KEY in str(failed), "hunter2" in str(failed)) == (1, False, False)
+    assert (KEY in str(told.value), "hunter2" in str(told.value)) == (False, False)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 import time
 from typing import Any
 
@@ -23,8 +22,7 @@ from fakes.chat_server import (
 )
 from fakes.make import client
 
-from grounding.llm import CallFailed
-from llm.helpers import failure, free_port, send
+from llm.helpers import failure, send
 
 RETRIED: dict[str, Behaviour] = {
     "408": error(408),
@@ -56,18 +54,6 @@ def test_passing_trouble_is_tried_again(server: ChatServer, trouble: str) -> Non
     assert got.completion.text == "(1, 2)"
     assert got.call.attempts == server.count == 3
     assert len(retries) == 2
-
-
-@pytest.mark.parametrize("trouble", RETRIED)
-@pytest.mark.parametrize("max_retries", [0, 2])
-def test_lasting_trouble_ends_in_a_failure(server: ChatServer, trouble: str, max_retries: int) -> None:
-    server.default = RETRIED[trouble]
-    failed = failure(server, timeout_s=0.4 if trouble == "no reply in time" else 10.0, max_retries=max_retries)
-    assert failed.attempts == max_retries + 1
-    assert server.count == failed.attempts or trouble == "no reply in time"
-    tries = f"(after {max_retries + 1} tries)"
-    assert str(failed).endswith(tries) == (max_retries > 0)
-    assert len(str(failed)) > len(tries) + 5
 
 
 FINAL: dict[str, Behaviour] = {
@@ -120,19 +106,6 @@ def test_a_failure_says_what_happened(server: ChatServer, trouble: Behaviour, st
     assert "\n" not in str(failed)
 
 
-def test_a_page_of_error_is_shortened(server: ChatServer) -> None:
-    server.default = error(400, "wordy " * 1000)
-    message = str(failure(server))
-    assert len(message) < 600
-    assert message.endswith("…")
-
-
-def test_nothing_listening_is_tried_again_and_said() -> None:
-    port = free_port()
-    with pytest.raises(CallFailed, match=f"connection failed: .*{port}.*after 3 tries"):
-        send(lambda: client(f"http://127.0.0.1:{port}/v1", max_retries=2))
-
-
 def seconds_with(server: ChatServer, trouble: Behaviour, **options: Any) -> float:
     server.script(trouble)
     started = time.monotonic()
@@ -153,27 +126,3 @@ def seconds_with(server: ChatServer, trouble: Behaviour, **options: Any) -> floa
 )
 def test_the_servers_wait_is_kept(server: ChatServer, trouble: Behaviour) -> None:
     assert 0.4 <= seconds_with(server, trouble) < 5
-
-
-def test_a_wait_until_a_date_is_kept(server: ChatServer) -> None:
-    date = email.utils.formatdate(time.time() + 2, usegmt=True)  # whole seconds: between 1 and 2 from now
-    assert 0.9 <= seconds_with(server, rate_limited(date=date)) < 6
-
-
-@pytest.mark.parametrize(
-    "wait", ["-5", "nan", "soon", "", "Fri, 31 Feb 2026 10:00:00 GMT", "Wed, 21 Oct 2015 07:28:00 GMT", "٣٣ days"]
-)
-def test_a_wait_that_is_none_does_no_harm(server: ChatServer, wait: str) -> None:
-    assert seconds_with(server, error(429, retry_after=wait)) < 5
-
-
-def test_without_a_wait_from_the_server_the_pauses_are_those_of_the_client(server: ChatServer) -> None:
-    server.default = error(500)
-    started = time.monotonic()
-    failure(server, max_retries=4, backoff_s=0.02)
-    assert time.monotonic() - started < 0.02 * (1 + 2 + 4 + 8) + 5
-
-
-def test_the_seconds_of_a_call_are_those_of_its_last_try(server: ChatServer) -> None:
-    server.script(after(1.0, error(500)))
-    assert send(lambda: client(server.base_url)).call.seconds < 0.9

@@ -8,6 +8,7 @@ import pytest
 from fakes.provider import KEY, Provider
 
 KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DASHSCOPE_API_KEY", "PLANNER_API_KEY")
+KEY_VARIABLES += ("API_KEY_127_0_0_1",)
 
 
 @pytest.fixture

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from fakes.make import MODELS, planner_card
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding.errors import UserError
-from grounding.planners.ahead import nth_plan, read_actions
+from grounding.planners.chat import nth_plan, read_actions
 from grounding.planners.prompts import prompted
 from grounding.records import Call, Failure, Plan
 
@@ -47,20 +45,6 @@ def test_the_list_in_a_reply(name: str) -> None:
     if wanted is None:
         wanted = ["Click A 1. it is red 2. it is left", "Click B"]
     assert list(read_actions(reply)) == wanted
-
-
-@given(
-    items=st.lists(
-        st.text(st.characters(codec="utf-8", categories=["L", "P", "Zs"]), min_size=1).map(str.strip).filter(bool),
-        min_size=2,
-        max_size=30,
-    ),
-    mark=st.sampled_from(["{}. ", "{}) ", "{}: ", "- {}. ", "**{}.** "]),
-)
-def test_every_list_is_read_back(items: list[str], mark: str) -> None:
-    items = [f"Click {' '.join(item.split())}".strip() for item in items]
-    reply = "\n".join(mark.format(number) + item for number, item in enumerate(items, start=1))
-    assert list(read_actions(reply)) == items
 
 
 @given(reply=st.text(st.sampled_from("12. )\n a*-"), max_size=60))
@@ -107,11 +91,6 @@ def test_why_there_is_no_plan_is_told_at_every_step() -> None:
     assert [nth(whole, 0, leads=True).call, nth(whole, 4).call] == [CALL, None]
 
 
-def test_a_plan_that_another_run_paid_is_marked_at_every_step() -> None:
-    whole = Plan(step_id="1/1", key="whole", text="1. Click A\n2. Click B", reused=True)
-    assert [nth(whole, position).reused for position in (0, 1)] == [True, True]
-
-
 OWN = [{"image": "screenshot"}, {"text": "list all clicks for {instruction}"}]
 PROMPTS = MODELS / "prompts" / "planners"
 
@@ -125,16 +104,6 @@ def test_a_cards_own_prompt_is_kept_where_it_asks_for_what_is_wanted() -> None:
         prompted(own, None, PROMPTS)
 
 
-def test_a_prompt_for_a_list_keeps_the_replys_lines(tmp_path: Path) -> None:
-    text = (PROMPTS / "ahead.yaml").read_text(encoding="utf-8")
-    path = tmp_path / "mine.yaml"
-    path.write_text(text.replace("  covers: instruction", "  covers: instruction\n  within: '<a>(.*)</a>'"))
-    with pytest.raises(UserError, match=r"field plan.within: a plan that covers the instruction is the last"):
-        prompted(planner_card(), str(path), PROMPTS, ahead=True)
-
-
-def test_the_bundled_prompt_tells_the_goal_the_history_and_the_words() -> None:
-    card = prompted(planner_card(), "ahead", PROMPTS, ahead=True)
-    # It is asked at the first step, where nothing of the instruction is done yet.
-    assert card.reads == {"goal", "history"}
-    assert any("{instruction}" in (part.text or "") for part in card.user)
+@pytest.mark.parametrize("line", ["-" * 200, "> " * 200, "**" * 100 + "step"])
+def test_a_line_of_marks_takes_no_time(line: str) -> None:
+    assert read_actions(f"{line}\n1. open it\n2. close it\n{line}") == ("open it", f"close it {line.strip()}")

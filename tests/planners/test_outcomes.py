@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fakes.make import MODELS, planner_card
+from fakes.make import MODELS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding.cards import PlannerCard, read_card
-from grounding.planners.outcomes import MAX_LINE_CHARS, plan_outcome
-from grounding.planners.prompts import prompted
+from grounding.llm.wire import Completion
+from grounding.planners.prompts import MAX_LINE_CHARS, plan_outcome, prompted
 from grounding.planners.replay import read_plans
-from grounding.records import Usage
-from grounding.wire import Completion
 from planners.test_replay import RELEASED
 
 O3 = read_card(MODELS / "planners" / "o3.yaml", PlannerCard)
@@ -91,19 +89,6 @@ def test_what_holds_no_instruction_says_why(reply: str, more: dict[str, Any], wo
 def test_the_official_plan_is_the_whole_reply(reply: str) -> None:
     assert plan(OFFICIAL, f"\n{reply} ") == reply
     assert plan(OFFICIAL, reply, finish_reason="length") == reply
-
-
-def test_reasoning_that_used_up_the_reply_names_the_limit_to_raise() -> None:
-    usage = Usage(input_tokens=9, output_tokens=16384, reasoning_tokens=16384)
-    message = why(OFFICIAL, "", finish_reason="length", usage=usage)
-    assert message == (
-        "the reply is empty: 16384 reasoning tokens used up the reply; raise max_completion_tokens in the card (now "
-        "16384)"
-    )
-    bare = planner_card(parameters={})
-    assert why(bare, "", finish_reason="length", usage=usage).endswith(
-        "raise max_tokens in the card (now the server's limit)"
-    )
 
 
 REFUSALS = (

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.chat_server import ChatServer, error, reply
+from fakes.chat_server import ChatServer, reply
 from fakes.make import MODELS, installed, model, picture_file, planner_card, query
 
-from grounding.budget import Budget, BudgetReached
-from grounding.chat import ChatOptions
 from grounding.errors import UserError
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatOptions
 from grounding.planners import BuiltPlanner, build_planner
-from grounding.planners.base import Planner
+from grounding.planners.base import Planner, RawInstruction
 from grounding.planners.chat import ChatPlanner
-from grounding.planners.raw import RawInstruction
 from grounding.records import Failure, Plan, Query
 
 
@@ -90,32 +89,6 @@ def test_a_reply_that_says_nothing_is_unparsed_and_kept(
     assert server.count == 1
 
 
-def test_a_failed_call_is_an_error(server: ChatServer, step: Query) -> None:
-    server.default = error(400, "a picture that I can't read")
-    made = plan(chat(server), step)
-    assert made.text is None
-    assert made.failure is not None
-    assert (made.failure.kind, made.failure.message[:8]) == ("error", "HTTP 400")
-
-
-def test_the_limit_ends_the_run_and_not_the_step(server: ChatServer, step: Query) -> None:
-    card = planner_card(price={"input_usd": 1, "output_usd": 1, "date": "x"})
-    with pytest.raises(BudgetReached):
-        plan(ChatPlanner(card, model(card, server.base_url, budget=Budget(0.0))), step)
-
-
-def test_the_check_asks_the_server() -> None:
-    with ChatServer(models=["other"]) as server, pytest.raises(UserError, match="does not serve m"):
-        asyncio.run(chat(server).check())
-
-
-def test_a_card_has_one_identity_wherever_it_is_served(server: ChatServer) -> None:
-    elsewhere = ChatPlanner(planner_card(), model(planner_card(), "http://127.0.0.1:1/v1"))
-    assert chat(server).identity == elsewhere.identity
-    assert chat(server).name == "p"
-    assert chat(server, max_connections=40).max_concurrency == 40 + 16
-
-
 # --- building by name -------------------------------------------------------------------------------------------------
 
 
@@ -130,17 +103,6 @@ def build(name: str, *, plans: Path | None = None, base_url: str | None = "http:
     )
 
 
-def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    (tmp_path / "saved.json").write_text("{}")
-    assert build("none").planner.name == "none"
-    assert not build("none").uses_history
-    assert build("replay", plans=tmp_path / "saved.json").planner.name == "replay:saved"
-    assert build("none", plans=tmp_path / "saved.json").planner.name == "replay:saved"
-    built = build("o3")
-    assert (built.planner.name, built.base_url, built.uses_history) == ("o3", "http://127.0.0.1:1/v1", True)
-
-
 @pytest.mark.parametrize(
     ("name", "plans", "words"),
     [
@@ -153,7 +115,7 @@ def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_can_not_be_built_is_said(tmp_path: Path, name: str, plans: str | None, words: str) -> None:
     with pytest.raises(UserError) as caught:
-        build(name, plans=tmp_path / plans if plans else None)
+        build(name, plans=tmp_path / plans if plans else None, base_url=None)
     assert words in str(caught.value)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from fakes.make import REPOSITORY, query
-from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding.errors import UserError
@@ -81,21 +80,6 @@ def test_a_file_of_another_shape_is_refused(tmp_path: Path, content: bytes, word
     assert words in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"--plans .*p\.json: can't be read: No such file"):
-        SavedPlans(tmp_path / "p.json")
-    with pytest.raises(UserError, match="can't be read: Is a directory"):
-        SavedPlans(tmp_path)
-
-
-def test_the_identity_is_that_of_the_plans_and_not_of_the_file(tmp_path: Path) -> None:
-    one = saved(tmp_path / "p.json", PLANS)
-    turned = saved(tmp_path / "q.json", dict(reversed(PLANS.items())))
-    other = saved(tmp_path / "r.json", {**PLANS, "1": {"1": "Click é 点.", "5": " as it\nis "}})
-    assert one.identity == turned.identity != other.identity
-    assert one.name == "replay:p"
-
-
 def session(participant: str, *images: str) -> Session:
     """A session of scored steps, and before each one without a click."""
     steps = []
@@ -126,23 +110,7 @@ def test_what_a_file_lacks_is_said_in_ranges_of_scored_steps(tmp_path: Path) -> 
     assert planner.gaps([]) == ""
 
 
-def test_very_many_gaps_are_not_all_spelled_out(tmp_path: Path) -> None:
-    planner = saved(tmp_path / "p.json", {"1": {str(image): "x" for image in range(1, 100, 2)}})
-    said = planner.gaps([session("1", *map(str, range(1, 101)))])
-    assert said.endswith(", 38, 40 and 30 more ranges")
-
-
 words = st.text(st.characters(exclude_categories=["Cs"]))
-
-
-@given(st.dictionaries(words, st.dictionaries(words, words)))
-def test_every_entry_is_under_its_step(
-    tmp_path_factory: pytest.TempPathFactory, content: dict[str, dict[str, str]]
-) -> None:
-    path = tmp_path_factory.mktemp("plans") / "p.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    plans = read_plans(path)
-    assert {f"{participant}/{image}" for participant, images in content.items() for image in images} == plans.keys()
 
 
 # --- the released files -----------------------------------------------------------------------------------------------
@@ -169,21 +137,3 @@ def test_the_released_plans(name: str, count: int, of_participant_7: int) -> Non
     assert per_participant == {**IN_FULL, "7": of_participant_7}
     assert all(step.partition("/")[2].isdigit() for step in plans)
     assert all(text.strip() for text in plans.values())
-
-
-def test_claude_misses_the_end_of_participant_7_and_nothing_else() -> None:
-    of_gpt, of_o1, of_claude = (
-        released(name).keys() for name in ("gpt_reasoning_10", "gpt_reasoning_o1_10", "claude_reasoning_10")
-    )
-    assert of_gpt == of_o1
-    missing = of_gpt - of_claude
-    assert len(missing) == 152
-    assert of_claude - of_gpt == set()
-    assert all(step.startswith("7/") and int(step[2:]) > 64 for step in missing)
-
-
-def test_the_missing_plans_are_failures_when_played_back() -> None:
-    steps = released("gpt_reasoning_10").keys()
-    planner = SavedPlans(RELEASED / "claude_reasoning_10.json")
-    kinds = Counter(made.failure.kind if made.failure else "plan" for made in (plan(planner, step) for step in steps))
-    assert kinds == {"plan": 1562, "missing": 152}

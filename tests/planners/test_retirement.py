@@ -10,12 +10,12 @@ import pytest
 from fakes.make import MODELS, picture_file, query
 from fakes.provider import KEY, Provider
 
-from grounding.budget import Budget
 from grounding.cards import PlannerCard, find_card, read_cards
-from grounding.chat import ChatOptions
 from grounding.errors import UserError
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatOptions
 from grounding.planners import BuiltPlanner, build_planner
-from grounding.planners.retirement import SOON_DAYS, has_retired, refusal, warning
+from grounding.planners.prompts import SOON_DAYS, has_retired, refusal, warning
 
 CARDS = {card.name: card for card in read_cards(MODELS / "planners", PlannerCard)}
 RETIRING = {name: card.retires for name, card in CARDS.items() if card.retires}
@@ -50,21 +50,11 @@ def test_a_retired_model_is_refused_at_its_vendor_before_any_request(
     assert provider.requests == []
 
 
-@pytest.mark.parametrize(("name", "last"), RETIRING.items())
-def test_whoever_has_no_key_is_not_told_to_get_one(
-    monkeypatch: pytest.MonkeyPatch, name: str, last: datetime.date
-) -> None:
-    monkeypatch.delenv(CARDS[name].endpoint.key_variable or "")
-    with pytest.raises(UserError, match=f"retired on {last}"):
-        build(name, last)
-    with pytest.raises(UserError, match="needs a key: set "):
-        build(name, last - DAY)
-
-
 @pytest.fixture(autouse=True)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for card in CARDS.values():
-        monkeypatch.setenv(card.endpoint.key_variable or "", KEY)
+        if card.endpoint.key_variable:
+            monkeypatch.setenv(card.endpoint.key_variable, KEY)
 
 
 def test_at_an_address_of_ones_own_a_retired_model_is_asked_after_a_warning(
@@ -101,11 +91,6 @@ def test_a_model_that_retires_soon_is_told(days: int, told: str, capsys: pytest.
     assert capsys.readouterr().err == (f"grounding: {told}\n" if told else "")
     if days:
         assert warning(CARDS["o3"], today, own_address=True) == ""
-
-
-def test_a_model_without_a_date_is_never_told_of() -> None:
-    for own in (True, False):
-        assert warning(CARDS["gpt-6.1-sol"], datetime.date(2099, 1, 1), own_address=own) == ""
 
 
 @pytest.mark.parametrize("name", RETIRING)

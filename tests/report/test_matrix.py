@@ -8,8 +8,10 @@ import msgspec
 from rich.console import Console
 from scoring.builders import Played
 
-from grounding.report.matrix import MatrixRow, estimate_text, print_matrix
-from grounding.scoring import Difference, Estimate, Figure, Summary, compare, registered
+from grounding.report.matrix import MatrixRow, print_matrix
+from grounding.scoring.metrics import registered
+from grounding.scoring.paired import compare
+from grounding.scoring.summary import Summary
 
 BEFORE, AFTER = {"1": {"a": "+- -+", "b": "+"}}, {"1": {"a": "++ -+", "b": "+"}}
 
@@ -63,12 +65,18 @@ def test_what_is_not_whole_is_marked_and_said() -> None:
         row("a", summary=summary({"1": {"t": "+e"}}, "partial")),
         row("b", problem="nothing answers"),
         row("c", summary=summary({"1": {"t": "+m"}, "7": {"t": "mm"}})),
+        row("d", summary=summary({"1": {"t": "+-?"}}, "partial")),
         compared=False,
     )
     assert "│ a (partial)" in said
     assert "│ b (not run)" in said
     assert "│ c (3 missing)" in said
-    assert "a: partial, 1 steps are unanswered" in said
+    assert "a: 1 steps ended in an error and count as wrong" in said
+    assert "│ d (partial, 2 of 3 steps)" in said
+    assert "d: partial: its scores are over the 2 of 3 steps that were answered" in said
+    (line,) = [line for line in said.splitlines() if line.startswith("│ d")]
+    assert line.split("│")[-3].strip() == "50.0"  # of the steps that were answered; no task is through
+    assert line.split("│")[2].strip() == "-"
     assert "b: not run: nothing answers" in said
     assert "c: steps without a recorded answer count as wrong: participant 1: 1, participant 7: 2" in said
     assert "run the same command again" in said
@@ -79,11 +87,3 @@ def test_on_a_narrow_terminal_no_digit_is_lost() -> None:
     said = shown(row("none + g", summary=summary(BEFORE)), row("p + g", summary=summary(AFTER)), width=60)
     assert "…" not in said
     assert max(map(len, said.splitlines()[:8])) <= 60
-
-
-def test_a_value_in_words() -> None:
-    assert estimate_text(Estimate(value=42.74, n=3, low=1.0, high=50.06)) == "42.7 [1.0, 50.1]"
-    assert estimate_text(Difference(value=-0.5, low=-2.0, high=1.0), sign="+") == "-0.5 [-2.0, +1.0]"
-    assert estimate_text(Figure(value=3.0, n=1)) == "3.0"
-    assert estimate_text(None) == "-"
-    assert estimate_text(Estimate(value=None, n=0, low=None, high=None)) == "-"

@@ -12,31 +12,39 @@ from matplotlib.text import Text
 from PIL import Image
 
 from grounding.errors import UserError
-from grounding.report.plot import Point, SweepPlot, draw, picture
-from grounding.scoring import Estimate, PaperScores
+from grounding.report.plot import PlotPoint, SweepPlot, draw, picture
+from grounding.scoring.metrics import shown
+from grounding.scoring.scored import Estimate, OfficialScores, PaperScores, Scores
+from grounding.scoring.scored import Figure as Official
 
 
-def scores(value: float, n: int = 1714) -> PaperScores:
+def scores(value: float, n: int = 1714) -> Scores:
     def estimate(share: float, n: int, *, counted: bool = True) -> Estimate:
         k = round(n * share / 100) if counted else None
         return Estimate(value=share, k=k, n=n, low=max(0.0, share - 6), high=min(100.0, share + 6))
 
-    return PaperScores(
+    paper = PaperScores(
         step_accuracy=estimate(value, n),
         instruction_accuracy=estimate(value, n),
         average_progress=estimate(value / 3, 107, counted=False),
         task_success=estimate(value / 8, 107),
     )
+    nothing = OfficialScores(**dict.fromkeys(OfficialScores.__struct_fields__, Official(value=0, n=0)))
+    return Scores(paper=paper, official=nothing)
+
+
+METRICS = shown([scores(50)], several=True)
 
 
 def lines(series: list[str], xs: tuple[float, ...] = (0, 1, 2, 5, 10, 15, 20), **more: Any) -> SweepPlot:
     points = [
-        Point(series=name, x=x, scores=scores(60 + number + min(x, 20) / 2), partial=x == 2)
+        PlotPoint(series=name, x=x, scores=scores(60 + number + min(x, 20) / 2), partial=x == 2)
         for number, name in enumerate(series)
         for x in xs
     ]
     return SweepPlot(
         points=tuple(points),
+        metrics=METRICS,
         x_option="history",
         series_options=("planner",),
         subtitle="a data set · grounder g",
@@ -45,8 +53,14 @@ def lines(series: list[str], xs: tuple[float, ...] = (0, 1, 2, 5, 10, 15, 20), *
 
 
 def dots(names: list[str]) -> SweepPlot:
-    points = [Point(series=name, x=None, scores=scores(40 + 7 * n)) for n, name in enumerate(names)]
-    return SweepPlot(points=tuple(points), x_option="", series_options=("plans",), subtitle="a data set · grounder g")
+    points = [PlotPoint(series=name, x=None, scores=scores(40 + 7 * n)) for n, name in enumerate(names)]
+    return SweepPlot(
+        points=tuple(points),
+        metrics=METRICS,
+        x_option="",
+        series_options=("plans",),
+        subtitle="a data set · grounder g",
+    )
 
 
 MANY = [f"planner-{number}" for number in range(9)]
@@ -125,7 +139,7 @@ def test_the_files_are_written_whole(tmp_path: Path) -> None:
 
 
 def test_without_a_point_there_is_no_picture(tmp_path: Path) -> None:
-    assert draw(SweepPlot(points=(), x_option="", series_options=(), subtitle=""), tmp_path) == ()
+    assert draw(SweepPlot(points=(), metrics=(), x_option="", series_options=(), subtitle=""), tmp_path) == ()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
 import pytest
-from comparison.runs import run_folder
 
+from grounding.cards.places import published_dir
 from grounding.cli import run as command_line
-from grounding.places import published_dir
 from grounding.scoring.published import read_published
+from report.comparison.runs import run_folder
 
 
 @pytest.fixture
@@ -62,7 +61,7 @@ def test_the_papers_tables_with_marks_and_notes(capsys: pytest.CaptureFixture[st
 
 # --- the figures themselves -------------------------------------------------------------------------------------------
 
-CELLS = {"realwebassist": 150, "percu": 48, "personalwab": 353, "agenticshop": 305}
+CELLS = {"realwebassist": 150, "percu": 51, "personalwab": 353, "agenticshop": 305}
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -73,10 +72,6 @@ def test_every_cell_of_every_table_is_there_with_its_source(name: str) -> None:
     in_tables = [one for one in figures if one.column != "word error rate"]
     assert all(one.source.endswith(f"Table {one.table}") for one in in_tables)
     assert all(one.note for one in figures if one.flag)
-
-
-def test_every_published_file_is_checked_here() -> None:
-    assert {path.stem for path in published_dir().glob("*.csv")} == set(CELLS)
 
 
 def test_flags_are_where_the_arithmetic_says_so() -> None:
@@ -95,16 +90,3 @@ def test_flags_are_where_the_arithmetic_says_so() -> None:
     for row, pair in shares.items():
         whole = abs(sum(one.value for one in pair) - 100) < 0.011
         assert whole == (not any(one.flag for one in pair)), row
-
-
-def test_overall_of_personalwab_lies_between_its_parts() -> None:
-    with (published_dir() / "personalwab.csv").open(encoding="utf-8", newline="") as file:
-        cells = {(one["table"], one["row"], one["column"]): float(one["value"]) for one in csv.DictReader(file)}
-    checked = 0
-    for table, row, column in cells:
-        if column.startswith("overall "):
-            what = column.removeprefix("overall ")
-            parts = [cells[table, row, f"{kind} {what}"] for kind in ("search", "recommendation", "review")]
-            assert min(parts) - 0.002 <= cells[table, row, column] <= max(parts) + 0.002
-            checked += 1
-    assert checked > 50

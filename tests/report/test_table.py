@@ -9,21 +9,20 @@ import msgspec
 import pytest
 from fakes.make import asked
 from rich.console import Console
+from scoring.builders import summarise
 
 from grounding.options import ScoringName
 from grounding.records import Box, GroupLabel, Outcome, Region, Screenshot, Session, Size, Step, Verdict
-from grounding.report.show import show_result
 from grounding.report.table import print_summary
-from grounding.runfolder import Asked, RunInfo
-from grounding.scorebook import Scored
-from grounding.scoring.costs import CallTotals, CostTotals, TimeTotals
-from grounding.scoring.summary import Status, Summary, summarise
+from grounding.run.folder import RunInfo, RunSettings
+from grounding.run.scorebook import ScoredClicks
+from grounding.scoring.summary import CallTotals, CostTotals, Status, Summary, TimeTotals
 
 REGION = Region(boxes=(Box(left_px=0, top_px=0, right_px=9, bottom_px=9),))
 
 
 def info(**changes: Any) -> RunInfo:
-    given = {name: changes.pop(name) for name in list(changes) if name in Asked.__struct_fields__}
+    given = {name: changes.pop(name) for name in list(changes) if name in RunSettings.__struct_fields__}
     return msgspec.structs.replace(
         RunInfo(
             run_id="r",
@@ -69,7 +68,7 @@ def shown(
     time: TimeTotals | None = None,
 ) -> str:
     buffer = io.StringIO()
-    result = Scored(
+    result = ScoredClicks(
         folder=Path(folder),
         info=about or info(),
         verdicts=(),
@@ -127,13 +126,6 @@ def test_groups_stand_below_both_averages() -> None:
     assert "step accuracy by" not in shown(grouped(independent=True), scoring="official")
 
 
-def test_steps_that_stand_alone_have_no_tasks_to_succeed_in() -> None:
-    text = shown(grouped(independent=True))
-    assert "task success" not in text
-    assert "bootstrap over screenshots (steps over one are drawn together), seed 7" in text
-    assert "task success" in shown(grouped(independent=False))
-
-
 def test_what_the_probe_found_is_a_warning() -> None:
     text = shown(summary(["hit"]), warnings=("probe: 3 of 12 requests failed",))
     assert "warning    probe: 3 of 12 requests failed" in text
@@ -153,13 +145,6 @@ def test_nothing_scored_is_shown_as_nothing(scoring: ScoringName) -> None:
     assert "(of 0 scored; 2 without a click)" in text
     assert ("-" in text) == (scoring == "paper") or "0.0 %" in text
     assert "nan" not in text.lower()
-
-
-@pytest.mark.parametrize("scoring", ["paper", "official"])
-def test_no_answer_that_can_be_scored(scoring: ScoringName) -> None:
-    text = shown(summary(["error", "missing", "unparsed"], status="partial"), scoring=scoring)
-    assert "0/3 steps" in text
-    assert "hit 0 · miss 0 · unparsed 1 · error 1 · missing 1" in text
 
 
 def test_what_is_wrong_with_a_run_is_said_in_words() -> None:
@@ -238,30 +223,3 @@ def test_a_narrow_terminal_loses_no_digit(width: int) -> None:
     # What is no table is for copying and stays on its line.
     assert "signature  data:web|seed:7\n" in text
     assert "hit 617 · miss 383 · unparsed 0 · error 0  (of 1000 scored; 0 without a click)\n" in text
-
-
-@pytest.mark.parametrize(
-    ("status", "interrupted", "code"),
-    [("complete", False, 0), ("partial", False, 1), ("partial", True, 130), ("complete", True, 130)],
-)
-@pytest.mark.parametrize("as_json", [False, True])
-def test_the_exit_code_and_the_streams(
-    capsys: pytest.CaptureFixture[str], status: Status, interrupted: bool, code: int, as_json: bool
-) -> None:
-    found = summary(["hit"], status=status)
-    result = Scored(folder=Path("run"), info=info(), verdicts=(), summary=found)
-    assert show_result(result, scoring="paper", as_json=as_json, interrupted=interrupted) == code
-    out, err = capsys.readouterr()
-    assert ("the same command again goes on from here" in err) == interrupted
-    if as_json:
-        assert msgspec.json.decode(out, type=Summary) == found
-    else:
-        assert "run folder run" in out
-
-
-def test_where_an_earlier_run_went_is_said_beside_the_result(capsys: pytest.CaptureFixture[str]) -> None:
-    result = Scored(folder=Path("run"), info=info(), verdicts=(), summary=summary(["hit"]), set_aside=Path("run.old1"))
-    show_result(result, scoring="paper", as_json=True)
-    out, err = capsys.readouterr()
-    assert "run.old1" in err
-    assert "run.old1" not in out

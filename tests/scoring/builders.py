@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from grounding.records import (
     Box,
     Outcome,
+    Plan,
     Point,
     Prediction,
     Region,
@@ -17,7 +19,9 @@ from grounding.records import (
     TaskLabel,
     Verdict,
 )
-from grounding.scoring import ScoredSession, Summary, join, summarise
+from grounding.scoring.metrics import official_part, pooled_scores
+from grounding.scoring.scored import OfficialScores, ScoredSession, join, judge
+from grounding.scoring.summary import RunSums, Summariser, Summary, Totals
 
 SHOT = Screenshot(path="images/1.png", size=Size(width=1920, height=1080), sha256="0" * 64)
 BUTTON = Region(boxes=(Box(left_px=10, top_px=10, right_px=20, bottom_px=20),))
@@ -82,6 +86,35 @@ class Played:
 def verdict(name: str, outcome: Outcome) -> Verdict:
     where = {"hit": point(15, 15), "miss": point(23, 24)}.get(outcome)
     return Verdict(step_id=name, outcome=outcome, point=where, distance_px={"hit": 0.0, "miss": 5.0}.get(outcome))
+
+
+def summarise(sessions: Iterable[Session], verdicts: Iterable[Verdict], **options: Any) -> Summary:
+    summariser = Summariser()
+    for session in join(sessions, verdicts):
+        summariser.add(session)
+    return summariser.summary(**options)
+
+
+def judge_all(
+    sessions: Iterable[Session], plans: Iterable[Plan], predictions: Iterable[Prediction]
+) -> tuple[Verdict, ...]:
+    plan_of = {plan.step_id: plan for plan in plans}
+    prediction_of = {prediction.step_id: prediction for prediction in predictions}
+    steps = [each for session in sessions for each in session.steps if each.region is not None]
+    return tuple(judge(each, plan_of.get(each.id), prediction_of.get(each.id)) for each in steps)
+
+
+def official_scores(sessions: Sequence[ScoredSession]) -> OfficialScores:
+    return pooled_scores([official_part(session) for session in sessions])
+
+
+def totals(plans: Iterable[Plan], predictions: Iterable[Prediction], *, wall_s: float = 0.0) -> Totals:
+    sums = RunSums()
+    for plan in plans:
+        sums.add_plan(plan)
+    for prediction in predictions:
+        sums.add_prediction(prediction)
+    return sums.totals(wall_s=wall_s)
 
 
 def summary(

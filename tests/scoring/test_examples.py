@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 
 
-@pytest.mark.parametrize("name", ["grounding.regions", "grounding.scoring.intervals", "grounding.scoring.official"])
+@pytest.mark.parametrize("name", ["grounding.regions", "grounding.scoring.intervals", "grounding.scoring.metrics"])
 def test_examples(name):
     result = doctest.testmod(import_module(name))
     assert result.attempted > 0

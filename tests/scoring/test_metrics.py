@@ -1,13 +1,14 @@
-import subprocess
-import sys
+from __future__ import annotations
 
 import pytest
 
+from grounding.cards.places import published_dir
 from grounding.errors import UserError
-from grounding.scoring import Metric, Part, metric, metrics, registered
-from grounding.scoring.metrics import estimate
-
-from .builders import Played
+from grounding.scoring import metrics
+from grounding.scoring.metrics import Part, metric, registered, spread
+from grounding.scoring.published import read_published
+from grounding.scoring.scored import ScoredTask
+from scoring.builders import Played
 
 
 @pytest.fixture
@@ -32,15 +33,6 @@ def first_step(task):
     return Part(numerator=task.steps[0].is_hit, denominator=1)
 
 
-def test_the_papers_metrics_are_registered():
-    assert [each.name for each in registered()][:4] == [
-        "step_accuracy",
-        "instruction_accuracy",
-        "average_progress",
-        "task_success",
-    ]
-
-
 @pytest.mark.usefixtures("registry")
 def test_a_new_metric_is_one_function():
     metric("first_step_accuracy")(first_step)
@@ -53,26 +45,8 @@ def test_a_new_metric_is_one_function():
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_metric_in_a_unit_of_its_own():
-    @metric("mean_distance_px", counted=False, percent=False)
-    def mean_distance_px(task):
-        known = [s.verdict.distance_px for s in task.steps if s.verdict.distance_px is not None]
-        return Part(numerator=sum(known), denominator=len(known))
-
-    score = Played({"1": {"a": "+ - u", "b": "m"}}).summary().scores.extra["mean_distance_px"]
-    assert (score.value, score.k, score.n, score.low, score.high) == (2.5, None, 2, 2.5, 2.5)
-
-
-def test_a_metric_over_nothing_has_no_value():
-    nothing = Metric(name="nothing", function=lambda _: Part(numerator=0, denominator=0))
-    (session,) = Played({"1": {"a": "+"}}).joined()
-    score = estimate([nothing], session.tasks)["nothing"]
-    assert (score.value, score.k, score.n, score.low, score.high) == (None, 0, 0, None, None)
-
-
-@pytest.mark.usefixtures("registry")
 def test_a_name_is_given_once():
-    with pytest.raises(ValueError, match=r"'step_accuracy' of .*first_step is already defined by .*paper"):
+    with pytest.raises(ValueError, match=r"'step_accuracy' of .*first_step is already defined by .*metrics"):
         metric("step_accuracy")(first_step)
     metric("first")(first_step)
     metric("first")(first_step)  # the same function again is no conflict
@@ -103,10 +77,48 @@ def test_a_package_that_cannot_be_loaded_is_named(monkeypatch, error):
         registered()
 
 
-def test_packages_are_not_looked_for_at_import():
-    code = (
-        "import importlib.metadata as m; m.entry_points = None\n"
-        "import grounding.scoring, sys; print(sorted({'scipy', 'cv2', 'PIL', 'aiohttp'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+def tasks(*lines: str) -> list[ScoredTask]:
+    played = Played({"1": dict(enumerate(lines))})
+    return [task for session in played.joined() for task in session.tasks]
+
+
+def test_what_is_right_in_all_and_in_any_epoch() -> None:
+    found = spread(registered(), [tasks("++", "+-"), tasks("+-", "++"), tasks("++", "--")])
+    assert (found.steps.in_all, found.steps.in_any, found.steps.n) == (1, 4, 4)
+    assert (found.tasks.in_all, found.tasks.in_any, found.tasks.n) == (0, 2, 2)
+    steps = found.metrics[0]
+    assert (steps.metric, steps.values) == ("step_accuracy", (75.0, 75.0, 50.0))
+
+
+def test_one_epoch_has_no_deviation_and_others_steps_are_refused() -> None:
+    assert spread(registered(), [tasks("+")]).metrics[0].sd is None
+    for epochs in ([], [tasks("+"), tasks("++")]):
+        with pytest.raises(ValueError, match="epoch"):
+            spread(registered(), epochs)
+
+
+def test_percus_table_is_there_cell_for_cell() -> None:
+    figures = read_published(published_dir() / "percu.csv")
+    table = {(one.row, one.column): one.value for one in figures if one.table == "2"}
+    assert len(table) == 7 * 6
+    assert table["GUI-R1-7B", "all macro"] == 45.56
+    assert table["GUI-R1-7B", "routine micro"] == 43.1
+    assert table["Humans", "preference micro"] == 90.59
+    assert {one.n for one in figures if one.column == "preference macro"} == {121}
+    assert all(one.source.startswith("PERCU, Table") for one in figures)
+
+
+def test_the_flagged_cells_are_those_outside_their_own_parts() -> None:
+    figures = [one for one in read_published(published_dir() / "percu.csv") if one.table == "2"]
+    value = {(one.row, one.column): one.value for one in figures}
+    outside = set()
+    for row, column in value:
+        kind, average = column.split()
+        if kind == "all":
+            parts = [value[row, f"{part} {average}"] for part in ("preference", "routine")]
+            if not min(parts) <= value[row, column] <= max(parts):
+                outside.add((row, column))
+    assert outside == {(one.row, one.column) for one in figures if one.flag == "inconsistent"}
+    assert len(outside) == 5
+    assert {row for row, _ in outside} == {"GUI-R1-3B", "UI-TARS-1.5-7B", "Humans"}
+    assert all(one.note for one in figures if one.flag)

@@ -3,16 +3,16 @@
 import math
 
 import pytest
-import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding.records import Failure, Polygon, Prediction, Region, Session, Verdict
+from grounding.records import Failure, Prediction, Region, Session, Verdict
 from grounding.regions import is_hit
-from grounding.scoring import join, judge_all
-from grounding.scoring.official import gap_px, official_scores
+from grounding.scoring.metrics import gap_px
+from grounding.scoring.scored import join
+from scoring.builders import judge_all, official_scores
 
-from .builders import BUTTON, Played, answer, box, point, step, summary
+from .builders import BUTTON, answer, box, point, step, summary
 
 
 class Reference:
@@ -118,43 +118,6 @@ def test_against_the_reference(questions):
         assert_equal(group.scores.official, reference.over([participant]))
 
 
-def test_a_label_of_two_participants_is_one_long_task():
-    """One all right, one all wrong: 0 % success and 50 % progress there, 50 % and 50 % in the paper's sense."""
-    result = Played({"1": {"shop": "+ +"}, "2": {"shop": "- -"}}).summary()
-    assert (result.scores.official.task_success.value, result.scores.official.average_progress.value) == (0, 50)
-    assert (result.scores.official.task_success.k, result.scores.official.task_success.n) == (0, 1)
-    assert (result.scores.paper.task_success.value, result.scores.paper.average_progress.value) == (50, 50)
-    assert [group.scores.official.task_success.value for group in result.groups["participant"].values()] == [100, 0]
-
-
-def test_participants_are_pooled_in_ascending_number():
-    tasks = {"10": {"shop": "-"}, "9": {"shop": "+"}}
-    assert Played(tasks).summary().scores.official.average_progress.value == 50
-    tasks = {"zoe": {"shop": "-"}, "ann": {"shop": "+"}}  # names have no number: the order given
-    assert Played(tasks).summary().scores.official.average_progress.value == 0
-
-
-def test_a_number_and_its_digits_are_two_labels():
-    official = Played({"1": {1: "+"}, "2": {"1": "-"}}).summary().scores.official
-    assert (official.task_success.k, official.task_success.n) == (1, 2)
-
-
-def test_progress_counts_steps_not_instructions():
-    assert Played({"1": {"t": "+++- +"}}).summary().scores.official.average_progress.value == 60
-
-
-def test_distance_is_manhattan_and_only_over_points():
-    official = Played({"1": {"t": "+ - u e m ?"}}).summary().scores.official
-    assert (official.average_distance.value, official.average_distance.n) == (7 / 2, 2)  # 0 and 3 + 4
-    assert (official.step_accuracy.k, official.step_accuracy.n) == (1, 6)
-
-
-def test_nothing_scored_is_zero():
-    official = official_scores(Played({"1": {"t": ".."}}).joined())
-    figures = [getattr(official, field) for field in official.__struct_fields__]
-    assert [(figure.value, figure.n) for figure in figures] == [(0, 0)] * 4
-
-
 def test_no_boxes_are_a_hundred_million_pixels_away():
     assert gap_px(Region(), point(3, 4)) == 1e8
     assert not is_hit(Region(), point(3, 4))
@@ -162,10 +125,6 @@ def test_no_boxes_are_a_hundred_million_pixels_away():
     verdicts = judge_all([session], [], [answer("1/1", 15, 15), answer("1/2", 15, 15)])
     distance = official_scores(join([session], verdicts)).average_distance
     assert (distance.value, distance.n) == (5e7, 2)
-
-
-def test_farther_than_that_is_as_far_as_that():
-    assert gap_px(BUTTON, point(3e8, 15)) == 1e8
 
 
 def test_coordinates_that_are_not_numbers_are_valid_and_at_no_distance():
@@ -179,52 +138,3 @@ def test_coordinates_that_are_not_numbers_are_valid_and_at_no_distance():
     ]
     distance = official_scores(join([session], verdicts)).average_distance
     assert (distance.value, distance.n) == (3.5, 2)
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "gap"),
-    [(15, 15, 0), (10, 20, 0), (20.5, 15, 0.5), (23, 24, 7), (0, 0, 20), (15, -1, 11), (50, 16, 2)],
-)
-def test_the_nearest_box_counts(x, y, gap):
-    region = Region(boxes=(*BUTTON.boxes, box(40, 10, 48, 20)))
-    assert gap_px(region, point(x, y)) == gap
-
-
-corners = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=3, max_size=6, unique=True)
-
-
-@settings(deadline=None, max_examples=100)
-@given(corners, st.integers(-5, 25), st.integers(-5, 25))
-def test_the_gap_to_a_polygon(outline, x, y):
-    hull = shapely.MultiPoint(outline).convex_hull
-    if hull.geom_type != "Polygon":
-        return
-    around = Polygon(points=tuple(point(*corner) for corner in hull.exterior.coords[:-1]))
-    gap = gap_px(Region(polygons=(around,)), point(x, y))
-    if hull.intersects(shapely.Point(x, y)):
-        assert gap == 0
-        return
-    along = shapely.get_coordinates(hull.exterior.segmentize(0.01))
-    nearest = abs(along - [x, y]).sum(axis=1).min()
-    assert gap <= nearest + 1e-9
-    assert gap == pytest.approx(nearest, abs=0.02)
-
-
-def test_a_polygon_counts_by_its_outline_not_by_its_bounds():
-    triangle = Polygon(points=(point(0, 0), point(10, 0), point(0, 10)))
-    assert gap_px(Region(polygons=(triangle,)), point(9, 9)) == pytest.approx(8)
-    assert gap_px(Region(polygons=(triangle,), boxes=(box(8, 11, 9, 12),)), point(9, 9)) == 2
-
-
-single_steps = st.lists(st.lists(st.sampled_from("+-uem"), min_size=1, max_size=5).map(" ".join), max_size=8)
-
-
-@settings(deadline=None, max_examples=100)
-@given(single_steps, single_steps)
-def test_without_collisions_and_with_single_steps_it_is_the_paper(first, second):
-    tasks = {"1": {f"one {i}": t for i, t in enumerate(first)}, "2": {f"two {i}": t for i, t in enumerate(second)}}
-    scores = Played(tasks).summary(resamples=20).scores
-    for field in ("step_accuracy", "average_progress", "task_success"):
-        paper, official = getattr(scores.paper, field), getattr(scores.official, field)
-        assert official.value == pytest.approx(paper.value or 0)
-        assert (official.k, official.n) == (paper.k, paper.n)

@@ -1,9 +1,17 @@
+from __future__ import annotations
+
+import math
+
+import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from grounding.records import Session
-from grounding.scoring import join
+from grounding.records import Failure, Plan, Session, Verdict
+from grounding.scoring.scored import join, judge
+from scoring.builders import judge_all
 
-from .builders import Played, step, verdict
+from .builders import BUTTON, Played, answer, step, verdict
 
 
 def test_steps_are_put_beside_their_verdicts_by_task():
@@ -29,12 +37,6 @@ def test_an_instruction_is_right_when_all_its_scored_steps_are(line, hits):
     assert session.tasks[0].instruction_hits() == hits
 
 
-def test_verdicts_of_other_steps_are_ignored():
-    played = Played({"1": {"t": "+"}, "2": {"t": "-"}})
-    (session,) = join(played.sessions[:1], played.verdicts)
-    assert session.tasks[0].steps[0].is_hit
-
-
 def test_what_does_not_fit_together_is_refused():
     played = Played({"1": {"t": "+"}})
     with pytest.raises(ValueError, match="1/1 has two verdicts"):
@@ -43,3 +45,36 @@ def test_what_does_not_fit_together_is_refused():
         join(played.sessions * 2, played.verdicts)
     with pytest.raises(ValueError, match="two steps carry the id 1/1"):
         join([Session(participant="1", steps=(step("1/1"), step("1/1")))], [])
+
+
+def plan(name="1/1", failure=None):
+    return Plan(step_id=name, key="k", text=None if failure else "click Send", failure=failure)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 10**400])
+def test_coordinates_that_are_not_finite_are_unparsed(bad):
+    verdict = judge(step(), None, answer("1/1", bad, 15))
+    assert verdict.outcome == "unparsed"
+    assert verdict.point is None
+    assert msgspec.json.decode(msgspec.json.encode(verdict), type=Verdict) == verdict
+
+
+def test_all_scored_steps_get_one_verdict_in_order():
+    session = Session(participant="1", steps=tuple(step(f"1/{i}", None if i == 2 else BUTTON) for i in range(1, 6)))
+    plans = [plan("1/4", Failure(kind="error", message="503"))]
+    predictions = [answer("1/3", 0, 0), answer("1/1", 0, 0), answer("1/1", 15, 15), answer("9/9", 1, 1)]
+    verdicts = judge_all([session], plans, predictions)
+    assert [(v.step_id, v.outcome) for v in verdicts] == [
+        ("1/1", "hit"),  # the later prediction counts
+        ("1/3", "miss"),
+        ("1/4", "error"),
+        ("1/5", "missing"),
+    ]
+
+
+@settings(deadline=None)
+@given(st.floats(allow_nan=True), st.floats(allow_nan=True))
+def test_any_answer_gets_a_verdict_that_can_be_stored(x, y):
+    verdict = judge(step(), None, answer("1/1", x, y))
+    assert verdict.outcome in {"hit", "miss", "unparsed"}
+    assert msgspec.json.decode(msgspec.json.encode(verdict), type=Verdict) == verdict

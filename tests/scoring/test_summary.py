@@ -1,13 +1,22 @@
-import time
+from __future__ import annotations
+
+from pathlib import Path
 
 import msgspec
 import pytest
+import shell
+from conftest import TinyDataset
 from hypothesis import given, settings
+from report.comparison.runs import run_folder
 
-from grounding.records import Session
-from grounding.scoring import CostTotals, Summary, judge_all, summarise, wilson
+from grounding.benchmarks.clicks.benchmark import BENCHMARK
+from grounding.records import Call, Plan, Prediction, Usage
+from grounding.run.folder import RunFolder
+from grounding.run.session import rescore
+from grounding.scoring.summary import CallTotals, CostTotals, Summary, TimeTotals
+from scoring.builders import totals
 
-from .builders import Played, answer, step, summary
+from .builders import Played
 from .test_paper import played
 
 LATER = ["averages", "independent", "clusters"]
@@ -57,74 +66,16 @@ def test_the_shape_of_the_file(data):
     assert list(result["cost"]) == [*sums, "planner", "grounder", "reused"]
 
 
-def test_counts():
-    result = Played({"1": {"a": "+. -u .", "b": "e"}, "2": {"a": "m ? ++"}}).summary()
-    assert written(result.counts) == dict(zip(COUNTS, [3, 6, 8, 2, 3, 1, 1, 1, 2], strict=True))
-    assert written(result.groups["participant"]["2"].counts) == dict(
-        zip(COUNTS, [1, 3, 4, 0, 2, 0, 0, 0, 2], strict=True)
-    )
-
-
-def test_no_data_at_all():
-    result = written(summary([], []))
-    assert set(result["counts"].values()) == {0}
-    assert result["groups"] == {"participant": {}}
-    assert [score["value"] for score in result["scores"]["paper"].values()] == [None] * 4
-    assert [score["low"] for score in result["scores"]["paper"].values()] == [None] * 4
-    assert [score["value"] for score in result["scores"]["official"].values()] == [0] * 4
-
-
-def test_all_missing():
-    result = Played({"1": {"a": "? ??"}, "2": {"b": "m"}}).summary()
-    assert (result.counts.steps, result.counts.missing) == (4, 4)
-    for name in SCORES["paper"]:
-        score = getattr(result.scores.paper, name)
-        assert (score.value, score.low) == (0, 0)
-        if name == "task_success":
-            assert (score.method, score.high) == ("wilson", wilson(0, 2).high)
-        else:
-            assert (score.method, score.high) == ("bootstrap", 0)
-        assert score.n > 0
-    assert result.scores.official.average_distance.n == 0
-
-
-def test_one_task_has_no_width():
-    paper = Played({"1": {"a": "++ + -"}}).summary().scores.paper
-    for name in SCORES["paper"]:
-        score = getattr(paper, name)
-        if name != "task_success":
-            assert score.low == score.value == score.high
-
-
-def test_a_cluster_of_one_trial_has_wilsons_interval():
-    tasks = {str(p): {"a": "+" if p % 3 else "-", "b": "+"} for p in range(9)}
-    paper = Played(tasks).summary().scores.paper
-    wanted = wilson(15, 18)
-    for name in ("step_accuracy", "instruction_accuracy", "task_success"):
-        score = getattr(paper, name)
-        assert (score.method, score.low, score.high) == ("wilson", wanted.low, wanted.high)
-    assert paper.average_progress.method == "bootstrap"
-
-
-def test_participants_as_clusters_draw_all_that_one_did():
-    data = Played({"1": {"a": "++++", "b": "++"}, "2": {"a": "--", "b": "----"}})
-    paper = summarise(data.sessions, data.verdicts, status="complete", signature="s", clusters="participant").scores
-    for score in (paper.paper.step_accuracy, paper.paper.task_success):
-        assert (score.value, score.low, score.high, score.method) == (50, 0, 100, "bootstrap")
-
-
-def test_equal_seeds_give_equal_summaries():
-    tasks = {str(p): {f"t{i}": "+ " * (i % 4) + "-" for i in range(9)} for p in range(1, 4)}
-    assert Played(tasks).summary(seed=4) == Played(tasks).summary(seed=4)
-    one, other = (Played(tasks).summary(seed=seed, resamples=99).scores.paper.step_accuracy for seed in (4, 5))
-    assert one.value == other.value
-    assert (one.low, one.high) != (other.low, other.high)
-
-
-def test_status_signature_and_cost_are_passed_on():
-    cost = CostTotals(usd=0.5)
-    result = summarise([], [], status="partial", signature="a:b", cost=cost)
-    assert (result.status, result.signature, result.cost) == ("partial", "a:b", cost)
+def test_an_unfinished_run_is_scored_over_what_it_has_come_to():
+    result = Played({"1": {"a": "+ -", "b": "+ + ?"}, "2": {"a": "??"}}).summary()
+    counts, paper = result.counts, result.scores.paper
+    assert (counts.steps, counts.missing, counts.unasked, counts.answered) == (7, 3, 3, 4)
+    assert (paper.step_accuracy.k, paper.step_accuracy.n) == (3, 4)
+    assert (paper.instruction_accuracy.k, paper.instruction_accuracy.n) == (1, 2)
+    assert (paper.average_progress.value, paper.average_progress.n) == (50, 1)
+    assert (paper.task_success.k, paper.task_success.n) == (0, 1)
+    later = result.groups["participant"]["2"].scores.paper
+    assert [(score.value, score.n) for score in (later.step_accuracy, later.task_success)] == [(None, 0)] * 2
 
 
 @settings(deadline=None, max_examples=60)
@@ -136,24 +87,100 @@ def test_what_holds_for_every_summary(data):
         assert counts.tasks <= counts.instructions <= counts.steps
     assert result.counts.steps + result.counts.skipped == sum(len(session.steps) for session in data.sessions)
     assert result.scores.paper.step_accuracy.k == result.counts.hit
-    assert result.scores.paper.task_success.n == result.counts.tasks
+    whole = [task for session in data.joined() for task in session.tasks if task.asked() == task.steps]
+    assert result.scores.paper.task_success.n == len(whole)
     for name in COUNTS:
         parts = [getattr(group.counts, name) for group in result.groups["participant"].values()]
         assert sum(parts) == getattr(result.counts, name)
     assert msgspec.json.decode(msgspec.json.encode(result), type=Summary) == result
 
 
-def test_ten_thousand_steps_are_quick():
-    """Measured at 0.2 s; the bar here only catches a change of order."""
-    sessions = [
-        Session(
-            participant=str(p),
-            steps=tuple(step(f"{p}/{i}", task=f"{p} {i // 16}", instruction=i % 16) for i in range(1000)),
-        )
-        for p in range(10)
-    ]
-    predictions = [answer(s.id, 15 + i % 9, 15) for session in sessions for i, s in enumerate(session.steps)]
-    start = time.process_time()
-    result = summary(sessions, judge_all(sessions, [], predictions), resamples=10_000)
-    assert time.process_time() - start < 3
-    assert result.counts.steps == 10_000
+def plan(call):
+    return Plan(step_id="1/1", key="k", text="click Send", call=call)
+
+
+def prediction(call):
+    return Prediction(step_id="1/1", key="k", point=None, call=call)
+
+
+def test_time_and_money_are_added_up_by_stage():
+    planned = Call(seconds=2, attempts=3, usage=Usage(input_tokens=100, output_tokens=20), cost_usd=0.25)
+    grounded = Call(seconds=0.5, usage=Usage(input_tokens=10, output_tokens=2, cached_input_tokens=5), cost_usd=0.5)
+    result = totals([plan(planned), plan(planned), plan(None)], [prediction(grounded), prediction(None)], wall_s=3)
+    assert result.time == TimeTotals(wall_s=3, planner_s=4, grounder_s=0.5, retries=4)
+    assert result.cost == CostTotals(
+        usd=1,
+        planner_usd=0.5,
+        grounder_usd=0.5,
+        input_tokens=210,
+        output_tokens=42,
+        planner=CallTotals(calls=2, usd=0.5, input_tokens=200, output_tokens=40),
+        grounder=CallTotals(calls=1, usd=0.5, input_tokens=10, cached_input_tokens=5, output_tokens=2),
+    )
+
+
+def test_reasoning_and_failed_tries_are_counted_with_the_rest():
+    call = Call(
+        seconds=1,
+        attempts=2,
+        usage=Usage(input_tokens=100, output_tokens=50, reasoning_tokens=40),
+        failed_usage=Usage(input_tokens=100, output_tokens=20, reasoning_tokens=20),
+        cost_usd=0.3,
+        unreported_usd=0.125,
+    )
+    failed = Call(seconds=1, failed_usage=Usage(input_tokens=7, output_tokens=0), cost_usd=0.2)
+    cost = totals([plan(call), plan(failed)], []).cost
+    assert cost.planner == CallTotals(
+        calls=2,
+        usd=0.5,
+        input_tokens=207,
+        output_tokens=70,
+        reasoning_tokens=60,
+        failed_tokens=127,
+        unreported_usd=0.125,
+    )
+    assert (cost.usd, cost.input_tokens, cost.output_tokens) == (0.5, 207, 70)
+
+
+def test_plans_that_another_run_paid_for_are_apart():
+    call = Call(seconds=5, attempts=3, usage=Usage(input_tokens=100, output_tokens=20), cost_usd=0.25)
+    mine, theirs = plan(call), msgspec.structs.replace(plan(call), reused=True)
+    result = totals([mine, theirs, theirs], [])
+    assert (result.cost.usd, result.cost.planner_usd, result.cost.input_tokens) == (0.25, 0.25, 100)
+    assert result.cost.reused == CallTotals(calls=2, usd=0.5, input_tokens=200, output_tokens=40)
+    assert (result.time.planner_s, result.time.retries) == (5, 2)
+    assert totals([theirs], []).cost.usd is None
+
+
+LINES = {"1": {"a": "++++", "b": "++"}, "2": {"a": "--", "b": "----"}, "3": {"a": "+-", "b": "-+"}}
+
+
+def test_scoring_again_over_participants_changes_intervals_and_signature_and_no_score(tmp_path: Path) -> None:
+    run = run_folder(tmp_path / "run", LINES)
+    by_task = RunFolder(run).read_summary()
+    found = rescore(BENCHMARK, run, clusters="participant").summary
+    assert (by_task.clusters, found.clusters) == ("task", "participant")
+    assert "|clusters:participant|" in found.signature
+    assert found.signature == by_task.signature.replace("clusters:task", "clusters:participant")
+    before, after = by_task.scores.paper.step_accuracy, found.scores.paper.step_accuracy
+    assert (before.value, before.k, before.n) == (after.value, after.k, after.n)
+    assert (before.low, before.high) != (after.low, after.high)
+    assert found.scores.paper.task_success.method == "bootstrap"
+    assert by_task.scores.paper.task_success.method == "wilson"
+    # what was chosen holds until something else is
+    assert rescore(BENCHMARK, run).summary == found
+    assert rescore(BENCHMARK, run, clusters="task").summary == by_task
+
+
+@pytest.mark.parametrize("command", ["eval", "score"])
+def test_the_choice_is_printed(tmp_path: Path, tiny_dataset: TinyDataset, command: str) -> None:
+    place = ["--dataset", "realwebassist", "--data-dir", tiny_dataset(), "--log-dir", tmp_path / "runs"]
+    more = ["--clusters", "participant"]
+    done = shell.call(*place, "--grounder", "center", *(more if command == "eval" else []))
+    if command == "score":
+        assert "bootstrap over tasks" in done.stdout
+        (run,) = (tmp_path / "runs").iterdir()
+        done = shell.call("score", run, *more, module="grounding")
+    assert "bootstrap over participants" in done.stdout
+    assert "|clusters:participant|" in done.stdout
+    assert len(list((tmp_path / "runs").iterdir())) == 1

@@ -11,11 +11,11 @@ import pytest
 from fakes.make import grounder_card
 from fakes.tuned import LAYER, PATCHES, write_checkpoint, write_peft
 
-from grounding.cards import AdapterRule, GrounderCard, WeightsRule
+from grounding.cards import AdapterRule, GrounderCard
+from grounding.cards.tuned import checkpoint_sha256
 from grounding.errors import UserError
-from grounding.serving import ServerOptions, check_servable, check_weights, server_arguments, server_command
+from grounding.serving import ServerOptions, check_servable, check_weights, server_arguments
 from grounding.serving.command import base_url
-from grounding.tuned import checkpoint_sha256
 
 
 def test_the_cards_flags_and_name_are_passed_one_by_one() -> None:
@@ -49,38 +49,15 @@ def test_the_users_flags_come_last_so_that_they_win() -> None:
     )
 
 
-def test_a_local_checkpoint_goes_by_the_cards_name() -> None:
-    card = grounder_card(model="org/m", revision="abc")
-    assert server_arguments(card, ServerOptions(model="/ckpt"), 1) == (
-        *("vllm", "serve", "/ckpt", "--host", "127.0.0.1", "--port", "1", "--served-model-name", "org/m"),
-    )
-
-
-def test_a_pinned_revision_is_served() -> None:
-    arguments = server_arguments(grounder_card(revision="abc"), ServerOptions(), 1)
-    assert arguments[arguments.index("--revision") + 1] == "abc"
-
-
-@pytest.mark.parametrize("ending", [(), ("--model",)])
-def test_the_module_takes_the_model_by_name(ending: tuple[str, ...]) -> None:
-    command = ("python", "-m", "vllm.entrypoints.openai.api_server", *ending)
-    arguments = server_arguments(grounder_card(), ServerOptions(command=command), 1)
-    assert arguments[:5] == ("python", "-m", "vllm.entrypoints.openai.api_server", "--model", "m")
-
-
-def test_the_command_is_the_options_then_the_environments_then_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GROUNDING_VLLM", raising=False)
-    assert server_command(None) == ("vllm", "serve")
-    monkeypatch.setenv("GROUNDING_VLLM", "'/opt/my vllm/bin/vllm' serve")
-    assert server_command(None) == ("/opt/my vllm/bin/vllm", "serve")
-    assert server_command("other serve") == ("other", "serve")
-    with pytest.raises(UserError, match=r"--server-command.*No closing quotation"):
-        server_command("'vllm serve")
-
-
-@pytest.mark.parametrize("how", ["vllm", "vllm-flags"])
-def test_cards_that_vllm_serves_are_taken(how: str) -> None:
-    check_servable(grounder_card(serving={"how": how, "reason": "r"}))
+def test_the_processor_is_told_the_cards_limits_unless_its_flags_do() -> None:
+    image = {"resize": "auto", "factor": 28, "min_pixels": 3136, "max_pixels": 250_000}
+    limits = ("--mm-processor-kwargs", '{"min_pixels": 3136, "max_pixels": 250000}')
+    made = server_arguments(grounder_card(image=image), ServerOptions(), 1)
+    assert made[-2:] == limits
+    for own in (["--mm-processor-kwargs", "{}"], ["--mm-processor-kwargs={}"]):
+        made = server_arguments(grounder_card(image=image, serving={"flags": own}), ServerOptions(), 1)
+        assert made[-len(own) :] == tuple(own)
+        assert not set(limits[1:]) & set(made)
 
 
 @pytest.mark.parametrize(
@@ -90,11 +67,6 @@ def test_other_cards_are_refused_with_the_reason_and_the_ways_out(how: str, way_
     with pytest.raises(UserError, match=r"its answer is a heat map\. ") as caught:
         check_servable(grounder_card(serving={"how": how, "reason": "its answer is a heat map."}))
     assert way_out in str(caught.value)
-
-
-def test_a_card_with_an_address_needs_no_server() -> None:
-    with pytest.raises(UserError, match=r"is served at https://api\.example/v1"):
-        check_servable(grounder_card(endpoint={"base_url": "https://api.example/v1"}))
 
 
 @pytest.mark.parametrize(
@@ -154,10 +126,3 @@ def test_an_adapters_base_must_be_there_and_the_right_one(tmp_path: Path) -> Non
     with pytest.raises(UserError, match=rf"grounding serve {tmp_path}/a --model FOLDER"):
         check_weights(card, ServerOptions())
     check_weights(card, ServerOptions(model=str(tmp_path / "moved")))
-
-
-def test_whole_weights_are_served_from_their_folder(tmp_path: Path) -> None:
-    card = msgspec.structs.replace(grounder_card(model="a-1234"), weights=WeightsRule(path=str(tmp_path)))
-    arguments = server_arguments(card, ServerOptions(), 1)
-    assert arguments[2] == str(tmp_path)
-    assert arguments[-1] == "a-1234"

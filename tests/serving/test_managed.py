@@ -34,7 +34,7 @@ class Evaluation:
         (folder / "card.yaml").write_text(f"{CARD}serving: {{flags: [--fake-record, {self.record}{flags}]}}\n")
 
     def command(self, *options: str) -> list[str]:
-        begin = [sys.executable, "-m", "grounding.cli", "eval", "--dataset", "realwebassist", "--data-dir"]
+        begin = [sys.executable, "-m", "grounding", "eval", "--dataset", "realwebassist", "--data-dir"]
         grounder = ["--grounder", str(self.folder / "card.yaml")]
         return [
             *begin,
@@ -77,15 +77,6 @@ def test_a_run_gets_a_server_and_leaves_none(evaluation: Any) -> None:
     assert "POST /v1/chat/completions" in (run.run_folder / "server.log").read_text()
     info = json.loads((run.run_folder / "run.json").read_text())
     assert info["asked"]["base_url"] == "managed"
-
-
-def test_the_same_command_finds_its_run_again_and_starts_no_server(evaluation: Any) -> None:
-    run: Evaluation = evaluation()
-    for _ in range(2):
-        assert run.run().returncode == 0
-    assert len(started(run.record)) == 1
-    assert len(asked(run.record)) == 6
-    assert run.run_folder.is_dir()  # One folder, though a second server would have had another port.
 
 
 def test_runs_of_one_model_share_its_server_which_is_started_once(evaluation: Any) -> None:
@@ -137,30 +128,15 @@ def test_files_are_sent_where_asked_for_and_the_server_may_read_their_folder(eva
     assert all(url.startswith(f"file://{allowed}/") for url in urls)
 
 
-def test_a_server_that_dies_while_loading_ends_the_run_with_exit_code_2(evaluation: Any) -> None:
-    run: Evaluation = evaluation(", --fake-die, out of memory")
-    ended = run.run()
-    assert ended.returncode == 2
-    assert "out of memory" in ended.stderr
-    assert asked(run.record) == []
-
-
-def test_a_server_that_dies_in_mid_run_leaves_a_partial_run_that_goes_on(evaluation: Any) -> None:
-    run: Evaluation = evaluation(", --fake-die-after, '2.5'", participants=1, steps=150, unscored=())
-    first = run.run("--max-connections", "1")
-    assert first.returncode == 1
-    assert "the server ended by itself (exit code 4)" in first.stderr
-    some = len(asked(run.record))
-    assert 0 < some < 150
-    again: Ended | None = None
-    for _ in range(8):
-        again = run.run("--max-connections", "1")
-        if again.returncode == 0:
-            break
-    assert again is not None
-    assert again.returncode == 0, again.stderr
-    assert len(asked(run.record)) < 150 + 10
-    assert run.run_folder.is_dir()
+def test_a_server_that_dies_in_mid_run_is_started_again_and_costs_no_step(evaluation: Any) -> None:
+    run: Evaluation = evaluation(", --fake-die-at, '5'", participants=1, steps=20, unscored=())
+    done = run.run("--max-connections", "1")
+    assert done.returncode == 0, done.stderr
+    assert "the server ended by itself (exit code 4)" in done.stderr
+    assert "it is started again" in done.stderr
+    assert "answers again after" in done.stderr
+    assert len(asked(run.record)) == 20 + 1
+    assert len(started(run.record)) == 2
 
 
 def test_ctrl_c_while_the_server_loads_ends_both(evaluation: Any) -> None:
@@ -227,10 +203,6 @@ def test_nothing_is_started_for_what_is_served_elsewhere_or_never(
         manage_servers(card, EvalOptions(base_url=base_url, replicas=2), ())
 
 
-def test_a_grounder_without_a_card_needs_no_server() -> None:
-    assert manage_servers(None, EvalOptions(), ()) is None
-
-
 # --- how pictures are sent -------------------------------------------------------------------------------------------
 
 LIMITS = {"factor": 28, "min_pixels": 3136, "max_pixels": 8847360}
@@ -240,6 +212,8 @@ LIMITS = {"factor": 28, "min_pixels": 3136, "max_pixels": 8847360}
     ("resize", "sends", "asked_for", "becomes"),
     [
         ("client", "base64", "file", ("server", "file")),
+        ("auto", "base64", "file", ("server", "file")),
+        ("auto", "base64", None, ("auto", "base64")),
         ("none", "base64", "file", ("none", "file")),
         ("server", "file", "base64", ("server", "base64")),
         ("client", "base64", "base64", ("client", "base64")),
@@ -253,9 +227,14 @@ def test_a_file_is_resized_by_the_server(resize: str, sends: str, asked_for: Any
     assert image.max_pixels == LIMITS["max_pixels"]
 
 
-def test_send_is_refused_for_a_grounder_that_sends_nothing(evaluation: Any) -> None:
-    run: Evaluation = evaluation()
-    command = [word if word != str(run.folder / "card.yaml") else "center" for word in run.command("--send", "file")]
-    ended = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
-    assert ended.returncode == 2
-    assert "--send: center sends no pictures" in ended.stderr
+def test_a_server_of_ones_own_is_left_to_resize_as_it_was_told(evaluation: Any) -> None:
+    run: Evaluation = evaluation(size=(640, 480))
+    card = run.folder / "card.yaml"
+    limits = json.dumps({"resize": "auto", **LIMITS})
+    card.write_text(card.read_text().replace("space: sent_px", "space: resized_px") + f"image: {limits}\n")
+    assert run.run().returncode == 0
+    (start,) = started(run.record)
+    assert '{"min_pixels": 3136, "max_pixels": 8847360}' in start["arguments"]
+    answers = [json.loads(line) for line in (run.run_folder / "predictions.jsonl").read_text().splitlines()]
+    assert {json.dumps(answer["sizes"]["sent"]) for answer in answers} == {'{"width": 640, "height": 480}'}
+    assert {json.dumps(answer["sizes"]["model"]) for answer in answers} == {'{"width": 644, "height": 476}'}

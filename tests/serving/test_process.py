@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from grounding.errors import UserError
-from grounding.serving.command import base_url
-from grounding.serving.machine import consecutive_ports
-from grounding.serving.process import Server, first_error, last_lines
-from serving.helpers import FAKE, is_alive, pids, started, until
+from grounding.serving.command import base_url, consecutive_ports
+from grounding.serving.process import Server
+from serving.helpers import FAKE, is_alive, pids, until
 
 pytestmark = pytest.mark.slow
 
@@ -47,15 +46,6 @@ def ignore(_seconds: float, _line: str) -> None:
     pass
 
 
-def test_it_is_waited_for_and_its_log_is_shown_meanwhile(start: Starter) -> None:
-    seen: list[tuple[float, str]] = []
-    server = start("--fake-delay", "1.2")
-    seconds = server.wait_healthy(30, lambda waited, line: seen.append((waited, line)))
-    assert seconds >= 1.0
-    assert any("GET /health" in line for _, line in seen)
-    assert server.exit_code is None
-
-
 def test_stopping_ends_it_and_what_it_started_in_sessions_of_their_own(start: Starter) -> None:
     server = start()
     server.wait_healthy(30, ignore)
@@ -83,20 +73,6 @@ def test_an_early_end_is_told_with_the_end_of_the_log(start: Starter) -> None:
     assert str(start.log) in said
     assert said.endswith("weights are loaded\n    a line before\n    CUDA out of memory")
     until(lambda: not is_alive(pids(start.record)[1]))
-
-
-def test_a_death_by_signal_is_called_so(start: Starter) -> None:
-    server = start()
-    server.wait_healthy(30, ignore)
-    os.kill(pids(start.record)[0], signal.SIGKILL)
-    until(lambda: server.exit_code is not None)
-    assert "(signal 9)" in server.obituary()
-    until(lambda: not is_alive(pids(start.record)[1]))
-
-
-def test_one_that_never_becomes_healthy_is_given_up(start: Starter) -> None:
-    with pytest.raises(UserError, match="not healthy after 1 s"):
-        start("--fake-delay", "600").wait_healthy(1, ignore)
 
 
 def test_a_program_that_cannot_be_run_ends_at_once(tmp_path: Path) -> None:
@@ -130,41 +106,3 @@ def test_the_death_of_the_keeper_ends_the_server_too(start: Starter) -> None:
     os.kill(server._keeper.pid, signal.SIGKILL)
     until(lambda: not is_alive(pids(start.record)[0]))
     os.kill(pids(start.record)[1], signal.SIGKILL)  # Nobody is left who could have known of it.
-
-
-def test_a_log_goes_on_where_the_one_before_ended(start: Starter) -> None:
-    for _ in range(2):
-        server = start()
-        server.wait_healthy(30, ignore)
-        server.stop()
-    assert start.log.read_text().count("weights are loaded") == 2
-    assert len(started(start.record)) == 2
-
-
-def test_a_log_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="log can't be written"):
-        Server(FAKE, "http://127.0.0.1:9/v1", tmp_path / "file" / "server.log")
-
-
-def test_the_last_lines_are_what_a_terminal_would_show(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.write_bytes(b"first\r\n\n\x1b[32mgreen\x1b[0m line  \n10 %\r20 %\r100 %\n   \n" + "grün".encode() + b"\xff")
-    assert last_lines(log, 3) == ["green line", "100 %", "grün\ufffd"]
-    assert last_lines(log, 1) == ["grün\ufffd"]
-    assert last_lines(tmp_path / "absent", 1) == []
-
-
-def test_the_first_error_of_this_start_is_named(start: Starter) -> None:
-    start.log.parent.mkdir()
-    start.log.write_text("OSError: of the start before\n")
-    server = start("--fake-die", "ValueError: too little memory")
-    with pytest.raises(UserError, match="First error: ValueError: too little memory\n"):
-        server.wait_healthy(30, ignore)
-
-
-def test_a_log_without_an_error_names_none(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.write_text("ERROR something\nan Error: \n")
-    assert first_error(log, 0) == ""
-    assert first_error(tmp_path / "absent", 0) == ""

@@ -21,28 +21,21 @@ from serving.helpers import CARD, FAKE, environment, is_alive, pids, started, un
 pytestmark = pytest.mark.slow
 
 
-def ignore_ctrl_c() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 class Serving:
     """One ``grounding serve``, in a session of its own as a terminal would start it."""
 
-    def __init__(
-        self, folder: Path, *options: str, flags: tuple[str, ...] = (), card: str = CARD, heeds_ctrl_c: bool = True
-    ) -> None:
+    def __init__(self, folder: Path, *options: str, flags: tuple[str, ...] = (), card: str = CARD) -> None:
         self.record, self.logs = folder / "record", folder / "logs"
         (folder / "card.yaml").write_text(card)
         self.errors = folder / "stderr"
         with self.errors.open("wb") as errors:
-            command = [sys.executable, "-m", "grounding.cli", "serve", str(folder / "card.yaml")]
+            command = [sys.executable, "-m", "grounding", "serve", str(folder / "card.yaml")]
             self.process = subprocess.Popen(
                 [*command, "--log-dir", str(self.logs), *options, "--", "--fake-record", str(self.record), *flags],
                 env=environment(GROUNDING_VLLM=shlex.join(FAKE)),
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 start_new_session=True,
-                preexec_fn=None if heeds_ctrl_c else ignore_ctrl_c,
             )
 
     def address(self) -> str:
@@ -96,14 +89,6 @@ def test_it_prints_the_address_and_ends_with_nothing_left(serving: Any, how: sig
     assert f"--base-url {address}\nstopping\n" in serve.errors.read_text()
 
 
-def test_a_polite_kill_ends_it_where_ctrl_c_is_ignored(serving: Any) -> None:
-    serve = serving(heeds_ctrl_c=False)
-    serve.address()
-    os.kill(serve.process.pid, signal.SIGTERM)
-    assert serve.process.wait(30) == 0
-    assert serve.left() == []
-
-
 def test_ctrl_c_before_it_is_ready_ends_everything_too(serving: Any) -> None:
     serve = serving(flags=("--fake-delay", "600"))
     until(lambda: started(serve.record))
@@ -120,13 +105,6 @@ def test_a_kill_that_nobody_can_catch_ends_the_server_too(serving: Any) -> None:
     assert len(pids(serve.record)) == 2
 
 
-def test_a_terminal_that_closes_ends_the_server_too(serving: Any) -> None:
-    serve = serving()
-    serve.address()
-    os.kill(serve.process.pid, signal.SIGHUP)
-    until(lambda: not serve.left(), seconds=60)
-
-
 def test_a_server_that_dies_while_loading_is_exit_code_2_with_its_last_words(serving: Any) -> None:
     serve = serving(flags=("--fake-die", "no such model: org/g"))
     assert serve.process.wait(30) == 2
@@ -134,14 +112,6 @@ def test_a_server_that_dies_while_loading_is_exit_code_2_with_its_last_words(ser
     assert "grounding: the server ended by itself (exit code 3)" in said
     assert "no such model: org/g" in said
     assert "Traceback" not in said
-
-
-def test_a_server_that_dies_later_is_exit_code_2(serving: Any) -> None:
-    serve = serving(flags=("--fake-die-after", "2.5"))
-    serve.address()
-    assert serve.process.wait(30) == 2
-    assert "out of memory" in serve.errors.read_text()
-    assert serve.left() == []
 
 
 def test_replicas_listen_on_ports_in_a_row_and_one_may_die(serving: Any) -> None:
@@ -159,41 +129,10 @@ def test_replicas_listen_on_ports_in_a_row_and_one_may_die(serving: Any) -> None
     assert serve.left() == []
 
 
-def test_a_terminal_shows_one_line_that_is_written_over() -> None:
-    from io import StringIO
-
-    from grounding.serving.fleet import WaitingLine
-
-    class Terminal(StringIO):
-        pass
-
-    shown = Terminal()
-    before, sys.stderr = sys.stderr, shown
-    try:
-        line = WaitingLine(live=True)
-        line(1.0, "loading weights")
-        line(61.4, "compiling")
-        line.close()
-    finally:
-        sys.stderr = before
-    assert shown.getvalue().count("\r") == 2
-    assert shown.getvalue().count("\n") == 1
-    assert "starting the server, 61 s: compiling" in shown.getvalue()
-
-
-def test_elsewhere_a_line_comes_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
-    from grounding.serving.fleet import WaitingLine
-
-    line = WaitingLine(live=False)
-    for seconds in range(25):
-        line(float(seconds), "loading")
-    assert [text.split()[3] for text in capsys.readouterr().err.splitlines()] == ["0", "10", "20"]
-
-
 def refused(folder: Path, *options: str, card: str = CARD, command: str = shlex.join(FAKE)) -> str:
     (folder / "card.yaml").write_text(card)
     ended = subprocess.run(
-        [sys.executable, "-m", "grounding.cli", "serve", str(folder / "card.yaml"), "--log-dir", str(folder), *options],
+        [sys.executable, "-m", "grounding", "serve", str(folder / "card.yaml"), "--log-dir", str(folder), *options],
         env=environment(GROUNDING_VLLM=command),
         capture_output=True,
         text=True,

@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from grounding.places import datasets_dir
-from grounding.webagents.agenticshop.loader import load_curation
-from grounding.webagents.agenticshop.mall import gold, read_shops
-from grounding.webagents.agenticshop.records import DIMENSIONS, SCENARIOS, Attribute, Money, ProductFacts, Variant
+from grounding.benchmarks.agenticshop.loader import load_curation
+from grounding.benchmarks.agenticshop.mall import read_shops
+from grounding.benchmarks.agenticshop.records import DIMENSIONS, SCENARIOS, Attribute, Money, ProductFacts, Variant
+from grounding.cards.places import datasets_dir
 from tools.sample_mall.build import build
 from tools.sample_mall.drawing import draw
 from tools.sample_mall.goods import read_forms
 from tools.sample_mall.people import KEYS, read_people, rules_of
 from tools.sample_mall.rules import decide
 from tools.sample_mall.shapes import SHAPES
+from tools.sample_mall.truth import gold
 
 MALL = datasets_dir() / "sample-mall"
 

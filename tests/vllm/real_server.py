@@ -58,7 +58,7 @@ class Serve:
     def __init__(self, vllm_python: Path, checkpoint: Path, logs: Path, *options: str) -> None:
         self.logs = logs / "serving"
         with (logs / "stderr").open("ab") as errors:
-            command = [sys.executable, "-m", "grounding.cli", "serve", "gta1", "--model", str(checkpoint)]
+            command = [sys.executable, "-m", "grounding", "serve", "gta1", "--model", str(checkpoint)]
             self.process = subprocess.Popen(
                 [*command, "--log-dir", str(logs), *options, "--", *FLAGS],
                 env=vllm_environment(vllm_python),
@@ -121,7 +121,7 @@ class Evaluation:
 
     def begin(self, *options: str, variables: dict[str, str] | None = None) -> subprocess.Popen[str]:
         """Start it; without the probe unless the variables say otherwise (``PROBED``)."""
-        command = [sys.executable, "-m", "grounding.cli", "eval", "--data-dir", str(self.data)]
+        command = [sys.executable, "-m", "grounding", "eval", "--data-dir", str(self.data)]
         command += ["--grounder", str(self.card), "--log-dir", str(self.results), *options]
         pipe = subprocess.PIPE
         return subprocess.Popen(command, env=variables or environment(), stdout=pipe, stderr=pipe, text=True)

@@ -18,16 +18,14 @@ from PIL import Image
 from real_server import python, vllm_environment
 from serving.helpers import REPOSITORY
 
-from grounding.budget import Budget
 from grounding.cards import GrounderCard, ServingCard, read_card
-from grounding.chat import ChatOptions, open_chat
 from grounding.grounders.base import Grounder
 from grounding.grounders.chat import ChatGrounder
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatOptions, open_chat
 from grounding.records import Prediction, Query
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-for package in ("torch", "torchvision", "transformers", "peft"):
-    pytest.importorskip(package, reason=f"no {package} here: pip install 'grounding[train]'")
 
 FLAGS = ("--dtype", "float32", "--enforce-eager", "--generation-config", "vllm", "--max-model-len", "4096")
 FLAGS += ("--limit-mm-per-prompt", '{"image":1,"video":0}')
@@ -45,13 +43,13 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def adapter(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an adapter of rank 4 with its card, which names the server's flags."""
-    from training.adapters.tiny_adapter import CARD, tuned_from, write_lora
+    from training.tiny_adapter import CARD, tuned, write_lora
 
     from grounding.training.adapters import write_tuned
 
     where = tmp_path_factory.mktemp("adapter")
     card = msgspec.structs.replace(CARD, serving=ServingCard(flags=FLAGS))
-    write_tuned(where / "a", write_lora(where / "o", checkpoint), tuned_from(checkpoint, card), base=checkpoint)
+    write_tuned(where / "a", write_lora(where / "o", checkpoint), tuned(checkpoint, card), base=checkpoint)
     return where / "a"
 
 
@@ -65,7 +63,7 @@ def address(adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     variables = vllm_environment(vllm_python)
     with (logs / "stderr").open("wb") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "grounding.cli", "serve", str(adapter), "--log-dir", str(logs)],
+            [sys.executable, "-m", "grounding", "serve", str(adapter), "--log-dir", str(logs)],
             env=variables,
             cwd=REPOSITORY,
             stdout=subprocess.PIPE,
@@ -120,7 +118,7 @@ def here(card: GrounderCard, checkpoint: Path | None, queries: list[Query]) -> l
 def test_an_adapter_answers_alike_behind_vllm_and_in_this_process(
     adapter: Path, checkpoint: Path, address: str, tmp_path: Path
 ) -> None:
-    from training.adapters.tiny_adapter import CARD
+    from training.tiny_adapter import CARD
 
     tuned, queries = read_card(adapter / "card.yaml", GrounderCard), pictures(tmp_path)
     of_tuned, of_base = served(tuned, address, queries), served(CARD, address, queries)
@@ -132,12 +130,12 @@ def test_an_adapter_answers_alike_behind_vllm_and_in_this_process(
 
 
 def test_an_evaluation_takes_the_folder_for_a_grounder(adapter: Path, address: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "grounding.cli", "eval", "--grounder", str(adapter), "--base-url", address]
+    command = [sys.executable, "-m", "grounding", "eval", "--grounder", str(adapter), "--base-url", address]
     command += ["--limit", "2", "--log-dir", str(tmp_path), "--no-report", "--no-probe", "--json"]
     done = subprocess.run(command, cwd=REPOSITORY, env=dict(os.environ), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["counts"]["steps"] == 2
     (run,) = tmp_path.iterdir()
     asked = json.loads((run / "run.json").read_bytes())["asked"]
-    assert asked["grounder"].startswith("tiny-sample-web-without-participant-3-")
+    assert asked["grounder"] == read_card(adapter / "card.yaml", GrounderCard).name
     assert str(adapter) not in asked["grounder_identity"]

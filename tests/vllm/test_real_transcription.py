@@ -18,7 +18,7 @@ from real_server import python, vllm_environment
 from serving.helpers import REPOSITORY
 
 from grounding.asr.recogniser import RecogniserOptions, open_recogniser
-from grounding.asr.running import transcribe
+from grounding.asr.transcribe import transcribe
 from grounding.errors import UserError
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -78,13 +78,10 @@ def test_a_real_server_hears_clips(address: str, tmp_path: Path) -> None:
     recogniser = open_recogniser(f"whisper-api:{NAME}", RecogniserOptions(base_url=address, language="en"))
     heard = transcribe(made, recogniser)
     again = transcribe(made[:1], recogniser)
-    recogniser.close()
     assert [each.failure for each in heard] == [None] * 3
-    assert {each.language for each in heard} == {"en"}, "it answers in the form that was asked for"
     assert any(each.text for each in heard), "nothing at all was heard"
     assert again[0].text == heard[0].text
 
     other = open_recogniser("whisper-api:another", RecogniserOptions(base_url=address))
     with pytest.raises(UserError, match="check the model's name"):
         transcribe(made, other)
-    other.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import random
 import re
 import signal
 import socket
@@ -12,9 +14,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
+from PIL import Image
 from real_server import FLAGS, PROBED, SAMPLE, Evaluation, Serve, card_text, python, vllm_environment
 from serving.helpers import REPOSITORY, environment, is_alive, until
+
+from grounding.cards import GrounderCard, find_card
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatOptions
+from grounding.records import Prediction, Query, Screenshot, Size
+from grounding.run.probe.gate import MOST_DIGITS, open_for_probe, short_card
 
 RESIZED_BY_THE_SERVER = {"resize": "server", "factor": 28, "min_pixels": 3136, "max_pixels": 8847360}
 # For tests of who answers, whatever is seen.
@@ -106,11 +116,46 @@ def test_the_main_job_is_shared_by_two_replicas(two: TwoReplicas, evaluation: Ev
     for line in answers.values():  # What the server made of the picture is what the card says that it makes.
         seen = line["sizes"]["model"]
         assert 0 < line["call"]["usage"]["input_tokens"] - seen["width"] * seen["height"] // 28**2 < 600
+    # The server had just been seen to make those sizes by itself.
+    assert all(line["sizes"]["sent"] == line["sizes"]["original"] for line in answers.values())
     # The same by the run itself, on drawn pictures of six sizes.
     assert len(probed["tokens"]) == 6
     assert all(line["agrees"] for line in probed["tokens"]), probed["tokens"]
     assert probed["parsed"] == probed["asked"] == 12
     assert all(requests_served(address) >= 20 for address in two.addresses)
+
+
+def test_the_server_makes_the_cards_size_of_every_picture_as_it_is(two: TwoReplicas, tmp_path: Path) -> None:
+    card = find_card("gta1", REPOSITORY / "models" / "grounders", GrounderCard, builtin=(), kind="grounder")
+    kinds = (("RGB", "png"), ("RGB", "jpg"), ("RGB", "webp"), ("RGBA", "png"), ("P", "png"), ("LA", "png"))
+    shots = []
+    for width, height in ((333, 517), (50, 40), (1001, 701), (1919, 1079), (97, 1203)):
+        noise = Image.frombytes("RGBA", (width, height), random.Random(width).randbytes(width * height * 4))
+        for mode, kind in kinds:
+            path = tmp_path / f"{width}x{height}-{mode}.{kind}"
+            noise.convert(mode).save(path)
+            shots.append(Screenshot(path=str(path), size=Size(width=width, height=height), sha256=""))
+
+    async def ask() -> list[tuple[Prediction, Prediction]]:
+        options = ChatOptions(base_url=two.addresses[0])
+        asked = open_for_probe(short_card(card), options, budget=Budget(None), on_retry=lambda: None)
+        queries = [Query(step_id="", key="", screenshot=shot, instruction="Click") for shot in shots]
+        try:
+            whole = [await asked.ground(msgspec.structs.replace(query, untouched=True)) for query in queries]
+            return list(zip(whole, [await asked.ground(query) for query in queries], strict=True))
+        finally:
+            await asked.aclose()
+
+    text = []
+    for untouched, resized in asyncio.run(ask()):
+        assert untouched.sizes is not None
+        assert resized.sizes is not None
+        assert untouched.sizes.sent == untouched.sizes.original != resized.sizes.sent
+        counts = [each.call.usage.input_tokens for each in (untouched, resized) if each.call and each.call.usage]
+        assert counts == [counts[0]] * 2
+        seen = untouched.sizes.model
+        text.append(counts[0] - seen.width * seen.height // 28**2)
+    assert max(text) - min(text) <= MOST_DIGITS  # The prompt names the size.
 
 
 def test_a_server_reads_the_files_itself(two: TwoReplicas, evaluation: Evaluation, tmp_path: Path) -> None:
@@ -159,9 +204,9 @@ def test_runs_survive_the_death_of_their_server(serve: Any, evaluation: Evaluati
     patient.card.write_text(card_text(image=SMALL))
     options = ("--limit", "40", "--max-connections", "1", "--base-url", server.address())
 
-    # Few retries: the run ends partial. Many: it waits until the server is back.
-    ending = evaluation.begin(*options, "--max-retries", "2")
-    waiting = patient.begin(*options, "--max-retries", "100")
+    # One run ends partial soon, the other waits until the server is back.
+    ending = evaluation.begin(*options, "--server-wait", "5")
+    waiting = patient.begin(*options)
     until(lambda: min(evaluation.answered(), patient.answered()) >= 5, 120)
     (front,) = server.servers()
     os.kill(front, signal.SIGKILL)
@@ -177,7 +222,7 @@ def test_runs_survive_the_death_of_their_server(serve: Any, evaluation: Evaluati
     # The same command goes on when the server is back, and neither run asks what it has.
     again = serve("--port", port)
     address = again.address()
-    code, errors = evaluation.run(*options, "--max-retries", "2")
+    code, errors = evaluation.run(*options)
     assert code == 0, errors
     _, errors = waiting.communicate(timeout=900)
     assert waiting.returncode == 0, errors

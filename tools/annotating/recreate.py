@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from annotate.view_transform import ViewTransform
+from annotate.core.view import ViewTransform
 from annotating.stage import Place, Stage, StageError
-from grounding.loaders.realwebassist import QUESTIONS
+from grounding.data.layouts.realwebassist import QUESTIONS
 from grounding.records import Record, Size
 
 MARGIN_VIEW = 12

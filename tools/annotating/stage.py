@@ -19,6 +19,7 @@ from PIL import Image, ImageGrab
 
 PROGRAMS = ("Xvfb", "xdotool")
 PATIENCE_S = 60.0
+SETTLED_S = 1.0
 FILLED_SHARE = 0.5
 _VIEWABLE = 2
 """X's number for a window that is shown, all that it is in included."""
@@ -59,9 +60,10 @@ class Stage:
     def _start_screen(self, width: int, height: int) -> subprocess.Popen[bytes]:
         read, write = os.pipe()
         command = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{width}x{height}x24", "-nolisten", "tcp"]
-        # Without -noreset the server starts anew when its last window closes, under the next program's feet.
+        # Without -noreset the server starts anew when its last window closes, under the next program's feet. With -r no
+        # key repeats itself, as one would that a busy machine lets go late.
         process = subprocess.Popen(
-            [*command, "-noreset"], pass_fds=(write,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            [*command, "-noreset", "-r"], pass_fds=(write,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(write)
@@ -90,6 +92,7 @@ class Stage:
         self.until(lambda: self.title() != "", "the window")
         size = (width or self.width, height or self.height)
         self.until(lambda: self._resized(*size), "the window's size")
+        self.until(self._laid_out, "the picture to take its place")
 
     def _resized(self, width: int, height: int) -> bool:
         window = self._window()
@@ -101,6 +104,18 @@ class Stage:
         window.configure(x=0, y=0, width=width, height=height)
         window.display.flush()
         return False
+
+    def _laid_out(self) -> bool:
+        """Whether the picture's place stays where it is: Tk moves it some time after the window has its size."""
+        before = self._picture_place()
+        time.sleep(SETTLED_S)
+        return before is not None and before == self._picture_place()
+
+    def _picture_place(self) -> tuple[int, int, int, int] | None:
+        if self._window() is None:
+            return None
+        place = self.canvas()
+        return place.left, place.top, place.width, place.height
 
     @property
     def pid(self) -> int:
@@ -231,7 +246,7 @@ def _widgets(window: Any, left: int, top: int) -> Iterator[Place]:
         found = child.get_geometry()
         x, y = left + found.x, top + found.y
         inner = list(_widgets(child, x, y))
-        # The canvas may hold a lens; what arranges others is filled by them.
+        # What arranges others is filled by them.
         if sum(place.width * place.height for place in inner) < FILLED_SHARE * found.width * found.height:
             yield Place(x, y, found.width, found.height)
         else:

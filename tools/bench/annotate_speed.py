@@ -5,9 +5,9 @@ Usage: python tools/bench/annotate_speed.py [--steps N] [--changes N] [--boxes N
 On a virtual screen of 2560x1440 (Xvfb) it opens a made participant of 2,500 steps with screenshots of 2560x1440, each
 a file of its own, and measures
 
-- going to the next step whose picture was decoded ahead, from the key to the pixels (the whole picture fitted into the
-  canvas, and at 100 %);
-- frames while a box is drawn and while one is dragged, with 200 boxes on the canvas and the lens on;
+- going to the next step whose picture was decoded ahead, from the key to the pixels, the whole picture fitted into the
+  canvas;
+- frames while a box is drawn and while one is dragged, with 200 boxes on the canvas;
 - saving after a change, and writing a change to the journal;
 - opening: the document alone, and the program from its start to the first picture.
 
@@ -34,11 +34,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from annotating.stage import Stage, missing  # noqa: E402  (runs from a checkout, too)
 
-from grounding.loaders.realwebassist import QUESTIONS  # noqa: E402
+from grounding.data.layouts.realwebassist import QUESTIONS  # noqa: E402
 
 WIDTH, HEIGHT = 2560, 1440
 PICTURES = 24
-TARGET_CHANGE_MS, TARGET_FPS = 150.0, 30.0
+TARGET_CHANGE_MS, TARGET_FPS = 50.0, 60.0
 
 
 class Times:
@@ -117,14 +117,15 @@ class Window:
     """The real window in this process, so that its CPU time can be told; events come from Tk itself."""
 
     def __init__(self, folder: Path) -> None:
-        from annotate.document import Document
-        from annotate.window.main_window import MainWindow, keymap_for
-        from annotate.window.panels import WindowOptions, make_panels
+        from annotate.core.document import Document
+        from annotate.options import WindowOptions
+        from annotate.window.main import MainWindow
+        from annotate.window.panels import make_panels
 
         options = WindowOptions(folder=folder, annotator="bench")
-        panels = make_panels(options)
+        panels, keymap = make_panels(options)
         self.document = Document.open(folder, annotator="bench")
-        self.window = MainWindow(self.document, options, keymap_for(options, panels), panels)
+        self.window = MainWindow(self.document, options, keymap, panels)
         self.root, self.canvas, self.session = self.window.root, self.window.canvas, self.window.session
         self.root.geometry(f"{WIDTH}x{HEIGHT}+0+0")
         self.root.deiconify()
@@ -158,7 +159,7 @@ class Window:
             self.settle(index)
             with times.once(self.round_trip):
                 self.canvas.event_generate("<KeyPress-d>")
-            if self.session.index != index or self.session.picture() is None:
+            if self.session.index != index or self.session.picture is None:
                 raise SystemExit(f"step {index + 1} was not shown")
         return times
 
@@ -173,6 +174,8 @@ class Window:
         for step in range(1, count + 1):
             with times.once(self.round_trip):
                 self.canvas.event_generate("<B1-Motion>", x=x + 3 * step, y=y + 2 * step, state=0x100)
+        if self.canvas.preview is None:
+            raise SystemExit("no box was in the hand: the picture was not there in time")
         self.canvas.event_generate("<ButtonRelease-1>", x=x + 3 * count, y=y + 2 * count)
         self.root.update()
         return times
@@ -190,11 +193,6 @@ def measure_window(folder: Path, given: argparse.Namespace) -> list[str]:
     lines = []
     fitted = window.changes(given.changes)
     lines.append(fitted.line("next step, whole picture fitted, ms"))
-    window.canvas.keep_zoom = True
-    window.canvas.zoom_to(1.0)
-    full = window.changes(given.changes)
-    lines.append(full.line("next step at 100 %, ms"))
-    window.canvas.keep_zoom = False
     window.session.go_to(0)
     window.settle(0)
     window.canvas.fit()
@@ -208,7 +206,7 @@ def measure_window(folder: Path, given: argparse.Namespace) -> list[str]:
     dragging = window.frames((box.x_px + box.width_px / 2, box.y_px + box.height_px / 2), given.frames)
     lines.append(dragging.line(f"a frame while dragging, {given.boxes} boxes, ms"))
     window.close()
-    slowest = max(fitted.median_ms, full.median_ms)
+    slowest = fitted.median_ms
     frames = min(drawing.frames_per_s, dragging.frames_per_s)
     lines.append(
         f"screenshot change {slowest:.0f} ms (target {TARGET_CHANGE_MS:.0f}: {_met(slowest <= TARGET_CHANGE_MS)}); "
@@ -222,7 +220,7 @@ def measure_document(folder: Path, count: int) -> list[str]:
     """Opening, changing and saving without a window."""
     import msgspec
 
-    from annotate.document import Document
+    from annotate.core.document import Document
 
     opening, changing, saving = Times(), Times(), Times()
     for _ in range(3):

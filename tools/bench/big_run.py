@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 
 import msgspec
@@ -32,7 +33,7 @@ from grounding.records import (
     Step,
     Usage,
 )
-from grounding.runfolder import Asked, RunInfo
+from grounding.run.folder import RunInfo, RunSettings
 
 SCREEN = Size(width=1280, height=720)
 SHOTS = tuple(
@@ -41,7 +42,15 @@ SHOTS = tuple(
 PLATFORMS = ("web", "desktop", "mobile")
 
 
-def write_run(folder: Path, steps: int, *, participants: int = 10, seed: int = 0, labelled: bool = False) -> None:
+def write_run(
+    folder: Path,
+    steps: int,
+    *,
+    participants: int = 10,
+    seed: int = 0,
+    labelled: bool = False,
+    shots: Sequence[Screenshot] = SHOTS,
+) -> None:
     """Write ``run.json``, ``steps.jsonl``, ``plans.jsonl`` and ``predictions.jsonl`` of a run of so many steps.
 
     Args:
@@ -50,6 +59,7 @@ def write_run(folder: Path, steps: int, *, participants: int = 10, seed: int = 0
         participants: Whose they are.
         seed: Of everything that varies.
         labelled: Give every step a platform.
+        shots: The screenshots, one after the other.
     """
     folder.mkdir(parents=True, exist_ok=True)
     encode = msgspec.json.Encoder().encode
@@ -60,7 +70,7 @@ def write_run(folder: Path, steps: int, *, participants: int = 10, seed: int = 0
         (folder / "plans.jsonl").open("wb") as plans,
         (folder / "predictions.jsonl").open("wb") as predictions,
     ):
-        for step in _steps(steps, participants, generator, labelled=labelled):
+        for step in _steps(steps, participants, generator, labelled=labelled, shots=shots):
             told.write(encode(step) + b"\n")
             if step.region is not None:
                 for plan, prediction in _answers(step, generator):
@@ -69,7 +79,10 @@ def write_run(folder: Path, steps: int, *, participants: int = 10, seed: int = 0
                         predictions.write(encode(prediction) + b"\n")
 
 
-def _steps(count: int, participants: int, generator: random.Random, *, labelled: bool) -> Iterator[Step]:
+def _steps(
+    count: int, participants: int, generator: random.Random, *, labelled: bool, shots: Sequence[Screenshot]
+) -> Iterator[Step]:
+    following = cycle(shots)
     for participant in range(1, participants + 1):
         own = count // participants + (participant <= count % participants)
         number, task = 0, 0
@@ -88,7 +101,7 @@ def _steps(count: int, participants: int, generator: random.Random, *, labelled:
                     task=f"task {participant}.{task}",
                     instruction_index=instruction - 1,
                     instruction=f"now open the entry number {number} of the list and look at its details",
-                    screenshot=SHOTS[generator.randrange(len(SHOTS))],
+                    screenshot=next(following),
                     region=None
                     if generator.random() < 0.05
                     else Region(boxes=(Box(left_px=x, top_px=y, right_px=x + 100, bottom_px=y + 40),)),
@@ -142,7 +155,7 @@ def _answers(step: Step, generator: random.Random) -> Iterator[tuple[Plan, Predi
 
 
 def _info() -> RunInfo:
-    asked = Asked(
+    asked = RunSettings(
         dataset="made-up",
         fingerprint="0" * 64,
         questions="questions.json",

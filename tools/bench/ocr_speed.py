@@ -24,9 +24,12 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from grounding.grounders.ocr.cache import DiskCache  # noqa: E402  (runs from a checkout, too)
 from grounding.grounders.ocr.engine import Engine  # noqa: E402
-from grounding.grounders.ocr.reader import Reader, core_count  # noqa: E402
+from grounding.grounders.ocr.reader import (  # noqa: E402
+    DiskCache,
+    OcrReader,
+    core_count,
+)
 from grounding.records import Screenshot, Size  # noqa: E402
 
 
@@ -46,7 +49,7 @@ def screenshots(folder: Path) -> list[Screenshot]:
     return list(found.values())
 
 
-async def read_all(reader: Reader, shots: list[Screenshot]) -> None:
+async def read_all(reader: OcrReader, shots: list[Screenshot]) -> None:
     """Read all of them, as many at a time as there are cores."""
     gate = asyncio.Semaphore(core_count())
 
@@ -67,10 +70,10 @@ def timed(work: Callable[[], object], count: int) -> tuple[float, float]:
 def ours(engine: Engine, name: str, shots: list[Screenshot]) -> None:
     """Print the times of the built-in reader, first with empty caches, then from disk."""
     with tempfile.TemporaryDirectory() as folder:
-        reader = Reader(DiskCache(Path(folder)), engine=engine)
+        reader = OcrReader(DiskCache(Path(folder)), engine=engine)
         cold, cpu = timed(lambda: asyncio.run(read_all(reader, shots)), len(shots))
         reader.close()
-        again = Reader(DiskCache(Path(folder)), engine=engine)
+        again = OcrReader(DiskCache(Path(folder)), engine=engine)
         warm, _ = timed(lambda: asyncio.run(read_all(again, shots)), len(shots))
         again.close()
     known = 1 - reader.crops_recognised / max(1, reader.crops_seen)

@@ -1,230 +1,353 @@
-r"""How `grounding eval` behaves from ten thousand steps to a million, and what a hundred million a day would need.
+"""How `grounding eval` behaves from ten thousand steps to a million, against a server that answers at once.
 
-    python tools/bench/scale.py make DATA --steps 100000             # a data set with tiny pictures, one for each step
-    python tools/bench/scale.py run --steps 10000 30000 100000       # measure; figures go to docs/scale.json
-    python tools/bench/scale.py pair --steps 3000 --latency 0.2 --executors local ray
-    python tools/bench/scale.py show                                 # the figures, and how times grow with the size
-    python tools/bench/scale.py plan --per-day 1e8 --grounder-steps-per-s 2
-    python tools/bench/scale.py readme                               # the table of README.md
-    python tools/bench/scale.py page                                 # docs/scale.md and docs/scale.png from the figures
+    python tools/bench/scale.py --steps 10000 30000 100000           # one row for each size
+    python tools/bench/scale.py --steps 1000000 --pictures 2000      # all steps share so many pictures
+    python tools/bench/scale.py --steps 3000 --latency 0.2 --clients bare local ray
 
-The server answers at once and at hardly any cost, so that what is measured is the evaluation itself. CPU seconds are
-those of the writing process: on a machine that does other work too they mean more than the clock.
+Every run is killed with SIGKILL at half of its steps and started again. CPU seconds are those of the writing process:
+on a machine that does other work too they mean more than the clock. With --clients the same steps are asked about by
+the bare client and by `grounding eval` with each executor, by turns. The server is raw asyncio and costs next to
+nothing; the number in each instruction tells it which steps it was asked about.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
+import asyncio
+import json
 import os
-import platform
+import random
+import shutil
+import signal
+import struct
+import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
+import numpy as np
 
-import scale_records  # noqa: E402  (runs from a checkout, too)
-import scale_tables  # noqa: E402
-from scale_data import make  # noqa: E402
-from scale_measures import COMMANDS, Setting, measure_commands, measure_size, run_files, run_folder  # noqa: E402
-from scale_pairs import measure_pair  # noqa: E402
-
-FIGURES = ROOT / "docs" / "scale.json"
-SCRATCH = Path(tempfile.gettempdir()) / "grounding-scale"
+HERE = Path(__file__).resolve().parent
+STEPS_A_PARTICIPANT, STEPS_A_TASK = 10_000, 10
+NUMBER_AFTER = b"entry number "
+_TICKS, _PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
 
-def this_machine(*, shared: bool) -> scale_records.Machine:
-    """What the figures of today stand for."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return scale_records.Machine(
-        processor=names[0] if names else platform.processor(),
-        cores=os.cpu_count() or 1,
-        memory_gb=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9,
-        python=platform.python_version(),
-        day=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
-        shared=shared,
-    )
+# --- a data set of any size, in the layout of RealWebAssist ---------------------------------------------------------
 
 
-def stored(path: Path, *, shared: bool) -> scale_records.Measured:
-    """The figures so far, on the machine as it is now."""
-    import msgspec
+def picture(number: int, least_bytes: int = 0) -> bytes:
+    """A PNG of 320x200 in two colours that differs from that of every other number.
 
-    machine = this_machine(shared=shared)
-    if not path.exists():
-        return scale_records.Measured(machine=machine)
-    return msgspec.structs.replace(scale_records.read(path), machine=machine)
+    What is to be larger than its few pixels need carries a private chunk of noise, which programs pass over.
+    """
 
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
-def setting_for(given: argparse.Namespace, steps: int) -> Setting:
-    """Where and what to measure at one size; the data set is made first."""
-    distinct = not given.shared_pictures
-    picture_bytes = getattr(given, "picture_bytes", 0)
-    kind = f"{'distinct' if distinct else 'shared'}{f'-{picture_bytes}' if picture_bytes else ''}"
-    data = given.folder / f"data-{steps}-{kind}"
-    data.mkdir(parents=True, exist_ok=True)
-    make(data, steps=steps, distinct=distinct, pictures=given.pictures, picture_bytes=picture_bytes)
-    return Setting(
-        tree=given.tree.resolve(),
-        data=data.resolve(),
-        folder=given.folder.resolve(),
-        steps=steps,
-        distinct=distinct,
-        connections=given.connections,
-        picture_bytes=picture_bytes,
-        executor=getattr(given, "executor", "local"),
-        workers=given.workers,
-        options=tuple(given.option),
-    )
+    row = b"\x00" + b"\xff" * 40
+    pixels = zlib.compress(b"\x00" + struct.pack(">Q", number) + row[9:] + row * 199, 1)
+    noise = chunk(b"noIs", random.Random(number).randbytes(least_bytes)) if least_bytes else b""
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", 320, 200, 1, 0, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", pixels) + noise + chunk(b"IEND", b"")
 
 
-def run_command(given: argparse.Namespace) -> None:
-    """Measure every size, the smallest first, and store each as soon as it is there."""
-    for steps in sorted(given.steps):
-        found = measure_size(
-            setting_for(given, steps),
-            kill_within=given.kill_within,
-            report=not given.no_report,
-            resume=not given.no_resume,
-            commands=not given.no_commands,
-        )
-        now = stored(given.into, shared=not given.quiet_machine)
-        scale_records.write(given.into, scale_records.with_size(now, found))
-    print(scale_tables.sizes_text(scale_records.read(given.into)))
-
-
-def again_command(given: argparse.Namespace) -> None:
-    """Measure once more what is done with a finished run, and put it into the figures of its size."""
-    import msgspec
-
-    now = stored(given.into, shared=not given.quiet_machine)
-    for steps in given.steps:
-        setting = setting_for(given, steps)
-        kind = (steps, setting.distinct, setting.executor)
-        (known,) = [one for one in now.sizes if (one.steps, one.distinct_pictures, one.executor) == kind]
-        run = run_folder(setting.folder / "results")
-        found = measure_commands(setting, run, given.only)
-        others = [command for command in known.commands if command.name not in given.only]
-        commands = tuple(sorted((*others, *found), key=lambda command: COMMANDS.index(command.name)))
-        # The tables are there now; a page that the run itself did not write is none of its files.
-        files = tuple(one for one in run_files(run) if known.has_report or not one.name.startswith("report"))
-        now = scale_records.with_size(now, msgspec.structs.replace(known, commands=commands, files=files))
-        scale_records.write(given.into, now)
-
-
-def pair_command(given: argparse.Namespace) -> None:
-    """Compare with the bare client, in the same minutes."""
-    for steps in sorted(given.steps):
-        setting = setting_for(given, steps)
-        pair = measure_pair(setting, latency_s=given.latency, repeats=given.repeats, executors=tuple(given.executors))
-        now = stored(given.into, shared=not given.quiet_machine)
-        scale_records.write(given.into, scale_records.with_pair(now, pair))
-    print(scale_tables.pairs_text(scale_records.read(given.into)))
-
-
-def plan_command(given: argparse.Namespace) -> None:
-    """Print what so many steps a day need."""
-    from scale_daily import plan_text
-    from scale_plan import Assumed, Given, measured_inputs, plan
-
-    asked = Given(steps_per_day=given.per_day, replica_steps_per_s=given.grounder_steps_per_s)
-    assumed = Assumed() if given.picture_kb is None else Assumed(picture_bytes=given.picture_kb * 1000)
-    print(plan_text(plan(asked, measured_inputs(scale_records.read(given.into)), assumed)))
-
-
-def readme_command(given: argparse.Namespace) -> None:
-    """Print the table of README.md."""
-    import scale_page
-
-    print(scale_page.readme_table(scale_records.read(given.into)))
-
-
-def page_command(given: argparse.Namespace) -> None:
-    """Write the page and its plot from the figures."""
-    import scale_page
-    from scale_plot import draw
-
-    measured = scale_records.read(given.into)
-    page = given.into.with_name("scale.md")
-    page.write_text(scale_page.page(measured), encoding="utf-8")
-    draw(measured, given.into.with_name("scale.png"))
-    print(page)
-
-
-_COMMANDS = {
-    "run": run_command,
-    "again": again_command,
-    "pair": pair_command,
-    "plan": plan_command,
-    "readme": readme_command,
-    "page": page_command,
-}
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    making = commands.add_parser("make", help="write a data set")
-    making.add_argument("out", type=Path)
-    making.add_argument("--steps", type=int, required=True)
-    making.add_argument("--shared", dest="shared_pictures", action="store_true", help="2,000 pictures for all steps")
-    measuring = {
-        "run": "measure sizes",
-        "again": "re-score and read the last run again",
-        "pair": "compare with a bare client",
-    }
-    for name, help_text in measuring.items():
-        command = commands.add_parser(name, help=help_text)
-        command.add_argument("--steps", type=int, nargs="+", required=True)
-        command.add_argument("--connections", type=int, default=64)
-        command.add_argument("--workers", type=int)
-        command.add_argument("--shared-pictures", action="store_true", help="few pictures for all steps")
-        command.add_argument("--pictures", type=int, default=2000, help="how many, if they are shared")
-        command.add_argument("--tree", type=Path, default=ROOT, help="the checkout that is measured")
-        command.add_argument("--folder", type=Path, default=SCRATCH, help="data sets and run folders")
-        command.add_argument("--option", action="append", default=[], help="one more word for grounding eval")
-        command.add_argument("--quiet-machine", action="store_true", help="nothing else ran meanwhile")
-        if name == "run":
-            command.add_argument("--executor", default="local")
-            command.add_argument("--no-report", action="store_true", help="leave out the page at the end")
-            command.add_argument(
-                "--kill-within", action="store_true", help="kill and resume the run itself, not another"
+def make_data(folder: Path, steps: int, pictures: int, picture_bytes: int = 0) -> Path:
+    """Write a data set of so many scored steps over so many pictures, or find the one that is there."""
+    data = folder / f"data-{steps}-{pictures}-{picture_bytes}"
+    if (data / "done").exists():
+        return data
+    participants = max(10, -(-steps // STEPS_A_PARTICIPANT))
+    for participant in range(participants):
+        numbers = range(participant, steps, participants)
+        each = max(1, min(len(numbers), pictures // participants))
+        images = data / str(participant + 1) / "images"
+        images.mkdir(parents=True, exist_ok=True)
+        items = []
+        for position, number in enumerate(numbers):
+            if position < each:
+                (images / f"{position + 1}.png").write_bytes(picture(number, picture_bytes))
+            items.append(
+                {
+                    "task": f"task {position // STEPS_A_TASK}",
+                    "instruction": f"okay, now open {NUMBER_AFTER.decode()}{number} of the list",
+                    "action": "click",
+                    "final_image": f"images/{position % each + 1}.png",
+                    "bounding_box": [{"x": 100 + number % 50, "y": 60, "width": 80, "height": 30}],
+                }
             )
-            command.add_argument("--no-resume", action="store_true", help="leave out the kill and the resume")
-            command.add_argument("--no-commands", action="store_true", help="leave out re-scoring and reading")
-        if name == "again":
-            command.add_argument("--only", nargs="+", choices=COMMANDS, default=COMMANDS)
-        if name == "pair":
-            command.add_argument("--latency", type=float, default=0.2, metavar="SECONDS")
-            command.add_argument("--picture-bytes", type=int, default=0, help="the least size of a picture")
-            command.add_argument("--repeats", type=int, default=2)
-            command.add_argument("--executors", nargs="+", default=["local", "ray"])
-    commands.add_parser("show", help="print the figures")
-    planning = commands.add_parser("plan", help="calculate what so many steps a day need")
-    planning.add_argument("--per-day", type=float, default=1e8)
-    planning.add_argument("--grounder-steps-per-s", type=float, help="what one replica does; else by arithmetic")
-    planning.add_argument("--picture-kb", type=float)
-    commands.add_parser("readme", help="print README.md's table")
-    commands.add_parser("page", help="write docs/scale.md and docs/scale.png")
-    for command in commands.choices.values():
-        command.add_argument("--into", type=Path, default=FIGURES, help="the figures")
-    return parser
+        (images.parent / "questions_with_task_updated.json").write_text(json.dumps(items))
+    (data / "done").touch()
+    return data
+
+
+# --- the server -----------------------------------------------------------------------------------------------------
+
+
+def response(content: Any) -> bytes:
+    """A whole HTTP response with a JSON body."""
+    body = json.dumps(content).encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+def step_number(body: bytes | bytearray) -> int:
+    """The number in the last instruction of a request; -1 where there is none."""
+    number = body[body.rfind(NUMBER_AFTER) + len(NUMBER_AFTER) :] if NUMBER_AFTER in body else b""
+    digits = len(number) - len(number.lstrip(b"0123456789"))
+    return int(number[:digits]) if digits else -1
+
+
+class Server(asyncio.Protocol):
+    """One kept connection; requests come one after the other. All connections share ``asked``: requests by step."""
+
+    asked: ClassVar[Counter[int]] = Counter()
+    moments: ClassVar[dict[str, float]] = {"first_s": 0.0, "last_s": 0.0}
+    answer = response(
+        {
+            **{"id": "fake", "object": "chat.completion", "created": 0, "model": "fake"},
+            "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "(150,70)"}}],
+            "usage": {"prompt_tokens": 1000, "completion_tokens": 8, "total_tokens": 1008},
+        }
+    )
+
+    def __init__(self, latency_s: float) -> None:
+        self._latency_s, self._buffer = latency_s, bytearray()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the way back."""
+        self._transport: Any = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Answer every whole request."""
+        self._buffer += data
+        while (head := self._buffer.find(b"\r\n\r\n")) >= 0:
+            lengths = [
+                line[15:] for line in bytes(self._buffer[:head]).lower().split(b"\r\n") if b"ontent-length:" in line
+            ]
+            whole = head + 4 + int(lengths[0] if lengths else 0)
+            if len(self._buffer) < whole:
+                return
+            if not self._buffer.startswith(b"POST"):
+                found = {**self.moments, "distinct": len(self.asked), "requests": self.asked.total()}
+                self._send(response(found if b"/stats" in self._buffer[:40] else {"object": "list", "data": []}))
+            else:
+                now = time.monotonic()
+                self.moments.update(first_s=self.moments["first_s"] or now, last_s=now)
+                self.asked[step_number(self._buffer[head + 4 : whole])] += 1
+                if self._latency_s:
+                    asyncio.get_running_loop().call_later(self._latency_s, self._send, self.answer)
+                else:
+                    self._send(self.answer)
+            del self._buffer[:whole]
+
+    def _send(self, content: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(content)
+
+
+async def serve(latency_s: float) -> None:
+    """Serve on loopback until the process is ended; prints the port once it listens."""
+    server = await asyncio.get_running_loop().create_server(lambda: Server(latency_s), "127.0.0.1", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+@contextmanager
+def serving(latency_s: float) -> Iterator[int]:
+    """A server in a process of its own; gives its port."""
+    process = subprocess.Popen([sys.executable, __file__, "--serve", str(latency_s)], stdout=subprocess.PIPE, text=True)
+    try:
+        yield int(process.stdout.readline()) if process.stdout else 0
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def stats(port: int) -> dict[str, float]:
+    """What the server was asked so far."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/stats") as reply:
+        found: dict[str, float] = json.load(reply)
+    return found
+
+
+# --- measuring ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Watched:
+    """A process from start to exit: looks at it (steps asked about, CPU seconds, MB), and its end."""
+
+    looks: list[tuple[float, float, float]] = field(default_factory=list)
+    cpu_s: float = 0.0
+    peak_mb: float = 0.0
+    asking_s: float = 0.0
+
+    def cpu_at(self, steps: float) -> float:
+        """CPU seconds when so many steps had been asked about."""
+        return float(np.interp(steps, [look[0] for look in self.looks], [look[1] for look in self.looks]))
+
+    def mb_at(self, steps: float) -> float:
+        """Its memory at that moment."""
+        return float(np.interp(steps, [look[0] for look in self.looks], [look[2] for look in self.looks]))
+
+
+def watch(command: Sequence[str], port: int = 0, kill_at: float = float("inf")) -> Watched:
+    """Run a command to its end, or until the server was asked about so many steps.
+
+    Raises:
+        SystemExit: it failed.
+    """
+    found = Watched()
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            time.sleep(0.1)
+            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+            told = stats(port) if port else {"distinct": 0.0}
+            look = ((int(fields[11]) + int(fields[12])) / _TICKS, int(fields[21]) * _PAGE / 1e6)
+            if not found.looks or told["distinct"] != found.looks[-1][0]:
+                found.looks.append((told["distinct"], *look))
+            elif len(found.looks) == 1:  # Of the looks before its first request the last one counts.
+                found.looks[0] = (told["distinct"], *look)
+            if told["distinct"] >= kill_at:
+                process.send_signal(signal.SIGKILL)
+                break
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode not in (0, -signal.SIGKILL):
+            output.seek(0)
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output.read().decode()[-4000:]}")
+    told = stats(port) if port else {"first_s": 0.0, "last_s": 0.0}
+    found.cpu_s, found.peak_mb = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    found.asking_s = told["last_s"] - told["first_s"]
+    return found
+
+
+def eval_command(given: argparse.Namespace, data: Path, port: int, logs: Path, *more: str) -> list[str]:
+    """`grounding eval` over the data set, against the server."""
+    words = [sys.executable, "-m", "grounding.eval", "--dataset", "realwebassist", "--data-dir", str(data)]
+    words += ["--grounder", str(HERE / "fake-grounder.yaml"), "--base-url", f"http://127.0.0.1:{port}/v1"]
+    words += ["--log-dir", str(logs), "--max-connections", str(given.connections), "--no-probe", "--display", "none"]
+    return [*words, "--no-report", *more]
+
+
+def measure_size(given: argparse.Namespace, steps: int) -> dict[str, float]:
+    """One run, killed half-way and gone on with, and what is done with it afterwards."""
+    data = make_data(given.folder, steps, given.pictures or steps, given.picture_bytes)
+    logs = given.folder / "results"
+    shutil.rmtree(logs, ignore_errors=True)
+    with serving(given.latency) as port:
+        command = eval_command(given, data, port, logs)
+        before = watch(command, port, kill_at=steps / 2)
+        killed_at = before.looks[-1][0]
+        after = watch(command, port)
+        told = stats(port)
+    if told["distinct"] != steps:
+        raise SystemExit(f"the server was asked about {told['distinct']:.0f} steps of {steps}")
+    (run,) = logs.glob("*/predictions.jsonl")
+    again = watch([sys.executable, "-m", "grounding", "score", str(run.parent)])
+    code = f"import grounding; grounding.load_run({str(run.parent)!r}).frame()"
+    loaded = watch([sys.executable, "-c", code])
+    asking = before.cpu_at(killed_at) - before.cpu_at(1) + after.cpu_at(steps) - after.cpu_at(killed_at + 1)
+    tenth = steps / 10
+    return {
+        "steps": steps,
+        "loading_s": before.cpu_at(0),
+        "asking_ms": 1000 * asking / steps,
+        "first_ms": 1000 * (before.cpu_at(tenth) - before.cpu_at(1)) / tenth,
+        "last_ms": 1000 * (after.cpu_at(steps) - after.cpu_at(steps - tenth)) / tenth,
+        "start_mb": before.mb_at(1),
+        "end_mb": after.mb_at(steps),
+        "resume_s": after.cpu_at(killed_at),
+        "twice": told["requests"] - steps,
+        "rescore_s": again.cpu_s,
+        "load_run_s": loaded.cpu_s,
+        "bytes": sum(path.stat().st_size for path in run.parent.iterdir() if path.is_file()) / steps,
+    }
+
+
+COLUMNS = {
+    "steps": ("steps", ",.0f"),
+    "loading_s": ("load s", ".1f"),
+    "asking_ms": ("ask ms/step", ".2f"),
+    "first_ms": ("first tenth", ".2f"),
+    "last_ms": ("last tenth", ".2f"),
+    "start_mb": ("MB at start", ".0f"),
+    "end_mb": ("at end", ".0f"),
+    "resume_s": ("resume s", ".1f"),
+    "twice": ("asked twice", ".0f"),
+    "rescore_s": ("re-score s", ".1f"),
+    "load_run_s": ("load_run s", ".1f"),
+    "bytes": ("bytes/step", ",.0f"),
+}
+GROW = ("loading_s", "resume_s", "rescore_s", "load_run_s")
+
+
+def print_sizes(rows: Sequence[dict[str, float]]) -> None:
+    """The table in Markdown, and how CPU seconds grow with the size where there are several."""
+    print(f"| {' | '.join(title for title, _ in COLUMNS.values())} |\n|{'---:|' * len(COLUMNS)}")
+    for row in rows:
+        print(f"| {' | '.join(format(row[name], form) for name, (_, form) in COLUMNS.items())} |")
+    if len(rows) > 1:
+        sizes = np.log([row["steps"] for row in rows])
+        asked = [row["asking_ms"] * row["steps"] for row in rows]
+        found = {"asking": asked} | {COLUMNS[name][0]: [row[name] for row in rows] for name in GROW}
+        grown = (
+            f"{name} {np.polyfit(sizes, np.log(np.maximum(each, 1e-3)), 1)[0]:.2f}" for name, each in found.items()
+        )
+        print(f"\nCPU grows as steps to the power of: {', '.join(grown)}")
+
+
+def print_clients(given: argparse.Namespace, steps: int) -> None:
+    """The bare client and `grounding eval` with each executor, by turns; the best of each counts."""
+    data = make_data(given.folder, steps, given.pictures or steps, given.picture_bytes)
+    best: dict[str, tuple[float, float]] = {}
+    for _ in range(given.repeats):
+        for client in given.clients:
+            logs = given.folder / "results"
+            shutil.rmtree(logs, ignore_errors=True)
+            with serving(given.latency) as port:
+                command = eval_command(given, data, port, logs, "--executor", client)
+                if client == "bare":
+                    command = [sys.executable, str(HERE / "bare_client.py"), str(data), f"http://127.0.0.1:{port}/v1"]
+                    command += ["--connections", str(given.connections)]
+                found = watch(command, port)
+            rate = (steps / found.asking_s, 1000 * (found.cpu_at(steps) - found.cpu_at(1)) / steps)
+            best[client] = max(rate, best.get(client, rate))
+    print(f"{steps:,} steps, latency {given.latency:g} s, pictures of {given.picture_bytes or 100:,} bytes")
+    for client, (pace, cpu_ms) in best.items():
+        ratio = "" if "bare" not in best else f"{pace / best['bare'][0]:6.2f} of bare"
+        print(f"{client:8}{pace:9,.0f} steps/s{ratio}  {cpu_ms:.2f} ms CPU a step")
 
 
 def main() -> None:
-    """Do what was asked for."""
-    given = _parser().parse_args()
-    if given.command == "make":
-        given.out.mkdir(parents=True, exist_ok=True)
-        print(make(given.out, steps=given.steps, distinct=not given.shared_pictures))
-    elif given.command == "show":
-        measured = scale_records.read(given.into)
-        print(scale_tables.sizes_text(measured), scale_tables.pairs_text(measured), sep="\n")
+    """Measure what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, nargs="+", default=[10_000])
+    parser.add_argument("--pictures", type=int, help="that all steps share [default: one for each step]")
+    parser.add_argument("--picture-bytes", type=int, default=0, help="the least size of a picture")
+    parser.add_argument("--latency", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--clients", nargs="+", default=[], choices=["bare", "local", "ray"])
+    parser.add_argument("--repeats", type=int, default=2, help="turns of the clients")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "grounding-scale")
+    parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.serve is not None:
+        asyncio.run(serve(given.serve))
+    elif given.clients:
+        for steps in given.steps:
+            print_clients(given, steps)
     else:
-        _COMMANDS[given.command](given)
+        print_sizes([measure_size(given, steps) for steps in sorted(given.steps)])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measures web functions for one user: the index, a query, the offline agent, and a hosted agent beside a bare client.
+"""Measures a shop as large as the release: reading, index, a query, the offline agent, a hosted one beside a client.
 
     python tools/bench/shop_speed.py                    # 35,772 products, 2,174 tasks, 64 connections, 0.3 s latency
 
@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import json
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -71,9 +72,15 @@ def make_shop(folder: Path, products: int, tasks: int) -> None:
         "user_instructions.json": {"train": [], "test": instructions},
         "user_history_part_1.json": histories,
         "all_products_part_1.json": shop,
+        "product_ids.json": {asin: number for number, asin in enumerate(shop, start=1)},
     }
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    import torch
+
+    from grounding.benchmarks.personalwab.sasrec import Sasrec
+
+    torch.save(Sasrec(len(shop)).state_dict(), folder / "sasrec.pth")
 
 
 async def serve(latency_s: float, keep: Path) -> None:
@@ -155,10 +162,14 @@ def timed(command: list[str]) -> float:
 
 def index(data: Path) -> None:
     """Build the index and ask it for words of products."""
-    from grounding.webagents.personalwab.functions.search import open_search
-    from grounding.webagents.personalwab.loader import read_shop
+    from grounding.benchmarks.personalwab.loader import read_shop
+    from grounding.benchmarks.personalwab.search import open_search
 
+    before_mb, started = _peak_mb(), time.perf_counter()
     shop = read_shop(data)
+    people = f"{len(shop.users):,} users, {len(shop.products):,} products, {len(shop.tasks):,} tasks"
+    read_mb, read_s = _peak_mb(), time.perf_counter() - started
+    print(f"read {people}: {read_s:.1f} s, {before_mb:.0f} MB before and at most {read_mb:.0f} MB then")
     started = time.perf_counter()
     search = open_search("bm25", shop.products)
     built_s = time.perf_counter() - started
@@ -172,8 +183,13 @@ def index(data: Path) -> None:
     taken_ms.sort()
     print(
         f"index of {len(shop.products):,} products: {built_s:.1f} s; {len(queries)} queries of 10 words: median "
-        f"{taken_ms[len(taken_ms) // 2]:.2f} ms, 95th percentile {taken_ms[int(0.95 * len(taken_ms))]:.2f} ms"
+        f"{taken_ms[len(taken_ms) // 2]:.2f} ms, 95th percentile {taken_ms[int(0.95 * len(taken_ms))]:.2f} ms; at most "
+        f"{_peak_mb():.0f} MB"
     )
+
+
+def _peak_mb(who: int = resource.RUSAGE_SELF) -> float:
+    return resource.getrusage(who).ru_maxrss / 1024
 
 
 def main() -> None:
@@ -184,6 +200,7 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--latency", type=float, default=0.3)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "grounding-shop-bench")
+    parser.add_argument("--offline", action="store_true", help="leave the hosted agent out")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--bare", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -199,8 +216,10 @@ def main() -> None:
     common = [sys.executable, "-m", "grounding.eval", "--dataset", "personalwab", "--data-dir", str(data), "--fresh"]
     common += ["--log-dir", str(given.folder / "results"), "--display", "none", "--no-report"]
     offline_s = timed([*common, "--agent", "rules"])
-    print(f"rules over {given.tasks:,} tasks: {offline_s:.1f} s from start to exit")
-    _hosted(given, common)
+    peak_mb = _peak_mb(resource.RUSAGE_CHILDREN)
+    print(f"rules over {given.tasks:,} tasks: {offline_s:.1f} s from start to exit, at most {peak_mb:.0f} MB")
+    if not given.offline:
+        _hosted(given, common)
 
 
 def _hosted(given: argparse.Namespace, common: list[str]) -> None:

@@ -32,15 +32,14 @@ TARGET = 0.95
 def requests(data: Path, grounder: str, limit: int) -> list[dict[str, Any]]:
     """The bodies that `grounding eval` sends, in its order."""
     from grounding.cards import GrounderCard, find_card
-    from grounding.chat import render_messages
+    from grounding.cards.places import models_dir
+    from grounding.data import load_dataset
+    from grounding.data.images import prepare_picture
     from grounding.grounders import BUILTIN
-    from grounding.loaders import load_dataset
-    from grounding.pictures import prepare_picture
-    from grounding.places import models_dir
+    from grounding.llm.chat import render_messages
+    from grounding.llm.wire import encode_request
     from grounding.records import Query
-    from grounding.selection import select_steps
-    from grounding.steps import step_items
-    from grounding.wire import encode_request
+    from grounding.run.steps import select_steps, step_items
 
     card = find_card(grounder, models_dir() / "grounders", GrounderCard, builtin=tuple(BUILTIN), kind="grounder")
     dataset = load_dataset("realwebassist", data)
@@ -49,7 +48,7 @@ def requests(data: Path, grounder: str, limit: int) -> list[dict[str, Any]]:
     for item in step_items(dataset.sessions, selected, 0):
         step = item.step
         query = Query(step_id=step.id, key="", screenshot=step.screenshot, instruction=step.instruction, history=())
-        messages = render_messages(card, query, prepare_picture(step.screenshot, card.image))
+        messages = render_messages(card, query, prepare_picture(step.screenshot, card.image.by_the_server))
         bodies.append(json.loads(encode_request(card.model, messages, card.parameters)))
     return bodies
 

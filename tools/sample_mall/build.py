@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from grounding.webagents.agenticshop.mall.records import Shop
+from grounding.benchmarks.agenticshop.mall.shops import Shop
 from tools.sample_mall.drawing import draw
 from tools.sample_mall.goods import SHOPS, make_shop, read_source, slug_of_goods
 from tools.sample_mall.people import profiles, references

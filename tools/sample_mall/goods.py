@@ -8,9 +8,8 @@ from typing import Any
 
 import yaml
 
-from grounding.webagents.agenticshop.mall.designs import slug_of
-from grounding.webagents.agenticshop.mall.records import Form, Goods, Place, Shop
-from grounding.webagents.agenticshop.records import Attribute, CustomerReview
+from grounding.benchmarks.agenticshop.mall.shops import Form, Goods, Shop, ShopPage, slug_of
+from grounding.benchmarks.agenticshop.records import Attribute, CustomerReview
 from tools.sample_mall.voices import more_reviews
 
 HERE = Path(__file__).parent
@@ -106,5 +105,5 @@ def _review(text: str) -> CustomerReview:
     return CustomerReview(text=found["text"], title=found["title"], rating=float(found["stars"]))
 
 
-def _place(one: dict[str, Any]) -> Place:
-    return Place(**{key: tuple(value) if isinstance(value, list) else value for key, value in one.items()})
+def _place(one: dict[str, Any]) -> ShopPage:
+    return ShopPage(**{key: tuple(value) if isinstance(value, list) else value for key, value in one.items()})

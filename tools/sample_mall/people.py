@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from grounding.webagents.agenticshop.mall.gold import address, facts_of
-from grounding.webagents.agenticshop.mall.records import Goods, Shop
-from grounding.webagents.agenticshop.records import COUNTED_PRODUCTS
+from grounding.benchmarks.agenticshop.mall.shops import Goods, Shop, address
+from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS
 from tools.sample_mall.rules import decide
+from tools.sample_mall.truth import facts_of
 
 HERE = Path(__file__).parent
 KEYS = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from grounding.webagents.agenticshop.records import Money, ProductFacts
+from grounding.benchmarks.agenticshop.records import Money, ProductFacts
 
 _RULE = re.compile(
     r"(?P<subject>[a-z]+)(?: (?P<name>.+?))??(?: (?P<relation><=|>=|!=|!~|=|~|>|\?)(?: (?P<value>.+))?)?$"

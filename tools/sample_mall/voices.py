@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from grounding.webagents.agenticshop.records import CustomerReview
+from grounding.benchmarks.agenticshop.records import CustomerReview
 
 _VOICES = yaml.safe_load((Path(__file__).parent / "voices.yaml").read_text())
 MOST = 7

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-HIDDEN = 50
 EPOCHS = 250
 
 
@@ -27,18 +26,16 @@ def train(sequences: Sequence[Sequence[int]], items: int, out: Path, *, epochs: 
     """Train SASRec on sequences of the numbers 1 to ``items`` and save its tensors; the same each time."""
     import torch
 
-    from grounding.webagents.personalwab.functions.sasrec import SasrecShape
-    from grounding.webagents.personalwab.functions.sasrec_training import SasrecTraining, train_sasrec
+    from grounding.benchmarks.personalwab.sasrec import train_sasrec
 
     torch.set_num_threads(1)
-    model = train_sasrec(sequences, SasrecShape(items=items, hidden=HIDDEN), SasrecTraining(epochs=epochs))
+    model = train_sasrec(sequences, items, epochs=epochs)
     torch.save({name: tensor.clone() for name, tensor in model.state_dict().items()}, out)
 
 
 def evaluate(checkpoint: Path, histories: Mapping[str, Sequence[int]], later: Mapping[str, Sequence[int]]) -> Ranked:
     """Rank each later purchase, from all purchases before it, among all products that anybody has bought before."""
-    from grounding.webagents.personalwab.functions.sasrec import load_sasrec
-    from grounding.webagents.personalwab.functions.sasrec_training import evaluate_sasrec
+    from grounding.benchmarks.personalwab.sasrec import last_gains, load_sasrec
 
     sold = Counter(number for sequence in histories.values() for number in sequence)
     among = sorted(sold)
@@ -48,7 +45,7 @@ def evaluate(checkpoint: Path, histories: Mapping[str, Sequence[int]], later: Ma
         for place in range(len(numbers))
         if len(histories[user]) + place > 0
     ]
-    share = evaluate_sasrec(load_sasrec(checkpoint), sequences, among)
+    own = last_gains(load_sasrec(checkpoint), sequences, among)
     best_sold = sorted(sold, key=lambda number: (-sold[number], number))
     ranks = [
         [number for number in best_sold if number not in earlier].index(last)
@@ -57,9 +54,9 @@ def evaluate(checkpoint: Path, histories: Mapping[str, Sequence[int]], later: Ma
     ]
     gains = [1 / math.log2(rank + 2) if rank < 10 else 0.0 for rank in ranks]
     return Ranked(
-        n=share.n,
-        recall_10=share.recall_10,
-        ndcg_10=share.ndcg_10,
+        n=len(own),
+        recall_10=sum(gain > 0 for gain in own) / len(own),
+        ndcg_10=sum(own) / len(own),
         popular_recall_10=sum(gain > 0 for gain in gains) / len(gains),
         popular_ndcg_10=sum(gains) / len(gains),
     )

@@ -1,4 +1,4 @@
-"""Makes grounding/asr/noises/babble.flac: eight synthetic voices that talk at once, over and over without a seam.
+"""Makes grounding/asr/babble.flac: eight synthetic voices that talk at once, over and over without a seam.
 
 Usage: python tools/sample_speech/babble.py [--out FILE]       (needs espeak-ng)
 """
@@ -13,7 +13,7 @@ import soundfile
 from espeak import SAMPLE_RATE_HZ, Doubles, Voice, speak
 
 ROOT = Path(__file__).resolve().parents[2]
-OUT = ROOT / "grounding" / "asr" / "noises" / "babble.flac"
+OUT = ROOT / "grounding" / "asr" / "babble.flac"
 SECONDS = 24
 LEVEL_DBFS = -25.0
 

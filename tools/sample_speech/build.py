@@ -23,8 +23,8 @@ from espeak import SAMPLE_RATE_HZ, Doubles, Voice, speak, version
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from grounding.asr.transcripts import Transcript, write_transcripts  # noqa: E402  (runs from a checkout, too)
-from grounding.loaders.realwebassist import load  # noqa: E402
+from grounding.data.layouts.realwebassist import load  # noqa: E402
+from grounding.data.speech import Transcript, write_transcripts  # noqa: E402  (runs from a checkout, too)
 from grounding.records import Session, Step  # noqa: E402
 
 SAMPLE = ROOT / "datasets" / "sample-web"

@@ -16,15 +16,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from grounding.asr.audio import file_sha256  # noqa: E402  (runs from a checkout, too)
-from grounding.asr.conditions import noise_text, parse_noise  # noqa: E402
-from grounding.asr.noise import noise_identity, open_sources  # noqa: E402
+from grounding.asr.noise import noise_identity, open_sources  # noqa: E402  (runs from a checkout, too)
+from grounding.asr.normaliser import NORMALISER  # noqa: E402
 from grounding.asr.recogniser import open_recogniser  # noqa: E402
-from grounding.asr.records import Clip  # noqa: E402
-from grounding.asr.running import transcribe  # noqa: E402
-from grounding.asr.store import TranscriptStore  # noqa: E402
-from grounding.asr.transcripts import Transcript, read_transcripts, transcript_of, write_transcripts  # noqa: E402
-from grounding.asr.word_errors import Pair, word_errors  # noqa: E402
+from grounding.asr.transcribe import TranscriptStore, transcribe, transcript_of  # noqa: E402
+from grounding.data.speech import Clip, Transcript, file_sha256, parse_noise, read_transcripts, write_transcripts  # noqa: E402
+from grounding.scoring.words import word_errors  # noqa: E402
 
 SAMPLE = ROOT / "datasets" / "sample-web"
 TRUTH = "transcriptions_GT.json"
@@ -53,8 +50,8 @@ def main() -> int:
             with_clips.append((name, item, clip))
     for noise in NOISES:
         noisy = parse_noise(noise) if noise else None
-        if noisy is not None and noise_text(noisy) != noise:
-            raise SystemExit(f"{noise} is written {noise_text(noisy)}")
+        if noisy is not None and str(noisy) != noise:
+            raise SystemExit(f"{noise} is written {noisy!s}")
         heard = transcribe(
             [clip for _, _, clip in with_clips],
             open_recogniser(RECOGNISER),
@@ -68,15 +65,10 @@ def main() -> int:
                 if whose == name
             ]
             write_transcripts(options.out / name / file_name(noise), written)
-        pairs = [
-            Pair(clip_id=clip.id, participant=name, reference=item.text, heard=found.text)
-            for (name, item, clip), found in zip(with_clips, heard, strict=True)
-        ]
+        pairs = [(item.text, found.text) for (_, item, _), found in zip(with_clips, heard, strict=True)]
         failed = sum(found.failure is not None for found in heard)
-        errors = word_errors(pairs)
-        print(
-            f"{noise or 'clean'}: WER {errors.total.rate_percent:.1f} % {errors.by_clip}, {failed} failed", flush=True
-        )
+        score = word_errors(pairs, NORMALISER)
+        print(f"{noise or 'clean'}: WER {score.rate_percent:.1f} % {score.interval}, {failed} failed", flush=True)
     made = {
         "recogniser": open_recogniser(RECOGNISER).identity,
         "noises": [noise_identity(parse_noise(noise), open_sources()) for noise in NOISES if noise],

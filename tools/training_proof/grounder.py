@@ -1,9 +1,10 @@
 """Prove that tuning a grounder works: SFT and then GRPO on coloured squares, from random weights, on a processor.
 
     python -m tools.training_proof.grounder OUT [--seeds 5] [--jobs 2]       # about half an hour on two cores
-    python -m tools.training_proof.grounder OUT --seeds 1 --quick            # some minutes
+    python -m tools.training_proof.grounder OUT --quick                      # some minutes
 
-Each seed has its own pictures, its own first weights and its own order. All is done by the commands that a user has:
+Each seed has its own pictures, its own first weights and its own order; with ``--quick`` seeds begin with one tuned
+model on one, easier set of pictures, and have their own order and draws. All is done by the commands that a user has:
 ``grounding train grounder`` twice, which ends in ``grounding eval`` of the base and of the tuned model on one person
 whose pictures were never trained on. The same command again goes on where it stopped. OUT/proof.json has the figures,
 OUT/curves.png and .svg the curves. Needs the extras ``train`` and ``test``.
@@ -12,20 +13,22 @@ OUT/curves.png and .svg the curves. Needs the extras ``train`` and ``test``.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import math
-import os
-import subprocess
-import sys
+import multiprocessing
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
-import msgspec
-
+from grounding.cli import app
 from grounding.records import Record
-from grounding.training.page.curves import draw_curves, run_group
-from grounding.training.records import MetricsLine
+from grounding.run.folder import RunFolder
+from grounding.training.records import METRICS, RESULT, StageResult, read_lines, read_record, write_record
+from grounding.training.results import GrounderSummary
 from tools.training_proof.squares import write as write_squares
 from tools.vllm_cpu.tiny_checkpoint import write as write_checkpoint
 
@@ -35,16 +38,26 @@ STRENGTH = 2.5
 
 
 class Size(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """How much is trained. ``people`` have ``steps`` pictures each; the last of them is held out."""
+    """How much is trained. ``people`` have ``steps`` pictures each; the last of them is held out.
+
+    ``easy``: what is meant lies at a place of its colour's own, and all seeds begin GRPO with the same tuned model.
+    """
 
     people: int = 5
     steps: int = 400
     sft_steps: int = 400
     grpo_steps: int = 150
     tested: int = 300
+    easy: bool = False
 
 
-QUICK = Size(people=5, steps=240, sft_steps=320, grpo_steps=60, tested=200)
+QUICK = Size(people=3, steps=120, sft_steps=30, grpo_steps=18, tested=20, easy=True)
+
+EASY = (
+    *("grpo.max_new_tokens=8", "grpo.optimisation.learning_rate=3e-3"),
+    *("held_out.every_steps=1000", "held_out.examples=80", "held_out.batch=320"),
+)
+"""What a place is called is shorter there; all replies to held-out pictures are written at once, before and after."""
 
 
 class Hits(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -89,48 +102,29 @@ class Proof(Record, frozen=True, kw_only=True, omit_defaults=False):
     p_steps: float
 
 
-class _Outcome(Record, frozen=True, kw_only=True):
-    step_id: str
-    outcome: str
-
-
-class _Fold(Record, frozen=True, kw_only=True):
-    base_run: str
-    tuned_run: str
-
-
-class _Summary(Record, frozen=True, kw_only=True):
-    folds: tuple[_Fold, ...]
-
-
-class _StageOutcome(Record, frozen=True, kw_only=True):
-    wall_s: float
-
-
 def prove(seed: int, out: Path, size: Size) -> SeedProof:
     """Train one seed from nothing and read what came of it; what is there already is not done again."""
     folder = out / f"seed-{seed}"
-    data, tiny = folder / "squares", folder / "tiny"
+    start = out / "seed-0" if size.easy else folder
+    data, tiny = start / "squares", start / "tiny"
+    first = 0 if size.easy else seed
     if not (data / str(size.people) / "questions_with_task_updated.json").exists():
-        write_squares(data, people=size.people, steps=size.steps, seed=seed)
+        write_squares(data, people=size.people, steps=size.steps, seed=first, homes=size.easy)
     if not (tiny / "processor_config.json").exists():
-        write_checkpoint(tiny, seed, strength=STRENGTH)
-    sft = _train(folder, "sft", data, tiny, seed, size, f"sft.optimisation.max_steps={size.sft_steps}", "--no-evaluate")
-    tuned = sft / "stages" / "sft" / "output"
-    grpo = _train(
-        folder, "grpo", data, tuned, seed, size, f"grpo.optimisation.max_steps={size.grpo_steps}",
-        "--test-limit", str(size.tested),
-    )  # fmt: skip
-    lines = [
-        msgspec.json.decode(line, type=MetricsLine)
-        for line in (grpo / "stages" / "grpo" / "metrics.jsonl").read_bytes().splitlines()
-    ]
-    measured = [line for line in lines if line.kind == "held_out"]
-    rewards = [line.reward for line in measured if line.reward is not None]
-    spreads = [line.reward_sd for line in measured if line.reward_sd is not None]
+        write_checkpoint(tiny, first, strength=STRENGTH)
+    fewer = ("held_out=null",) if size.easy else ()
+    steps = f"sft.optimisation.max_steps={size.sft_steps}"
+    sft = _train(start, "sft", data, tiny, first, size, (steps, *fewer), "--no-evaluate")
+    fewer = EASY if size.easy else ()
+    steps, tuned = f"grpo.optimisation.max_steps={size.grpo_steps}", sft / "stages" / "sft" / "output"
+    grpo = _train(folder, "grpo", data, tuned, seed, size, (steps, *fewer), "--test-limit", str(size.tested))
+    lines = read_lines(grpo / "stages" / "grpo" / METRICS, dict[str, Any])
+    measured = [line for line in lines if line["kind"] == "held_out"]
+    rewards = [line["reward"] for line in measured]
+    spreads = [line["reward_std"] for line in measured]
     pictures = len((grpo / "stages" / "grpo" / "held_out.jsonl").read_bytes().splitlines())
     error = math.hypot(spreads[0], spreads[-1]) / math.sqrt(pictures)
-    fold = msgspec.json.decode((grpo / "summary.json").read_bytes(), type=_Summary).folds[0]
+    fold = read_record(grpo / "summary.json", GrounderSummary).folds[0]
     before, after = _hits(grpo / fold.base_run), _hits(grpo / fold.tuned_run)
     if before.keys() != after.keys():
         raise RuntimeError("base and tuned model were not asked about the same steps")
@@ -149,34 +143,41 @@ def prove(seed: int, out: Path, size: Size) -> SeedProof:
     )
 
 
-def _train(folder: Path, method: str, data: Path, model: Path, seed: int, size: Size, setting: str, *more: str) -> Path:
+def _train(
+    folder: Path, method: str, data: Path, model: Path, seed: int, size: Size, settings: Sequence[str], *more: str
+) -> Path:
     log_dir = folder / method
     command = [
-        sys.executable, "-m", "grounding.cli", "train", "grounder", str(HERE / "squares.yaml"),
+        "train", "grounder", str(HERE / "squares.yaml"),
         "--dataset", str(HERE / "squares-data.yaml"), "--data-dir", str(data),
         "--hold-out", f"participant={size.people}", "--recipe", str(HERE / f"squares-{method}.yaml"),
-        "--set", setting, "--model", str(model), "--seed", str(seed), "--device", "cpu",
+        "--set", *settings, "--model", str(model), "--seed", str(seed), "--device", "cpu",
         "--log-dir", str(log_dir), *more,
     ]  # fmt: skip
-    # One thread: so small a model only loses by sharing its work, and the figures don't hang on the machine.
-    done = subprocess.run(
-        command, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
-    )
-    (folder / f"{method}.log").write_text(done.stdout + done.stderr, encoding="utf-8")
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    call(command)
     (run,) = log_dir.glob("train-*")
     return run
 
 
+def call(command: Sequence[str]) -> None:
+    """A command of ``grounding`` in this process, whose libraries take longer to import than a quick proof."""
+    import torch
+
+    # One thread: so small a model only loses by sharing its work, and the figures don't hang on the machine.
+    torch.set_num_threads(1)
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        code = app(command)
+    if code:
+        raise RuntimeError(f"grounding {' '.join(command)}\nended with {code}:\n{said.getvalue()}")
+
+
 def _hits(run: Path) -> dict[str, bool]:
-    lines = (run / "verdicts.jsonl").read_bytes().splitlines()
-    verdicts = [msgspec.json.decode(line, type=_Outcome) for line in lines]
-    return {verdict.step_id: verdict.outcome == "hit" for verdict in verdicts}
+    return {verdict.step_id: verdict.outcome == "hit" for verdict in RunFolder(run).stream_verdicts()}
 
 
 def _wall_s(run: Path, method: str) -> float:
-    return msgspec.json.decode((run / "stages" / method / "result.json").read_bytes(), type=_StageOutcome).wall_s
+    return read_record(run / "stages" / method / RESULT, StageResult).wall_s
 
 
 def judge(size: Size, seeds: Sequence[SeedProof]) -> Proof:
@@ -221,16 +222,41 @@ def show(proof: Proof) -> None:
 def run(out: Path, seeds: Sequence[int], size: Size, jobs: int = 1) -> Proof:
     """Prove it for several seeds; writes ``proof.json`` and the curves."""
     out.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(jobs) as places:
-        proof = judge(size, list(places.map(lambda seed: prove(seed, out, size), seeds)))
-    (out / "proof.json").write_bytes(msgspec.json.format(msgspec.json.encode(proof), indent=2) + b"\n")
-    groups = [
-        run_group(name, [out / one.runs[place] for one in proof.seeds], stage=stage)
-        for place, (name, stage) in enumerate((("SFT", "sft"), ("GRPO", "grpo")))
-    ]
-    draw_curves(groups[:1], out / "curves-sft", fields=("loss", "mean_token_accuracy"))
-    draw_curves(groups[1:], out / "curves-grpo", fields=("reward", "entropy"))
+    if jobs == 1:
+        proofs = [prove(seed, out, size) for seed in seeds]
+    else:
+        with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as places:
+            proofs = list(places.map(prove, seeds, repeat(out), repeat(size)))
+    proof = judge(size, proofs)
+    write_record(out / "proof.json", proof)
+    for place, (stage, fields) in enumerate(
+        (("sft", ("loss", "mean_token_accuracy")), ("grpo", ("reward", "entropy")))
+    ):
+        folders = [out / one.runs[place] / "stages" / stage for one in proof.seeds]
+        draw_curves(folders, out / f"curves-{stage}", fields)
     return proof
+
+
+def draw_curves(folders: Sequence[Path], target: Path, fields: Sequence[str]) -> None:
+    """Draw fields of several stages' metrics over their steps, each run thin and their mean thick."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(fields), figsize=(5 * len(fields), 3.5), layout="constrained", squeeze=False)
+    for axis, name in zip(axes[0], fields, strict=True):
+        runs = []
+        for folder in folders:
+            lines = read_lines(folder / METRICS, dict[str, Any])
+            runs.append({line["step"]: line[name] for line in lines if line["kind"] == "train" and name in line})
+            axis.plot(list(runs[-1]), list(runs[-1].values()), color="tab:blue", alpha=0.25, linewidth=0.8)
+        steps = sorted(set.intersection(*(set(run) for run in runs)))
+        axis.plot(steps, [sum(run[step] for run in runs) / len(runs) for step in steps], color="tab:blue", linewidth=2)
+        axis.set(xlabel="step", ylabel=name.replace("_", " "))
+    for suffix in (".png", ".svg"):
+        figure.savefig(target.with_suffix(suffix), dpi=120)
+    plt.close(figure)
 
 
 def main() -> None:
@@ -241,7 +267,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--quick", action="store_true")
     asked = parser.parse_args()
-    show(run(asked.out, range(asked.seeds), QUICK if asked.quick else Size(), asked.jobs))
+    show(run(asked.out, range(asked.seeds), QUICK if asked.quick else Size(), 1 if asked.quick else asked.jobs))
 
 
 if __name__ == "__main__":

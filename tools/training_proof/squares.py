@@ -33,9 +33,9 @@ SQUARES = 3
 STEPS_OF_A_TASK = 10
 
 
-def ground() -> Image.Image:
+def ground(places: int) -> Image.Image:
     """The picture without squares: red grows to the right, green downwards."""
-    side_px = PLACE_PX * PLACES
+    side_px = PLACE_PX * places
     ramp = (np.arange(side_px) * 200 // side_px + 30).astype(np.uint8)
     pixels = np.full((side_px, side_px, 3), 128, np.uint8)
     pixels[..., 0] = ramp[None, :]
@@ -43,7 +43,7 @@ def ground() -> Image.Image:
     return Image.fromarray(pixels)
 
 
-def write(folder: Path, *, people: int, steps: int, seed: int = 0) -> Path:
+def write(folder: Path, *, people: int, steps: int, seed: int = 0, homes: bool = False) -> Path:
     """Write the data set.
 
     Args:
@@ -51,9 +51,11 @@ def write(folder: Path, *, people: int, steps: int, seed: int = 0) -> Path:
         people: How many persons.
         steps: Steps of each person, ten to a task.
         seed: Of all that is drawn.
+        homes: A picture has 3 x 3 places, and the square that is meant lies at its colour's own: quicker to learn.
     """
     source = random.Random(seed)
-    empty = ground()
+    places = 3 if homes else PLACES
+    empty = ground(places)
     drawn: set[tuple[tuple[int, str], ...]] = set()
     for person in range(1, people + 1):
         images = folder / str(person) / "images"
@@ -61,8 +63,11 @@ def write(folder: Path, *, people: int, steps: int, seed: int = 0) -> Path:
         questions, actions = [], []
         for number in range(1, steps + 1):
             while True:
-                places = source.sample(range(PLACES * PLACES), SQUARES)
-                squares = tuple(sorted(zip(places, source.sample(sorted(COLOURS), SQUARES), strict=True)))
+                taken = source.sample(range(places * places), SQUARES)
+                colours = source.sample(sorted(COLOURS), SQUARES)
+                if homes and (home := sorted(COLOURS).index(colours[0])) in taken[1:]:
+                    continue
+                squares = tuple(sorted(zip([home, *taken[1:]] if homes else taken, colours, strict=True)))
                 if squares not in drawn:
                     break
             drawn.add(squares)
@@ -71,11 +76,11 @@ def write(folder: Path, *, people: int, steps: int, seed: int = 0) -> Path:
             corners = {}
             for place, colour in squares:
                 margin = (PLACE_PX - SQUARE_PX) // 2
-                left, top = place % PLACES * PLACE_PX + margin, place // PLACES * PLACE_PX + margin
+                left, top = place % places * PLACE_PX + margin, place // places * PLACE_PX + margin
                 corners[colour] = (left, top)
                 pen.rectangle((left, top, left + SQUARE_PX - 1, top + SQUARE_PX - 1), fill=COLOURS[colour])
             picture.save(images / f"{number}.png", optimize=True)
-            wanted = source.choice(sorted(corners))
+            wanted = colours[0] if homes else source.choice(sorted(corners))
             left, top = corners[wanted]
             instruction = f"click on the {wanted} square"
             questions.append(

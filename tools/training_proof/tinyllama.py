@@ -10,11 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from grounding.benchmarks.personalwab.loader import load_shop
+from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, behaviour_text, puma_prompts, shop_prompts
 from grounding.records import Record
-from grounding.webagents.personalwab.loader import load_shop
-from grounding.webagents.personalwab.prompts import behaviour_text, shop_prompts
-from grounding.webagents.personalwab.pumaprompts import puma_prompts
-from grounding.webagents.personalwab.verdicts import FUNCTION_OF
 
 MARKS = ("<unk>", "<s>", "</s>", "<pad>")
 

@@ -1,4 +1,11 @@
-"""GUI-Actor: one forward pass over screenshot, instruction and a pointer token; its pointer head says where."""
+"""GUI-Actor: one forward pass over screenshot, instruction and a pointer token; its pointer head says where.
+
+The head scores how well each picture patch answers the pointer token; patches with high scores that hang together are
+the places. Torch is imported in the functions.
+
+Sources, in the repository microsoft/GUI-Actor: ``VisionHead_MultiPatch`` in src/gui_actor/modeling_qwen25vl.py, and
+``inference`` and ``get_prediction_region_point`` in src/gui_actor/inference.py.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +14,142 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import cv2
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from grounding.cards import GrounderCard
-from grounding.chat import too_long
-from grounding.coordinates import point_to_original
 from grounding.errors import UserError
-from grounding.grounders.hf.checkpoints import checkpoint_identity, fetch
-from grounding.grounders.hf.generator import model_inputs
-from grounding.grounders.hf.identity import hf_identity
-from grounding.grounders.hf.loading import POINTER_PREFIX, Loaded, failures_typed, load, require_packages
-from grounding.grounders.hf.local import LocalModel, Unanswered
-from grounding.grounders.hf.options import HfOptions, ModelFailed
-from grounding.grounders.hf.pointer import pointer_scores, read_head
-from grounding.grounders.hf.prompts import Prompt
-from grounding.grounders.hf.regions import PointerRegion, pointer_regions
-from grounding.records import Call, Failure, Prediction, Query, Record, Usage
+from grounding.geometry import ModelPoint, point_to_original
+from grounding.grounders.hf.generation import Prompt, model_inputs
+from grounding.grounders.hf.loading import (
+    POINTER_PREFIX,
+    HfOptions,
+    Loaded,
+    ModelFailed,
+    checkpoint_identity,
+    failures_typed,
+    fetch,
+    hf_identity,
+    load,
+    weight_files,
+)
+from grounding.grounders.hf.local import LocalModel
+from grounding.llm.chat import Exchange
+from grounding.records import Call, Prediction, Query, Record, Usage
+
+HEADS = 8
+"""Attention heads among the patches; the authors' default, which no file of a checkpoint repeats."""
+
+
+def read_head(folder: Path, *, width: int, dtype: Any, device: Any) -> Any:
+    """The head of a checkpoint folder, sharded or not, as modules of torch.
+
+    ``width`` is the size of the language model's hidden states.
+
+    Raises:
+        UserError: the checkpoint has no pointer head, or not the whole of one of this width.
+    """
+    from safetensors import SafetensorError, safe_open
+    from torch import nn
+
+    files = weight_files(folder, POINTER_PREFIX)
+    if not files:
+        raise UserError(f"{folder}: the checkpoint has no pointer head ({POINTER_PREFIX}*): not a GUI-Actor model")
+    stored: dict[str, Any] = {}
+    for path in sorted(set(files.values())):
+        try:
+            with safe_open(str(path), framework="pt") as tensors:
+                for name in (name for name, file in files.items() if file == path):
+                    stored[name.removeprefix(POINTER_PREFIX)] = tensors.get_tensor(name)
+        except (OSError, SafetensorError) as error:
+            raise UserError(f"{path}: can't be read: {error}") from error
+
+    def projection() -> Any:
+        return nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, width))
+
+    head = nn.ModuleDict(
+        {
+            "projection_enc": projection(),
+            "projection_dec": projection(),
+            "self_attention": nn.MultiheadAttention(width, HEADS, batch_first=True),
+            "layer_norm": nn.LayerNorm(width),
+        }
+    )
+    try:
+        head.load_state_dict(stored)
+    except RuntimeError as error:
+        wrong = " ".join(str(error).split())
+        raise UserError(f"{folder}: the pointer head is not the one of the published models: {wrong}") from error
+    return head.to(device, dtype).eval()
+
+
+def pointer_scores(head: Any, patches: Any, pointer: Any) -> Any:
+    """The share of attention that each patch gets from the pointer token.
+
+    The patches first attend to each other (8 heads, residual, layer norm); both sides then go through two linear
+    layers with a GELU between; the score is the softmax over patches of the products divided by the root of the width.
+    ``patches``, shape (patches, width), are what the vision tower gives the language model; ``pointer``, shape
+    (width,), is the last hidden state of the pointer token, after the final norm. Gives shape (patches,); sums to 1.
+    """
+    import torch
+
+    mixed, _ = head["self_attention"](patches[None], patches[None], patches[None], need_weights=False)
+    context = head["layer_norm"](patches + mixed[0])
+    products = head["projection_enc"](context) @ head["projection_dec"](pointer)
+    return torch.softmax(products / patches.shape[1] ** 0.5, dim=-1)
+
+
+ACTIVE_FROM = 0.3
+"""A patch takes part when its score is above this share of the highest."""
+
+
+class PointerRegion(Record, frozen=True, kw_only=True):
+    """Patches that hang together: their centre as a fraction of the picture, mean score, and number."""
+
+    point: ModelPoint
+    score: float
+    patches: int
+
+
+def pointer_regions(scores: npt.ArrayLike, *, columns: int, rows: int) -> tuple[PointerRegion, ...]:
+    """The regions of active patches, the one with the highest mean score first; empty if no score is a number.
+
+    Patches with a score above 0.3 of the highest are active. Active patches that share an edge are one region. Its
+    point is the mean of the patches' centres, each weighted by its score. Of equal means the one that begins first in
+    reading order comes first. ``scores`` has one number per patch, row by row from the top left, shape (rows *
+    columns,), after the merging of 2 x 2 patches.
+
+    Raises:
+        ValueError: the number of scores is not rows x columns.
+    """
+    grid = np.asarray(scores, dtype=np.float64)
+    if grid.shape != (rows * columns,):
+        raise ValueError(f"{grid.size} scores for a grid of {columns} x {rows} patches")
+    if not grid.size or not np.isfinite(grid).all():
+        return ()
+    active = (grid > grid.max() * ACTIVE_FROM).astype(np.uint8)
+    count, labels = cv2.connectedComponents(active.reshape(rows, columns), connectivity=4)
+    groups = sorted((np.flatnonzero(labels == label) for label in range(1, count)), key=lambda group: group[0])
+    regions = [_region(grid, group, columns, rows) for group in groups]
+    return tuple(sorted(regions, key=lambda region: -region.score))  # Sorting is stable: ties stay in reading order.
+
+
+def _region(grid: npt.NDArray[np.float64], index: npt.NDArray[np.int64], columns: int, rows: int) -> PointerRegion:
+    weights = grid[index]
+    x = ((index % columns + 0.5) / columns * weights).sum() / weights.sum()
+    y = ((index // columns + 0.5) / rows * weights).sum() / weights.sum()
+    return PointerRegion(
+        point=ModelPoint(space="rel_1", x=float(x), y=float(y)), score=float(weights.mean()), patches=len(index)
+    )
+
 
 ASSISTANT = "<|im_start|>assistant<|recipient|>os\npyautogui.click(<|pointer_start|><|pointer_pad|><|pointer_end|>)"
 """The assistant's turn, given whole, so that one forward pass answers (``use_placeholder`` in the authors' code)."""
 
 POINTER_TOKEN = "<|pointer_pad|>"
+
 KEPT_REGIONS = 3
 """How many of the best regions the record keeps; the authors report three."""
 
@@ -42,7 +164,7 @@ class Pointed(Record, frozen=True, kw_only=True):
 class PointerEngine:
     """A loaded GUI-Actor checkpoint; answers one question at a time."""
 
-    def __init__(self, loaded: Loaded, head: dict[str, Any], card: GrounderCard) -> None:
+    def __init__(self, loaded: Loaded, head: Any, card: GrounderCard) -> None:
         self._loaded = loaded
         self._head = head
         self._card = card
@@ -123,29 +245,23 @@ class GuiActor:
     """The grounder of a GUI-Actor card."""
 
     def __init__(self, card: GrounderCard, options: HfOptions) -> None:
-        options = options.checked()
         self._card = card
         self.name = card.name
         self.identity = hf_identity(card, options, {}, checkpoint_identity(card, options))
-        require_packages()
         self._model: LocalModel[Pointed] = LocalModel(
             card, lambda: load_actor(fetch(card, options), card, options), batch_size=1, wait_s=0.0
         )
-
-    @property
-    def max_concurrency(self) -> int:
-        """One question with the model and one being made ready."""
-        return self._model.max_concurrency
+        self.max_concurrency = self._model.max_concurrency
+        self.check, self.aclose = self._model.check, self._model.aclose
 
     async def ground(self, query: Query) -> Prediction:
         """Point once; ``raw`` holds the three best regions as fractions of the picture."""
-        long = too_long(self._card, query.instruction)
-        if long is not None:
-            return Prediction(step_id=query.step_id, key=query.key, point=None, failure=long)
-        try:
-            pointed, sizes = await self._model.ask(query)
-        except Unanswered as error:
-            return self._failed(query, error)
+        answer = await self._model.ask(query)
+        if isinstance(answer, Exchange):
+            return Prediction(
+                step_id=query.step_id, key=query.key, point=None, sizes=answer.sizes, failure=answer.failure
+            )
+        pointed, sizes = answer
         best = pointed.regions[:KEPT_REGIONS]
         return Prediction(
             step_id=query.step_id,
@@ -155,15 +271,3 @@ class GuiActor:
             sizes=sizes,
             call=pointed.call,
         )
-
-    def _failed(self, query: Query, error: Unanswered) -> Prediction:
-        failure: Failure = error.failure
-        return Prediction(step_id=query.step_id, key=query.key, point=None, sizes=error.sizes, failure=failure)
-
-    async def check(self) -> None:
-        """Load the model, or say why it can't be."""
-        await self._model.check()
-
-    async def aclose(self) -> None:
-        """Let go of the model and its threads."""
-        await self._model.aclose()

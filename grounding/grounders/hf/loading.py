@@ -2,24 +2,189 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from grounding.cards import ChatCard, Family
-from grounding.errors import UserError
-from grounding.grounders.hf.options import INSTALL, INSTALL_PEFT, HfOptions, ModelFailed, OutOfMemory
-from grounding.tuned import ADAPTER_WEIGHTS, tensor_names
+import msgspec
+
+from grounding.cards import ChatCard, Family, Json
+from grounding.cards.identity import card_identity, hub_folder
+from grounding.cards.tuned import ADAPTER_WEIGHTS, check_base, named_base, tensor_names, update_sampled
+from grounding.errors import UserError, install
+from grounding.records import Record
+
+Dtype = Literal["bfloat16", "float16", "float32"]
+
+
+class HfOptions(Record, frozen=True, kw_only=True):
+    """How and where a model's weights are run.
+
+    ``model_path`` is a folder or an id on the Hugging Face hub; empty for the card's own. ``device`` is torch's name
+    for it; ``auto`` is the GPU where there is one. ``wait_ms`` is how long a batch that isn't full waits for more.
+    """
+
+    model_path: str = ""
+    dtype: Dtype = "bfloat16"
+    device: str = "auto"
+    batch_size: int = 8
+    wait_ms: float = 5.0
+
+    def __post_init__(self) -> None:
+        """Raise a UserError where nothing would ever be asked."""
+        if self.batch_size < 1:
+            raise UserError(f"the batch size must be 1 or more, not {self.batch_size}")
+
+
+class ModelFailed(Exception):
+    """A model could not answer; the message says why. It becomes a failure in the record, never a traceback."""
+
+
+def hf_identity(card: ChatCard, options: HfOptions, parameters: dict[str, Json], checkpoint: str) -> str:
+    """Canonical text of card, parameters, weights and number format.
+
+    The batch size is not part of it: neighbours in a batch change an answer by rounding only. Nor is the device. The
+    card's revision is part of the checkpoint's own identity, where it counts.
+    """
+    return card_identity(
+        card,
+        leave_out=("revision",),
+        parameters=parameters,
+        backend="hf",
+        dtype=options.dtype,
+        checkpoint=checkpoint,
+    )
+
+
+WANTED = ("*.json", "*.safetensors", "*.txt", "*.jinja", "*.model")
+_DESCRIPTION = ("config.json",)
+
+
+def local_folder(model_path: str) -> Path | None:
+    """The folder that a user's path means; None where it is an id on the hub.
+
+    Raises:
+        UserError: it is written like a path and there is no such folder, or it holds no checkpoint.
+    """
+    path = Path(model_path).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise UserError(f"--model-path {model_path}: no config.json there: not a checkpoint folder")
+        return path
+    if path.exists() or model_path.startswith((".", "/", "~", "\\")) or model_path.count("/") != 1:
+        raise UserError(f"--model-path {model_path}: neither a folder nor an id such as Qwen/Qwen2.5-VL-7B-Instruct")
+    return None
+
+
+def fetch(card: ChatCard, options: HfOptions, *, weights: bool = True) -> Path:
+    """The folder with the checkpoint, downloaded from the hub where it is not on this disk yet. Blocks.
+
+    Without ``weights`` its ``config.json`` is enough.
+
+    Raises:
+        UserError: it can't be had.
+    """
+    wanted = options.model_path or card.checkpoint
+    folder = _local(card, options)
+    if folder is not None:
+        check_base(card, folder)
+        return folder
+    # A user's path of this form was refused above; a card may name one of the models of a repository.
+    inside = hub_folder(wanted)
+    wanted_files = WANTED if weights else _DESCRIPTION
+    patterns = [f"{inside.folder}/{pattern}" if inside else pattern for pattern in wanted_files]
+    revision = None if options.model_path else card.checkpoint_revision
+    found = from_hub(inside.repository if inside else wanted, patterns, revision=revision)
+    folder = found / inside.folder if inside else found
+    if weights:
+        check_base(card, folder)
+    return folder
+
+
+def from_hub(repository: str, patterns: Sequence[str] = WANTED, *, revision: str | None = None) -> Path:
+    """The folder of a repository's files on this disk, downloaded from the hub where they are not there yet. Blocks.
+
+    Raises:
+        UserError: they can't be had.
+    """
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+    except ImportError as error:
+        raise UserError(f"running {repository} here needs torch and transformers: {install('hf')}") from error
+    try:
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=list(patterns)))
+    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UserError(
+            f"{repository} can't be had from the Hugging Face hub: {reason}. Give a folder with --model-path."
+        ) from error
+
+
+def _local(card: ChatCard, options: HfOptions) -> Path | None:
+    """The folder with the weights; None where they are on the hub."""
+    if options.model_path:
+        return local_folder(options.model_path)
+    path = Path(card.checkpoint).expanduser()
+    if card.adapter is not None and path.is_absolute() and not (path / "config.json").is_file():
+        raise UserError(
+            f"{card.name}: its adapter was trained on {named_base(card.adapter)}, and no checkpoint lies there any "
+            "more. Say where it is now with --model-path FOLDER"
+        )
+    if hub_folder(card.checkpoint) and not path.is_dir():
+        return None
+    return local_folder(card.checkpoint)
+
+
+def checkpoint_identity(card: ChatCard, options: HfOptions) -> str:
+    """What names the weights: hub id and revision, or for a folder a hash over its files.
+
+    Whole for the JSON files; for weights their sizes and 16 samples of 64 KiB of each, since hashing gigabytes would
+    take minutes and a change of training shows everywhere.
+    """
+    wanted = options.model_path or card.checkpoint
+    folder = _local(card, options)
+    if folder is None:
+        return f"{wanted}@{'main' if options.model_path else card.checkpoint_revision}"
+    check_base(card, folder)
+    digest = hashlib.sha256()
+    files = (path for path in sorted(folder.iterdir()) if path.is_file())
+    update_sampled(digest, (path for path in files if any(path.match(pattern) for pattern in WANTED)))
+    return digest.hexdigest()[:16]
+
+
+def weight_files(folder: Path, prefix: str) -> dict[str, Path]:
+    """The tensors of a checkpoint whose names begin with a prefix, and the file that each is in.
+
+    Both layouts are known: one file, or shards with ``model.safetensors.index.json``. Empty if there are none.
+
+    Raises:
+        UserError: the folder has no safetensors, or its index is damaged.
+    """
+    index = folder / "model.safetensors.index.json"
+    if index.is_file():
+        try:
+            listed = msgspec.json.decode(index.read_bytes(), type=dict[str, msgspec.Raw])
+            shards = msgspec.json.decode(listed.get("weight_map", msgspec.Raw(b"{}")), type=dict[str, str])
+        except (OSError, msgspec.DecodeError) as error:
+            raise UserError(f"{index}: can't be read: {error}") from error
+        return {name: folder / file for name, file in shards.items() if name.startswith(prefix)}
+    single = folder / "model.safetensors"
+    if not single.is_file():
+        raise UserError(f"{folder}: holds no model.safetensors and no model.safetensors.index.json")
+    return {name: single for name in tensor_names(single) if name.startswith(prefix)}
+
 
 POINTER_PREFIX = "multi_patch_pointer_head."
 """Where GUI-Actor's checkpoints keep what plain Qwen-VL has no place for."""
 
 _MODEL_TYPES: dict[Family, str] = {"qwen2_vl": "qwen2_vl", "qwen2_5_vl": "qwen2_5_vl", "qwen3_vl": "qwen3_vl"}
-_NEEDED = ("torch", "torchvision", "transformers")
+_NEEDED = ("qwen_vl_utils", "torch", "torchvision", "transformers")
 _MANY = 3
 
 
@@ -31,11 +196,6 @@ class Loaded:
     processor: Any
     end_ids: tuple[int, ...]
     pad_id: int
-
-    @property
-    def patch_px(self) -> int:
-        """Side of a vision patch in pixels."""
-        return int(self.processor.image_processor.patch_size)
 
     @property
     def merge(self) -> int:
@@ -51,7 +211,7 @@ def require_packages() -> None:
     """
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise UserError(f"running a model in this process needs {', '.join(missing)}: {INSTALL}")
+        raise UserError(f"running a model in this process needs {', '.join(missing)}: {install('hf')}")
 
 
 def load(folder: Path, card: ChatCard, options: HfOptions, *, extra_weights: str = "") -> Loaded:
@@ -66,8 +226,8 @@ def load(folder: Path, card: ChatCard, options: HfOptions, *, extra_weights: str
         UserError: packages are missing, the checkpoint is of another family, incomplete or damaged, or doesn't fit.
     """
     require_packages()
-    if card.adapter is not None:
-        _require_peft(card)
+    if card.adapter is not None and importlib.util.find_spec("peft") is None:
+        raise UserError(f"{card.name} is an adapter, which needs peft to run in this process: {install('hf')}")
     _check_family(folder, card)
     import torch
     from safetensors import SafetensorError
@@ -96,11 +256,6 @@ def load(folder: Path, card: ChatCard, options: HfOptions, *, extra_weights: str
     if card.adapter is not None:
         model = _with_adapter(model, card, Path(card.adapter.path))
     return _finished(model, processor)
-
-
-def _require_peft(card: ChatCard) -> None:
-    if importlib.util.find_spec("peft") is None:
-        raise UserError(f"{card.name} is an adapter, which needs peft to run in this process: {INSTALL_PEFT}")
 
 
 def _with_adapter(model: Any, card: ChatCard, folder: Path) -> Any:
@@ -194,27 +349,28 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_MANY]) + (f" and {len(names) - _MANY} more" if len(names) > _MANY else "")
 
 
+_NO_MEMORY = ("out of memory", "can't allocate memory", "cannot allocate memory", "defaultcpuallocator")
+
+
+def ran_out_of_memory(error: BaseException) -> bool:
+    """Whether a device or main memory was full, for whose allocator torch has no exception of its own."""
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(no in said for no in _NO_MEMORY))
+
+
 @contextmanager
 def failures_typed() -> Iterator[None]:
     """Turn what torch raises into a failure with a message; the only exceptions that it has are RuntimeErrors.
 
     Raises:
-        OutOfMemory: the device is full.
-        ModelFailed: anything else that went wrong inside torch.
+        ModelFailed: the device is full, or anything else went wrong inside torch.
     """
-    import torch
-
     try:
         yield
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        raise OutOfMemory(_memory(error)) from error
-    except RuntimeError as error:
-        # The allocator for main memory has no exception of its own.
-        if "can't allocate memory" in str(error) or "out of memory" in str(error):
-            raise OutOfMemory(_memory(error)) from error
-        raise ModelFailed(f"torch failed: {str(error).strip() or type(error).__name__}") from error
-
-
-def _memory(error: BaseException) -> str:
-    first = (str(error).strip() or "out of memory").splitlines()[0][:200]
-    return f"out of memory: {first}. A smaller --batch-size, --dtype bfloat16 or the card's max_pixels may help"
+    except (RuntimeError, MemoryError) as error:
+        said = str(error).strip() or type(error).__name__
+        if ran_out_of_memory(error):
+            first = said.splitlines()[0][:200]
+            said = f"out of memory: {first}. A smaller --batch-size, --dtype bfloat16 or the card's max_pixels may help"
+            raise ModelFailed(said) from error
+        raise ModelFailed(f"torch failed: {said}") from error

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import msgspec
 
 from grounding.errors import UserError
-from grounding.grounders.ocr.candidates import Candidate
 from grounding.grounders.ocr.engine import EngineError
 from grounding.grounders.ocr.instruction import Parsed, parse
-from grounding.grounders.ocr.match import Choice, choose
-from grounding.grounders.ocr.reader import Reader, UnreadableImageError, core_count, reader_identity
+from grounding.grounders.ocr.match import TextChoice, choose
+from grounding.grounders.ocr.reader import READ_AHEAD, OcrReader, UnreadableImageError, core_count, reader_identity
 from grounding.grounders.ocr.screen import Screen
 from grounding.records import Box, Call, Failure, ImageSizes, Prediction, Query, Record
 
@@ -37,18 +37,13 @@ class OcrGrounder:
     folder; set GROUNDING_NO_CACHE=1 to do without.
     """
 
-    def __init__(self, reader: Reader | None = None) -> None:
-        """Load nothing yet; the first query loads the networks.
+    name = "ocr"
 
-        Args:
-            reader: What reads the screenshots; one of its own if None.
-        """
-        self._reader = reader or Reader()
-
-    @property
-    def name(self) -> str:
-        """The short name for tables."""
-        return "ocr"
+    def __init__(self, reader: OcrReader | None = None) -> None:
+        """Load nothing yet; the first query loads the networks."""
+        self._reader = reader or OcrReader()
+        # Little more than one query per core: more would only wait for each other.
+        self.max_concurrency = core_count() + READ_AHEAD
 
     @property
     def identity(self) -> str:
@@ -59,11 +54,6 @@ class OcrGrounder:
             reader = f"no reader: {error}"
         return f"ocr matcher {MATCHER_VERSION}, {reader}"
 
-    @property
-    def max_concurrency(self) -> int:
-        """One query per core: more would only wait for each other."""
-        return core_count()
-
     async def ground(self, query: Query) -> Prediction:
         """Click the text that the instruction means.
 
@@ -71,25 +61,24 @@ class OcrGrounder:
         in all other cases there is an answer, if only the best guess.
         """
         started = time.perf_counter()
+
+        def answer(**fields: Any) -> Prediction:
+            call = Call(seconds=time.perf_counter() - started)
+            return Prediction(step_id=query.step_id, key=query.key, call=call, **({"point": None} | fields))
+
         try:
             screen = await self._reader.read(query.screenshot)
         except (UnreadableImageError, EngineError) as error:
-            return self._failed(query, Failure(kind="error", message=str(error)), started)
+            return answer(failure=Failure(kind="error", message=str(error)))
+        # The detector's input is what was sent and what the model saw: nothing is resized behind it.
+        sizes = ImageSizes(original=screen.size, sent=screen.model_size, model=screen.model_size)
         wanted = parse(query.instruction)
         choice = await self._reader.run(lambda: choose(wanted, screen))
         if choice is None:
             message = f"no text was read on {query.screenshot.path}"
-            return self._failed(query, Failure(kind="unparsed", message=message), started, screen)
+            return answer(failure=Failure(kind="unparsed", message=message), sizes=sizes)
         box = _inside(choice.chosen.box, screen)
-        return Prediction(
-            step_id=query.step_id,
-            key=query.key,
-            point=box.center,
-            box=box,
-            raw=_explained(choice, wanted),
-            sizes=_sizes(screen),
-            call=_call(started),
-        )
+        return answer(point=box.center, box=box, raw=_explained(choice, wanted), sizes=sizes)
 
     async def check(self) -> None:
         """Raise a UserError where the networks are not installed: then no screenshot can be read."""
@@ -102,19 +91,9 @@ class OcrGrounder:
         """Let go of the threads."""
         self._reader.close()
 
-    def _failed(self, query: Query, failure: Failure, started: float, screen: Screen | None = None) -> Prediction:
-        return Prediction(
-            step_id=query.step_id,
-            key=query.key,
-            point=None,
-            failure=failure,
-            sizes=_sizes(screen) if screen is not None else None,
-            call=_call(started),
-        )
 
-
-def _explained(choice: Choice, query: Parsed) -> str:
-    other: Candidate | None = choice.runner_up
+def _explained(choice: TextChoice, query: Parsed) -> str:
+    other = choice.runner_up
     explanation = Explanation(
         text=choice.chosen.text,
         score=round(choice.chosen.score, 3),
@@ -135,12 +114,3 @@ def _inside(box: Box, screen: Screen) -> Box:
         right_px=min(max(box.right_px, 0.0), right),
         bottom_px=min(max(box.bottom_px, 0.0), bottom),
     )
-
-
-def _sizes(screen: Screen) -> ImageSizes:
-    """The detector's input is what was sent and what the model saw: nothing is resized behind it."""
-    return ImageSizes(original=screen.size, sent=screen.model_size, model=screen.model_size)
-
-
-def _call(started: float) -> Call:
-    return Call(seconds=time.perf_counter() - started)

@@ -1,4 +1,9 @@
-"""What does an instruction ask for? Its words in, a query out. Pure; knows nothing of any screen."""
+"""What does an instruction ask for? Its words in, a query out. Pure; knows nothing of any screen.
+
+What models write around an answer: reasons before it, the user's words again. Text in, the answer's part out. Pure.
+
+Quotations are left out of the search, so that a comma or a verb inside one counts for nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,218 @@ from itertools import zip_longest
 from typing import Literal
 
 from grounding.grounders.ocr import lexicon
-from grounding.grounders.ocr.phrasing import Context, Place, split_strong, splits_weak, take_places, take_quotes
-from grounding.grounders.ocr.preamble import essential
 from grounding.records import Record
+
+QUOTED = re.compile(r"(?<!\w)['\"\u2018\u201c`\u00ab](.+?)['\"\u2019\u201d`\u00bb](?!\w)|\*\*(.+?)\*\*")
+"""An apostrophe inside a word neither opens nor closes a quotation; planners write bold for quoted."""
+
+_HIDDEN = "\ue000"
+
+_SAID = re.compile(rf"\b(?:instructions?|user said|request|said|command)(?: (?:is|was|of|to))?[:,]? ?{_HIDDEN}")
+"""The user's own words, told again: they are what is being answered, not the answer."""
+
+_VERBS = (
+    r"click|select|choose|press|tap|use|find|locate|focus|interact|go|the (?:correct|target|element)|you|simply|type"
+)
+
+_PREAMBLES = (
+    re.compile(rf"^(?:in order )?to \b[^.]{{3,160}}?, (?=(?:{_VERBS})\b)", re.IGNORECASE),
+    re.compile(
+        rf"^(?:based on|given|considering|according to|following)\b[^.]{{3,200}}?, (?=(?:{_VERBS})\b)", re.IGNORECASE
+    ),
+    re.compile(
+        r"^[^.]{0,160}?\b(?:correct|right|appropriate|relevant|target) (?:ui )?(?:element|action|thing)s?\b"
+        r"[^.]{0,160}?\b(?:is|are|would be|should be|will be)\b(?: to\b)?",
+        re.IGNORECASE,
+    ),
+)
+"""Purpose ("To choose a date, ..."), grounds ("Based on the page, ..."), announcement ("The right element is ...")."""
+
+
+def essential(instruction: str) -> str:
+    """Drop what only leads up to the answer, and quotations of the user's own words."""
+    # Printers put the comma that ends a clause inside the quotation.
+    instruction = re.sub(r",(['\"\u2019\u201d])(?=\s)", r"\1,", instruction)
+    quotes = [match[0] for match in QUOTED.finditer(instruction)]
+    hidden = QUOTED.sub(_HIDDEN, instruction.replace(_HIDDEN, " "))
+    said = (
+        {match.end() - 1 for match in _SAID.finditer(hidden.lower())} if len(hidden.lower()) == len(hidden) else set()
+    )
+    places = [index for index, character in enumerate(hidden) if character == _HIDDEN]
+    shown = {place: "" if place in said else quote for place, quote in zip(places, quotes, strict=False)}
+    start = 0
+    for pattern in _PREAMBLES:
+        match = pattern.search(hidden[start:])
+        # What leads up to nothing was the answer itself.
+        if match is not None and re.search(rf"\w|{_HIDDEN}", hidden[start + match.end() :]):
+            start += match.end()
+    return "".join(shown.get(index, character) for index, character in enumerate(hidden) if index >= start).strip()
+
+
+Relation = Literal["near", "below", "above", "left", "right"]
+Place = Literal["top", "bottom", "left", "right", "middle"]
+
+
+class Context(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Words written elsewhere, and where the target lies from there.
+
+    ``sure`` tells that they were quoted or put in brackets: then they are on the screen as they stand.
+    """
+
+    text: str
+    relation: Relation
+    sure: bool = False
+
+
+class Quotes(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Quoted texts by what they are for, and the instruction without them."""
+
+    targets: tuple[str, ...]
+    contexts: tuple[Context, ...]
+    typed: tuple[str, ...]
+    rest: str
+
+
+_NO_CORNER = r"(?<!top )(?<!bottom )(?<!upper )(?<!lower )"
+"""The top right of a panel is a corner, not what is right of it."""
+
+_RELATIONS: tuple[tuple[Relation, str], ...] = (
+    # "under $50" is written on filters: before an amount the word places nothing.
+    ("below", r"(?:directly |just |right )?(?:under(?:neath)?|below|beneath)(?! ?(?:an? |about |around )?[$€£]?\d)"),
+    ("above", r"(?:directly |just |right )?(?:above|on top of)(?! ?(?:an? |about |around )?[$€£]?\d)"),
+    (
+        "left",
+        _NO_CORNER
+        + r"(?:(?:to|on) the |just )?(?:immediate )?left (?:side )?of(?! the (?:page|screen|window))|in front of",
+    ),
+    (
+        "right",
+        _NO_CORNER
+        + r"(?:(?:to|on) the |just )?(?:immediate )?right (?:side )?of(?! the (?:page|screen|window))|behind",
+    ),
+    ("near", r"next to|beside|near(?:est)?(?: to)?|close(?:st)? to|alongside|adjacent to|inside(?: of)?|within"),
+)
+"""Said between the target and something else; the target comes first."""
+
+_WEAK = (
+    r"in|of|for|from|by|with|on|at|that (?:says|has|costs|is|reads)|that's|which|where|whose|showing|priced"
+    r"|belonging to|associated with|corresponding to"
+)
+"""The same, but texts on screens contain these words too."""
+
+_VERB_ON = re.compile(r"\b(?:click(?:ing)?|press|tap|focus|go|interact|correct element) (?:on|with|in|for)\b")
+"""Here the little word belongs to the verb and relates nothing."""
+
+_MARKERS = re.compile(
+    r"\b(?:(?P<type>typ(?:e|ing)|enter(?:ing)?|write|input|search(?:ing)? for|look(?:ing)? for|look up)"
+    r"|(?P<act>click(?:ing)?(?: on)?|press|tap(?: on)?|select|choose|pick|open|hit|go to|is the|field|box"
+    r"|label+ed(?: as| with)?|titled|named|called|say(?:s|ing)|read(?:s|ing)|(?:text|placeholder))"
+    rf"|(?P<relation>{'|'.join(pattern for _, pattern in _RELATIONS)}|{_WEAK}))(?!\w)"
+)
+
+_WHOLE = re.compile(
+    r"\b(?:card|poster|image|picture|photo|cover|tile|thumbnail|listing|result|row|entry|line|page|tab)"
+    r" (?:of|for|showing|with) (?:the )?$"
+)
+"""The card of a thing is clicked at its name ..."""
+
+_PART = re.compile(r"\b(?:button|icon|checkbox|arrow|swatch|plus|minus|link|field|box|menu|heart|star)\b")
+"""... unless a part of the card was named before."""
+
+_PLACES: tuple[tuple[tuple[Place, ...], str], ...] = (
+    (("top", "left"), r"(?:(?:at|on|in|to|near) the )?(?:top|upper)[- ]left"),
+    (("top", "right"), r"(?:(?:at|on|in|to|near) the )?(?:top|upper)[- ]right"),
+    (("bottom", "left"), r"(?:(?:at|on|in|to|near) the )?(?:bottom|lower)[- ]left"),
+    (("bottom", "right"), r"(?:(?:at|on|in|to|near) the )?(?:bottom|lower)[- ]right"),
+    (
+        ("top",),
+        r"(?:at|on|near|in|to|from) the (?:very |main |page |site )?(?:top|header|nav(?:igation)?|toolbar|upper)",
+    ),
+    (("top",), r"(?:top|upper)(?:most)? one|all the way up|up top"),
+    (("bottom",), r"(?:at|on|near|in|to|from) the (?:very |page |site )?(?:bottom|footer|lower)"),
+    (("bottom",), r"(?:bottom|lower)(?:most)? one|all the way down|down below"),
+    (("left",), r"(?:at|on|in|to|from) the (?:far |very )?left|(?:in|on) the (?:filter )?sidebar|left(?:most)? one"),
+    (("right",), r"(?:at|on|in|to|from) the (?:far |very )?right|right(?:most)? one"),
+    (("middle",), r"(?:at|on|in) the (?:very )?(?:middle|cent(?:er|re))|middle one"),
+)
+
+_PLACE_TAIL = (
+    r"(?:[- ](?:hand|side|corner|part|half|section|area|bar|menu|column|panel|cent(?:er|re)|middle))*"
+    r"(?: of (?:the|this|your|my) (?:web ?)?(?:page|screen|window|site|website|view|browser))?(?!\w)"
+)
+
+
+def take_quotes(text: str) -> Quotes:
+    """Sort quoted texts into what to click, what lies near it, and what to type, by the words before each."""
+    targets: list[str] = []
+    contexts: list[Context] = []
+    typed: list[str] = []
+    rest: list[str] = []
+    end = 0
+    for match in QUOTED.finditer(text):
+        quote = (match[1] or match[2]).strip().rstrip(",")
+        before = text[end : match.start()].lower()
+        rest.append(text[end : match.start()])
+        end = match.end()
+        if not quote:
+            continue
+        relation = last_relation(before)
+        markers = list(_MARKERS.finditer(_VERB_ON.sub("click", before)))
+        last = markers[-1].lastgroup if markers else None
+        if last == "type":
+            typed.append(quote)
+        elif not targets and _WHOLE.search(before) and not _PART.search(before):
+            targets.append(quote)
+        elif relation is not None and (last == "relation" or targets):
+            contexts.append(Context(text=quote, relation=relation, sure=True))
+        elif targets:
+            contexts.append(Context(text=quote, relation="near", sure=True))
+        else:
+            targets.append(quote)
+    rest.append(text[end:])
+    return Quotes(targets=tuple(targets), contexts=tuple(contexts), typed=tuple(typed), rest=" ".join(rest))
+
+
+def last_relation(text: str) -> Relation | None:
+    """The relation said last in a text; strong words come before weak ones."""
+    found: Relation | None = None
+    at = -1
+    for name, pattern in _RELATIONS:
+        for match in re.finditer(rf"\b(?:{pattern})(?!\w)", text):
+            if match.start() > at:
+                found, at = name, match.start()
+    if found is None and re.search(rf"\b(?:{_WEAK})\b", _VERB_ON.sub("click", text)):
+        return "near"
+    return found
+
+
+def split_strong(text: str) -> tuple[str, Relation, str] | None:
+    """Cut words at the first "under", "next to" and the like."""
+    found: tuple[str, Relation, str] | None = None
+    at = len(text)
+    for name, pattern in _RELATIONS:
+        match = re.search(rf"\b(?:{pattern})(?!\w)", text)
+        if match is not None and match.start() < at:
+            found, at = (text[: match.start()], name, text[match.end() :]), match.start()
+    return found
+
+
+def splits_weak(text: str) -> list[tuple[str, str]]:
+    """Every way to cut words at an "of", "for", "with" and the like."""
+    text = _VERB_ON.sub("click", text)
+    return [(text[: match.start()], text[match.end() :]) for match in re.finditer(rf"\b(?:{_WEAK})\b", text)]
+
+
+def take_places(text: str) -> tuple[tuple[Place, ...], str]:
+    """The named parts of the screen, and the words without them."""
+    places: list[Place] = []
+    for names, pattern in _PLACES:
+        rest = re.sub(rf"\b(?:{pattern}){_PLACE_TAIL}", " ", text)
+        if rest != text:
+            text = rest
+            places += [name for name in names if name not in places]
+    return tuple(places), text
+
 
 Preference = Literal["", "cheapest", "dearest", "best rated", "most reviewed"]
 Widget = Literal["", "back", "tab", "new tab", "close", "address bar", "search field"]
@@ -62,6 +276,7 @@ _ORDINAL = re.compile(
     # "last name" is a field and "a second" a moment.
     rf"(?<!\ba )\b(?P<word>{'|'.join(lexicon.ORDINALS)})\b(?! (?:names?|class|time|week|month|year|night|minute)\b)"
 )
+
 _DAY = re.compile(rf"\b({lexicon.MONTHS})\.? (?:the )?(\d+)(?:st|nd|rd|th)\b")
 _MONEY = re.compile(r"[$€£]\s?(\d{1,6}(?:[.,]\d\d)?)(?!\d)")
 _SAID_MONEY = re.compile(r"\b(\d+(?:\.\d\d)?) ?(?:dollars?|bucks|usd)\b")
@@ -93,14 +308,7 @@ _WIDGETS: tuple[tuple[Widget, str], ...] = (
 
 
 def parse(instruction: str) -> Parsed:
-    """Take an instruction apart.
-
-    Args:
-        instruction: What was said or written, in English.
-
-    Returns:
-        The query; one without phrases for words that name no text.
-    """
+    """Take an English instruction apart; a query without phrases for words that name no text."""
     quotes = take_quotes(essential(" ".join(instruction.split())))
     rest = _DAY.sub(r"\1 \2", _SAID_MONEY.sub(r"$\1", _digits(quotes.rest.lower())))
     rest = _without_opening(re.sub(r"\b(?:kind|sort) of\b", " ", rest))
@@ -126,20 +334,20 @@ def parse(instruction: str) -> Parsed:
         ordinal, rest = lexicon.ORDINALS[said["word"]], rest[: said.start()] + rest[said.end() :]
     # Relations first: "to the left of the total" is no part of the screen.
     strong = split_strong(rest)
-    named = take_places(rest if strong is None else strong.head)
-    behind = None if strong is None else take_places(strong.tail)
+    places, named = take_places(rest if strong is None else strong[0])
+    behind, behind_words = ((), "") if strong is None else take_places(strong[2])
     exact = bool(quotes.targets)
-    phrases, contexts = _loose(named.rest, exact, may_split=behind is None)
+    phrases, contexts = _loose(named, exact, may_split=strong is None)
     if sorting:
         # The order by its name, or else the control that opens the list of orders.
-        phrases = (*_loose(named.rest.split(" by ")[-1], exact, may_split=False)[0], Phrase(text="sort", weight=0.75))
-    if strong is not None and behind is not None and _content(behind.rest):
-        contexts = (*contexts, Context(text=_content(behind.rest), relation=strong.relation))
+        phrases = (*_loose(named.split(" by ")[-1], exact, may_split=False)[0], Phrase(text="sort", weight=0.75))
+    if strong is not None and _content(behind_words):
+        contexts = (*contexts, Context(text=_content(behind_words), relation=strong[1]))
     if exact:
         phrases = tuple(Phrase(text=text, weight=1.0) for text in quotes.targets)
     if not phrases and quotes.typed and not widget:
         phrases = tuple(Phrase(text=text, weight=0.6) for text in quotes.typed)
-    if not (phrases or contexts or quotes.contexts or widget or ordinal or preference or named.places or money):
+    if not (phrases or contexts or quotes.contexts or widget or ordinal or preference or places or money):
         # Only words that describe were said, and now and then they are what is written: "click Select".
         last = [word for word in words_of(rest) if word in lexicon.ACTIONS | lexicon.KINDS][-1:]
         phrases = tuple(Phrase(text=word, weight=0.9) for word in last)
@@ -147,7 +355,7 @@ def parse(instruction: str) -> Parsed:
         phrases=phrases,
         contexts=(*quotes.contexts, *contexts, *asides),
         ordinal=ordinal,
-        places=(*named.places, *(behind.places if behind is not None else ())),
+        places=(*places, *behind),
         preference=preference,
         widget=widget,
         price=float(money[1].replace(",", ".")) if money else None,
@@ -182,10 +390,10 @@ def _loose(text: str, has_target: bool, may_split: bool) -> tuple[tuple[Phrase, 
     contexts: list[Context] = []
     alternatives = [Phrase(text=_content(text), weight=1.0), Phrase(text=_as_said(text), weight=1.0)]
     for split in splits_weak(text):
-        head, tail = _content(split.head), _content(split.tail)
+        head, tail = _content(split[0]), _content(split[1])
         if not tail or not (head or has_target):
             continue
-        shorter = [Phrase(text=head, weight=0.95), Phrase(text=_as_said(split.head), weight=0.95)]
+        shorter = [Phrase(text=head, weight=0.95), Phrase(text=_as_said(split[0]), weight=0.95)]
         # "the one that is $20" names a price of its card; no text says it all.
         alternatives = shorter if _MONEY.fullmatch(tail) else alternatives + shorter
         if may_split:

@@ -1,32 +1,118 @@
 """Reading a screenshot: a file in, its lines of text out; each distinct picture, tile and crop is looked at once.
 
 Reads run on threads of their own and hand the networks' work to a second pool with one thread per core, so one
-screenshot alone keeps all cores busy and many at a time do not wait for each other.
+screenshot alone keeps all cores busy and many at a time do not wait for each other. Screens read in earlier runs are
+kept on disk.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from grounding.grounders.ocr import crops, detect
-from grounding.grounders.ocr.cache import BoundedCache, DiskCache
-from grounding.grounders.ocr.engine import RECOGNISER_HEIGHT_PX, Engine, Recognised, engine_identity, padded_width
+from grounding.cache import Cache
+from grounding.cards.places import cache_dir
+from grounding.grounders.ocr.engine import (
+    RECOGNISER_HEIGHT_PX,
+    Crop,
+    Engine,
+    Recognised,
+    at_recogniser_height,
+    cut,
+    detector_size,
+    engine_identity,
+    find_lines,
+    is_framed,
+    padded_width,
+)
 from grounding.grounders.ocr.screen import Screen, TextLine, TextWord
 from grounding.records import Screenshot, Size
 
 if TYPE_CHECKING:
     from grounding.grounders.ocr.engine import Pixels
 
+Value = TypeVar("Value")
+
+
+def ocr_cache_dir() -> Path | None:
+    """Where readings are kept, in a folder per engine; None where GROUNDING_NO_CACHE is set."""
+    base = cache_dir()
+    return None if base is None else base / "ocr"
+
+
+class BoundedCache(Generic[Value]):
+    """Keeps the values used last."""
+
+    def __init__(self, limit: int) -> None:
+        """Keep at most ``limit`` values."""
+        self._limit = limit
+        self._lock = Lock()
+        self._values: OrderedDict[bytes, Value] = OrderedDict()
+        self._making: dict[bytes, Lock] = {}
+
+    def get(self, key: bytes) -> Value | None:
+        """The value kept under a key, or None."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: bytes, value: Value) -> None:
+        """Keep a value; the one that was not used for longest gives way."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._limit:
+                self._values.popitem(last=False)
+
+    def get_or_make(self, key: bytes, make: Callable[[], Value]) -> Value:
+        """The value kept under a key, made and kept if there is none; two threads don't make the same at once."""
+        with self._lock:
+            lock = self._making.setdefault(key, Lock())
+        with lock:
+            value = self.get(key)
+            if value is None:
+                value = make()
+                self.put(key, value)
+        with self._lock:
+            self._making.pop(key, None)
+        return value
+
+
+class DiskCache:
+    """Screens by the hash of the image's bytes, one JSON file each, in a folder per engine; None keeps nothing."""
+
+    def __init__(self, folder: Path | None, engine: str = "screens") -> None:
+        self._cache, self._engine = Cache(folder, "readings of screens"), engine
+
+    @classmethod
+    def for_engine(cls, identity: str) -> DiskCache:
+        """The user's cache for one engine; none where the environment variable GROUNDING_NO_CACHE is set."""
+        return cls(ocr_cache_dir(), hashlib.sha256(identity.encode()).hexdigest()[:16])
+
+    def get(self, sha256: str) -> Screen | None:
+        """The screen that was read from an image, or None."""
+        return self._cache.read(sha256, self._engine, Screen)
+
+    def put(self, sha256: str, screen: Screen) -> None:
+        """Keep a screen."""
+        self._cache.write(sha256, self._engine, screen)
+
+
 Result = TypeVar("Result")
 
 READER_VERSION = "3"
 """Goes up whenever the same picture may be read differently: older readings on disk are then left alone."""
+
+READ_AHEAD = 2
+"""Screenshots beyond one a core that are read at once, so that no core waits where one has little to look at."""
 
 _SCREENS_KEPT = 512
 _TILES_KEPT = 160
@@ -40,7 +126,7 @@ class UnreadableImageError(Exception):
     """The screenshot's file is missing or is no image."""
 
 
-class Reader:
+class OcrReader:
     """Reads screenshots and remembers what it read: within the process, and on disk for the next one."""
 
     def __init__(self, disk: DiskCache | None = None, engine: Engine | None = None) -> None:
@@ -58,8 +144,9 @@ class Reader:
         self._screens: BoundedCache[Screen] = BoundedCache(_SCREENS_KEPT)
         self._tiles: BoundedCache[Pixels] = BoundedCache(_TILES_KEPT)
         self._texts: BoundedCache[Recognised] = BoundedCache(_CROPS_KEPT)
+        self._recognising: dict[bytes, Future[dict[bytes, Recognised]]] = {}
         cores = core_count()
-        self._readers = ThreadPoolExecutor(cores, thread_name_prefix="ocr-read")
+        self._readers = ThreadPoolExecutor(READ_AHEAD + cores, thread_name_prefix="ocr-read")
         self._workers = ThreadPoolExecutor(cores, thread_name_prefix="ocr-core")
         self.crops_seen = 0
         self.crops_recognised = 0
@@ -109,35 +196,52 @@ class Reader:
     def _look(self, path: str) -> Screen:
         pixels = _load(path)
         engine = self.load()
-        boxes = detect.find_lines(pixels, engine, self._workers, self._tiles)
-        pieces = [crop for box in boxes for crop in crops.cut(pixels, box)]
+        boxes = find_lines(pixels, engine, self._workers, self._tiles)
+        pieces = [crop for box in boxes for crop in cut(pixels, box)]
         texts = self._recognise(pieces, engine)
-        lines = (_line(piece, texts[piece.key], crops.is_framed(pixels, piece.box)) for piece in pieces)
+        lines = (_line(piece, texts[piece.key], is_framed(pixels, piece.box)) for piece in pieces)
         kept = [line for line in lines if line.text and line.confidence >= _LEAST_CONFIDENCE]
         size = Size(width=pixels.shape[1], height=pixels.shape[0])
-        return Screen(size=size, model_size=detect.detector_size(size), lines=tuple(sorted(kept, key=_place)))
+        return Screen(size=size, model_size=detector_size(size), lines=tuple(sorted(kept, key=_place)))
 
-    def _recognise(self, pieces: list[crops.Crop], engine: Engine) -> dict[bytes, Recognised]:
-        """The text of each distinct crop, from memory or from the network."""
+    def _recognise(self, pieces: list[Crop], engine: Engine) -> dict[bytes, Recognised]:
+        """The text of each distinct crop, from memory, from another reading on its way, or from the network."""
         texts: dict[bytes, Recognised] = {}
         unknown: dict[bytes, Pixels] = {}
-        for piece in pieces:
-            if piece.key in texts or piece.key in unknown:
-                continue
-            known = self._texts.get(piece.key)
-            if known is not None:
-                texts[piece.key] = known
-            else:
-                unknown[piece.key] = crops.at_recogniser_height(piece.pixels)
-        self.crops_seen += len(pieces)
-        self.crops_recognised += len(unknown)
-        batches = _batches(unknown)
-        answers = [self._workers.submit(engine.recognise, [unknown[key] for key in batch]) for batch in batches]
-        for batch, answer in zip(batches, answers, strict=True):
-            for key, text in zip(batch, answer.result(), strict=True):
-                texts[key] = text
-                self._texts.put(key, text)
-        return texts
+        elsewhere: dict[bytes, Future[dict[bytes, Recognised]]] = {}
+        distinct = {piece.key: piece for piece in pieces}
+        with self._lock:
+            for key, piece in distinct.items():
+                known = self._texts.get(key)
+                if known is not None:
+                    texts[key] = known
+                elif key in self._recognising:
+                    elsewhere[key] = self._recognising[key]
+                else:
+                    unknown[key] = at_recogniser_height(piece.pixels)
+            self.crops_seen += len(pieces)
+            self.crops_recognised += len(unknown)
+            answers = []
+            for batch in _batches(unknown):
+                answers.append(
+                    self._workers.submit(self._recognise_batch, {key: unknown[key] for key in batch}, engine)
+                )
+                self._recognising.update(dict.fromkeys(batch, answers[-1]))
+        for answer in answers:
+            texts |= answer.result()
+        return texts | {key: answer.result()[key] for key, answer in elsewhere.items()}
+
+    def _recognise_batch(self, batch: dict[bytes, Pixels], engine: Engine) -> dict[bytes, Recognised]:
+        found: dict[bytes, Recognised] = {}
+        try:
+            found = dict(zip(batch, engine.recognise(list(batch.values())), strict=True))
+            return found
+        finally:
+            with self._lock:
+                for key, text in found.items():
+                    self._texts.put(key, text)
+                for key in batch:
+                    self._recognising.pop(key, None)
 
     def load(self) -> Engine:
         """The networks, loaded now if they were not yet."""
@@ -194,7 +298,7 @@ def _batches(crops_by_key: dict[bytes, Pixels]) -> list[list[bytes]]:
     return batches
 
 
-def _line(piece: crops.Crop, text: Recognised, framed: bool) -> TextLine:
+def _line(piece: Crop, text: Recognised, framed: bool) -> TextLine:
     """Put a crop's text back on the screenshot."""
     scale = piece.pixels.shape[0] / RECOGNISER_HEIGHT_PX
     words = tuple(

@@ -1,6 +1,5 @@
 """Set-of-Mark: regions of a screenshot are numbered on it, and a chat model answers with a number.
 
-``proposals`` says how regions are numbered; ``widgets`` and ``sam`` find them; :mod:`grounding.marks` puts the
-numbers on the picture; ``reply`` reads the answer; ``grounder`` does all of it for a step and ``kept`` stores what it
-was shown.
+``boxes`` finds and numbers regions, ``sam`` finds them by a model; :mod:`grounding.grounders.marks` puts the numbers on
+the picture; ``grounder`` does all of it for a step and keeps what it was shown.
 """

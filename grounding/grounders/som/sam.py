@@ -19,7 +19,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from grounding.errors import UserError
-from grounding.marks.regions import Outline, Pixels, Proposed
+from grounding.grounders.marks import Outline, Pixels, Proposed
 from grounding.records import Box, Point
 
 VERSION = 1
@@ -36,7 +36,6 @@ SETTINGS: dict[str, float] = {
 
 MIN_AREA_PX = 10
 OUTLINE_TOLERANCE_PX = 1.0
-
 Mask = npt.NDArray[np.bool_]
 
 

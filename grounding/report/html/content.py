@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from grounding.records import Point, Record, Region
+import msgspec
+
+from grounding.records import Box, Point, Record, Region
+from grounding.report.rows import Note
 
 FailureName = Literal["near", "far", "declined", "no shape", "no plan", "unparsed", "error", "missing"]
 """Why a scored step is no hit. ``near`` and ``far``: a click at most, or more than, ``NEAR_PX`` beside the region."""
@@ -26,12 +29,25 @@ class Shot(Record, frozen=True, kw_only=True, omit_defaults=False):
     full: str
 
 
+class LookRow(Record, frozen=True, kw_only=True):
+    """One look of a grounder that looks again: the crop that it was shown, its answer there or why there is none."""
+
+    crop: Box | None = None
+    click: Point | None = None
+    words: str = ""
+    raw: str = ""
+
+
 class StepRow(Record, frozen=True, kw_only=True):
     """One step. ``shot`` counts in the run's ``shots``, ``history`` in its ``steps``, the oldest first.
 
     ``outcome`` is that of the verdict, ``none`` where no click was made, and ``pending`` where a run that goes on has
     not come to the step yet. ``failure`` is None for hits and for steps that are not scored. Where a recogniser heard
     the instruction, ``said`` is what was said, ``audio`` the address of the recording, "" where the page has none.
+    ``recorded`` are the points of a recorded action and ``points`` those of the answer, where actions are answered:
+    ``click`` is then the first of them, and ``failure`` in the benchmark's words; ``target`` and ``answer`` are both in
+    words. ``notes`` are texts to be read, ``looks`` those of a grounder that looks again. ``cached`` marks a plan that
+    an earlier run had asked for.
     """
 
     id: str
@@ -43,9 +59,10 @@ class StepRow(Record, frozen=True, kw_only=True):
     gold: Region | None = None
     click: Point | None = None
     distance: float | None = None
-    failure: FailureName | None = None
+    failure: str | None = None
     reason: str = ""
     plan: str = ""
+    cached: bool = False
     planner_raw: str = ""
     raw: str = ""
     action: str = ""
@@ -56,6 +73,12 @@ class StepRow(Record, frozen=True, kw_only=True):
     split: tuple[str, ...] = ()
     said: str = ""
     audio: str = ""
+    recorded: tuple[Point, ...] = ()
+    points: tuple[Point, ...] = ()
+    target: str = ""
+    answer: str = ""
+    notes: tuple[Note, ...] = ()
+    looks: tuple[LookRow, ...] = ()
 
 
 class TaskRow(Record, frozen=True, kw_only=True):
@@ -66,20 +89,33 @@ class TaskRow(Record, frozen=True, kw_only=True):
     steps: tuple[int, ...]
 
 
-class Told(Record, frozen=True, kw_only=True):
+class ToldContext(Record, frozen=True, kw_only=True):
     """What later steps may be told about a step."""
 
     instruction: str
     action: str
 
 
-class Metric(Record, frozen=True, kw_only=True):
+class ShownMetric(Record, frozen=True, kw_only=True):
     """One line of the table of scores, as text."""
 
     name: str
     value: str
     count: str
     interval: str
+
+
+class SummaryTable(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A table on top of a page. The first column is a name, the others stand to the right; as many cells as heads.
+
+    Where ``group`` is there the names are groups of that kind, which the list of steps can be filtered by.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    group: str = ""
 
 
 class Fact(Record, frozen=True, kw_only=True):
@@ -89,15 +125,30 @@ class Fact(Record, frozen=True, kw_only=True):
     text: str
 
 
+class DiagramPart(Record, frozen=True, kw_only=True):
+    """The steps that a part of a diagram stands for: a group of theirs, or clicks so many pixels beside the region.
+
+    ``off`` is what they are more than and at most, in pixels; None for no end.
+    """
+
+    name: str
+    group: str = ""
+    off: tuple[float, float | None] | None = None
+
+
 class Diagram(Record, frozen=True, kw_only=True):
-    """A plot: SVG that this package drew, and what it shows in words."""
+    """A plot: SVG that this package drew, and what it shows in words.
+
+    An element with the attribute ``data-part`` stands for one of ``parts``, by its number.
+    """
 
     title: str
     svg: str
     words: str
+    parts: tuple[DiagramPart, ...] = ()
 
 
-class Mark(Record, frozen=True, kw_only=True):
+class StepLabel(Record, frozen=True, kw_only=True):
     """What a person says of a step."""
 
     step: str
@@ -107,57 +158,44 @@ class Mark(Record, frozen=True, kw_only=True):
     at: str = ""
 
 
-class Beside(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Where the steps of a run lie that are too many for a page, and enough of each to filter and to order them.
-
-    ``size`` is the number of steps, ``files`` the address of what stands before a file's number, ``key`` what every
-    file says, so that files of another page are told. ``starts`` are the places of each file's first step.
-    ``outcomes`` and ``failures`` name the codes in ``columns``; ``columns`` and ``names`` are deflated, in base64:
-    see :mod:`grounding.report.html.index`.
-    """
-
-    size: int
-    files: str
-    key: str
-    starts: tuple[int, ...]
-    outcomes: tuple[str, ...]
-    failures: tuple[str, ...]
-    grouped: bool
-    columns: str
-    names: str
-
-
-class RunPage(Record, frozen=True, kw_only=True):
+class RunPage(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One run. ``told`` has one entry for each of ``steps``, None where nothing is told of it.
 
-    ``data`` names the data set by its content. ``version`` changes whenever what is shown does. Where ``beside`` is
-    there, ``shots``, ``tasks``, ``steps`` and ``told`` are empty: the steps lie in files beside the page.
+    ``words`` are what the page says in place of its own words of clicks: of the outcomes, ``gold``, ``click``,
+    ``recorded``. ``data`` names the data set by its content. ``version`` changes whenever what is shown does. Of a
+    large run ``shots``, ``tasks``, ``steps`` and ``told`` are empty: ``packed`` is JSON of them, deflated, in base64.
     """
 
     name: str
     data: str
     folder: str
     status: str
-    metrics: tuple[Metric, ...]
+    metrics: tuple[ShownMetric, ...]
     facts: tuple[Fact, ...]
     warnings: tuple[str, ...]
-    diagrams: tuple[Diagram, ...]
-    shots: tuple[Shot, ...]
-    tasks: tuple[TaskRow, ...]
-    steps: tuple[StepRow, ...]
-    told: tuple[Told | None, ...]
-    marks: tuple[Mark, ...] = ()
+    diagrams: tuple[Diagram, ...] = ()
+    shots: tuple[Shot, ...] = ()
+    tasks: tuple[TaskRow, ...] = ()
+    steps: tuple[StepRow, ...] = ()
+    told: tuple[ToldContext | None, ...] = ()
+    marks: tuple[StepLabel, ...] = ()
     mark_facts: tuple[Fact, ...] = ()
     independent: bool = False
     version: str = ""
-    beside: Beside | None = None
+    tables: tuple[SummaryTable, ...] = ()
+    words: dict[str, str] = msgspec.field(default_factory=dict)
+    packed: str = ""
 
 
-class Page(Record, frozen=True, kw_only=True):
-    """Everything on a page. ``token`` is what a label is sent with; empty on a page that is only a file."""
+class PageContent(Record, frozen=True, kw_only=True):
+    """Everything on a page. ``token`` is what a label is sent with; empty on a page that is only a file.
+
+    ``paired`` are the differences of several runs to the first.
+    """
 
     title: str
     runs: tuple[RunPage, ...]
     labels: tuple[str, ...]
     near_px: float = NEAR_PX
     token: str = ""
+    paired: tuple[SummaryTable, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 from pathlib import Path
 
 import msgspec
@@ -34,9 +35,35 @@ def embedded_json(record: Record) -> str:
     return content.decode()
 
 
-def source_hash(text: str) -> str:
-    """The hash by which a page's content security policy knows a script of its own."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+def page_html(body: str, *, title: str, style: str, script: str, data: str, sources: str = "", **more: str) -> str:
+    """A page of its own style and script. What is not of this package stands in it as JSON, which no browser runs.
+
+    Args:
+        body: What stands in the page, which the script fills, with the places of ``more`` as ``@name@``.
+        title: As plain text.
+        style: What this page's style sheet has beyond that of all pages.
+        script: The scripts, one after the other.
+        data: From :func:`embedded_json`.
+        sources: The policy's line of pictures and other things that may be loaded.
+        more: What stands at other places.
+    """
+    script = "\n(() => {\n'use strict';\n" + script + "})();\n"
+    known = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'sha256-{known}'",
+            "style-src 'unsafe-inline'",
+            *([sources] if sources else []),
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    parts = {**more, "policy": policy, "title": html.escape(title), "data": data, "script": script}
+    parts["style"] = static_text("base.css") + style
+    # In one pass over the package's own text, so that nothing in a part is taken for a place.
+    pieces = static_text("frame.html").replace("@body@", body).split("@")
+    return "".join(parts[piece] if number % 2 else piece for number, piece in enumerate(pieces))
 
 
 def static_text(name: str) -> str:

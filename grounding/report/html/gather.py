@@ -1,53 +1,74 @@
-"""A run folder in, what its page shows out. Reads only: a run may be going on."""
+"""A run's folder in, what its page shows out. Reads only: a run may be going on."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
+from grounding.analysis.labels import ErrorSplit, ErrorSplitLine
+from grounding.analysis.showing import STEPS as SPLIT_STEPS
+from grounding.analysis.showing import SUMMARY as SPLIT_SUMMARY
+from grounding.analysis.showing import split_words
+from grounding.data.release import data_name
 from grounding.errors import UserError
-from grounding.errorsplit.records import ErrorSplit, StepLine
-from grounding.errorsplit.report import STEPS as SPLIT_STEPS
-from grounding.errorsplit.report import SUMMARY as SPLIT_SUMMARY
-from grounding.errorsplit.report import split_words
-from grounding.history import history_window
-from grounding.records import HistoryEntry, Plan, Prediction, Screenshot, Session, Step, Verdict
+from grounding.llm.budget import dollars
+from grounding.records import Plan, Prediction, Record, Screenshot, Session, Step, TaskLabel, Verdict
+from grounding.report.breakdown import break_down
+from grounding.report.clicks import rows_of
+from grounding.report.groups import estimate_cells
 from grounding.report.html.content import (
     MOST_TEXT,
     NEAR_PX,
     Diagram,
     Fact,
     FailureName,
-    Mark,
+    LookRow,
     RunPage,
-    Shot,
+    ShownMetric,
+    StepLabel,
     StepRow,
-    TaskRow,
-    Told,
+    SummaryTable,
+    ToldContext,
 )
-from grounding.report.html.facts import facts_of, metrics_of, warnings_of
-from grounding.report.html.triage import LABELS_FILE, Triage, read_triage, triage_lines
-from grounding.runfolder import TRANSCRIPTS, RunFolder
-from grounding.scorebook import Scored, weigh
+from grounding.report.html.plots import Measuring, StepColumns
+from grounding.report.html.steps import PackedSteps
+from grounding.report.html.targets import KINDS, texts_under
+from grounding.report.html.triage import LABELS_FILE, read_triage, triage_lines
+from grounding.report.rows import ItemRow, Note, RunRows, read_rows, tasks_of
+from grounding.report.table import heard_in, metrics_of, partial_words, run_lines, run_warnings
+from grounding.run.folder import TRANSCRIPTS, RunFolder, ScatteredSessions
+from grounding.run.scorebook import ScoredClicks, scored_tasks
 
 if TYPE_CHECKING:
-    from grounding.asr.spoken import Spoken, Transcripts
+    from grounding.scoring.words import Spoken
 
-_GROWING = (
-    *("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", LABELS_FILE, SPLIT_STEPS, "probe.json"),
+T = TypeVar("T")
+
+DATA_FILES = (
+    *("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", SPLIT_STEPS, "probe.json"),
     TRANSCRIPTS,
 )
-"""The files that a page is made of."""
-
-DATA_FILES = tuple(name for name in _GROWING if name != LABELS_FILE)
-"""The same without what people say of the steps."""
+"""The files that a page is made of, but for what people say of the steps."""
 
 
-def version_of(folder: Path, names: Sequence[str] = _GROWING) -> str:
+DERIVED = (
+    *("gold-area", "screen-place", "target-text", "instruction-words", "position"),
+    *("gold-shapes", "screen", "action"),
+)
+"""Kinds of group that need no labels."""
+
+MOST_GROUPED, MOST_GROUPS = 20_000, 40
+"""A run of more steps has no groups on its page, and a kind of more groups no table there."""
+
+
+def version_of(folder: Path, names: Sequence[str] = (*DATA_FILES, LABELS_FILE)) -> str:
     """A text that changes whenever what a page shows, or what these files hold, may have changed."""
     parts = []
     for name in names:
@@ -59,206 +80,292 @@ def version_of(folder: Path, names: Sequence[str] = _GROWING) -> str:
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
 
 
-def screenshots(sessions: Sequence[Session]) -> tuple[Screenshot, ...]:
-    """The screenshots of the steps, each once, in order."""
-    found = {step.screenshot.sha256: step.screenshot for session in sessions for step in session.steps}
-    return tuple(found.values())
+def cut(text: str, most: int = MOST_TEXT) -> str:
+    """A text with a bound, which says how much was left out.
+
+    >>> cut("abcdef", 3)
+    'abc … (3 more characters)'
+    """
+    return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
 
 
-def gather(
-    path: Path,
-    *,
-    scored: Scored | None = None,
-    addresses: Mapping[str, tuple[str, str]],
-    diagrams: Sequence[Diagram] = (),
-    extra_warnings: Sequence[str] = (),
-    recordings: bool = False,
-) -> RunPage:
-    """Everything that a page shows of a run.
+class PageSource(Protocol):
+    """A run whose page is to be made."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        ...
+
+    def shots(self) -> tuple[Screenshot, ...]:
+        """The screenshots of the steps, each once."""
+        ...
+
+    def fill(self, sink: PackedSteps) -> Callable[[], tuple[Diagram, ...]]:
+        """Hand over every step; what is returned draws the run's diagrams.
+
+        Raises:
+            UserError: a file of the run is damaged.
+        """
+        ...
+
+    def frame(self, *, version: str = "", warnings: Sequence[str] = ()) -> RunPage:
+        """What the page shows besides.
+
+        Raises:
+            UserError: a file in the run's folder is damaged.
+        """
+        ...
+
+
+# --- clicks ---------------------------------------------------------------------------------------------------------
+
+
+class ClicksSource:
+    """A run of clicks, with the steps that are not scored.
 
     Args:
-        path: The run's folder.
-        scored: The run, where it was just scored; None to judge the stored answers again.
-        addresses: For a screenshot's hash the addresses of its small and of its full picture.
-        diagrams: The plots.
-        extra_warnings: What else went wrong.
+        scored: The run.
         recordings: Whether the page can play recordings where they lie on the disk.
-
-    Raises:
-        UserError: the folder holds no run, or a file in it is damaged.
     """
-    folder, version = RunFolder(path), version_of(path)
-    scored = scored or weigh(folder)
-    sessions = folder.read_sessions()
-    heard = heard_in(path)
-    plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
-    try:
-        rows, tasks, told = _rows(
-            sessions,
-            scored,
-            {plan.step_id: plan for plan in plans},
-            {prediction.step_id: prediction for prediction in predictions},
-            splits_in(path),
-            spoken_of(heard),
-            recordings=recordings,
+
+    def __init__(self, scored: ScoredClicks, *, recordings: bool = True) -> None:
+        self.scored, self.folder = scored, scored.folder
+        self._recordings = recordings
+
+    @cached_property
+    def _is_scattered(self) -> bool:
+        try:
+            deque(RunFolder(self.folder).stream_sessions(), maxlen=0)
+        except ScatteredSessions:
+            return True
+        return False
+
+    @cached_property
+    def _rows(self) -> tuple[ItemRow, ...]:
+        """The scored steps with their groups; none of a run that is too large for them."""
+        if len(self.scored.verdicts) > MOST_GROUPED:
+            return ()
+        rows = tuple(rows_of(scored_tasks(self.scored)))
+        if self.scored.info.status == "started":
+            return rows
+        texts = texts_under(row.record.step for row in rows)
+        return tuple(
+            msgspec.structs.replace(row, groups={**row.groups, "target-text": (texts[row.id],)}) if texts else row
+            for row in rows
         )
-    finally:
-        plans.close()
-        predictions.close()
-    return msgspec.structs.replace(
-        frame_of(path, scored, version=version, diagrams=diagrams, extra_warnings=extra_warnings),
-        shots=tuple(shot_of(shot, addresses) for shot in screenshots(sessions)),
-        tasks=tasks,
-        steps=rows,
-        told=told,
-    )
 
+    @cached_property
+    def _groups(self) -> dict[str, tuple[str, ...]]:
+        """What can be said of each scored step without labels: the size of its target, its place, its words."""
+        rows, tasks = self._rows, tasks_of(self._rows)
+        kinds = [kind for kind in DERIVED if len({row.groups.get(kind) for row in rows}) > 1]
+        found = {row.id: tuple(f"{kind}: {row.groups[kind][0]}" for kind in kinds) for row in rows}
+        if not self.scored.summary.independent:
+            for task in tasks:
+                for number, row in enumerate(task.asked(), start=1):
+                    if not row.is_hit:
+                        found[row.id] += (f"first-wrong: {number}",)
+                        break
+        return found
 
-def frame_of(
-    path: Path, scored: Scored, *, version: str, diagrams: Sequence[Diagram], extra_warnings: Sequence[str]
-) -> RunPage:
-    """What a page shows of a run besides its steps.
-
-    Raises:
-        UserError: a file in the run's folder is damaged.
-    """
-    asked, heard, triage = scored.info.asked, heard_in(path), read_triage(path)
-    wrong = (verdict.step_id for verdict in scored.verdicts if verdict.outcome != "hit")
-    return RunPage(
-        name=f"{asked.dataset} · {asked.planner} + {asked.grounder}",
-        data=f"{asked.dataset}@{asked.fingerprint}",
-        folder=str(path),
-        status=scored.info.status if scored.info.status == "started" else scored.summary.status,
-        metrics=metrics_of(scored),
-        facts=(*facts_of(scored), *(() if heard is None else (Fact(name="transcript", text=cut(heard.words, 500)),))),
-        warnings=(*warnings_of(scored), *extra_warnings),
-        diagrams=tuple(diagrams),
-        shots=(),
-        tasks=(),
-        steps=(),
-        told=(),
-        marks=marks_of(triage),
-        mark_facts=(
-            *_split_facts(path),
-            *(Fact(name="labels", text=line) for line in triage_lines(triage, wrong)),
-        ),
-        independent=scored.summary.independent,
-        version=version,
-    )
-
-
-def marks_of(triage: Triage) -> tuple[Mark, ...]:
-    """The labels as a page has them."""
-    return tuple(
-        Mark(step=one.step, label=one.label, labeller=one.labeller, note=one.note, at=one.at) for one in triage.labels
-    )
-
-
-def shot_of(shot: Screenshot, addresses: Mapping[str, tuple[str, str]]) -> Shot:
-    """A screenshot as a page has it."""
-    thumb, full = addresses.get(shot.sha256, ("", ""))
-    return Shot(width=shot.size.width, height=shot.size.height, path=shot.path, thumb=thumb, full=full)
-
-
-def _rows(
-    sessions: Sequence[Session],
-    scored: Scored,
-    plans: Mapping[str, Plan],
-    predictions: Mapping[str, Prediction],
-    splits: Mapping[str, tuple[str, ...]],
-    spoken: Mapping[str, Spoken],
-    *,
-    recordings: bool,
-) -> tuple[tuple[StepRow, ...], tuple[TaskRow, ...], tuple[Told | None, ...]]:
-    asked = scored.info.asked
-    verdicts = {verdict.step_id: verdict for verdict in scored.verdicts}
-    shots = {shot.sha256: number for number, shot in enumerate(screenshots(sessions))}
-    rows: list[StepRow] = []
-    tasks: list[TaskRow] = []
-    told: list[Told | None] = []
-    for session in sessions:
-        place = {step.id: len(rows) + number for number, step in enumerate(session.steps)}
-        task_of: dict[str, int] = {}
-        for task in session.tasks():
-            task_of |= {step.id: len(tasks) for step in task.steps}
-            steps = tuple(place[step.id] for step in task.steps)
-            tasks.append(TaskRow(participant=session.participant, name=cut(str(task.label)), steps=steps))
-        for number, step in enumerate(session.steps):
-            verdict = verdicts.get(step.id)
-            pending = scored.info.status == "started" and verdict is not None and verdict.reason == "never asked"
-            entry = step.history_entry
-            told.append(told_of(entry))
-            window = history_window(session.steps, number, asked.history, asked.history_scope)
-            history = entries_of(session.steps[:number], window)
-            rows.append(
-                row_of(
-                    step,
-                    None if pending else verdict,
-                    plans.get(step.id),
-                    predictions.get(step.id),
-                    task=task_of[step.id],
-                    shot=shots[step.screenshot.sha256],
-                    history=tuple(place[step_id] for step_id in history),
-                    split=splits.get(step.id, ()),
-                    spoken=spoken.get(step.id),
-                    recordings=recordings,
-                )
+    def _group_tables(self) -> tuple[SummaryTable, ...]:
+        """The scores by every kind of group that parts the steps, as ``grounding report --by`` has them."""
+        if self.scored.info.status == "started" or not self._rows:
+            return ()
+        run = read_rows(self.folder)
+        orders = {**run.orders, "target-text": KINDS}
+        run = dataclasses.replace(run, read=lambda: self._rows, orders=orders)
+        found = (break_down(run, kind) for kind in run.columns() if kind != "task")
+        return tuple(
+            SummaryTable(
+                title=f"{each.metric} by {each.column}",
+                heads=(each.column, "value", "k/n", "95 % interval", "tasks"),
+                rows=tuple((row.name, *estimate_cells(row.accuracy), str(row.tasks)) for row in each.rows),
+                group=each.column,
             )
-    return tuple(rows), tuple(tasks), tuple(told)
+            for each in found
+            if 1 < len(each.rows) <= MOST_GROUPS
+        )
+
+    def _sessions(self) -> Iterator[Session]:
+        folder = RunFolder(self.folder)
+        yield from folder.read_sessions() if self._is_scattered else folder.stream_sessions()
+
+    def shots(self) -> tuple[Screenshot, ...]:
+        """The screenshots of the steps, each once."""
+        steps = (step for session in self._sessions() for step in session.steps)
+        return tuple({step.screenshot.sha256: step.screenshot for step in steps}.values())
+
+    def fill(self, sink: PackedSteps) -> Callable[[], tuple[Diagram, ...]]:
+        """Hand over every step; what is returned draws the run's diagrams."""
+        measured = self._fill(sink)
+
+        def draw() -> tuple[Diagram, ...]:
+            from grounding.report.html.plots import draw_curves, draw_diagrams, sweep_curves
+
+            independent = self.scored.summary.independent
+            return (*draw_diagrams(measured, independent=independent), *draw_curves(sweep_curves(self.folder)))
+
+        return draw
+
+    def _fill(self, sink: PackedSteps) -> StepColumns:
+        asked, measuring, place = self.scored.info.asked, Measuring(), 0
+        verdicts = {verdict.step_id: verdict for verdict in self.scored.verdicts}
+        splits, heard = _splits(self.folder), heard_in(self.folder)
+        spoken = {} if heard is None else {step: one for one in heard.spoken for step in one.steps}
+        folder = RunFolder(self.folder)
+        plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
+        try:
+            for session in self._sessions():
+                tasks: dict[TaskLabel, int] = {}
+                windows = Windows(asked.history, asked.history_scope)
+                for step in session.steps:
+                    if step.task not in tasks:
+                        tasks[step.task] = sink.task(session.participant, cut(str(step.task)))
+                    task, verdict = tasks[step.task], verdicts.get(step.id)
+                    if verdict is not None and verdict.was_asked:
+                        region, size = step.region, step.screenshot.size
+                        measuring.add(task, verdict.outcome == "hit", verdict.distance_px, region=region, size=size)
+                    told = step.history_entry
+                    sink.add(
+                        self._row(
+                            step,
+                            verdict if verdict is not None and verdict.was_asked else None,
+                            plans.last(step.id),
+                            predictions.last(step.id),
+                            task=task,
+                            shot=sink.shot(step.screenshot),
+                            history=windows.of(step, place),
+                            split=splits.get(step.id, ()),
+                            spoken=spoken.get(step.id),
+                        ),
+                        None
+                        if told is None
+                        else ToldContext(instruction=cut(told.instruction), action=cut(told.action)),
+                    )
+                    place += 1
+        finally:
+            plans.close()
+            predictions.close()
+        return measuring.done()
+
+    def _row(
+        self,
+        step: Step,
+        verdict: Verdict | None,
+        plan: Plan | None,
+        prediction: Prediction | None,
+        *,
+        task: int,
+        shot: int,
+        history: tuple[int, ...],
+        split: tuple[str, ...],
+        spoken: Spoken | None,
+    ) -> StepRow:
+        cached = plan is not None and plan.reused
+        asked = (None if cached else plan, prediction)
+        calls = [each.call for each in asked if each is not None and each.call is not None]
+        audio = spoken.audio if spoken is not None and self._recordings else ""
+        return StepRow(
+            id=step.id,
+            participant=step.participant,
+            task=task,
+            instruction=cut(step.instruction),
+            shot=shot,
+            outcome=verdict.outcome if verdict else "none" if step.region is None else "pending",
+            gold=step.region,
+            click=verdict.point if verdict else None,
+            distance=verdict.distance_px if verdict else None,
+            failure=_failure(verdict, plan, prediction) if verdict else None,
+            reason=cut(verdict.reason) if verdict else "",
+            plan=cut((plan.text if plan else None) or ""),
+            cached=cached,
+            planner_raw=cut((plan.raw if plan else None) or ""),
+            raw=cut((prediction.raw if prediction else None) or ""),
+            action=cut(step.action),
+            seconds=sum(call.seconds for call in calls) if calls else None,
+            absent=step.target_absent,
+            history=history,
+            groups=(*(cut(f"{each.kind}: {each.name}") for each in step.groups), *self._groups.get(step.id, ())),
+            split=split,
+            said="" if spoken is None else cut(spoken.reference),
+            audio=Path(audio).resolve().as_uri() if audio else "",
+            looks=tuple(map(_look, prediction.passes if prediction else ())),
+        )
+
+    def frame(self, *, version: str = "", warnings: Sequence[str] = ()) -> RunPage:
+        """What the page shows besides."""
+        scored, path = self.scored, self.folder
+        asked, summary, heard, triage = scored.info.asked, scored.summary, heard_in(path), read_triage(path)
+        wrong = (verdict.step_id for verdict in scored.verdicts if verdict.was_asked and verdict.outcome != "hit")
+        goes_on = scored.info.status == "started"
+        metrics = [
+            _metric(metric.label, estimate_cells(found, of=metric.of))
+            for metric in metrics_of(summary)
+            if (found := summary.scores.of(metric.name)) is not None
+        ]
+        for kind, both in summary.averages.items():
+            metrics.append(_metric(f"step accuracy, macro over {kind}", estimate_cells(both.macro, of="groups")))
+        facts = [Fact(name=line[:10].strip(), text=line[11:]) for line in run_lines(scored, "page")]
+        # What was not asked now was not waited for either: it stands beside the figures.
+        facts = [msgspec.structs.replace(each, name="cached") if each.name == "reused" else each for each in facts]
+        status = "started" if goes_on else partial_words(summary) or summary.status
+        if reused := summary.cost.reused.calls:
+            status += f", {reused:,} {'plan' if reused == 1 else 'plans'} cached"
+        if heard is not None:
+            facts.append(Fact(name="transcript", text=cut(f"{heard.words}; {heard.recogniser}; {heard.speed}", 700)))
+        odd = ["the run is going on, or it died: its figures are not final"] if goes_on else []
+        odd += run_warnings(summary, scored.info)
+        if unparsed := summary.counts.unparsed:
+            asked_for = summary.counts.answered
+            odd.append(f"{unparsed:,} of {asked_for:,} replies hold no usable point and count as wrong")
+        return RunPage(
+            name=f"{data_name(asked.dataset, scored.info.departs)} · {asked.planner} + {asked.grounder}",
+            data=f"{asked.dataset}@{asked.fingerprint}",
+            folder=str(path),
+            status=status,
+            metrics=tuple(metrics),
+            facts=(*facts, *_where(scored, summary.signature)),
+            warnings=(*odd, *scored.warnings, *warnings),
+            marks=tuple(
+                StepLabel(step=one.step, label=one.label, labeller=one.labeller, note=one.note, at=one.at)
+                for one in triage.labels
+            ),
+            mark_facts=(
+                *_split_facts(path),
+                *(Fact(name="labels", text=line) for line in triage_lines(triage, wrong)),
+            ),
+            tables=self._group_tables(),
+            independent=summary.independent,
+            version=version,
+        )
 
 
-def row_of(
-    step: Step,
-    verdict: Verdict | None,
-    plan: Plan | None,
-    prediction: Prediction | None,
-    *,
-    task: int,
-    shot: int,
-    history: tuple[int, ...],
-    split: tuple[str, ...],
-    spoken: Spoken | None,
-    recordings: bool,
-) -> StepRow:
-    """One step as a page has it. ``task``, ``shot`` and ``history`` are places in the page's lists."""
-    calls = [each.call for each in (plan, prediction) if each is not None and each.call is not None]
-    return StepRow(
-        id=step.id,
-        participant=step.participant,
-        task=task,
-        instruction=cut(step.instruction),
-        shot=shot,
-        outcome=verdict.outcome if verdict else "none" if step.region is None else "pending",
-        gold=step.region,
-        click=verdict.point if verdict else None,
-        distance=verdict.distance_px if verdict else None,
-        failure=failure_of(verdict, plan, prediction) if verdict else None,
-        reason=cut(verdict.reason) if verdict else "",
-        plan=cut((plan.text if plan else None) or ""),
-        planner_raw=cut((plan.raw if plan else None) or ""),
-        raw=cut((prediction.raw if prediction else None) or ""),
-        action=cut(step.action),
-        seconds=sum(call.seconds for call in calls) if calls else None,
-        absent=step.target_absent,
-        history=history,
-        groups=tuple(cut(f"{group.kind}: {group.name}") for group in step.groups),
-        split=split,
-        said="" if spoken is None else cut(spoken.reference),
-        audio=Path(spoken.audio).resolve().as_uri() if spoken is not None and spoken.audio and recordings else "",
-    )
+def _look(one: Prediction) -> LookRow:
+    call, words = one.call, [] if one.failure is None else [one.failure.message]
+    if call is not None:
+        words.append(f"{call.seconds:.2f} s")
+        words += [] if call.usage is None else [f"{call.usage.input_tokens:,} + {call.usage.output_tokens:,} tokens"]
+        words += [] if call.cost_usd is None else [dollars(call.cost_usd)]
+    return LookRow(crop=one.crop, click=one.point, words=cut(" · ".join(words), 300), raw=cut(one.raw or ""))
 
 
-def told_of(entry: HistoryEntry | None) -> Told | None:
-    """What later steps may be told about a step, with the page's bounds."""
-    return None if entry is None else Told(instruction=cut(entry.instruction), action=cut(entry.action))
+def _metric(name: str, cells: tuple[str, str, str]) -> ShownMetric:
+    return ShownMetric(name=name, value=cells[0], count=cells[1], interval=cells[2])
 
 
-def spoken_of(heard: Transcripts | None) -> dict[str, Spoken]:
-    """What was heard for each step."""
-    return {} if heard is None else {step: one for one in heard.spoken for step in one.steps}
+def _where(run: ScoredClicks | RunRows, signature: str) -> tuple[Fact, ...]:
+    about = {
+        "started": run.info.started_at,
+        "command": run.info.command,
+        "signature": signature,
+        "folder": str(run.folder),
+    }
+    return tuple(Fact(name=name, text=text) for name, text in about.items())
 
 
-def failure_of(verdict: Verdict, plan: Plan | None, prediction: Prediction | None) -> FailureName | None:
+def _failure(verdict: Verdict, plan: Plan | None, prediction: Prediction | None) -> FailureName | None:
     """Why a step is no hit; None for a hit."""
     if verdict.outcome == "hit":
         return None
@@ -273,67 +380,134 @@ def failure_of(verdict: Verdict, plan: Plan | None, prediction: Prediction | Non
     return "near" if verdict.distance_px <= NEAR_PX else "far"
 
 
-def entries_of(before: Sequence[Step], window: Sequence[HistoryEntry]) -> tuple[str, ...]:
-    """The ids of the steps that a window of history entries tells of, the oldest first."""
-    found: list[str] = []
-    left = list(window)
-    for step in reversed(before):
-        if not left:
-            break
-        if step.history_entry is left[-1]:
-            found.append(step.id)
-            left.pop()
-    return tuple(reversed(found))
+class Windows:
+    """What a step's history tells of, by place: :func:`grounding.data.history.history_window`, one step at a time."""
 
+    def __init__(self, length: int, scope: str) -> None:
+        self._length, self._by_task = length, scope == "task"
+        self._latest: dict[TaskLabel, deque[tuple[int, bool]]] = {}
 
-def cut(text: str, most: int = MOST_TEXT) -> str:
-    """A text with a bound, which says how much was left out.
-
-    >>> cut("abcdef", 3)
-    'abc … (3 more characters)'
-    """
-    return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
-
-
-def heard_in(folder: Path) -> Transcripts | None:
-    """What a run was told; None where it was told the true words, for which nothing of speech is loaded.
-
-    Raises:
-        UserError: the file is damaged.
-    """
-    if not (folder / TRANSCRIPTS).exists():
-        return None
-    from grounding.asr.spoken import read_transcripts
-
-    return read_transcripts(folder)
+    def of(self, step: Step, place: int) -> tuple[int, ...]:
+        """The window of the participant's next step, which lies at a place of the page."""
+        latest = self._latest.setdefault(step.task if self._by_task else "", deque(maxlen=self._length))
+        found = tuple(at for at, has_words in latest if has_words)
+        latest.append((place, step.history_entry is not None))
+        return found
 
 
 def _split_facts(folder: Path) -> tuple[Fact, ...]:
     """Each source's error split; nothing where none was made."""
-    path = folder / SPLIT_SUMMARY
-    try:
-        split = msgspec.json.decode(path.read_bytes(), type=ErrorSplit)
-    except FileNotFoundError:
-        return ()
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: can't be read ({error}); delete it, or run grounding blame again") from error
-    return tuple(Fact(name="blame", text=cut(f"{one.source}: {split_words(one)}", 500)) for one in split.splits)
+    found = _decoded(folder / SPLIT_SUMMARY, lambda content: [msgspec.json.decode(content, type=ErrorSplit)])
+    splits = [each for split in found for each in split.splits]
+    return tuple(Fact(name="blame", text=cut(f"{one.source}: {split_words(one)}", 500)) for one in splits)
 
 
-def splits_in(folder: Path) -> dict[str, tuple[str, ...]]:
+def _splits(folder: Path) -> dict[str, tuple[str, ...]]:
     """What the sources of an error split say of each step; nothing where none was made."""
-    path = folder / SPLIT_STEPS
-    decoder = msgspec.json.Decoder(StepLine)
-    try:
-        lines = [decoder.decode(line) for line in path.read_bytes().splitlines() if line.strip()]
-    except FileNotFoundError:
-        return {}
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: can't be read ({error}); delete it, or run grounding blame again") from error
     return {
         line.step_id: tuple(
             cut(f"{one.source}: {one.said}" + (f" ({one.because})" if one.because else ""), 300)
             for one in line.opinions
         )
-        for line in lines
+        for line in _decoded(folder / SPLIT_STEPS, msgspec.json.Decoder(ErrorSplitLine).decode_lines)
     }
+
+
+def _decoded(path: Path, decode: Callable[[bytes], list[T]]) -> list[T]:
+    try:
+        return decode(path.read_bytes())
+    except FileNotFoundError:
+        return []
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: can't be read ({error}); delete it, or run grounding blame again") from error
+
+
+# --- every other benchmark ------------------------------------------------------------------------------------------
+
+
+class PageAbout(Record, frozen=True, kw_only=True):
+    """What a benchmark says of a run on its page, beside the items.
+
+    ``groups`` are the kinds that items can be filtered by; ``words`` take the place of the page's own words of clicks.
+    """
+
+    facts: tuple[Fact, ...] = ()
+    warnings: tuple[str, ...] = ()
+    metrics: tuple[ShownMetric, ...] = ()
+    tables: tuple[SummaryTable, ...] = ()
+    diagrams: tuple[Diagram, ...] = ()
+    groups: tuple[str, ...] = ()
+    words: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class ItemSource:
+    """A run of any benchmark, item by item."""
+
+    def __init__(self, run: RunRows, about: PageAbout) -> None:
+        self.run, self.about, self.folder = run, about, run.folder
+
+    def shots(self) -> tuple[Screenshot, ...]:
+        """The screenshots of the items, each once."""
+        return tuple(
+            {row.screenshot.sha256: row.screenshot for row in self.run.rows if row.screenshot is not None}.values()
+        )
+
+    def fill(self, sink: PackedSteps) -> Callable[[], tuple[Diagram, ...]]:
+        """Hand over every item; what is returned gives the diagrams that the benchmark drew."""
+        kinds, in_words = self.about.groups or self.run.kinds, "recorded" in self.about.words
+        tasks: dict[tuple[str, str], int] = {}
+        for row in self.run.rows:
+            if (row.user, row.task) not in tasks:
+                tasks[row.user, row.task] = sink.task(row.user, cut(row.task))
+            shot = -1 if row.screenshot is None else sink.shot(row.screenshot)
+            sink.add(_item(row, tasks[row.user, row.task], shot, kinds, in_words=in_words))
+        return lambda: self.about.diagrams
+
+    def frame(self, *, version: str = "", warnings: Sequence[str] = ()) -> RunPage:
+        """What the page shows besides."""
+        run, about = self.run, self.about
+        metrics = {each.name: each for each in run.metrics}
+        return RunPage(
+            name=f"{data_name(run.dataset, run.info.departs)} · {run.name}",
+            data=f"{run.dataset}@{run.fingerprint}",
+            folder=str(run.folder),
+            status="started" if run.info.status == "started" else run.status,
+            metrics=(
+                *(
+                    _metric(metrics[name].label, estimate_cells(found, of=metrics[name].of))
+                    for name, found in run.scores.items()
+                ),
+                *about.metrics,
+            ),
+            facts=(*about.facts, *_where(run, run.signature)),
+            warnings=(*about.warnings, *warnings),
+            tables=about.tables,
+            words=about.words,
+            independent=run.item == "task",
+            version=version,
+        )
+
+
+def _item(row: ItemRow, task: int, shot: int, kinds: Sequence[str], *, in_words: bool) -> StepRow:
+    return StepRow(
+        id=row.id,
+        participant=row.user,
+        task=task,
+        instruction=cut(row.instruction),
+        shot=shot,
+        outcome=row.result if row.was_asked else "pending",
+        gold=row.region,
+        click=row.points[0] if row.points else None,
+        distance=row.distance_px,
+        failure=None if row.is_hit or not row.was_asked else row.outcome,
+        reason=cut(row.reason) if row.was_asked else "",
+        plan=cut(row.plan),
+        raw=cut(row.reply),
+        seconds=row.seconds,
+        groups=tuple(cut(f"{kind}: {name}") for kind in kinds for name in row.groups.get(kind, ())),
+        recorded=row.recorded,
+        points=row.points,
+        target=cut(row.target, 200) if in_words else "",
+        answer=cut(row.answer, 200) if in_words else "",
+        notes=tuple(Note(title=note.title, text=cut(note.text)) for note in row.notes),
+    )

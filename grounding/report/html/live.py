@@ -1,39 +1,54 @@
-"""The page of runs that may still go on, served to this machine alone, where people can label steps."""
+"""``grounding view``: runs as pages served to this machine alone, which follow them and where people can label steps.
+
+``/`` is the page of the runs that were named, or that of a folder of many runs, where each run has its own below
+``/run/KEY/``. A page asks for ``live.json`` beside it again and again.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
+import os
 import secrets
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
 
 import msgspec
 
+from grounding.analysis.labels import Label
+from grounding.atomic import atomic_write
+from grounding.cards.places import cache_dir
 from grounding.errors import UserError
-from grounding.errorsplit.labels import Label
-from grounding.places import cache_dir
 from grounding.records import Record, Screenshot
-from grounding.report.html.content import Diagram, Page, RunPage
-from grounding.report.html.gather import DATA_FILES, gather, screenshots, version_of
-from grounding.report.html.loopback import LOOPBACK, only_this_machine, own_hosts
+from grounding.report.compare import compare_runs
+from grounding.report.html.comparison import paired_tables, render_comparison
+from grounding.report.html.content import PageContent, RunPage, SummaryTable
+from grounding.report.html.embed import embedded_json, page_html, static_text
+from grounding.report.html.gather import DATA_FILES, ClicksSource, version_of
 from grounding.report.html.page import page_over, render
-from grounding.report.html.pictures import thumbnail, thumbnail_name
-from grounding.report.html.plots import draw_diagrams
+from grounding.report.html.pictures import UNREADABLE, cached_thumbnail, thumbnail_name
+from grounding.report.html.steps import PackedSteps
 from grounding.report.html.triage import MOST_NOTE, append_label
-from grounding.runfolder import RunFolder, utc_now
-from grounding.scorebook import weigh
-from grounding.scoring.scored import join
+from grounding.report.html.watch import Overview, Watch
+from grounding.run.folder import RunFolder, utc_now
+from grounding.run.lock import benchmark_of
+from grounding.run.scorebook import ScoredClicks, weigh
 
 if TYPE_CHECKING:
     from aiohttp import web
 
+Handler = Callable[["web.Request"], Awaitable["web.StreamResponse"]]
+
+LOOPBACK = "127.0.0.1"
 _MOST_LABEL_BYTES = 4 * MOST_NOTE + 8_192
 _KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif"}
 """Pictures that are shown; nothing else of the disk is."""
+
+_OLD = "more was answered since this page was made: load it again to see it, which takes a while"
 
 
 class SentLabel(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,59 +62,58 @@ class SentLabel(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     plan: str | None = None
 
 
+class News(Record, frozen=True, kw_only=True):
+    """What a page is told that is open: how far its runs are, and its steps where they have changed."""
+
+    live: Overview | None = None
+    page: PageContent | None = None
+
+
 class _Kept(Record, frozen=True, kw_only=True):
-    """A run as it was gathered last. ``data`` is the version of the files that its diagrams are drawn from."""
+    """A run as it was read last. ``data`` is the version of its answers, ``version`` that of its labels as well."""
 
     version: str
     data: str
+    scored: ScoredClicks
     page: RunPage
+    notes: tuple[str, ...]
     shots: dict[str, Screenshot]
 
 
 class LivePage:
-    """Runs on disk as one page; each is read again when its files have changed."""
+    """Runs of clicks on disk as one page. Each is read again when its files have changed.
+
+    The steps of large runs are read anew when the page is loaded, and not for who has it open: who does is told so.
+    """
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = tuple(folders)
         self.token = secrets.token_urlsafe(24)
         self._kept: list[_Kept | None] = [None] * len(self.folders)
+        self._watch = Watch(self.folders[0]) if len(self.folders) == 1 else None
+        self._paired: tuple[list[str], tuple[SummaryTable, ...]] = ([], ())
         self._reading = threading.Lock()
 
-    def page(self) -> Page:
+    def page(self) -> PageContent:
         """The page as things stand.
 
         Raises:
             UserError: a run's file is damaged.
         """
         with self._reading:
-            runs = [self._run(number).page for number in range(len(self.folders))]
-        return page_over(runs, self.token)
+            return self._over(for_news=False)
 
-    @property
-    def versions(self) -> str:
-        """What the page would be told by, without making it."""
-        return ".".join(map(version_of, self.folders))
+    def news(self, have: str) -> News:
+        """What has changed for who has the page open; ``have`` are the versions of its runs."""
+        live = None if self._watch is None else self._watch.page(link=lambda *_: "", is_live=True)
+        if have == ".".join(map(version_of, self.folders)):
+            return News(live=live)
+        with self._reading:
+            return News(live=live, page=self._over(for_news=True))
 
-    def _run(self, number: int) -> _Kept:
-        kept, folder = self._kept[number], self.folders[number]
-        version = version_of(folder)
-        if kept is not None and kept.version == version:
-            return kept
-        data = version_of(folder, DATA_FILES)
-        scored = weigh(RunFolder(folder))
-        sessions = RunFolder(folder).read_sessions()
-        shots = {thumbnail_name(shot.sha256): shot for shot in screenshots(sessions)}
-        addresses = {shot.sha256: (f"thumb/{number}/{name}", f"shot/{number}/{name}") for name, shot in shots.items()}
-        diagrams: tuple[Diagram, ...] = ()
-        if kept is not None and kept.data == data:
-            diagrams = kept.page.diagrams
-        elif scored.info.status != "started":
-            tasks = [task for session in join(sessions, scored.verdicts) for task in session.tasks]
-            diagrams = draw_diagrams(tasks, independent=scored.summary.independent)
-        page = gather(folder, scored=scored, addresses=addresses, diagrams=diagrams)
-        found = _Kept(version=version, data=data, page=msgspec.structs.replace(page, version=version), shots=shots)
-        self._kept[number] = found
-        return found
+    def html(self) -> str:
+        """The whole page."""
+        return render(self.page())
 
     def shot(self, number: int, name: str) -> Screenshot | None:
         """A screenshot of one of the runs' steps; None for every other name."""
@@ -107,22 +121,8 @@ class LivePage:
             return None
         # The last page's: a run that goes on must not be read again for every picture.
         kept = self._kept[number]
-        return None if kept is None else kept.shots.get(name)
-
-    def news(self) -> Page:
-        """The page for who has an earlier one open."""
-        return self.page()
-
-    def step_file(self, name: str) -> Path | None:
-        """A file with steps that the page loads; None for every other name, and where all steps stand in the page."""
-        del name
-        return None
-
-    def may_label(self, number: int, step_id: str) -> bool:
-        """Whether that is a scored step of this run."""
-        with self._reading:
-            page = self._run(number).page
-        return any(step.id == step_id and step.outcome not in ("none", "pending") for step in page.steps)
+        found = None if kept is None else kept.shots.get(name)
+        return found or (None if self._watch is None else self._watch.shot(number, name))
 
     def keep_label(self, sent: SentLabel) -> None:
         """Add a label to its run's file.
@@ -133,93 +133,271 @@ class LivePage:
         """
         if not 0 <= sent.run < len(self.folders):
             raise ValueError(f"there is no run number {sent.run} on this page")
-        if not self.may_label(sent.run, sent.step):
+        with self._reading:
+            kept = self._kept[sent.run]
+            if kept is None or not kept.page.packed:
+                kept = self._current(sent.run)
+        if not any(each.step_id == sent.step and each.was_asked for each in kept.scored.verdicts):
             raise ValueError("that is no scored step of this run")
         label = Label(
             step=sent.step, label=sent.label, labeller=sent.labeller, note=sent.note, plan=sent.plan, at=utc_now()
         )
         append_label(self.folders[sent.run], label)
 
+    def _over(self, *, for_news: bool) -> PageContent:
+        data = [version_of(folder, DATA_FILES) for folder in self.folders]
+        if self._paired[0] != data:
+            self._paired = data, paired_tables(self.folders)
+        pages = []
+        for number, folder in enumerate(self.folders):
+            kept = self._kept[number]
+            if for_news and kept is not None and kept.page.packed:
+                old = (_OLD,) if data[number] != kept.data else ()
+                pages.append(ClicksSource(kept.scored).frame(version=version_of(folder), warnings=(*old, *kept.notes)))
+            else:
+                pages.append(self._current(number).page)
+        return page_over(pages, self.token, self._paired[1])
 
-def application(live: LivePage, port: int) -> web.Application:
+    def _current(self, number: int) -> _Kept:
+        """A run as things stand; where only labels are new its steps are not read again."""
+        kept, folder = self._kept[number], self.folders[number]
+        version, data = version_of(folder), version_of(folder, DATA_FILES)
+        if kept is None or kept.data != data:
+            kept = self._read(number, version, data)
+        elif kept.version != version:
+            marked = ClicksSource(kept.scored).frame(version=version)
+            same = {
+                name: getattr(kept.page, name) for name in ("diagrams", "shots", "tasks", "steps", "told", "packed")
+            }
+            page = msgspec.structs.replace(marked, **same)
+            kept = msgspec.structs.replace(kept, version=version, page=page)
+        self._kept[number] = kept
+        return kept
+
+    def _read(self, number: int, version: str, data: str) -> _Kept:
+        shots = dict[str, Screenshot]()
+
+        def addresses(shot: Screenshot) -> tuple[str, str]:
+            name = thumbnail_name(shot.sha256)
+            shots.setdefault(name, shot)
+            return f"thumb/{number}/{name}", f"shot/{number}/{name}"
+
+        source, steps = ClicksSource(weigh(RunFolder(self.folders[number])), recordings=False), PackedSteps(addresses)
+        draw = source.fill(steps)
+        diagrams = () if source.scored.info.status == "started" else draw()
+        frame = source.frame(version=version, warnings=steps.notes)
+        page = msgspec.structs.replace(frame, diagrams=diagrams, **steps.fields())
+        return _Kept(version=version, data=data, scored=source.scored, page=page, notes=steps.notes, shots=shots)
+
+
+class LiveFolder:
+    """The runs of a folder as a page that follows them; each run's own page is made when somebody opens it.
+
+    A run that is not of clicks has a page once it is through; until then its own page has only its figures so far.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._watch = Watch(folder)
+        self._runs: dict[int, LivePage | LiveFolder] = {}
+
+    def html(self) -> str:
+        """The whole page."""
+        return render_overview(self._page())
+
+    def news(self, have: str) -> News:  # noqa: ARG002
+        """What has changed for who has the page open."""
+        return News(live=self._page())
+
+    def shot(self, number: int, name: str) -> Screenshot | None:
+        """The screenshot of one of the latest steps; None for every other name."""
+        return self._watch.shot(number, name)
+
+    def run(self, key: int) -> LivePage | LiveFolder | None:
+        """A run's own page; None where there is no such run."""
+        folder = self._watch.folder_by_key(key)
+        if folder is not None and key not in self._runs:
+            if benchmark_of(folder):
+                self._runs[key] = LiveFolder(folder)
+            else:
+                RunFolder(folder).read_info()
+                self._runs[key] = LivePage([folder])
+        return self._runs.get(key)
+
+    def compared(self, keys: Sequence[int]) -> str | None:
+        """The page of a comparison, the first run as the baseline; None where there is no such run.
+
+        Raises:
+            UserError: the runs can't be compared.
+        """
+        folders = [self._watch.folder_by_key(key) for key in keys]
+        there = {folder.resolve(): key for folder, key in zip(folders, keys, strict=True) if folder is not None}
+        if len(there) < len(keys):
+            return None
+        return render_comparison(compare_runs(list(there)), lambda run: f"../../run/{there[run.resolve()]}/")
+
+    def page_file(self, key: int) -> Path | None:
+        """The page of a run that is not of clicks, which is a file; None where there is none."""
+        folder = self._watch.folder_by_key(key)
+        page = None if folder is None or not benchmark_of(folder) else folder / "report.html"
+        return page if page is not None and page.is_file() else None
+
+    def _page(self) -> Overview:
+        def link(key: int, folder: Path) -> str:
+            is_here = folder == self._watch.folder and self.page_file(key) is None
+            return "" if is_here else f"run/{key}/"
+
+        return self._watch.page(link=link, is_live=True)
+
+
+def render_overview(page: Overview) -> str:
+    """The page over many runs as HTML. Everything that is not of this package stands in it as JSON, never as markup."""
+    return page_html(
+        static_text("overview.html"),
+        title=page.title,
+        style=static_text("overview.css"),
+        script="\n".join(static_text(name) for name in ("dom.js", "live.js", "overview.js")),
+        data=embedded_json(page),
+        sources="img-src 'self' data:; connect-src " + ("'self'" if page.is_live else "'none'"),
+    )
+
+
+def write_overview(folder: Path, path: Path, comparison: Path | None = None) -> Path:
+    """Write a page over all runs of a folder as they stand; it links to the pages that lie in the runs' folders.
+
+    ``comparison`` is the page with their differences, if there is one.
+
+    Raises:
+        UserError: there are no runs, or the queue is damaged.
+        OSError: the page can't be written.
+    """
+
+    def address(file: Path) -> str:
+        return quote(os.path.relpath(file, path.parent).replace(os.sep, "/"))
+
+    def link(_: int, run: Path) -> str:
+        return address(run / "report.html") if (run / "report.html").exists() else ""
+
+    page = Watch(folder).page(link=link, is_live=False)
+    runs = tuple(msgspec.structs.replace(run, latest=()) for run in page.runs)
+    page = msgspec.structs.replace(page, runs=runs, comparison="" if comparison is None else address(comparison))
+    atomic_write(path, render_overview(page).encode(), shared=True)
+    return path
+
+
+# --- the server ---------------------------------------------------------------------------------------------------
+
+
+def application(live: LivePage | LiveFolder, port: int) -> web.Application:
     """The server's paths. Every request must name this machine, and a label must come from the page itself."""
     from aiohttp import web
 
+    hosts = frozenset((f"{LOOPBACK}:{port}", f"localhost:{port}"))
     routes = web.RouteTableDef()
 
-    @routes.get("/")
-    async def whole(_: web.Request) -> web.Response:
-        text = await asyncio.to_thread(lambda: render(live.page()))
-        return web.Response(text=text, content_type="text/html", headers={"Cache-Control": "no-store"})
+    @web.middleware
+    async def only_here(request: web.Request, handler: Any) -> web.StreamResponse:
+        # Another site's name that points here (DNS rebinding) is refused.
+        if request.host not in hosts:
+            raise web.HTTPForbidden(text="this page is served to its own machine only\n")
+        try:
+            response: web.StreamResponse = await handler(request)
+        except UserError as error:
+            raise web.HTTPConflict(text=f"{error}\n") from error
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        response.headers["X-Frame-Options"] = "DENY"
+        return response
 
-    @routes.get("/page.json")
-    async def news(request: web.Request) -> web.Response:
-        if request.query.get("have") == live.versions:
-            return web.Response(status=204)
-        body = await asyncio.to_thread(lambda: msgspec.json.encode(live.news()))
-        return web.Response(body=body, content_type="application/json", headers={"Cache-Control": "no-store"})
+    def asked(request: web.Request) -> LivePage | LiveFolder:
+        key = request.match_info.get("key")
+        if key is None:
+            return live
+        found = live.run(int(key)) if isinstance(live, LiveFolder) else None
+        if found is None:
+            raise web.HTTPNotFound(text="no such run\n")
+        return found
 
-    def asked_shot(request: web.Request) -> Screenshot:
-        number = request.match_info["number"]
-        shot = live.shot(int(number), request.match_info["name"]) if number.isascii() and number.isdigit() else None
+    def run_asked(request: web.Request) -> LivePage:
+        found = asked(request)
+        if isinstance(found, LiveFolder):
+            raise web.HTTPNotFound(text="no such page\n")
+        return found
+
+    def shot_asked(request: web.Request) -> Screenshot:
+        shot = asked(request).shot(int(request.match_info["number"]), request.match_info["name"])
         if shot is None:
             raise web.HTTPNotFound(text="no such screenshot\n")
         return shot
 
-    @routes.get("/thumb/{number}/{name}")
+    def both(method: str, path: str) -> Callable[[Handler], Handler]:
+        """The same path of the page itself and of a run's own page below it."""
+
+        def register(handler: Handler) -> Handler:
+            for before in ("", r"/run/{key:[0-9]{1,9}}"):
+                routes.route(method, before + path)(handler)
+            return handler
+
+        return register
+
+    @both("GET", "/")
+    async def whole(request: web.Request) -> web.StreamResponse:
+        key = request.match_info.get("key")
+        if key is not None and isinstance(live, LiveFolder) and (page := live.page_file(int(key))) is not None:
+            return web.FileResponse(page, headers={"Content-Type": "text/html", "Cache-Control": "no-store"})
+        text = await asyncio.to_thread(asked(request).html)
+        return web.Response(text=text, content_type="text/html", headers={"Cache-Control": "no-store"})
+
+    @routes.get(r"/compare/{keys:[0-9]{1,9}(?:\+[0-9]{1,9}){1,9}}/")
+    async def comparison(request: web.Request) -> web.Response:
+        keys = list(dict.fromkeys(int(key) for key in request.match_info["keys"].split("+")))
+        text = await asyncio.to_thread(live.compared, keys) if isinstance(live, LiveFolder) else None
+        if text is None:
+            raise web.HTTPNotFound(text="no such runs\n")
+        return web.Response(text=text, content_type="text/html", headers={"Cache-Control": "no-store"})
+
+    @both("GET", "/live.json")
+    async def news(request: web.Request) -> web.Response:
+        body = await asyncio.to_thread(lambda: msgspec.json.encode(asked(request).news(request.query.get("have", ""))))
+        return web.Response(body=body, content_type="application/json", headers={"Cache-Control": "no-store"})
+
+    @both("GET", r"/thumb/{number:[0-9]{1,9}}/{name}")
     async def small(request: web.Request) -> web.Response:
-        shot = asked_shot(request)
+        shot, cache = shot_asked(request), cache_dir()
         try:
-            body = await asyncio.to_thread(_small, shot)
-        except (OSError, ValueError, SyntaxError, EOFError) as error:
+            body = await asyncio.to_thread(cached_thumbnail, shot, None if cache is None else cache / "thumbnails")
+        except UNREADABLE as error:
             raise web.HTTPNotFound(text="there is no picture of it\n") from error
         return web.Response(body=body, content_type="image/webp", headers={"Cache-Control": "max-age=86400"})
 
-    @routes.get("/shot/{number}/{name}")
+    @both("GET", r"/shot/{number:[0-9]{1,9}}/{name}")
     async def full(request: web.Request) -> web.StreamResponse:
-        path = Path(asked_shot(request).path)
+        path = Path(shot_asked(request).path)
         kind = _KINDS.get(path.suffix.lower())
         if kind is None or not path.is_file():
             raise web.HTTPNotFound(text="the screenshot is gone\n")
         return web.FileResponse(path, headers={"Content-Type": kind, "Cache-Control": "max-age=86400"})
 
-    @routes.get("/report_files/{folder}/{name}")
-    async def steps(request: web.Request) -> web.StreamResponse:
-        path = live.step_file(f"{request.match_info['folder']}/{request.match_info['name']}")
-        if path is None:
-            raise web.HTTPNotFound(text="no such steps\n")
-        return web.FileResponse(path, headers={"Content-Type": "text/javascript", "Cache-Control": "max-age=86400"})
-
-    @routes.post("/label")
+    @both("POST", "/label")
     async def label(request: web.Request) -> web.Response:
-        origin = request.headers.get("Origin", "")
-        if origin not in {f"http://{host}" for host in own_hosts(port)}:
+        page = run_asked(request)
+        if request.headers.get("Origin", "") not in {f"http://{host}" for host in hosts}:
             raise web.HTTPForbidden(text="labels are taken from this page only\n")
-        if not hmac.compare_digest(request.headers.get("X-Grounding-Token", "").encode(), live.token.encode()):
+        if not hmac.compare_digest(request.headers.get("X-Grounding-Token", "").encode(), page.token.encode()):
             raise web.HTTPForbidden(text="this page was served by an earlier command: load it again\n")
         if request.content_type != "application/json":
             raise web.HTTPUnsupportedMediaType(text="a label is sent as JSON\n")
         try:
             sent = msgspec.json.decode(await request.read(), type=SentLabel)
-            await asyncio.to_thread(live.keep_label, sent)
+            await asyncio.to_thread(page.keep_label, sent)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
             raise web.HTTPBadRequest(text=f"{error}\n") from error
         except OSError as error:
             raise web.HTTPInsufficientStorage(text=f"labels.jsonl can't be written: {error.strerror}\n") from error
         return web.Response(status=204)
 
-    app = web.Application(middlewares=[only_this_machine(port)], client_max_size=_MOST_LABEL_BYTES)
+    app = web.Application(middlewares=[only_here], client_max_size=_MOST_LABEL_BYTES)
     app.add_routes(routes)
     return app
-
-
-def _small(shot: Screenshot) -> bytes:
-    """A small picture, from the cache where it is there."""
-    cache = cache_dir()
-    kept = None if cache is None else cache / "thumbnails" / thumbnail_name(shot.sha256)
-    if kept is not None and kept.exists():
-        return kept.read_bytes()
-    return thumbnail(shot)
 
 
 def bound_socket(port: int) -> socket.socket:
@@ -240,7 +418,7 @@ def bound_socket(port: int) -> socket.socket:
     return found
 
 
-async def serve(live: LivePage, listening: socket.socket) -> None:
+async def serve(live: LivePage | LiveFolder, listening: socket.socket) -> None:
     """Serve the page until cancelled."""
     from aiohttp import web
 

@@ -1,194 +1,97 @@
-"""The page as one HTML file: its own style and script inside, nothing from anywhere else but pictures beside it."""
+"""The page of runs as one HTML file: its own style and script inside, nothing from anywhere but files beside it."""
 
 from __future__ import annotations
 
-import html
-import os
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 
-from grounding.places import cache_dir
-from grounding.records import Screenshot
-from grounding.report.html.chunks import StepFiles, StepWriter, drop_all
-from grounding.report.html.content import Page, RunPage
-from grounding.report.html.embed import embedded_json, source_hash, static_text
-from grounding.report.html.gather import frame_of, gather, screenshots, version_of
-from grounding.report.html.pictures import FILES, Thumbnails, make_thumbnails, thumbnail_name
-from grounding.report.html.plots import draw_diagrams, draw_measured
-from grounding.report.html.size import lie_beside
-from grounding.report.html.steplines import StepLines
-from grounding.report.html.streamed import address_of, stream
-from grounding.report.html.sweeps import draw_curves, sweep_curves
+from grounding.atomic import atomic_write
+from grounding.report.html.comparison import paired_tables
+from grounding.report.html.content import Fact, PageContent, RunPage, SummaryTable
+from grounding.report.html.embed import embedded_json, page_html, static_text
+from grounding.report.html.gather import ClicksSource, ItemSource, PageAbout, PageSource
+from grounding.report.html.pictures import small_pictures
+from grounding.report.html.steps import PackedSteps
 from grounding.report.html.triage import CHOICES
-from grounding.runfolder import RunFolder
-from grounding.scorebook import Scored, weigh
-from grounding.scoring.scored import join
+from grounding.report.rows import RunRows
+from grounding.run.folder import RunFolder
+from grounding.run.scorebook import ScoredClicks, weigh
 
 REPORT = "report.html"
-_SHARED = ("picture.js", "summary.js", "gallery.js", "detail.js", "triage.js", "main.js")
-_SCRIPTS = ("dom.js", "state.js", "tall.js", "embedded.js", "strips.js", *_SHARED)
-_SCRIPTS_BESIDE = ("dom.js", "state.js", "tall.js", "beside.js", "hunt.js", "manystrips.js", *_SHARED)
-"""The scripts of a page that holds its steps, and of one whose steps lie beside it."""
-
-MOST_SMALL_PICTURES = 2_000
-"""Screenshots of a large run that have a small picture; some 50 MB, and a minute or two where none is in the cache."""
+_SCRIPTS = (
+    *("dom.js", "state.js", "tall.js", "strips.js", "picture.js", "zoom.js", "maps.js", "summary.js", "gallery.js"),
+    *("detail.js", "triage.js", "main.js"),
+)
 
 
-def render(page: Page) -> str:
+def render(page: PageContent) -> str:
     """A page as HTML. Everything that is not of this package stands in it as JSON, which no browser runs."""
-    beside = any(run.beside is not None for run in page.runs)
-    scripts = _SCRIPTS_BESIDE if beside else _SCRIPTS
-    script = "(() => {\n'use strict';\n" + "\n".join(static_text(name) for name in scripts) + "})();"
-    # 'strict-dynamic': only what this very script loads may run besides it, wherever the page was opened from.
-    loading = " 'strict-dynamic'" if beside else ""
-    # The script stands between two line ends, which belong to what the browser hashes.
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src '{source_hash(chr(10) + script + chr(10))}'{loading}",
-            "style-src 'unsafe-inline'",
-            "img-src 'self' file: data:",
-            "media-src file:",
-            f"connect-src {chr(39)}self{chr(39)}" if page.token else "connect-src 'none'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
+    scripts = ("dom.js", "live.js", *_SCRIPTS[1:]) if page.token else _SCRIPTS
+    connect = "'self'" if page.token else "'none'"
+    return page_html(
+        static_text("page.html"),
+        title=page.title,
+        style=static_text("page.css"),
+        script="\n".join(static_text(name) for name in scripts),
+        data=embedded_json(page),
+        sources=f"img-src 'self' file: data:; media-src file:; connect-src {connect}",
     )
-    parts = {
-        "policy": policy,
-        "title": html.escape(page.title),
-        "style": static_text("page.css") + (static_text("beside.css") if beside else ""),
-        "data": embedded_json(page),
-        "script": script,
-    }
-    # In one pass, so that nothing in a part is taken for a place.
-    found = []
-    for number, piece in enumerate(static_text("page.html").split("@")):
-        found.append(parts[piece] if number % 2 else piece)
-    return "".join(found)
 
 
-def page_over(runs: Sequence[RunPage], token: str = "") -> Page:
+def page_over(runs: Sequence[RunPage], token: str = "", paired: tuple[SummaryTable, ...] = ()) -> PageContent:
     """One page over some runs, which says so where their steps are not the same."""
     shown = list(runs)
     if len({run.data for run in runs}) > 1:
         odd = "the runs are over different data: steps of one name need not be the same"
         shown[0] = msgspec.structs.replace(runs[0], warnings=(*runs[0].warnings, odd))
     title = " and ".join(dict.fromkeys(run.name for run in runs))
-    return Page(title=title, runs=tuple(shown), labels=CHOICES, token=token)
+    return PageContent(title=title, runs=tuple(shown), labels=CHOICES, token=token, paired=paired)
 
 
-def write_report(scored: Scored) -> Path:
-    """Write ``report.html`` and its pictures into the folder of a run that was just scored.
-
-    Raises:
-        UserError: a file of the run is damaged.
-        OSError: the page can't be written.
-    """
-    return write_page([scored], scored.folder / REPORT)
-
-
-def write_page(runs: Sequence[Scored], path: Path) -> Path:
-    """Write a page over one or several runs; its pictures go into ``report_files`` beside it.
-
-    The steps of large runs (:mod:`grounding.report.html.size`) go there, too, and are loaded when they are looked at.
+def write_page(runs: Sequence[ScoredClicks], path: Path) -> Path:
+    """Write a page over one or several runs of clicks; what belongs to it goes into ``report_files`` beside it.
 
     Raises:
         UserError: a file of a run is damaged.
         OSError: the page can't be written.
     """
-    if lie_beside([scored.folder for scored in runs]):
-        files = StepFiles(path, path.parent / FILES)
-        with ExitStack() as undone:
-            undone.callback(files.drop)
-            _replace(path, page_over([_large(one, path, files.run(at)) for at, one in enumerate(runs)]))
-            undone.pop_all()
-        files.drop_older()
-        return path
-    _replace(path, page_over([_small(scored, path) for scored in runs]))
-    drop_all(path, path.parent / FILES)
+    return _write([ClicksSource(scored) for scored in runs], path)
+
+
+def write_item_page(run: RunRows, about: PageAbout, path: Path | None = None) -> Path:
+    """The same of a run of any benchmark; None for ``report.html`` in its folder."""
+    return _write([ItemSource(run, about)], path or run.folder / REPORT)
+
+
+def _write(sources: Sequence[PageSource], path: Path) -> Path:
+    runs = [_run(source, path) for source in sources]
+    page = page_over(runs, paired=paired_tables([source.folder for source in sources]))
+    atomic_write(path, render(page).encode(errors="replace"), shared=True)
     return path
 
 
-def _replace(path: Path, page: Page) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        draft.write_text(render(page), encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+def _run(source: PageSource, path: Path) -> RunPage:
+    shots = source.shots()
+    addresses, small = small_pictures(shots, path)
+    steps = PackedSteps(addresses)
+    draw = source.fill(steps)
+    warnings = [*steps.notes, *small.problems[:3]]
+    if len(small.problems) > 3:
+        warnings.append(f"{len(small.problems) - 3} more screenshots have no picture")
+    frame = source.frame(warnings=warnings)
+    if late := len(shots) - len(small.made) - len(small.problems):
+        words = f"{len(small.made):,} of {len(shots):,} screenshots have a small copy beside this page"
+        words += f"; the other {late:,} are shown from where they lie, and get one when the page is written again"
+        frame = msgspec.structs.replace(frame, facts=(*frame.facts, Fact(name="pictures", text=words)))
+    return msgspec.structs.replace(frame, diagrams=draw(), **steps.fields())
 
 
-def _small(scored: Scored, path: Path) -> RunPage:
-    """A run whose steps stand in the page."""
-    sessions = RunFolder(scored.folder).read_sessions()
-    shots = screenshots(sessions)
-    small = _pictures(shots, path)
-    tasks = [task for session in join(sessions, scored.verdicts) for task in session.tasks]
-    return gather(
-        scored.folder,
-        scored=scored,
-        addresses={
-            shot.sha256: (_thumb(shot) if shot.sha256 in small.made else "", Path(shot.path).resolve().as_uri())
-            for shot in shots
-        },
-        diagrams=(
-            *draw_diagrams(tasks, independent=scored.summary.independent),
-            *draw_curves(sweep_curves(scored.folder)),
-        ),
-        extra_warnings=_few(small.problems),
-        recordings=True,
-    )
-
-
-def _large(scored: Scored, path: Path, writer: StepWriter) -> RunPage:
-    """A run whose steps lie beside the page."""
-    version = version_of(scored.folder)
-    steps = StepLines(scored.folder / "steps.jsonl", MOST_SMALL_PICTURES)
-    small = _pictures(steps.shots, path)
-    thumbs = {shot.sha256: _thumb(shot) for shot in steps.shots if shot.sha256 in small.made}
-    found = stream(scored, steps, writer, lambda shot: (thumbs.get(shot.sha256, ""), address_of(shot.path)))
-    beyond = steps.shot_count - len(steps.shots)
-    left_out = (
-        f"only the first {len(steps.shots):,} of {steps.shot_count:,} screenshots have a small picture in the list; "
-        "a chosen step shows its screenshot itself",
-    )
-    return msgspec.structs.replace(
-        frame_of(
-            scored.folder,
-            scored,
-            version=version,
-            diagrams=(
-                *draw_measured(found.measured, independent=scored.summary.independent),
-                *draw_curves(sweep_curves(scored.folder)),
-            ),
-            extra_warnings=(*_few(small.problems), *(left_out if beyond else ())),
-        ),
-        beside=found.beside,
-    )
-
-
-def _pictures(shots: Sequence[Screenshot], path: Path) -> Thumbnails:
-    cache = cache_dir()
-    return make_thumbnails(shots, path.parent / FILES, None if cache is None else cache / "thumbnails")
-
-
-def _thumb(shot: Screenshot) -> str:
-    return f"{FILES}/{thumbnail_name(shot.sha256)}"
-
-
-def weigh_path(path: Path) -> Scored:
+def weigh_path(path: Path) -> ScoredClicks:
     """A run's scores from its stored answers; nothing is written.
 
     Raises:
         UserError: there is no run in the folder, or it is damaged.
     """
     return weigh(RunFolder(path))
-
-
-def _few(problems: Sequence[str], most: int = 3) -> tuple[str, ...]:
-    more = (f"{len(problems) - most} more screenshots have no picture",) if len(problems) > most else ()
-    return (*problems[:most], *more)

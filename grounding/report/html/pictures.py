@@ -1,13 +1,19 @@
-"""Small screenshots for a page: made once for each screenshot, several at a time, and never a reason to stop."""
+"""Small screenshots for a page: made once for each screenshot, several at a time, never a reason to stop or to wait."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
+from urllib.parse import quote
 
+from grounding.atomic import atomic_write
+from grounding.cards.places import cache_dir
 from grounding.records import Record, Screenshot
+from grounding.report.html.steps import Addresses
 
 FILES = "report_files"
 """The folder beside a page that holds its pictures."""
@@ -16,6 +22,9 @@ WIDEST_PX = 640
 """Width of a small screenshot; taller ones are bounded as well, so that no side is longer."""
 
 _QUALITY = 55
+MOST_S = 4.0
+"""A page waits no longer for new small pictures; without one, a screenshot is shown from where it lies."""
+
 _MOST_PIXELS = 200_000_000
 """A picture that claims more is not opened."""
 
@@ -33,7 +42,7 @@ def thumbnail_name(sha256: str) -> str:
 
 
 def make_thumbnails(shots: Iterable[Screenshot], folder: Path, cache: Path | None = None) -> Thumbnails:
-    """Make the small pictures that are not there yet.
+    """Make the small pictures that are not there yet, as many as there is time for.
 
     Args:
         shots: The screenshots; those of one hash are one.
@@ -45,32 +54,67 @@ def make_thumbnails(shots: Iterable[Screenshot], folder: Path, cache: Path | Non
     """
     wanted = {shot.sha256: shot for shot in shots}
     folder.mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + MOST_S
+
+    def bring(shot: Screenshot) -> str | None:
+        return _bring(shot, folder, cache, is_late=time.monotonic() > end)
+
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-        problems = list(pool.map(lambda shot: _bring(shot, folder, cache), wanted.values()))
+        problems = list(pool.map(bring, wanted.values()))
     return Thumbnails(
-        made=frozenset(sha for sha, problem in zip(wanted, problems, strict=True) if not problem),
+        made=frozenset(sha for sha, problem in zip(wanted, problems, strict=True) if problem == ""),
         problems=tuple(problem for problem in problems if problem),
     )
 
 
-def _bring(shot: Screenshot, folder: Path, cache: Path | None) -> str:
-    """Put one picture into the folder; returns what was wrong."""
+def small_pictures(shots: Iterable[Screenshot], page: Path) -> tuple[Addresses, Thumbnails]:
+    """Make the small pictures of a page. Returns where pictures are, and which were made.
+
+    Raises:
+        OSError: the folder beside the page can't be made.
+    """
+    cache = cache_dir()
+    small = make_thumbnails(shots, page.parent / FILES, None if cache is None else cache / "thumbnails")
+
+    def addresses(shot: Screenshot) -> tuple[str, str]:
+        at = Path(shot.path)
+        thumb = f"{FILES}/{thumbnail_name(shot.sha256)}" if shot.sha256 in small.made else ""
+        return thumb, f"{_folder_address(at.parent)}/{quote(os.fsencode(at.name), safe='')}"
+
+    return addresses, small
+
+
+@lru_cache(maxsize=4_096)
+def _folder_address(folder: Path) -> str:
+    """A million screenshots lie in few folders, which are looked up on the disk once."""
+    return folder.resolve().as_uri().rstrip("/")
+
+
+def _bring(shot: Screenshot, folder: Path, cache: Path | None, *, is_late: bool) -> str | None:
+    """Put one picture into the folder; returns what was wrong, None where there is no time left to make it."""
     target = folder / thumbnail_name(shot.sha256)
     if target.exists():
         return ""
+    if is_late and (cache is None or not (cache / target.name).exists()):
+        return None
     try:
-        kept = None if cache is None else cache / target.name
-        if kept is None or not kept.exists():
-            content = thumbnail(shot)
-            if kept is not None:
-                _write(kept, content)
-        else:
-            content = kept.read_bytes()
+        content = cached_thumbnail(shot, cache)
+        if cache is not None and not (cache / target.name).exists():
+            _write(cache / target.name, content)
         _write(target, content)
-    except (OSError, ValueError, SyntaxError, EOFError) as error:
-        # Pillow says SyntaxError of broken PNG files, and ValueError of pictures that it can't convert.
+    except UNREADABLE as error:
         return f"{shot.path}: no picture of it on the page ({getattr(error, 'strerror', None) or error})"
     return ""
+
+
+UNREADABLE = (OSError, ValueError, SyntaxError, EOFError)
+"""What Pillow says of broken pictures: SyntaxError of PNG files, ValueError of what it can't convert."""
+
+
+def cached_thumbnail(shot: Screenshot, cache: Path | None) -> bytes:
+    """A small picture from the cache where it is there; raises as :func:`thumbnail`."""
+    kept = None if cache is None else cache / thumbnail_name(shot.sha256)
+    return kept.read_bytes() if kept is not None and kept.exists() else thumbnail(shot)
 
 
 def thumbnail(shot: Screenshot) -> bytes:
@@ -98,6 +142,4 @@ def thumbnail(shot: Screenshot) -> bytes:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.new")
-    draft.write_bytes(content)
-    draft.replace(path)
+    atomic_write(path, content, shared=True, flush=False)

@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
-from statistics import NormalDist
 
 import msgspec
 
+from grounding.analysis.labels import LABELLER, Label, is_labeller, label_lines
 from grounding.errors import UserError
-from grounding.errorsplit.labels import Label, is_labeller
 from grounding.records import Record
-from grounding.scoring.kappa import cohens_kappa
+from grounding.scoring.intervals import Interval, cohens_kappa
 
 LABELS_FILE = "labels.jsonl"
 
@@ -41,8 +40,7 @@ class PairAgreement(Record, frozen=True, kw_only=True):
     n: int
     agree: int
     kappa: float | None
-    low: float | None
-    high: float | None
+    interval: Interval | None
 
 
 class Triage(Record, frozen=True, kw_only=True):
@@ -71,19 +69,7 @@ def read_triage(folder: Path) -> Triage:
         return merge(())
     except OSError as error:
         raise UserError(f"{path}: can't be read: {error.strerror}") from error
-    found = []
-    decoder = msgspec.json.Decoder(Label)
-    for number, line in enumerate(content[: content.rfind(b"\n") + 1].split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            label = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise UserError(f"{path}, line {number}: not a label ({error}); mend or delete that line") from error
-        if not is_labeller(label.labeller):
-            raise UserError(f"{path}, line {number}: {label.labeller[:80]!r} is no labeller's name; mend that line")
-        found.append(label)
-    return merge(found)
+    return merge(label for _, label in label_lines(content[: content.rfind(b"\n") + 1], str(path)))
 
 
 def merge(labels: Iterable[Label]) -> Triage:
@@ -108,34 +94,26 @@ def merge(labels: Iterable[Label]) -> Triage:
         labellers=people,
         steps=len(by_step),
         disputed=sum(len(said) > 1 for said in by_step.values()),
-        counts=tuple(LabelCount(label=name, steps=count) for name, count in sorted(agreed.items(), key=_by_count)),
+        counts=tuple(
+            LabelCount(label=name, steps=count)
+            for name, count in sorted(agreed.items(), key=lambda each: (-each[1], each[0]))
+        ),
         pairs=tuple(_pair(first, second, kept) for first, second in combinations(people, 2)),
     )
 
 
-def _by_count(item: tuple[str, int]) -> tuple[int, str]:
-    return -item[1], item[0]
-
-
 def _pair(first: str, second: str, labels: Sequence[Label]) -> PairAgreement:
-    one = {label.step: label.label for label in labels if label.labeller == first}
-    two = {label.step: label.label for label in labels if label.labeller == second}
+    one, two = ({label.step: label.label for label in labels if label.labeller == who} for who in (first, second))
     both = [(one[step], two[step]) for step in one if step in two]
     names = sorted({name for pair in both for name in pair})
-    table = [[both.count((row, column)) for column in names] for row in names]
-    found = cohens_kappa(table) if both else None
-    value = None if found is None else found.value
-    error = None if found is None else found.standard_error
-    # A standard error of 0 is too few steps, not certainty.
-    reach = NormalDist().inv_cdf(0.975) * error if error and error > 1e-9 else None
+    kappa = cohens_kappa([[both.count((row, column)) for column in names] for row in names] or [[0]])
     return PairAgreement(
         first=first,
         second=second,
         n=len(both),
         agree=sum(a == b for a, b in both),
-        kappa=value,
-        low=None if value is None or reach is None else max(-1.0, value - reach),
-        high=None if value is None or reach is None else min(1.0, value + reach),
+        kappa=kappa.value,
+        interval=kappa.interval,
     )
 
 
@@ -156,7 +134,8 @@ def triage_lines(triage: Triage, misses: Iterable[str]) -> tuple[str, ...]:
             lines.append(f"{pair.first} and {pair.second} have labelled no step in common")
             continue
         kappa = "kappa undefined: both always say the same" if pair.kappa is None else f"kappa {pair.kappa:.2f}"
-        interval = "" if pair.low is None or pair.high is None else f" [{pair.low:.2f}, {pair.high:.2f}]"
+        found = pair.interval
+        interval = "" if found is None else f" [{found.low:.2f}, {found.high:.2f}]"
         lines.append(f"{pair.first} and {pair.second} agree on {pair.agree}/{pair.n} steps, {kappa}{interval}")
     return tuple(lines)
 
@@ -169,7 +148,7 @@ def append_label(folder: Path, label: Label) -> None:
         OSError: the disk is full or failing; nothing was added.
     """
     if not is_labeller(label.labeller):
-        raise ValueError("a labeller's name has 1 to 64 letters, digits, blanks, '.', '_', '-' or '@'")
+        raise ValueError(f"a labeller's name has {LABELLER}")
     if len(label.note) > MOST_NOTE:
         raise ValueError(f"a note may have {MOST_NOTE} characters, this one has {len(label.note)}")
     line = msgspec.json.encode(label) + b"\n"

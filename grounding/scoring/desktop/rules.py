@@ -1,70 +1,356 @@
-"""One prediction and one gold action as texts, and a rule: right or wrong. The public door to the matchers."""
+"""One prediction and one recorded action in, right or wrong by each rule out, and if wrong, how.
+
+A rule is one function decorated with :func:`rule`. There are three:
+
+==================  ==========================================  ================================================
+kind                ``paper``                                   ``strict``: also
+==================  ==========================================  ================================================
+click, right click, the point no further than the tolerance     inside the gold element's rectangle, edges
+double click        from the gold one, the tolerance included   included, where one is recorded
+drag                the same for start and for end              the start inside the rectangle
+scroll              the same direction, and the offsets no      the same offset, where both have one
+                    further apart than the tolerance
+press key, hotkey   the same keys: modifiers in any order,      nothing
+                    left and right ones alike
+type text           the same characters; case, blanks around    the same characters in the same case, with the
+                    it and the length of runs of blanks aside   same blanks
+anything else       the kind alone                              nothing
+==================  ==========================================  ================================================
+
+The paper (section 3.3) gives the distance for clicks only and no rule for the rest; drags and scrolls follow from it
+here. A scroll without an amount, which several models' formats have, is compared by its direction.
+
+``official`` is PERCU's released matcher, with the part of its agent that takes the action out of a reply, fault for
+fault (``is_action_match`` in code/evaluate.py and ``extract_plan_and_action`` in code/deploy/agent.py of the released
+code). What it does that the paper does not say, each held by a test:
+
+- a gold action that contains "finish" anywhere is right when the prediction contains it anywhere;
+- all numbers of a text count as coordinates in pairs, those in typed text and key names too, a hyphen as a minus;
+- distances are summed over the pairs and the sum must be *below* 50 pixels a pair: one end of a drag may be 99 off;
+- only the first word must agree, and only where the numbers are as many;
+- whatever fails, or has an odd count of numbers, is compared once more without anything but a-z and 0-9: signs of
+  scrolls, symbols in hotkeys and every script but Latin vanish.
+
+Kinds of failure, for an answer that is wrong by the paper's rule; the first line that applies counts:
+
+==========================  ========================================================================================
+``missing``                 the step was never asked, or a recorded file holds no reply for it
+``error``                   infrastructure failed
+``unparsed``                a reply came and names none of the actions
+``memory ignored``          right for one of ``other_users``: right for the screen, wrong for this user
+``premature finish``        "finish", and the person went on
+``missed finish``           the person was done, and the agent went on
+``wrong text or keys``      the same way of input with other content: other text, other keys (one key for a combination
+                            and the other way round included), another scroll
+``right kind wrong place``  the same kind, too far away; ``distance_px`` says how far
+``right place wrong kind``  a pointer action of another kind that begins within the tolerance of where the gold one does
+``wrong kind``              anything else
+==========================  ========================================================================================
+"""
 
 from __future__ import annotations
 
+import ast
 import math
-from typing import Literal, get_args
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from itertools import groupby
 
-from grounding.actions import Action, Unparsed, parse_action, parse_reply, points_of, with_points
-from grounding.coordinates import ModelPoint, point_to_original
-from grounding.errors import UserError
-from grounding.records import ImageSizes, Size
-from grounding.scoring.desktop.matching import compare_actions
-from grounding.scoring.desktop.official import TOLERANCE_PX, official_match
+import msgspec
 
-DesktopRule = Literal["official", "paper", "strict"]
-DESKTOP_RULES: tuple[DesktopRule, ...] = get_args(DesktopRule)
+from grounding.actions import Action, ActionKind, same_keys
+from grounding.data.desktop_records import DesktopPrediction, DesktopStep, DesktopTask, is_inside
+from grounding.geometry import ModelPoint, point_to_original
+from grounding.records import NEVER_ASKED, Box, ImageSizes, Record, Size
 
-SCREEN = Size(width=1280, height=720)
-"""The size of every screenshot in PERCU (section 4.1 of the paper)."""
-
-
-def match_action(
-    pred: str, gold: str, rule: DesktopRule = "paper", tolerance: float = TOLERANCE_PX, *, screen: Size = SCREEN
-) -> bool:
-    """Whether a predicted action is right.
-
-    ``official`` compares the two texts as PERCU's released matcher does, faults included. ``paper`` and ``strict`` read
-    both first, the prediction as a free reply, and compare the actions (see :mod:`grounding.scoring.desktop.matching`);
-    a prediction that names no action is wrong. A text says nothing of the gold element, so that ``strict`` has no
-    rectangle to look at here: :func:`~grounding.scoring.desktop.compare_actions` takes one.
-
-    Args:
-        pred: The predicted action, as a model wrote it; coordinates are pixels of the screen, save in ShowUI's
-            dictionaries, which are shares of it.
-        gold: The gold action, as a trajectory records it.
-        rule: Which rule.
-        tolerance: How far a point may be off, in pixels: included for ``paper`` and ``strict``, excluded and summed
-            over the points for ``official``.
-        screen: The screenshot's size in pixels, which ShowUI's shares are of.
-
-    Raises:
-        UserError: The rule is none of the three, the tolerance is no number from 0 on, or the gold action is none of
-            the twelve (``paper`` and ``strict``).
-
-    >>> match_action("Action: click(130, 140)", "click (100, 100)")
-    True
-    >>> match_action("scroll (-300)", "scroll (300)"), match_action("scroll (-300)", "scroll (300)", "official")
-    (False, True)
-    """
-    if rule not in DESKTOP_RULES:
-        raise UserError(f"rule = {rule!r}: there is no such rule; choose from {', '.join(DESKTOP_RULES)}")
-    if not (math.isfinite(tolerance) and tolerance >= 0):
-        raise UserError(f"tolerance = {tolerance!r}: must be a number of pixels, 0 or more")
-    if rule == "official":
-        return official_match(pred, gold, tolerance)
-    expected = parse_action(gold)
-    if isinstance(expected, Unparsed):
-        raise UserError(f"the gold action {gold[:80]!r} {expected.reason}; correct the data")
-    predicted = parse_reply(pred)
-    if isinstance(predicted, Unparsed):
-        return False
-    sizes = ImageSizes(original=screen, sent=screen, model=screen)
-    match = compare_actions(to_screen(predicted, sizes), to_screen(expected, sizes))
-    return match.paper(tolerance) if rule == "paper" else match.strict(tolerance)
+TOLERANCE_PX = 50.0
+"""PERCU, section 3.3."""
 
 
 def to_screen(action: Action, sizes: ImageSizes) -> Action:
     """The action with its points in pixels of the original screenshot, whatever space they are in; none is rounded."""
-    points = [point_to_original(point, sizes) for point in points_of(action)]
-    return with_points(action, [ModelPoint(space="original_px", x=point.x_px, y=point.y_px) for point in points])
+    points = [point_to_original(point, sizes) for point in action.points]
+    return action.moved([ModelPoint(space="original_px", x=point.x_px, y=point.y_px) for point in points])
+
+
+# --- actions beside each other ------------------------------------------------------------------------------------
+
+
+def distance_px(predicted: Action, gold: Action) -> float | None:
+    """The largest distance between points that belong together, or between the offsets of two scrolls.
+
+    None for actions of different kinds, and where there is nothing to measure. Both are in pixels of the screenshot.
+    """
+    if predicted.kind != gold.kind:
+        return None
+    if gold.points:
+        return max(_apart(one, other) for one, other in zip(predicted.points, gold.points, strict=True))
+    if predicted.offset is None or gold.offset is None:
+        return None
+    return abs(predicted.offset - gold.offset)
+
+
+def _apart(one: ModelPoint, other: ModelPoint) -> float:
+    return math.hypot(one.x - other.x, one.y - other.y)
+
+
+def same_action(
+    predicted: Action, gold: Action, tolerance_px: float, rect: Box | None = None, *, strict: bool = False
+) -> bool:
+    """Whether an action is right by the paper, or strictly: the table above.
+
+    ``rect`` is that of the element on which the gold action began, None where none is recorded; which element a drag
+    ends on is not recorded.
+    """
+    apart = distance_px(predicted, gold)
+    if predicted.kind != gold.kind or predicted.direction != gold.direction:
+        return False
+    if gold.points:
+        inside = rect is None or is_inside(predicted.points[0], rect)
+        return apart is not None and apart <= tolerance_px and (inside or not strict)
+    if apart is not None:
+        return apart <= (0 if strict else tolerance_px)
+    texts = [unicodedata.normalize("NFC", action.text) for action in (predicted, gold)]
+    if not strict:  # Composed, case folded, runs of blanks as one, none around it.
+        texts = [" ".join(unicodedata.normalize("NFC", text.casefold()).split()) for text in texts]
+    return texts[0] == texts[1] and same_keys(predicted.pressed, gold.pressed)
+
+
+# --- the released code --------------------------------------------------------------------------------------------
+
+MAX_REPLY_CHARS = 20_000
+FORMAT_FAILED = "Error: Model failed to follow format after retries."
+"""What the released agent hands to the matcher after three replies without an action."""
+
+_NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)")
+_NOT_PLAIN = re.compile(r"[^a-z0-9]")
+_MARKER = re.compile(r"(?:Action|Actions)\s*:", re.IGNORECASE)
+
+
+def official_match(prediction: str | None, gold: str | None, tolerance_px: float = TOLERANCE_PX) -> bool:
+    """Whether the released matcher takes two action texts for the same.
+
+    >>> official_match("scroll (-300)", "scroll (300)"), official_match("click (150, 100)", "click (100, 100)")
+    (True, False)
+    """
+    if not prediction or not gold:
+        return False
+    predicted, expected = prediction.strip().lower(), gold.strip().lower()
+    if "finish" in expected:
+        return "finish" in predicted
+    ours, theirs = (list(map(float, _NUMBER.findall(text))) for text in (predicted, expected))
+    # With an odd count of numbers the evaluator runs past the end of its list and catches its own error.
+    if ours and len(ours) == len(theirs) and len(ours) % 2 == 0 and predicted.split()[0] == expected.split()[0]:
+        squares = [(one - other) * (one - other) for one, other in zip(ours, theirs, strict=True)]
+        apart = (math.sqrt(across + down) for across, down in zip(squares[::2], squares[1::2], strict=True))
+        if sum(apart) < tolerance_px * (len(ours) / 2):
+            return True
+    return _letters(predicted) == _letters(expected)
+
+
+def _letters(text: str) -> str:
+    return _NOT_PLAIN.sub("", text.lower())
+
+
+def official_action(reply: str, screenshot: Size) -> str:
+    """The action text that the released agent takes from a reply, "None" where it finds none.
+
+    A reply that is one dictionary is ShowUI's: its position is multiplied by the size of the screenshot and truncated.
+    From any other reply all that stands behind the last "Action:" is taken, explanations included.
+
+    Two differences, both for replies that are no actions: a dictionary is read only up to 20,000 characters, and one
+    whose values make the released code fail outright is read like any other reply.
+
+    >>> official_action("{'action': 'CLICK', 'position': [0.5, 0.25]}", Size(width=1280, height=720))
+    'CLICK (640, 180)'
+    """
+    text = reply.strip()
+    if text.startswith("{") and text.endswith("}") and len(text) <= MAX_REPLY_CHARS:
+        found = _showui(text, screenshot)
+        if found is not None:
+            return found
+    markers = list(_MARKER.finditer(text))
+    if not markers:
+        return "None"
+    return text[markers[-1].end() :].strip().strip("{}").strip()
+
+
+def _showui(text: str, screenshot: Size) -> str | None:
+    try:
+        # Literals only: nothing is evaluated. Hostile nesting raises one of these.
+        values = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    if not isinstance(values, dict):
+        return None
+    action, position = values.get("action", "click"), values.get("position", [])
+    try:
+        if position and len(position) >= 2:
+            # Plain numbers only: the released code multiplies texts as well, which repeats them.
+            x, y = (position[axis] for axis in (0, 1) if isinstance(position[axis], int | float))
+            return f"{action} ({int(x * screenshot.width)}, {int(y * screenshot.height)})"
+    except (TypeError, ValueError, OverflowError, LookupError):
+        return None
+    value = values.get("value", "")
+    return f'{action} "{value}"' if value else str(action)
+
+
+# --- the rules ----------------------------------------------------------------------------------------------------
+
+
+class Ruling(Record, frozen=True, omit_defaults=False):
+    """Whether an answer is right by one rule, and why."""
+
+    right: bool
+    why: str
+
+
+class Case(Record, frozen=True, kw_only=True):
+    """What a rule judges: an answer, None where it is no action, and the text that the released matcher is given."""
+
+    step: DesktopStep
+    action: Action | None
+    text: str
+    tolerance_px: float
+
+
+DesktopRule = str
+Rule = Callable[[Case], Ruling]
+
+RULES: dict[DesktopRule, Rule] = {}
+RULE_NOTES: dict[DesktopRule, str] = {}
+
+
+def rule(name: DesktopRule, note: str) -> Callable[[Rule], Rule]:
+    """Register a rule under a name, with what a table says of it."""
+
+    def register(function: Rule) -> Rule:
+        RULES[name], RULE_NOTES[name] = function, note
+        return function
+
+    return register
+
+
+@rule("official", "the released evaluator's matcher, fault for fault")
+def _official(case: Case) -> Ruling:
+    text, gold = case.text, case.step.gold_text
+    right = official_match(text, gold, case.tolerance_px)
+    ours, theirs = _NUMBER.findall(text), _NUMBER.findall(gold)
+    if "finish" in gold.lower():
+        return Ruling(right, f"the recorded text says finish, the answer's does{'' if right else ' not'}")
+    if right and _letters(text) == _letters(gold):
+        return Ruling(right, "the texts agree in all letters and digits")
+    if ours and len(ours) == len(theirs):
+        near = "near enough" if right else "too far off, or another first word"
+        return Ruling(right, f"the numbers of both texts, taken as points, are {near}")
+    return Ruling(right, f"the texts differ: {text[:60]!r}, recorded {gold[:60]!r}")
+
+
+@rule("paper", "the kind must match, every point within the tolerance; keys, text and scrolls compared as actions")
+def _paper(case: Case) -> Ruling:
+    action, gold = case.action, case.step.gold
+    if action is None:
+        return Ruling(False, "the reply names no action")
+    if action.kind != gold.kind:
+        return Ruling(False, f"{action.kind}, recorded {gold.kind}")
+    right, apart = same_action(action, gold, case.tolerance_px), distance_px(action, gold)
+    if apart is None:
+        return Ruling(right, f"{'the same' if right else 'another'} {gold.kind}")
+    return Ruling(right, f"{apart:.0f} px off, tolerance {case.tolerance_px:g} px")
+
+
+@rule("strict", "as paper, and inside the recorded element; scroll and text exact")
+def _strict(case: Case) -> Ruling:
+    found, action, step = _paper(case), case.action, case.step
+    if action is None or not found.right or same_action(action, step.gold, case.tolerance_px, step.rect, strict=True):
+        return found
+    return Ruling(False, f"{found.why}; outside the recorded element, or not exactly the same")
+
+
+DESKTOP_RULES: tuple[DesktopRule, ...] = tuple(RULES)
+
+
+# --- verdicts -----------------------------------------------------------------------------------------------------
+
+DESKTOP_FAILURES = (
+    *("missing", "error", "unparsed", "memory ignored", "premature finish", "missed finish"),
+    *("wrong text or keys", "right kind wrong place", "right place wrong kind", "wrong kind"),
+)
+
+
+class DesktopVerdict(Record, frozen=True, kw_only=True):
+    """What became of a step.
+
+    ``rulings`` say what each rule makes of it. ``failure`` is None exactly where it is right by the paper.
+    ``distance_px`` is that of two actions of one kind, and the distance of the beginnings for ``right place wrong
+    kind``.
+    """
+
+    step_id: str
+    gold_kind: ActionKind
+    rulings: dict[DesktopRule, Ruling]
+    predicted_kind: ActionKind | None = None
+    failure: str | None = None
+    distance_px: float | None = None
+    reason: str = ""
+
+    @property
+    def was_asked(self) -> bool:
+        """False where an unfinished run has not come to the step, which is then no part of any score."""
+        return self.failure != "missing" or self.reason != NEVER_ASKED
+
+
+def judge_desktop(
+    step: DesktopStep, prediction: DesktopPrediction | None, tolerance_px: float = TOLERANCE_PX
+) -> DesktopVerdict:
+    """Judge one step by all rules, an answer with points in pixels of the screenshot; None where it was not asked.
+
+    The official rule compares the texts, so that it may take a reply for right that names no action.
+    """
+    action = None if prediction is None else prediction.action
+    text = "" if prediction is None else prediction.action_text
+    case = Case(step=step, action=action, text=text, tolerance_px=tolerance_px)
+    rulings = {name: judge(case) for name, judge in RULES.items()}
+    verdict = DesktopVerdict(step_id=step.id, gold_kind=step.gold.kind, rulings=rulings)
+    if prediction is None:
+        return msgspec.structs.replace(verdict, failure="missing", reason=NEVER_ASKED)
+    if action is None:
+        failure = prediction.failure
+        why, reason = ("unparsed", "the reply names no action") if failure is None else (failure.kind, failure.message)
+        return msgspec.structs.replace(verdict, failure=why, reason=reason)
+    wrong = None if verdict.rulings["paper"].right else failure_of(action, step, tolerance_px)
+    apart = distance_px(action, step.gold)
+    if wrong == "right place wrong kind":
+        apart = _apart(action.points[0], step.gold.points[0])
+    return msgspec.structs.replace(verdict, predicted_kind=action.kind, failure=wrong, distance_px=apart)
+
+
+def failure_of(action: Action, step: DesktopStep, tolerance_px: float) -> str:
+    """How an action that is wrong by the paper's rule is wrong; see the table above."""
+    gold = step.gold
+    if any(same_action(action, other, tolerance_px) for other in step.other_users):
+        return "memory ignored"
+    if "finish" in (action.kind, gold.kind):
+        return "premature finish" if action.kind == "finish" else "missed finish"
+    if action.kind == gold.kind and gold.points:
+        return "right kind wrong place"
+    if action.kind == gold.kind or (action.pressed and gold.pressed):
+        return "wrong text or keys"
+    if action.points and gold.points and _apart(action.points[0], gold.points[0]) <= tolerance_px:
+        return "right place wrong kind"
+    return "wrong kind"
+
+
+LOOP_TIMES = 3
+
+
+def dead_loops(task: DesktopTask, predictions: Mapping[str, DesktopPrediction]) -> dict[str, int]:
+    """The dead loops of one task: runs of three or more steps with one action and one screenshot, by their first step.
+
+    The screen is unchanged where the files of the screenshots are equal to the last byte. Steps without an action
+    end a run. ``predictions`` are those of each step.
+    """
+    done = [(step, None if (answer := predictions.get(step.id)) is None else answer.action) for step in task.steps]
+    runs = [list(run) for _, run in groupby(done, key=lambda one: (one[1], one[0].screenshot.sha256))]
+    return {run[0][0].id: len(run) for run in runs if len(run) >= LOOP_TIMES and run[0][1] is not None}

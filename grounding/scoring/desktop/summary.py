@@ -1,37 +1,77 @@
-"""Tasks, answers and verdicts in, the content of a desktop run's ``summary.json`` out."""
+"""Tasks, answers and verdicts in, the content of a desktop run's ``summary.json`` out.
+
+Values are percentages unless a name says otherwise.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
-from grounding.actions import ACTION_KINDS, ActionKind
-from grounding.desktop_records import DesktopPrediction, DesktopTask
-from grounding.scoring.costs import CostTotals
-from grounding.scoring.desktop.averaging import (
-    JudgedTask,
-    Right,
-    desktop_scores,
-    join_desktop,
-    right_by,
-    share_estimates,
-)
-from grounding.scoring.desktop.loops import DeadLoop, dead_loops
-from grounding.scoring.desktop.rules import DESKTOP_RULES
-from grounding.scoring.desktop.scores import (
-    CurvePoint,
-    DesktopCounts,
-    DesktopGroup,
-    DesktopSummary,
-    KindScores,
-)
-from grounding.scoring.desktop.verdicts import DESKTOP_FAILURES, DesktopVerdict
-from grounding.scoring.intervals import RESAMPLES, wilson
-from grounding.scoring.scores import Estimate
+import numpy as np
 
-CURVE_PX: tuple[float, ...] = tuple(float(tolerance) for tolerance in range(5, 201, 5))
-"""The tolerances of the curve, in pixels."""
+from grounding.actions import ACTION_KINDS, ActionKind
+from grounding.data.desktop_records import DesktopPrediction, DesktopTask
+from grounding.records import Record
+from grounding.scoring.desktop.rules import DESKTOP_FAILURES, DESKTOP_RULES, DesktopRule, DesktopVerdict, dead_loops
+from grounding.scoring.intervals import RESAMPLES, bootstrap
+from grounding.scoring.scored import Estimate, estimated
+from grounding.scoring.summary import CostTotals
+
+
+class DesktopAverages(Record, frozen=True, kw_only=True):
+    """Accuracy of steps by one rule, averaged in two ways; 95 % intervals from a bootstrap over tasks.
+
+    ``micro``: right steps over all steps (PERCU, equation 2). ``macro_task``: the mean of the tasks' accuracies (its
+    equation 1, and what the released evaluator prints).
+    """
+
+    micro: Estimate
+    macro_task: Estimate
+
+
+class DesktopCounts(Record, frozen=True, kw_only=True):
+    """What was scored. ``right`` (by the paper) and the failures add up to ``steps``.
+
+    ``looping`` are the tasks in which the agent was caught in a dead loop. ``unasked`` are those of the missing steps
+    that an unfinished run has not come to: they are in no score.
+    """
+
+    tasks: int
+    steps: int
+    right: int
+    failures: dict[str, int]
+    looping: int
+    unasked: int = 0
+
+
+class DesktopGroup(Record, frozen=True, kw_only=True):
+    """Counts and scores by each rule of some of the tasks; its intervals are over its own tasks."""
+
+    counts: DesktopCounts
+    scores: dict[DesktopRule, DesktopAverages]
+
+
+class DesktopSummary(DesktopGroup, frozen=True, kw_only=True, omit_defaults=False):
+    """A run over desktop tasks in figures, made like :class:`grounding.scoring.Summary`.
+
+    ``groups`` are the kinds of tasks by name; ``loops`` say how often the same was done, by a dead loop's first step.
+    """
+
+    schema: Literal[2] = 2
+    status: Literal["complete", "partial"]
+    signature: str
+    tolerance_px: float
+    groups: dict[str, DesktopGroup]
+    by_action: dict[ActionKind, dict[DesktopRule, Estimate]]
+    loops: dict[str, int]
+    cost: CostTotals
+
+
+Verdicts = Sequence[DesktopVerdict]
+Share = tuple[Callable[[Verdicts], float], Callable[[Verdicts], float]]
+"""What one task adds above and below the line of a ratio."""
 
 
 def summarise_desktop(
@@ -46,33 +86,51 @@ def summarise_desktop(
     resamples: int = RESAMPLES,
     cost: CostTotals | None = None,
 ) -> DesktopSummary:
-    """All counts and scores: over everything, by kind of task, by category and by kind of action.
+    """All counts and scores: over everything, by kind of task and by kind of action.
 
-    Args:
-        tasks: What was to be answered.
-        predictions: What was answered; of several for one step the last counts. Only dead loops are sought in them.
-        verdicts: One for each step of the tasks.
-        status: ``complete`` when every step was asked.
-        signature: One line that says what was run.
-        tolerance_px: The tolerance that the verdicts were made with.
-        seed: Seed of the bootstrap.
-        resamples: Size of the bootstrap.
-        cost: Money that it cost.
-
-    Raises:
-        ValueError: A step has no verdict or two, or one of another tolerance, or an id comes twice.
+    There is one verdict for each step, made with ``tolerance_px``; only dead loops are sought in the predictions.
     """
-    judged = join_desktop(tasks, verdicts)
-    for verdict in (verdict for one in judged for verdict in one.verdicts):
-        if verdict.tolerance_px != tolerance_px:
-            raise ValueError(f"step {verdict.step_id} was judged at {verdict.tolerance_px:g} px, not {tolerance_px:g}")
-    answers = tuple({prediction.step_id: prediction for prediction in predictions}.values())
-    loops_of = {one.task.id: dead_loops(one.task, answers) for one in judged}
+    verdict_of = {verdict.step_id: verdict for verdict in verdicts}
+    answers = {prediction.step_id: prediction for prediction in predictions}
+    of = {task.id: [verdict_of[step.id] for step in task.steps] for task in tasks}
+    loops = {task.id: dead_loops(task, answers) for task in tasks}
 
-    def group(some: Sequence[JudgedTask]) -> DesktopGroup:
-        return DesktopGroup(counts=_counts(some, loops_of), scores=desktop_scores(some, seed=seed, resamples=resamples))
+    def shares(some: Sequence[DesktopTask], wanted: Mapping[tuple[str, str], Share]) -> dict[tuple[str, str], Estimate]:
+        """Each ratio over the steps of some tasks that an unfinished run has come to."""
+        there = [asked for task in some if (asked := [one for one in of[task.id] if one.was_asked])]
+        parts = np.array([[(up(each), down(each)) for up, down in wanted.values()] for each in there], dtype=np.float64)
+        parts = parts.reshape(len(there), len(wanted), 2)
+        most = [100.0] * len(wanted)
+        intervals = bootstrap(100 * parts[..., 0], parts[..., 1], seed=seed, resamples=resamples, most=most)
+        return {
+            name: estimated(100 * k / n if n else None, round(n), interval, k=None if name[0] == "macro" else round(k))
+            for name, (k, n), interval in zip(wanted, parts.sum(axis=0).tolist(), intervals, strict=True)
+        }
 
-    whole = group(judged)
+    def group(some: Sequence[DesktopTask]) -> DesktopGroup:
+        counts = Counter(one.failure for task in some for one in of[task.id])
+        micro: dict[tuple[str, str], Share] = {("micro", rule): (_right(rule), len) for rule in DESKTOP_RULES}
+        macro: dict[tuple[str, str], Share] = {("macro", rule): (_rate(rule), lambda _: 1) for rule in DESKTOP_RULES}
+        found = shares(some, micro | macro)
+        return DesktopGroup(
+            counts=DesktopCounts(
+                tasks=len(some),
+                steps=sum(counts.values()),
+                right=counts[None],
+                failures={failure: counts[failure] for failure in DESKTOP_FAILURES},
+                looping=sum(bool(loops[task.id]) for task in some),
+                unasked=sum(not one.was_asked for task in some for one in of[task.id]),
+            ),
+            scores={
+                rule: DesktopAverages(micro=found["micro", rule], macro_task=found["macro", rule])
+                for rule in DESKTOP_RULES
+            },
+        )
+
+    whole = group(tasks)
+    present = {one.gold_kind for each in of.values() for one in each if one.was_asked}
+    pairs = [(kind, rule) for kind in ACTION_KINDS if kind in present for rule in DESKTOP_RULES]
+    by_action = shares(tasks, {(kind, rule): (_right(rule, kind), _of_kind(kind)) for kind, rule in pairs})
     return DesktopSummary(
         status=status,
         signature=signature,
@@ -80,66 +138,23 @@ def summarise_desktop(
         counts=whole.counts,
         scores=whole.scores,
         groups={
-            "kind": {name: group(some) for name, some in _parts(judged, lambda one: one.task.kind or "").items()},
-            "category": {name: group(some) for name, some in _parts(judged, lambda one: one.category).items()},
+            kind: group([task for task in tasks if task.kind == kind])
+            for kind in sorted({task.kind for task in tasks if task.kind is not None})
         },
-        by_action=_by_action(judged, seed, resamples),
-        curve=_curve(judged, seed, resamples),
-        looping=_looping(whole.counts),
-        loops=tuple(loop for loops in loops_of.values() for loop in loops),
+        by_action={kind: {rule: by_action[kind, rule] for rule in DESKTOP_RULES} for kind, _ in pairs},
+        loops={step: times for found in loops.values() for step, times in found.items()},
         cost=cost or CostTotals(),
     )
 
 
-def _parts(tasks: Sequence[JudgedTask], name_of: Callable[[JudgedTask], str]) -> dict[str, list[JudgedTask]]:
-    """The tasks by name, in alphabetical order; those without a name are in none."""
-    parts: dict[str, list[JudgedTask]] = {}
-    for judged in tasks:
-        if name_of(judged):
-            parts.setdefault(name_of(judged), []).append(judged)
-    return dict(sorted(parts.items()))
+def _right(rule: DesktopRule, kind: ActionKind | None = None) -> Callable[[Verdicts], int]:
+    """How many verdicts of a task are right by a rule, of one kind of recorded action or of all."""
+    return lambda each: sum(one.rulings[rule].right for one in each if kind in (None, one.gold_kind))
 
 
-def _counts(tasks: Sequence[JudgedTask], loops_of: dict[str, tuple[DeadLoop, ...]]) -> DesktopCounts:
-    verdicts = [verdict for judged in tasks for verdict in judged.verdicts]
-    failures = Counter(verdict.failure for verdict in verdicts)
-    return DesktopCounts(
-        tasks=len(tasks),
-        steps=len(verdicts),
-        right=failures[None],
-        failures={failure: failures[failure] for failure in DESKTOP_FAILURES},
-        looping=sum(bool(loops_of[judged.task.id]) for judged in tasks),
-    )
+def _rate(rule: DesktopRule) -> Callable[[Verdicts], float]:
+    return lambda each: _right(rule)(each) / len(each)
 
 
-def _by_action(tasks: Sequence[JudgedTask], seed: int, resamples: int) -> dict[ActionKind, KindScores]:
-    present = {verdict.gold_kind for judged in tasks for verdict in judged.verdicts}
-    kinds = [kind for kind in ACTION_KINDS if kind in present]
-    rights = [right_by(rule) for _ in kinds for rule in DESKTOP_RULES]
-    counted = [_of_kind(kind) for kind in kinds for _ in DESKTOP_RULES]
-    found = iter(share_estimates(tasks, rights, counted, seed=seed, resamples=resamples))
-    return {kind: KindScores(official=next(found), paper=next(found), strict=next(found)) for kind in kinds}
-
-
-def _of_kind(kind: ActionKind) -> Right:
-    return lambda verdict: verdict.gold_kind == kind
-
-
-def _curve(tasks: Sequence[JudgedTask], seed: int, resamples: int) -> tuple[CurvePoint, ...]:
-    rights = [right for tolerance in CURVE_PX for right in (_paper_within(tolerance), _strict_within(tolerance))]
-    found = iter(share_estimates(tasks, rights, [lambda _: True] * len(rights), seed=seed, resamples=resamples))
-    return tuple(CurvePoint(tolerance_px=one, paper=next(found), strict=next(found)) for one in CURVE_PX)
-
-
-def _paper_within(tolerance_px: float) -> Right:
-    return lambda verdict: verdict.paper_needs_px is not None and verdict.paper_needs_px <= tolerance_px
-
-
-def _strict_within(tolerance_px: float) -> Right:
-    return lambda verdict: verdict.strict_needs_px is not None and verdict.strict_needs_px <= tolerance_px
-
-
-def _looping(counts: DesktopCounts) -> Estimate:
-    interval = wilson(counts.looping, counts.tasks)
-    value = 100 * counts.looping / counts.tasks if counts.tasks else None
-    return Estimate(value=value, k=counts.looping, n=counts.tasks, low=interval.low, high=interval.high)
+def _of_kind(kind: ActionKind) -> Callable[[Verdicts], int]:
+    return lambda each: sum(one.gold_kind == kind for one in each)

@@ -9,8 +9,8 @@ import msgspec
 from hypothesis import strategies as st
 from PIL import Image
 
-from annotate.formats.records import Item, Place, Reading, Sheet
-from annotate.records import Entry, MarkedBox
+from annotate.core.records import AnnotatedStep, MarkedBox
+from annotate.formats.labels import LabelItem, LabelPlace, Reading, Sheet
 from grounding.records import Size
 
 SIZES = (Size(width=800, height=600), Size(width=1366, height=768), Size(width=2560, height=1440))
@@ -29,21 +29,15 @@ def eighths(numbers: st.SearchStrategy[int]) -> st.SearchStrategy[float]:
     return numbers.map(lambda number: number / 8)
 
 
-fraction_boxes = st.builds(
-    MarkedBox,
-    x_px=eighths(places),
-    y_px=eighths(places),
-    width_px=eighths(lengths),
-    height_px=eighths(lengths),
-    kind=kinds,
-)
+parts = {"x_px": places, "y_px": places, "width_px": lengths, "height_px": lengths}
+fraction_boxes = st.builds(MarkedBox, kind=kinds, **{name: eighths(numbers) for name, numbers in parts.items()})
 
 
 @st.composite
-def entries(draw: st.DrawFn, image: str, boxes: st.SearchStrategy[MarkedBox] = whole_boxes) -> Entry:
+def entries(draw: st.DrawFn, image: str, boxes: st.SearchStrategy[MarkedBox] = whole_boxes) -> AnnotatedStep:
     state = draw(st.sampled_from(["todo", "boxes", "no-click"]))
     drawn = draw(st.lists(boxes, min_size=1, max_size=4)) if state == "boxes" else []
-    return Entry(
+    return AnnotatedStep(
         image=image,
         state=state,  # type: ignore[arg-type]
         boxes=tuple(drawn),
@@ -59,9 +53,9 @@ def entries(draw: st.DrawFn, image: str, boxes: st.SearchStrategy[MarkedBox] = w
 
 
 @st.composite
-def sheets(draw: st.DrawFn, boxes: st.SearchStrategy[MarkedBox] = whole_boxes) -> list[tuple[str, list[Entry]]]:
+def sheets(draw: st.DrawFn, boxes: st.SearchStrategy[MarkedBox] = whole_boxes) -> list[tuple[str, list[AnnotatedStep]]]:
     """Folders with their steps, one picture for each step, in natural order of the names."""
-    from grounding.loaders.folders import natural_key
+    from grounding.data.folders import natural_key
 
     folders = draw(st.lists(names, min_size=1, max_size=3, unique_by=str.casefold))
     made = []
@@ -82,43 +76,34 @@ class Gallery:
             Image.new("L", (size.width, size.height)).save(file)
             self._files[size] = file
 
-    def reading(self, made: Sequence[tuple[str, Sequence[Entry]]], root: Path) -> Reading:
+    def reading(self, made: Sequence[tuple[str, Sequence[AnnotatedStep]]], root: Path) -> Reading:
         """A reading of these steps; the pictures take turns."""
-        return Reading(
-            format="csv",
-            root=root,
-            sheets=tuple(
-                Sheet(
-                    name=name,
-                    folder=root / name,
-                    items=tuple(self._item(entry, number, root) for number, entry in enumerate(several)),
-                )
-                for name, several in made
-            ),
-            findings=(),
-            losses=(),
-        )
+        sheets = []
+        for name, several in made:
+            items = tuple(self._item(entry, number, root) for number, entry in enumerate(several))
+            sheets.append(Sheet(name=name, folder=root / name, items=items))
+        return Reading(format="coco", root=root, sheets=tuple(sheets), findings=())
 
-    def _item(self, entry: Entry, number: int, root: Path) -> Item:
+    def _item(self, entry: AnnotatedStep, number: int, root: Path) -> LabelItem:
         size = SIZES[number % len(SIZES)]
-        place = Place(file=str(root / "made"), item=number)
-        return Item(
-            entry=entry, place=place, picture=self._files[size], size=size, boxes_at=tuple(place for _ in entry.boxes)
-        )
+        place = LabelPlace(file=str(root / "made"), item=number)
+        at = tuple(place for _ in entry.boxes)
+        return LabelItem(entry=entry, place=place, picture=self._files[size], size=size, boxes_at=at)
 
 
-def read_back(reading: Reading) -> list[tuple[str, list[Entry]]]:
+def read_back(reading: Reading) -> list[tuple[str, list[AnnotatedStep]]]:
     """What was read, by folder, without the places of boxes in the file and without ``images/``."""
     return [(sheet.name, [plain(item.entry) for item in sheet.items]) for sheet in reading.sheets]
 
 
 def expected(
-    made: Sequence[tuple[str, Sequence[Entry]]], keep: Callable[[Entry], Entry] = lambda entry: entry
-) -> list[tuple[str, list[Entry]]]:
+    made: Sequence[tuple[str, Sequence[AnnotatedStep]]],
+    keep: Callable[[AnnotatedStep], AnnotatedStep] = lambda entry: entry,
+) -> list[tuple[str, list[AnnotatedStep]]]:
     """What a format should give back: ``keep`` says what is left of a step."""
     return [(name, [plain(keep(entry)) for entry in several]) for name, several in made]
 
 
-def plain(entry: Entry) -> Entry:
+def plain(entry: AnnotatedStep) -> AnnotatedStep:
     boxes = tuple(msgspec.structs.replace(box, source=None) for box in entry.boxes)
     return msgspec.structs.replace(entry, image=entry.image.removeprefix("images/"), boxes=boxes)

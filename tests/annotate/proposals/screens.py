@@ -8,14 +8,10 @@ import numpy as np
 from annotate.proposals.snapping import Frame, Pixels
 
 SIZE = (640, 400)
-BUTTON = Frame(left_px=100, top_px=80, right_px=220, bottom_px=112)
-FIELD = Frame(left_px=300, top_px=80, right_px=560, bottom_px=116)
-PICTURE = Frame(left_px=40, top_px=200, right_px=160, bottom_px=290)
+BUTTON = Frame(100, 80, 220, 112)
+FIELD = Frame(300, 80, 560, 116)
+PICTURE = Frame(40, 200, 160, 290)
 TEXT_AT = (300, 250)
-
-
-def frame(left: int, top: int, right: int, bottom: int) -> Frame:
-    return Frame(left_px=left, top_px=top, right_px=right, bottom_px=bottom)
 
 
 def draw(pixels: Pixels, box: Frame, colour: tuple[int, int, int], thickness: int = -1) -> None:
@@ -38,6 +34,6 @@ def text_ink(pixels: Pixels) -> Frame:
     x, y = TEXT_AT
     part = pixels[y - 40 : y + 20, x - 20 : x + 300].min(axis=2) < 245
     rows, columns = np.flatnonzero(part.any(axis=1)), np.flatnonzero(part.any(axis=0))
-    return frame(
+    return Frame(
         int(columns[0]) + x - 20, int(rows[0]) + y - 40, int(columns[-1]) + 1 + x - 20, int(rows[-1]) + 1 + y - 40
     )

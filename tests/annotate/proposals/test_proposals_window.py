@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,9 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from annotate.core.view import ViewTransform
 from annotate.proposals.snapping import Frame
-from annotate.view_transform import ViewTransform
-from grounding.loaders.realwebassist import QUESTIONS
+from grounding.data.layouts.realwebassist import QUESTIONS
 from grounding.records import Size
 from proposals.screens import BUTTON, FIELD, screen
 
@@ -117,43 +115,3 @@ def test_one_key_makes_a_box_of_what_is_under_the_cursor_and_another_snaps_a_dra
     stage.keys("ctrl+q")
     assert stage.wait_for_end() == 0
     assert stage.log() == ""
-
-
-def test_the_window_goes_on_while_screenshots_are_looked_at(stage: Stage, folder: Path) -> None:
-    hand = Hand(stage, folder)
-    hand.points(BUTTON)
-    stage.keys("b")
-    hand.until_saved(lambda: hand.boxes() == [sides(BUTTON)], "the button's box in the file")
-    (looker,) = children(stage.pid)
-    os.kill(looker, signal.SIGSTOP)
-    stage.keys("d")
-    stage.until(lambda: " 2/3 " in stage.title(), "the second step")
-    stage.keys("b")
-    # Nobody answers; a person goes on drawing.
-    stage.keys("w")
-    stage.drag(hand.at(700, 500), hand.at(800, 540))
-    hand.until_saved(lambda: hand.boxes(1) == [(700, 500, 800, 540)], "the drawn box in the file")
-    stage.keys("d")
-    stage.until(lambda: " 3/3 " in stage.title(), "the third step")
-    stage.keys("n")
-    hand.until_saved(lambda: hand.entries()[2].get("bounding_box", "todo") is None, "not a click in the file")
-    # What was asked for in a step that was left makes no box in another one.
-    os.kill(looker, signal.SIGCONT)
-    stage.keys("p")
-    stage.keys("ctrl+q")
-    assert stage.wait_for_end() == 0
-    assert hand.boxes(1) == [(700, 500, 800, 540)]
-    assert children(looker) == []
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process has started."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text(encoding="utf-8").rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid and fields[0] != "Z":
-            found.append(int(path.parent.name))
-    return found

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 MULTILINGUAL = 51865
-ENGLISH = 51864
-NEWEST = 51866
 """large-v3 and turbo have 128 mels and one more language."""
 
 

@@ -10,26 +10,28 @@ import msgspec
 import pytest
 from fakes.make import MODELS, query, screenshot
 
-from grounding.cards import GrounderCard, read_card
-from grounding.chat import ChatOptions
+from grounding.cards import GrounderCard, find_card
 from grounding.errors import UserError
 from grounding.grounders.hf import HfOptions, open_hf
-from grounding.grounders.hf.actor import ASSISTANT, PointerEngine, load_actor
-from grounding.grounders.hf.generator import model_inputs
-from grounding.grounders.hf.prompts import Prompt, prepare_prompt
+from grounding.grounders.hf.actor import PointerEngine, load_actor
+from grounding.grounders.hf.generation import Prompt, model_inputs, prepare_prompt
+from grounding.llm.chat import ChatOptions
 from grounding.records import Prediction
 
 from .tiny import WIDTH, marked_picture, random_head, write_actor, write_plain
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-for package in ("torch", "torchvision", "transformers"):
-    pytest.importorskip(package, reason=f"no {package} here: pip install 'grounding[hf]'")
 
 BASES = ("qwen2_vl", "qwen2_5_vl")
-CARDS = {
-    "qwen2_vl": read_card(MODELS / "grounders" / "gui-actor-7b-qwen2-vl.yaml", GrounderCard),
-    "qwen2_5_vl": read_card(MODELS / "grounders" / "gui-actor-7b-qwen2.5-vl.yaml", GrounderCard),
-}
+
+
+def small(name: str) -> GrounderCard:
+    """A bundled card that doesn't scale small pictures up to 7,000 patches."""
+    card = find_card(name, MODELS / "grounders", GrounderCard, builtin=(), kind="grounder")
+    return msgspec.structs.replace(card, image=msgspec.structs.replace(card.image, first=None))
+
+
+CARDS = {"qwen2_vl": small("gui-actor-qwen2-vl"), "qwen2_5_vl": small("gui-actor")}
 SINGLE = HfOptions(dtype="float32", device="cpu")
 
 
@@ -101,16 +103,6 @@ def test_scores_are_those_of_generation_with_all_states_kept(
     assert expected.shape == (1, len(got))
     torch.testing.assert_close(got, expected[0], rtol=1e-4, atol=1e-7)
     assert got.max() > 2 * got.min(), "scores that differ too little prove nothing"
-
-
-def test_the_prompt_ends_with_the_assistants_whole_turn(base: str, random_actor: Path, tmp_path: Path) -> None:
-    card = CARDS[base]
-    engine = load_actor(random_actor, card, SINGLE)
-    prompt = prompt_for(card, marked_picture(tmp_path / "a.png", (112, 84), (0, 0, 28, 28)), (112, 84))
-    assert engine.render(prompt) == (
-        f"<|im_start|>system\n{card.system}<|im_end|>\n<|im_start|>user\n<|vision_start|><|image_pad|><|vision_end|>"
-        f"click it<|im_end|>\n{ASSISTANT}"
-    )
 
 
 def head_that_finds_the_mark(folder: Path, card: GrounderCard, tmp_path: Path) -> dict[str, Any]:
@@ -205,23 +197,6 @@ def test_a_larger_screenshot_is_scaled_to_the_cards_limit_and_the_point_back(
     assert (answer.point.x_px, answer.point.y_px) == pytest.approx((294, 210), abs=20)
 
 
-def test_regions_come_with_the_answer(base: str, finder: Path, tmp_path: Path) -> None:
-    picture = marked_picture(tmp_path / "a.png", (168, 112), (28, 28, 56, 56))
-    raw = ask(finder, CARDS[base], picture, (168, 112)).raw
-    assert raw is not None
-    best = msgspec.json.decode(raw)[0]
-    assert best["patches"] == 1
-    assert best["score"] > 0.5
-    assert best["point"] == {"space": "rel_1", "x": pytest.approx(1.5 / 6), "y": pytest.approx(1.5 / 4)}
-
-
-def test_an_unreadable_screenshot_is_a_failure_and_not_an_exception(base: str, finder: Path, tmp_path: Path) -> None:
-    answer = ask(finder, CARDS[base], tmp_path / "nothing.png", (168, 112))
-    assert answer.failure is not None
-    assert answer.failure.kind == "error"
-    assert "nothing.png" in answer.failure.message
-
-
 def test_a_plain_checkpoint_has_no_pointer_head(tmp_path: Path) -> None:
     plain = write_plain(tmp_path / "plain")
     with pytest.raises(UserError, match="has no pointer head"):
@@ -232,11 +207,5 @@ def test_a_head_of_another_make_is_refused(tmp_path: Path) -> None:
     head = random_head(1)
     head["projection_dec.3.weight"] = head.pop("projection_dec.2.weight")
     folder = write_actor(tmp_path / "actor", "qwen2_5_vl", head)
-    with pytest.raises(UserError, match=r"not the one of the published models: projection_dec\.2\.weight"):
+    with pytest.raises(UserError, match=r"not the one of the published models: .*projection_dec\.2\.weight"):
         load_actor(folder, CARDS["qwen2_5_vl"], SINGLE)
-
-
-def test_the_card_of_the_other_base_is_refused(random_actor: Path, base: str) -> None:
-    other = next(name for name in BASES if name != base)
-    with pytest.raises(UserError, match=f"the checkpoint is a {base}, and card .* is for {other}"):
-        load_actor(random_actor, CARDS[other], SINGLE)

@@ -19,19 +19,17 @@ from fakes.make import REPOSITORY, grounder_card, query, screenshot
 from PIL import Image
 from serving.helpers import VLLM_ON_CPU
 
-from grounding.budget import Budget
 from grounding.cards import GrounderCard
-from grounding.chat import ChatOptions, open_chat
 from grounding.grounders.base import Grounder
 from grounding.grounders.chat import ChatGrounder
 from grounding.grounders.hf import HfOptions, open_hf
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatOptions, open_chat
 from grounding.records import Prediction, Query
 
 from .tiny import write_plain
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-for package in ("torch", "torchvision", "transformers"):
-    pytest.importorskip(package, reason=f"no {package} here: pip install 'grounding[hf]'")
 
 START_S = 400
 FLAGS = ["--dtype", "float32", "--enforce-eager", "--generation-config", "vllm", "--max-model-len", "8192"]

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from grounding.grounders.hf.batching import Batcher
-from grounding.grounders.hf.options import ModelFailed
+from grounding.grounders.hf.loading import ModelFailed
+from grounding.grounders.hf.local import Batcher
 
 
 class Doubler:
@@ -58,34 +58,6 @@ def test_a_lone_question_waits_no_longer_than_it_was_told() -> None:
     assert 0.04 < asyncio.run(scenario()) < 2
 
 
-def test_a_late_question_joins_a_batch_that_waits() -> None:
-    async def scenario() -> Doubler:
-        ask = Doubler()
-        batcher = Batcher(ask, size=2, wait_s=30)
-        first = asyncio.create_task(batcher.submit(1))
-        await asyncio.sleep(0.05)
-        assert await batcher.submit(2) == 4
-        assert await first == 2
-        await batcher.aclose()
-        return ask
-
-    assert asyncio.run(scenario()).batches == [[1, 2]]
-
-
-def test_the_event_loop_is_free_while_the_model_works() -> None:
-    async def scenario() -> int:
-        batcher = Batcher(Doubler(seconds=0.5), size=1, wait_s=0)
-        working = asyncio.create_task(batcher.submit(1))
-        beats = 0
-        while not working.done():
-            await asyncio.sleep(0.01)
-            beats += 1
-        await batcher.aclose()
-        return beats
-
-    assert asyncio.run(scenario()) >= 10
-
-
 def test_a_failure_is_only_that_of_its_own_question() -> None:
     async def scenario() -> list[int | BaseException]:
         batcher = Batcher(Doubler(bad=[2]), size=4, wait_s=0.05)
@@ -97,46 +69,6 @@ def test_a_failure_is_only_that_of_its_own_question() -> None:
     assert [answers[0], answers[1], answers[3]] == [0, 2, 6]
     assert isinstance(answers[2], ModelFailed)
     assert str(answers[2]) == "can't double [2]"
-
-
-def test_a_batch_that_is_too_large_is_asked_one_by_one() -> None:
-    async def scenario() -> Doubler:
-        ask = Doubler(most=1)
-        batcher = Batcher(ask, size=3, wait_s=0.05)
-        assert await asyncio.gather(*(batcher.submit(number) for number in range(3))) == [0, 2, 4]
-        await batcher.aclose()
-        return ask
-
-    assert asyncio.run(scenario()).batches == [[0, 1, 2], [0], [1], [2]]
-
-
-def test_a_mistake_in_the_code_is_not_hidden_and_does_not_stop_the_next() -> None:
-    def ask(numbers: Sequence[int]) -> list[float]:
-        return [1 / number for number in numbers]
-
-    async def scenario() -> float:
-        batcher = Batcher(ask, size=1, wait_s=0)
-        with pytest.raises(ZeroDivisionError):
-            await batcher.submit(0)
-        answer = await batcher.submit(2)
-        await batcher.aclose()
-        return answer
-
-    assert asyncio.run(scenario()) == 0.5
-
-
-def test_a_question_that_was_given_up_is_not_asked() -> None:
-    async def scenario() -> Doubler:
-        ask = Doubler()
-        batcher = Batcher(ask, size=2, wait_s=0.2)
-        given_up = asyncio.create_task(batcher.submit(1))
-        await asyncio.sleep(0.01)
-        given_up.cancel()
-        assert await batcher.submit(2) == 4
-        await batcher.aclose()
-        return ask
-
-    assert asyncio.run(scenario()).batches == [[2]]
 
 
 def test_closing_fails_what_waits_and_what_comes_after() -> None:

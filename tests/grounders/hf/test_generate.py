@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,26 +11,20 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from fakes.make import grounder_card, picture_file, query, screenshot
+from fakes.make import grounder_card, query, screenshot
 from PIL import Image
 
 from grounding.cards import GrounderCard
-from grounding.chat import ChatOptions, request_parameters
 from grounding.errors import UserError
 from grounding.grounders.hf import HfOptions, open_hf
-from grounding.grounders.hf.generation import Generation, generation_for
-from grounding.grounders.hf.generator import Generator, model_inputs
-from grounding.grounders.hf.loading import Loaded, load
-from grounding.grounders.hf.options import ModelFailed, OutOfMemory
-from grounding.grounders.hf.penalties import penalised
-from grounding.grounders.hf.prompts import Prompt, prepare_prompt
+from grounding.grounders.hf.generation import Generation, Generator, Prompt, generation_for, prepare_prompt
+from grounding.grounders.hf.loading import Loaded, ModelFailed, load
+from grounding.llm.chat import ChatOptions, request_parameters
 from grounding.records import Prediction, Query
 
-from .tiny import random_head, write_actor, write_family, write_plain
+from .tiny import write_family, write_plain
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-for package in ("torch", "torchvision", "transformers"):
-    pytest.importorskip(package, reason=f"no {package} here: pip install 'grounding[hf]'")
 
 SINGLE = HfOptions(dtype="float32", device="cpu")
 SIZES = [(301, 199), (64, 48), (199, 420), (500, 120)]
@@ -105,45 +98,11 @@ def test_every_family_runs_batched_and_counts_its_own_picture_tokens(
         assert reply.call.usage.input_tokens == text_tokens + seen.width * seen.height // factor**2
 
 
-def test_prompt_tokens_are_those_of_the_text_and_the_picture(loaded: Loaded, queries: list[Query]) -> None:
-    ask, tokenizer = generator(loaded), loaded.processor.tokenizer
-    for prompt in prompts(queries):
-        usage = ask([prompt])[0].call.usage
-        assert usage is not None
-        text_tokens = len(tokenizer(ask.render(prompt), add_special_tokens=False)["input_ids"]) - 1
-        assert usage.input_tokens == text_tokens + prompt.sizes.model.width * prompt.sizes.model.height // 28**2
-        assert 0 < usage.output_tokens <= 16
-
-
-def test_a_picture_that_was_resized_here_is_left_alone(loaded: Loaded, queries: list[Query]) -> None:
-    for prompt in prompts(queries):
-        inputs = model_inputs(loaded, CARD, [prompt], [generator(loaded).render(prompt)])
-        untouched = loaded.processor.image_processor(prompt.image, do_resize=False, return_tensors="pt")
-        assert inputs["pixel_values"].equal(untouched["pixel_values"])
-
-
-def test_a_resize_of_the_processors_own_gives_the_size_that_coordinates_are_read_in(
-    loaded: Loaded, queries: list[Query]
-) -> None:
-    card = msgspec.structs.replace(CARD, image=msgspec.structs.replace(CARD.image, resize="server"))
-    for prompt, each in zip(prompts(queries, card), queries, strict=True):
-        assert prompt.image.size == (each.screenshot.size.width, each.screenshot.size.height)
-        _, down, across = model_inputs(loaded, card, [prompt], [generator(loaded).render(prompt)])["image_grid_thw"][0]
-        assert (int(across) * 14, int(down) * 14) == (prompt.sizes.model.width, prompt.sizes.model.height)
-
-
 def test_a_rule_that_does_not_fit_the_processor_is_a_failure(loaded: Loaded, queries: list[Query]) -> None:
     rule = msgspec.structs.replace(CARD.image, factor=32)
     card = msgspec.structs.replace(CARD, image=rule)
     with pytest.raises(ModelFailed, match="the rule doesn't fit this checkpoint"):
         generator(loaded, card)(prompts(queries[:1], card))
-
-
-def test_a_picture_that_the_processor_refuses_is_a_failure(loaded: Loaded, tmp_path: Path) -> None:
-    card = msgspec.structs.replace(CARD, image=grounder_card().image)
-    shot = picture_file(tmp_path / "long.png", 2500, 10)
-    with pytest.raises(ModelFailed, match="the processor refuses"):
-        generator(loaded, card)(prompts([query(shot)], card))
 
 
 def test_the_prompt_is_the_cards_in_the_checkpoints_template(loaded: Loaded, queries: list[Query]) -> None:
@@ -175,13 +134,6 @@ def test_a_checkpoints_generation_config_changes_nothing(
     assert texts(generator(loaded, repetition_penalty=3.0)(asked)) != expected, "the penalty would have shown"
 
 
-def test_sampling_repeats_with_its_seed(loaded: Loaded, queries: list[Query]) -> None:
-    asked = prompts(queries[:1])
-    one, again, other = (generator(loaded, temperature=1.0, seed=seed)(asked)[0] for seed in (1, 1, 2))
-    assert one.completion.text == again.completion.text
-    assert one.completion.text != other.completion.text
-
-
 def reply_of(loaded: Loaded, ids: Sequence[int], **generation: Any) -> Any:
     chosen = Generation(arguments={"max_new_tokens": 16, "do_sample": False}, **generation)
     return Generator(loaded, CARD, chosen)._reply(list(ids), 7, 1.0)
@@ -208,29 +160,6 @@ def test_the_end_of_a_reply(loaded: Loaded) -> None:
     assert reply_of(loaded, half).completion.text == ""
     other_end = reply_of(loaded, [*words, words[0], pad], stop_token_ids=(words[0],))
     assert (other_end.completion.text, other_end.call.usage.output_tokens) == ("", 1)
-
-
-def test_stop_strings_stop_the_model_too(loaded: Loaded, queries: list[Query]) -> None:
-    asked = prompts(queries[:2])
-    free = texts(generator(loaded)(asked))[0]
-    found = re.search(r"(?<=.)[ -~]{2}(?=...)", free, re.DOTALL)  # Whole characters: noise has half ones, too.
-    assert found is not None
-    stop = found[0]
-    reply = generator(loaded, stop=[stop])(asked)[0]
-    assert reply.completion.text == free[: free.find(stop)]
-    assert reply.completion.finish_reason == "stop"
-    assert reply.call.usage is not None
-    assert reply.call.usage.output_tokens < 16
-
-
-def test_penalties_count_every_token_that_was_written() -> None:
-    import torch
-
-    scores = torch.zeros(2, 4)
-    got = penalised(torch.tensor([[1, 1, 3], [0, 0, 0]]), scores, Generation(arguments={}, frequency_penalty=0.5))
-    assert got.tolist() == [[0, -1.0, 0, -0.5], [-1.5, 0, 0, 0]]
-    got = penalised(torch.tensor([[1, 1]]), scores[:1], Generation(arguments={}, presence_penalty=2.0))
-    assert got.tolist() == [[0, -2.0, 0, 0]]
 
 
 def test_a_penalised_token_is_not_written_twice(
@@ -307,40 +236,6 @@ def test_a_batch_that_does_not_fit_is_asked_one_by_one(checkpoint: Path, queries
     assert all(answer.raw is not None for answer in answers)
 
 
-@pytest.mark.parametrize(
-    "message", ["DefaultCPUAllocator: can't allocate memory: you tried 9 bytes", "MPS out of memory"]
-)
-def test_a_question_that_does_not_fit_alone_says_so(checkpoint: Path, queries: list[Query], message: str) -> None:
-    def full(model: Any) -> None:
-        def generate(**_: Any) -> Any:
-            raise RuntimeError(message)
-
-        model.generate = generate
-
-    (answer,) = grounded(CARD, queries[:1], options_for(checkpoint), full)
-    assert answer.failure is not None
-    assert answer.failure.kind == "error"
-    assert answer.failure.message == (
-        f"out of memory: {message}. A smaller --batch-size, --dtype bfloat16 or the card's max_pixels may help"
-    )
-
-
-def test_what_torch_raises_is_a_failure_with_its_message(checkpoint: Path, queries: list[Query]) -> None:
-    def broken(model: Any) -> None:
-        def generate(**_: Any) -> Any:
-            raise RuntimeError("CUDA error: device-side assert triggered")
-
-        model.generate = generate
-
-    (answer,) = grounded(CARD, queries[:1], options_for(checkpoint), broken)
-    assert answer.failure is not None
-    assert answer.failure.message == "torch failed: CUDA error: device-side assert triggered"
-
-
-def test_failures_of_memory_are_told_from_others() -> None:
-    assert issubclass(OutOfMemory, ModelFailed)
-
-
 def test_weights_that_are_not_all_there_are_refused(checkpoint: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
@@ -360,12 +255,6 @@ def test_weights_that_are_not_all_there_are_refused(checkpoint: Path, tmp_path: 
             load(folder, CARD, SINGLE)
 
 
-def test_gui_actor_is_refused_as_a_plain_model(tmp_path: Path) -> None:
-    folder = write_actor(tmp_path / "actor", "qwen2_5_vl", random_head(0))
-    with pytest.raises(UserError, match="has a pointer head"):
-        load(folder, CARD, SINGLE)
-
-
 @pytest.mark.parametrize(
     ("family", "message"),
     [
@@ -377,17 +266,3 @@ def test_gui_actor_is_refused_as_a_plain_model(tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_family_is_refused(checkpoint: Path, family: str | None, message: str) -> None:
     with pytest.raises(UserError, match=message):
         load(checkpoint, msgspec.structs.replace(CARD, family=family), SINGLE)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("device", ["cuda:77", "abacus"])
-def test_a_device_that_is_not_there_is_refused(checkpoint: Path, device: str) -> None:
-    with pytest.raises(UserError, match=f"--device {device}|can't be loaded"):
-        load(checkpoint, CARD, msgspec.structs.replace(SINGLE, device=device))
-
-
-def test_a_damaged_checkpoint_is_a_users_error(checkpoint: Path, tmp_path: Path) -> None:
-    for path in checkpoint.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    (tmp_path / "model.safetensors").write_bytes(b"\x08\0\0\0\0\0\0\0notjson!")
-    with pytest.raises(UserError, match="can't be loaded"):
-        load(tmp_path, CARD, SINGLE)

@@ -202,11 +202,11 @@ def random_head(seed: int, scale: float = 0.3) -> dict[str, Any]:
     """A pointer head of random weights; the layer norm's too."""
     import torch
 
-    from grounding.grounders.hf.pointer import WEIGHTS
-
     torch.manual_seed(seed)
+    linear = ("projection_enc.0", "projection_enc.2", "projection_dec.0", "projection_dec.2", "self_attention.out_proj")
+    names = [f"{name}.{kind}" for name in (*linear, "layer_norm") for kind in ("weight", "bias")]
     head = {}
-    for name in WEIGHTS:
+    for name in (*names, "self_attention.in_proj_weight", "self_attention.in_proj_bias"):
         rows = 3 * WIDTH if "in_proj" in name else WIDTH
         flat = name.endswith("bias") or name.startswith("layer_norm")
         head[name] = torch.randn((rows,) if flat else (rows, WIDTH)) * scale

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.grounders.ocr.instruction import Parsed, parse
-from grounding.grounders.ocr.phrasing import Context
+from grounding.grounders.ocr.instruction import Parsed, essential, parse
 
 
 def texts(query: Parsed) -> list[str]:
@@ -51,30 +50,6 @@ def test_quotes_are_targets_or_contexts(instruction: str, targets: list[str], co
     assert query.exact == bool(targets)
 
 
-def test_what_is_to_be_typed_is_not_what_is_to_be_clicked() -> None:
-    query = parse("Type 'usb hub' into the search box labelled 'Search products'")
-    assert texts(query) == ["Search products"]
-    assert parse("Search for 'usb hub'").widget == "search field"
-    assert texts(parse("Enter 'Paris'")) == ["Paris"]
-
-
-@pytest.mark.parametrize(
-    ("instruction", "ordinal"),
-    [
-        ("the second one", 2),
-        ("okay the first result", 1),
-        ("pick the 3rd product", 3),
-        ("the last item", -1),
-        ("the last name field", 0),
-        ("wait a second", 0),
-        ("select May 1st", 0),
-        ("the cheaper one", 0),
-    ],
-)
-def test_ordinals(instruction: str, ordinal: int) -> None:
-    assert parse(instruction).ordinal == ordinal
-
-
 @pytest.mark.parametrize(
     ("instruction", "preference"),
     [
@@ -88,22 +63,6 @@ def test_ordinals(instruction: str, ordinal: int) -> None:
 )
 def test_preferences(instruction: str, preference: str) -> None:
     assert parse(instruction).preference == preference
-
-
-@pytest.mark.parametrize(
-    ("instruction", "places"),
-    [
-        ("the button at the top right", ("top", "right")),
-        ("the one on the left", ("left",)),
-        ("help at the bottom of the page", ("bottom",)),
-        ("orders in the header", ("top",)),
-        ("the upper left corner", ("top", "left")),
-        ("top rated", ()),
-        ("the price to the left of 'Total'", ()),
-    ],
-)
-def test_places(instruction: str, places: tuple[str, ...]) -> None:
-    assert parse(instruction).places == places
 
 
 @pytest.mark.parametrize(
@@ -125,37 +84,35 @@ def test_widgets(instruction: str, widget: str) -> None:
     assert parse(instruction).widget == widget
 
 
-@pytest.mark.parametrize(
-    ("instruction", "phrase"),
-    [
-        ("show the cheapest ones first", "cheapest"),
-        ("sort by guest score", "guest score"),
-        ("order them by rating", "rating"),
-    ],
-)
-def test_an_order_is_asked_for_by_its_name_or_by_the_control_that_lists_orders(instruction: str, phrase: str) -> None:
-    query = parse(instruction)
-    assert phrase in texts(query)
-    assert "sort" in texts(query)
-    assert query.preference == ""
-
-
-def test_an_amount_is_read_as_money() -> None:
-    query = parse("buy the one that's $49.99")
-    assert query.price == 49.99
-    assert "$49.99" not in texts(query)
-
-
-def test_unquoted_words_after_a_preposition_are_context_and_alternative() -> None:
-    query = parse("add to cart for the blue shirt")
-    assert texts(query)[0] == "add to cart for the blue shirt"
-    assert "add to cart" in texts(query)
-    assert Context(text="blue shirt", relation="near") in query.contexts
-    assert Context(text="$12.00", relation="near", sure=True) in parse("the plus of soup ($12.00)").contexts
-
-
 @given(st.text(max_size=200))
 def test_any_text_can_be_parsed(text: str) -> None:
     query = parse(text)
     assert all(phrase.text for phrase in query.phrases)
     assert parse(text) == query
+
+
+@pytest.mark.parametrize(
+    ("reply", "rest"),
+    [
+        ('The correct element to interact with is the "Dates" field.', 'the "Dates" field.'),
+        ('To go from "Stays" to "Flights," you should click on "Flights".', 'you should click on "Flights".'),
+        ('Based on the page, the correct element is "Sort by".', '"Sort by".'),
+        ('Based on the instruction "Click Search," the correct element is "Find".', '"Find".'),
+        ("click sign in", "click sign in"),
+        ("go to the cart, please", "go to the cart, please"),
+        ("", ""),
+    ],
+)
+def test_what_leads_up_to_the_answer_is_dropped(reply: str, rest: str) -> None:
+    assert essential(reply) == rest
+
+
+def test_the_users_own_words_are_no_target() -> None:
+    query = parse('To follow the instruction "Click on maps", choose the link titled "Road maps" above "Weather".')
+    assert [phrase.text for phrase in query.phrases] == ["Road maps"]
+    assert [context.relation for context in query.contexts] == ["above"]
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_an_essence_that_is_no_longer(text: str) -> None:
+    assert len(essential(text)) <= len(text)

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grounding.grounders.ocr.candidates import fit
 from grounding.grounders.ocr.instruction import parse
-from grounding.grounders.ocr.match import Choice, choose
+from grounding.grounders.ocr.match import TextChoice, choose
 from grounding.grounders.ocr.screen import Screen, TextLine
 from tests.grounders.ocr.screens import SIZE, line, screen, shop
 
 
-def chosen(instruction: str, on: Screen | None = None) -> Choice:
+def chosen(instruction: str, on: Screen | None = None) -> TextChoice:
     choice = choose(parse(instruction), on or shop())
     assert choice is not None
     return choice
@@ -138,35 +139,6 @@ def test_a_dialogue_is_closed_by_its_own_cross() -> None:
     assert chosen("close the popup", made).chosen.box.center.y_px > 200
 
 
-def test_search_alone_is_the_button() -> None:
-    made = screen(line("Search", 600, 100), line("Search hotels and flights", 100, 100))
-    assert chosen("click the search button", made).chosen.text == "Search"
-    assert chosen("click the search field", made).chosen.text == "Search hotels and flights"
-
-
-def test_a_day_of_the_named_month() -> None:
-    days = [line(str(day), 100 + 30 * day, 200) for day in range(1, 12)]
-    days += [line(str(day), 700 + 30 * day, 200) for day in range(1, 12)]
-    made = screen(line("March 2025", 200, 150), line("April 2025", 800, 150), *days)
-    centre = chosen("Click '10' in the calendar of 'April 2025'", made).chosen.box.center
-    assert centre.x_px > 900
-
-
-def test_a_text_over_two_lines_is_one_text() -> None:
-    made = screen(
-        line("Noise cancelling wireless", 100, 100), line("headphones with case", 100, 116), line("case", 400, 400)
-    )
-    assert chosen("Click 'Noise cancelling wireless headphones with case'", made).chosen.box.top_px == 100
-
-
-def test_nothing_read_means_no_choice() -> None:
-    assert choose(parse("anything"), screen()) is None
-
-
-def test_words_that_are_not_there_still_get_an_answer() -> None:
-    assert chosen("xyzzy").rule == "guess"
-
-
 anywhere = st.builds(
     line,
     st.text(min_size=1, max_size=20).filter(lambda text: bool(text.strip())),
@@ -194,3 +166,35 @@ def test_any_words_on_any_screen_get_an_answer_inside_it_whatever_the_order_of_l
     again = choose(parse(text), screen(*shuffled))
     assert again is not None
     assert again.chosen.box == choice.chosen.box
+
+
+def score(phrase: str, text: str) -> float:
+    return fit(phrase, tuple(text.split())).score
+
+
+@pytest.mark.parametrize(
+    ("phrase", "better", "worse"),
+    [
+        ("add to cart", "Add to cart", "Tap Add to cart to buy this and many other things"),
+        ("add to cart", "Add to cart", "Cart"),
+        ("add to cart", "Ad to cart", "A"),
+        ("sign in", "Signin", "Sign up"),
+        ("log in", "Sign in", "Blog"),
+        ("basket", "Cart (2)", "Brand"),
+        ("under $50", "Under $50", "Under $25"),
+        ("wireless keyboard", "Wireless Keyboard K380", "Wireless Mouse"),
+        ("april 22", "22", "April"),
+        ("review", "Reviews", "Preview window"),
+        ("+", "+", "A+ rated"),
+        ("four stars", "4 stars and up", "3 stars and up"),
+    ],
+)
+def test_the_better_text_wins(phrase: str, better: str, worse: str) -> None:
+    assert score(phrase, better) > score(phrase, worse)
+
+
+@given(st.text(max_size=60), st.lists(st.text(min_size=1, max_size=12), max_size=8))
+def test_a_fit_is_a_share_and_its_words_are_there(phrase: str, words: list[str]) -> None:
+    found = fit(phrase, tuple(words))
+    assert 0.0 <= found.score <= 1.0
+    assert 0 <= found.first <= found.last <= max(0, len(words) - 1)

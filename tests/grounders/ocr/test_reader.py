@@ -9,13 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from grounding.grounders.ocr import OcrGrounder
-from grounding.grounders.ocr.cache import DiskCache
-from grounding.grounders.ocr.engine import Engine
-from grounding.grounders.ocr.reader import Reader
+from grounding.grounders.ocr.engine import RECOGNISER_HEIGHT_PX, Engine, padded_width
+from grounding.grounders.ocr.reader import DiskCache, OcrReader
 from grounding.records import Prediction, Query, Screenshot, Size
 
 Text = tuple[str, int, int]
@@ -52,7 +52,7 @@ BUTTONS: list[Text] = [
 
 
 def test_texts_are_read_where_they_are(tmp_path: Path, engine: Engine) -> None:
-    reader = Reader(DiskCache(None), engine)
+    reader = OcrReader(DiskCache(None), engine)
     screen = asyncio.run(reader.read(picture(tmp_path / "a.png", BUTTONS)))
     assert sorted(line.text for line in screen.lines) == sorted(text for text, _, _ in BUTTONS)
     for text, left, top in BUTTONS:
@@ -64,7 +64,7 @@ def test_texts_are_read_where_they_are(tmp_path: Path, engine: Engine) -> None:
 
 
 def test_equal_crops_are_recognised_once(tmp_path: Path, engine: Engine) -> None:
-    reader = Reader(DiskCache(None), engine)
+    reader = OcrReader(DiskCache(None), engine)
     asyncio.run(reader.read(picture(tmp_path / "a.png", BUTTONS)))
     assert (reader.crops_seen, reader.crops_recognised) == (6, 4)
     # Another screenshot with the same words elsewhere asks the network for the new one only.
@@ -74,44 +74,17 @@ def test_equal_crops_are_recognised_once(tmp_path: Path, engine: Engine) -> None
     assert (reader.crops_seen, reader.crops_recognised) == (9, 5)
 
 
-def test_a_wide_gap_parts_a_line_and_a_button_keeps_its_outline_to_itself(tmp_path: Path, engine: Engine) -> None:
-    path = tmp_path / "a.png"
-    picture(path, [("Home", 100, 40), ("Orders", 170, 40)])
-    with Image.open(path) as image:
-        ImageDraw.Draw(image).rounded_rectangle((300, 100, 420, 134), 16, fill="gold")
-        ImageDraw.Draw(image).text((320, 108), "Buy now", fill="black", font=ImageFont.load_default(16))
-        image.save(path)
-    shot = Screenshot(path=str(path), size=Size(width=900, height=600), sha256="0" * 64)
-    screen = asyncio.run(Reader(DiskCache(None), engine).read(shot))
-    assert {line.text: line.framed for line in screen.lines} == {"Buy now": True, "Home": False, "Orders": False}
-
-
-def test_ten_who_ask_for_one_screenshot_share_one_reading(tmp_path: Path, engine: Engine) -> None:
-    shot = picture(tmp_path / "a.png", BUTTONS)
-    reader = Reader(DiskCache(tmp_path / "cache"), engine)
-
-    async def ask() -> int:
-        first = asyncio.ensure_future(reader.read(shot))
-        await asyncio.sleep(0)
-        first.cancel()
-        screens = await asyncio.gather(*(reader.read(shot) for _ in range(10)))
-        return len({id(screen) for screen in screens})
-
-    assert asyncio.run(ask()) == 1
-    assert reader.crops_seen == len(BUTTONS)
-
-
 def test_what_was_read_is_known_to_the_next_process(tmp_path: Path, engine: Engine) -> None:
     shot = picture(tmp_path / "a.png", BUTTONS)
-    read = asyncio.run(Reader(DiskCache(tmp_path / "cache"), engine).read(shot))
+    read = asyncio.run(OcrReader(DiskCache(tmp_path / "cache"), engine).read(shot))
     code = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
-        "from grounding.grounders.ocr.cache import DiskCache\n"
-        "from grounding.grounders.ocr.reader import Reader\n"
+        "from grounding.grounders.ocr.reader import DiskCache\n"
+        "from grounding.grounders.ocr.reader import OcrReader\n"
         "from grounding.records import Screenshot, Size\n"
         "shot = Screenshot(path='/nowhere.png', size=Size(width=1, height=1), sha256=sys.argv[1])\n"
-        "screen = asyncio.run(Reader(DiskCache(Path(sys.argv[2]))).read(shot))\n"
+        "screen = asyncio.run(OcrReader(DiskCache(Path(sys.argv[2]))).read(shot))\n"
         "print(len(screen.lines), 'onnxruntime' in sys.modules)\n"
     )
     done = subprocess.run(
@@ -136,7 +109,7 @@ def test_importing_the_grounder_loads_no_network() -> None:
 def test_the_grounder_clicks_the_text_and_says_why(tmp_path: Path, engine: Engine) -> None:
     shot = picture(tmp_path / "a.png", BUTTONS)
     prediction = ground(
-        OcrGrounder(Reader(DiskCache(None), engine)), shot, "Click 'Add to cart' below 'Red Wool Sweater'"
+        OcrGrounder(OcrReader(DiskCache(None), engine)), shot, "Click 'Add to cart' below 'Red Wool Sweater'"
     )
     assert prediction.failure is None
     assert prediction.point is not None
@@ -154,7 +127,7 @@ def test_the_grounder_clicks_the_text_and_says_why(tmp_path: Path, engine: Engin
 
 def test_a_screen_without_text_has_no_answer(tmp_path: Path, engine: Engine) -> None:
     shot = picture(tmp_path / "blank.png", [])
-    prediction = ground(OcrGrounder(Reader(DiskCache(None), engine)), shot, "click sign in")
+    prediction = ground(OcrGrounder(OcrReader(DiskCache(None), engine)), shot, "click sign in")
     assert prediction.failure is not None
     assert prediction.failure.kind == "unparsed"
     assert "blank.png" in prediction.failure.message
@@ -168,7 +141,7 @@ def test_an_unreadable_image_is_an_error_that_names_the_file(
     if content is not None:
         path.write_bytes(content)
     shot = Screenshot(path=str(path), size=Size(width=9, height=9), sha256="1" * 64)
-    prediction = ground(OcrGrounder(Reader(DiskCache(None), engine)), shot, "click sign in")
+    prediction = ground(OcrGrounder(OcrReader(DiskCache(None), engine)), shot, "click sign in")
     assert prediction.point is None
     assert prediction.failure is not None
     assert prediction.failure.kind == "error"
@@ -178,7 +151,7 @@ def test_an_unreadable_image_is_an_error_that_names_the_file(
 @pytest.mark.parametrize("size", [(1, 1), (5, 300), (700, 20), (33, 31)])
 def test_pictures_of_any_size_are_read(tmp_path: Path, engine: Engine, size: tuple[int, int]) -> None:
     shot = picture(tmp_path / "a.png", [("Go", 2, 2)], size)
-    screen = asyncio.run(Reader(DiskCache(None), engine).read(shot))
+    screen = asyncio.run(OcrReader(DiskCache(None), engine).read(shot))
     assert (screen.size.width, screen.size.height) == size
 
 
@@ -188,5 +161,23 @@ def test_small_print_on_large_screens_is_read(
     tmp_path: Path, engine: Engine, size: tuple[int, int], font_px: int
 ) -> None:
     texts = [("Free delivery on Monday", 90 + 400 * (i % 4), 80 + 90 * (i // 4)) for i in range(16)]
-    screen = asyncio.run(Reader(DiskCache(None), engine).read(picture(tmp_path / "a.png", texts, size, font_px)))
+    screen = asyncio.run(OcrReader(DiskCache(None), engine).read(picture(tmp_path / "a.png", texts, size, font_px)))
     assert [line.text for line in screen.lines] == ["Free delivery on Monday"] * 16
+
+
+def _word(text: str) -> np.ndarray:
+    font = ImageFont.load_default(36)
+    width = int(font.getlength(text)) + 8
+    image = Image.new("RGB", (width, RECOGNISER_HEIGHT_PX), "white")
+    ImageDraw.Draw(image).text((4, 0), text, "black", font)
+    return np.asarray(image)
+
+
+@pytest.mark.slow
+def test_a_crop_is_read_alike_alone_and_in_company() -> None:
+    engine = Engine()
+    short, long = _word("Add to cart"), _word("Add to wishlist")
+    if padded_width(short.shape[1]) != padded_width(long.shape[1]):
+        long = np.concatenate([short, np.full((RECOGNISER_HEIGHT_PX, 3, 3), 255, np.uint8)], axis=1)
+    assert padded_width(short.shape[1]) == padded_width(long.shape[1])
+    assert engine.recognise([short])[0].words == engine.recognise([long, short])[1].words

@@ -5,29 +5,27 @@ from __future__ import annotations
 import asyncio
 import base64
 import io
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from fakes.chat_server import ChatServer, error, reply
+from fakes.chat_server import ChatServer, reply
 from fakes.make import MODELS, client, query
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from grounders.som.screens import BUTTON, middle, saved, screen
-from grounding.budget import Budget
-from grounding.chat import ChatOptions
-from grounding.errors import UserError
 from grounding.grounders import BUILTIN, build_grounder, card_behind
-from grounding.grounders.som.card import MarksRule, SomCard, find_som_card
-from grounding.grounders.som.grounder import SomGrounder, open_som
-from grounding.grounders.som.kept import read_kept
-from grounding.grounders.som.picture import marked_picture
-from grounding.grounders.som.widgets import WidgetProposer
-from grounding.marks.regions import Pixels, Proposed
-from grounding.records import HistoryEntry, Prediction, Query, Screenshot, Size
+from grounding.grounders.marks import Mark
+from grounding.grounders.som.boxes import WidgetProposer
+from grounding.grounders.som.card import SomCard, find_som_card
+from grounding.grounders.som.grounder import KeptMarks, SomGrounder, file_stem, marked_picture, read_number
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatModel, ChatOptions, request_parameters
+from grounding.records import Box, HistoryEntry, Point, Prediction, Query, Screenshot, Size
 
 FOUND = find_som_card("som", MODELS / "pipelines")
 assert FOUND is not None
@@ -55,13 +53,13 @@ def ask(
     server: ChatServer, *asked: Query, card: SomCard = CARD, keep_in: Path | None = None, proposer: Any = None
 ) -> list[Prediction]:
     async def run() -> list[Prediction]:
-        made = SomGrounder(card, client(server.base_url, card), ChatOptions(), proposer or WidgetProposer())
+        grounder = made(card, proposer, base_url=server.base_url)
         if keep_in is not None:
-            made.keep_in(keep_in)
+            grounder.keep_in(keep_in)
         try:
-            return list(await asyncio.gather(*(made.ground(each) for each in asked)))
+            return list(await asyncio.gather(*(grounder.ground(each) for each in asked)))
         finally:
-            await made.aclose()
+            await grounder.aclose()
 
     return asyncio.run(run())
 
@@ -91,13 +89,6 @@ def test_nonsense_is_unparsed_and_kept(server: ChatServer, shot: Screenshot, sai
     assert found.failure.kind == "unparsed"
     assert "no mark from 1 to" in found.failure.message
     assert found.call is not None
-
-
-def test_a_refusal_is_unparsed(server: ChatServer, shot: Screenshot) -> None:
-    server.default = reply(None, refusal="I won't press 3")
-    (found,) = ask(server, query(shot))
-    assert found.failure is not None
-    assert (found.failure.kind, found.raw) == ("unparsed", "I won't press 3")
 
 
 def test_the_request_is_that_of_the_script(server: ChatServer, shot: Screenshot) -> None:
@@ -130,23 +121,11 @@ def test_marked_pictures_are_kept_one_per_step(server: ChatServer, tmp_path: Pat
     sent = {body["messages"][0]["content"][1]["image_url"]["url"].partition(",")[2] for body in server.bodies}
     assert sent == {base64.b64encode((run / "marks" / f"{n}.png").read_bytes()).decode() for n in ("1_7", "1_7#2")}
     for prediction, name in zip(found, ("1_7", "1_7#2", "2_7"), strict=True):
-        kept = read_kept(run / "marks" / f"{name}.json")
+        kept = msgspec.json.decode((run / "marks" / f"{name}.json").read_bytes(), type=KeptMarks)
         assert kept.step_id == prediction.step_id
         assert [mark.number for mark in kept.marks] == list(range(1, len(kept.marks) + 1))
         assert kept.marks[1].point == prediction.point
         assert kept.marks[1].box == prediction.box
-
-
-def test_without_a_folder_nothing_is_kept(server: ChatServer, shot: Screenshot, tmp_path: Path) -> None:
-    before = sorted(tmp_path.rglob("*"))
-    ask(server, query(shot))
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_folder_that_is_gone_stops_the_run(server: ChatServer, shot: Screenshot, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        ask(server, query(shot), keep_in=tmp_path / "gone")
-    assert server.count == 0
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no picture", b"\x89PNG\r\n\x1a\nbroken"])
@@ -161,42 +140,9 @@ def test_a_broken_screenshot_is_an_error_of_its_step(server: ChatServer, tmp_pat
     assert server.count == 0
 
 
-def test_a_server_error_is_an_error(server: ChatServer, shot: Screenshot) -> None:
-    server.default = error(400, "bad picture")
-    (found,) = ask(server, query(shot))
-    assert found.failure is not None
-    assert (found.failure.kind, found.point) == ("error", None)
-    assert "bad picture" in found.failure.message
-
-
-def test_the_smallest_of_too_many_regions_have_no_number(server: ChatServer, shot: Screenshot) -> None:
-    card = msgspec.structs.replace(CARD, marks=MarksRule(most=3))
-    server.default = reply("4")
-    (found,) = ask(server, query(shot), card=card)
-    assert found.failure is not None
-    assert "no mark from 1 to 3" in found.failure.message
-
-
-class _Watched(WidgetProposer):
-    def __init__(self) -> None:
-        self.threads: set[str] = set()
-
-    def propose(self, image: Pixels) -> tuple[Proposed, ...]:
-        self.threads.add(threading.current_thread().name)
-        return super().propose(image)
-
-
-def test_pictures_are_worked_on_outside_the_event_loop(server: ChatServer, shot: Screenshot) -> None:
-    watched = _Watched()
-    ask(server, *(query(shot, step=f"1/{n}") for n in range(4)), proposer=watched)
-    assert watched.threads
-    assert threading.main_thread().name not in watched.threads
-
-
-def made(card: SomCard, proposer: Any = None, **options: Any) -> SomGrounder:
-    return SomGrounder(
-        card, client("http://127.0.0.1:9/v1", card), ChatOptions(**options), proposer or WidgetProposer()
-    )
+def made(card: SomCard, proposer: Any = None, base_url: str = "http://127.0.0.1:9/v1", **options: Any) -> SomGrounder:
+    parameters = request_parameters(card, ChatOptions(**options))
+    return SomGrounder(card, ChatModel(card, client(base_url, card), parameters), proposer)
 
 
 class _Other(WidgetProposer):
@@ -241,19 +187,91 @@ def test_it_is_built_by_name_and_by_card(name: str, server: ChatServer) -> None:
     assert "som" in BUILTIN
 
 
-def test_without_a_key_the_user_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(UserError, match="OPENAI_API_KEY"):
-        open_som(CARD, ChatOptions(), budget=Budget(None), on_retry=lambda: None)
+PIPELINES = MODELS / "pipelines"
 
 
-def test_a_server_without_the_model_is_known_before_a_run() -> None:
-    async def check(base_url: str) -> None:
-        grounder = SomGrounder(CARD, client(base_url, CARD), ChatOptions(), WidgetProposer())
-        try:
-            await grounder.check()
-        finally:
-            await grounder.aclose()
+@pytest.mark.parametrize("name", ["som", "set-of-mark"])
+def test_the_card_is_the_baseline(name: str) -> None:
+    card = find_som_card(name, PIPELINES)
+    assert isinstance(card, SomCard)
+    assert [part.text for part in card.user] == [
+        "Which is the correct mark corresponding to the instruction: {instruction}? "
+        "Respond with only the number and nothing else.",
+        None,
+        "Here is some history: {history}",
+    ]
+    assert (card.model, card.marks.short_side, card.marks.alpha, card.marks.sam) == ("gpt-4o", 1000, 0.1, None)
+    assert card.uses_history
+    assert card.parameters == {}
+    assert card.price is not None
+    assert (card.price.input_usd, card.price.cached_input_usd, card.price.output_usd) == (2.5, 1.25, 10.0)
 
-    with ChatServer(models=["another"]) as server, pytest.raises(UserError, match="gpt-4o"):
-        asyncio.run(check(server.base_url))
+
+MARK = Mark(number=1, box=Box(left_px=0, top_px=0, right_px=4, bottom_px=2), point=Point(x_px=2, y_px=1))
+
+
+def kept(step: str) -> KeptMarks:
+    return KeptMarks(
+        step_id=step,
+        screenshot_sha256="0" * 64,
+        original=Size(width=8, height=6),
+        marked=Size(width=80, height=60),
+        proposer="widgets 1",
+        marks=(MARK,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "stem"),
+    [
+        ("1/1", "1_1"),
+        ("3/42#2", "3_42#2"),
+        ("ann/shot 1", "ann_shot%201"),
+        ("a_b/c", "a%5Fb_c"),
+        ("a/b_c", "a_b_c"),
+        ("../../etc", ".._..%2Fetc"),
+        ("1/images/2", "1_images%2F2"),
+    ],
+)
+def test_names_of_files(step: str, stem: str) -> None:
+    assert file_stem(step) == stem
+
+
+ids = st.text(st.characters(exclude_categories=["Cs"]), max_size=120)
+
+
+@given(ids, ids, ids, ids)
+def test_different_steps_have_different_files(one: str, stem: str, other: str, other_stem: str) -> None:
+    first, second = f"{one.replace('/', '')}/{stem}", f"{other.replace('/', '')}/{other_stem}"
+    assert (file_stem(first) == file_stem(second)) == (first == second)
+    assert len(file_stem(first)) <= 150
+    assert "/" not in file_stem(first)
+    assert "\0" not in file_stem(first)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "none",
+        "0",
+        "−3",  # noqa: RUF001
+        "21",
+        "7.5",
+        "1.0",
+        "3/4",
+        "3, 4 and 5",
+        "1e1",
+        "mark x7",
+        "7 of 20",
+        "\u0667",
+    ],
+)
+def test_what_names_no_mark_is_none(said: str) -> None:
+    assert read_number(said, 20) is None
+
+
+@given(st.text(max_size=200), st.integers(0, 500))
+def test_any_text_gives_a_mark_that_exists_or_none(said: str, count: int) -> None:
+    number = read_number(said, count)
+    assert number is None or 1 <= number <= count

@@ -13,11 +13,7 @@ import pytest
 from grounders.som.screens import pixels, screen
 from grounding.errors import UserError
 from grounding.grounders.som import sam
-from grounding.grounders.som.proposals import by_area
-from grounding.grounders.som.sam import NEEDED, SamProposer, mask_region, regions_of
-
-MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-needs_torch = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+from grounding.grounders.som.sam import SamProposer, mask_region
 
 
 def mask(*boxes: tuple[int, int, int, int]) -> Any:
@@ -27,16 +23,6 @@ def mask(*boxes: tuple[int, int, int, int]) -> Any:
     return made
 
 
-def test_a_mask_that_is_a_box() -> None:
-    region = mask_region(mask((20, 10, 61, 31)))
-    assert region is not None
-    assert (region.box.left_px, region.box.top_px, region.box.right_px, region.box.bottom_px) == (20, 10, 61, 31)
-    assert region.area_px == 41 * 21
-    assert region.point.y_px == 20.5
-    assert 30 <= region.point.x_px <= 51
-    assert region.outlines
-
-
 def test_the_point_of_a_ring_is_on_the_ring() -> None:
     ring = mask((20, 20, 80, 80))
     ring[30:70, 30:70] = False
@@ -44,29 +30,6 @@ def test_the_point_of_a_ring_is_on_the_ring() -> None:
     assert region is not None
     assert ring[int(region.point.y_px), int(region.point.x_px)]
     assert len(region.outlines) == 2
-
-
-def test_a_mask_at_the_rim_of_the_picture() -> None:
-    region = mask_region(np.ones((100, 160), np.bool_))
-    assert region is not None
-    assert (region.box.left_px, region.box.right_px, region.box.bottom_px) == (0, 160, 100)
-    assert region.point.y_px == pytest.approx(50, abs=1)
-
-
-def test_specks_and_empty_masks_are_no_regions() -> None:
-    assert regions_of([mask(), mask((3, 3, 5, 5)), mask((0, 0, 50, 50))])[0].area_px == 2500
-
-
-def test_masks_are_numbered_by_their_pixels_not_by_their_boxes() -> None:
-    thin_cross = mask((0, 50, 160, 52), (80, 0, 82, 100))
-    block = mask((10, 10, 50, 40))
-    assert [region.area_px for region in by_area(regions_of([thin_cross, block]))] == [1200, 516]
-
-
-@pytest.mark.skipif(not MISSING, reason="torch, torchvision and transformers are installed")
-def test_without_the_packages_the_user_is_told_what_to_install() -> None:
-    with pytest.raises(UserError, match="pip install torch torchvision transformers"):
-        SamProposer("weights").check()
 
 
 def test_the_identity_is_that_of_the_files(tmp_path: Path) -> None:
@@ -118,7 +81,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@needs_torch
+@pytest.mark.needs("hf")
 def test_regions_of_a_tiny_sam(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"points_per_crop": 4, "points_per_batch": 16, "pred_iou_thresh": -10.0, "stability_score_thresh": -1.0}
     monkeypatch.setattr(sam, "SETTINGS", settings)
@@ -131,16 +94,10 @@ def test_regions_of_a_tiny_sam(weights: Path, monkeypatch: pytest.MonkeyPatch) -
         assert 0 <= region.box.top_px <= region.point.y_px <= region.box.bottom_px <= 100
 
 
-@needs_torch
+@pytest.mark.needs("hf")
 @pytest.mark.parametrize("content", [None, "{}", '{"model_type": "bert"}'])
 def test_a_folder_without_sam_is_refused(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "config.json").write_text(content)
     with pytest.raises(UserError, match=r"marks\.sam"):
         SamProposer(str(tmp_path)).check()
-
-
-@needs_torch
-def test_a_folder_that_is_not_there_is_refused() -> None:
-    with pytest.raises(UserError, match="is no folder"):
-        SamProposer("/no/such/folder").check()

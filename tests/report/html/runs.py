@@ -7,7 +7,6 @@ from pathlib import Path
 
 from PIL import Image
 
-from grounding.journal import Journal
 from grounding.records import (
     Box,
     Failure,
@@ -22,8 +21,10 @@ from grounding.records import (
     Size,
     Step,
 )
-from grounding.runfolder import Asked, RunFolder, RunInfo
-from grounding.scorebook import Scored, score_run
+from grounding.report.html.page import REPORT, write_page
+from grounding.run.folder import RunFolder, RunInfo, RunSettings
+from grounding.run.journal import Journal
+from grounding.run.scorebook import ScoredClicks, score_run
 
 SIZE = Size(width=320, height=200)
 
@@ -59,6 +60,11 @@ def answer(number: int, step: Step) -> Prediction:
     return Prediction(step_id=step.id, key="k", point=Point(x_px=x, y_px=y), raw=f"({x}, {y})")
 
 
+def write_report(scored: ScoredClicks) -> Path:
+    """The page in the run's own folder."""
+    return write_page([scored], scored.folder / REPORT)
+
+
 def make_run(
     folder: Path,
     count: int = 40,
@@ -69,7 +75,7 @@ def make_run(
     status: str = "complete",
     history: int = 3,
     screenshot: str = 'shot\'s "one" & <two>.png',
-) -> Scored:
+) -> ScoredClicks:
     """A scored run folder with its screenshot beside it."""
     shot = folder.parent / screenshot
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +85,7 @@ def make_run(
         image.save(shot)
     run = RunFolder(folder)
     run.create()
-    asked = Asked(
+    asked = RunSettings(
         dataset="made", fingerprint="f", questions="", history=history, history_file="h", select="all", planner="none",
         planner_identity="n", planner_base_url="", grounder=grounder, grounder_identity="g", base_url="", seed=0,
         version="0",

@@ -14,33 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from grounding.journal import Journal
 from grounding.records import Point, Prediction, Step
-from grounding.report.html.page import write_page, write_report
+from grounding.report.html.page import write_page
+from grounding.run.journal import Journal
 
-from .runs import answer, make_run
+from .runs import answer, make_run, write_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs the system's Chromium"),
-]
+pytestmark = pytest.mark.slow
 
 HOSTILE = "<script>document.title='stolen'</script><img src=x onerror=\"document.title='stolen'\"></script>"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        # As root, as in containers, Chromium has no sandbox.
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @contextmanager
@@ -97,7 +82,7 @@ def test_the_report_of_a_real_run_opens_from_a_file(browser: Browser, sample_run
         assert page.title() == "sample-web · none + random"
         assert page.locator("#strips .task").count() == 13
         assert page.locator("#strips .cell").count() == 300
-        assert page.locator("#plots svg").count() == 6
+        assert page.locator("#plots svg").count() == 8
         assert count(page) == 262
         summary = json.loads((sample_run / "summary.json").read_text())
         hits = summary["counts"]["hit"]
@@ -257,51 +242,26 @@ def test_it_fits_a_phone_in_light_and_dark(browser: Browser, tmp_path: Path) -> 
         page = context.new_page()
         page.goto(address)
         page.wait_for_selector("#detail .said")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        for spacing in ("0", "3px"):  # wider than any font
+            page.evaluate("spacing => document.body.style.letterSpacing = spacing", spacing)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360
         colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
         context.close()
     assert colours[0] != colours[1]
 
 
-def test_ten_thousand_steps_scroll_and_filter(browser: Browser, tmp_path: Path) -> None:
-    path = write_report(make_run(tmp_path / "run", 10_000))
-    assert path.stat().st_size < 15_000_000
-    with opened(browser, path.as_uri()) as page:
-        assert count(page) == 9_000
-        assert page.locator(".row").count() < 60
-        slowest = page.evaluate(
-            """async () => {
-              const list = document.getElementById('list');
-              let slowest = 0, last = performance.now();
-              for (let turn = 0; turn < 120; turn += 1) {
-                list.scrollTop = turn * 5600;
-                await new Promise(requestAnimationFrame);
-                slowest = Math.max(slowest, performance.now() - last);
-                last = performance.now();
-              }
-              return slowest;
-            }"""
-        )
-        assert slowest < 500
-        assert page.locator(".row").count() < 60
-        page.fill("#filter-q", '"press thing 9998"')
-        assert count(page) == 1
-        page.keyboard.press("Escape")
-
-
-def test_thirty_thousand_steps_lie_beside_the_page_and_all_are_reached(browser: Browser, tmp_path: Path) -> None:
+def test_thirty_thousand_steps_stand_in_a_page_and_all_are_reached(browser: Browser, tmp_path: Path) -> None:
     def other(number: int, step: Step) -> Prediction:
         return answer(number + 1, step)
 
     one = make_run(tmp_path / "one", 30_000, instruction=lambda number: f"{HOSTILE} \u2028${{{number}}}")
     path = write_report(one)
-    assert path.stat().st_size < 1_000_000
+    assert path.stat().st_size < 3_000_000
     with opened(browser, path.as_uri()) as page:
-        assert count(page) == 27_000
+        eventually(page, "document.querySelector('#count').innerText === '27,000 of 27,000 scored steps'")
         assert chosen(page) == "1/3"
         assert page.locator(".row").count() < 60
-        assert page.locator("#strips .task").count() < 60
-        # What a model or a data set says is text, also where it came by a script.
+        # What a model or a data set says is text, also where it came deflated.
         assert page.title() == "made · none + fake"
         assert page.inner_text("#detail .said") == f"{HOSTILE} \u2028${{2}}"
         assert page.locator("#detail img, #detail script, .row img").count() == 0
@@ -312,56 +272,25 @@ def test_thirty_thousand_steps_lie_beside_the_page_and_all_are_reached(browser: 
         assert page.evaluate("location.hash").startswith("#step=1/")
         page.evaluate("location.hash = '#step=1/29998'")
         eventually(page, "(document.querySelector('#detail .bar b') || {}).innerText === 'step 1/29998'")
-        eventually(page, "document.querySelector('#detail .said').innerText.includes('${29997}')")
-        # History before the first step of a file comes from the file before it.
         page.evaluate("location.hash = '#step=1/1002'")
         eventually(page, "(document.querySelector('#detail .bar b') || {}).innerText === 'step 1/1002'")
         assert page.locator("#detail .history .did").all_text_contents() == ["did 998", "did 999", "did 1000"]
         page.fill("#filter-q", '"${17357}"')
         eventually(page, "document.querySelector('#count').innerText === '1 of 27,000 scored steps'")
         assert chosen(page) == "1/17358"
-        page.fill("#filter-q", "no such words")
-        eventually(page, "document.querySelector('#count').innerText.startsWith('None of 27,000')")
         page.keyboard.press("Escape")
         page.keyboard.press("x")
         page.locator("#list").focus()
         page.keyboard.press("End")
-        eventually(page, "!!document.querySelector('#row-29998:not(.coming)')")
+        eventually(page, "!!document.querySelector('#row-29998')")
     two = make_run(tmp_path / "two", 1_000, predict=other)
     with opened(browser, write_page([one, two], tmp_path / "both.html").as_uri()) as page:
-        before = count(page)
+        eventually(page, "document.querySelector('#count').innerText.startsWith('27,000')")
         page.select_option("#filter-flip", "any")
         hit = {verdict.step_id: verdict.outcome == "hit" for verdict in one.verdicts}
         flips = [verdict for verdict in two.verdicts if hit[verdict.step_id] != (verdict.outcome == "hit")]
-        assert count(page) == len(flips) < before
-        eventually(page, "document.querySelectorAll('#detail .badge').length === 2")
+        assert count(page) == len(flips) < 27_000
         assert page.locator("#detail .badge").all_inner_texts()[1].startswith("2: ")
-    # Without its files the page still has its figures, and says what is wrong.
-    (first,) = (tmp_path / "one" / "report_files").glob("report-*/0-0.js")
-    text = first.read_text()
-    first.write_text(text[: text.rindex(",")] + ',"AAAA");\n')
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(path.as_uri())
-    page.wait_for_selector("#detail >> text=0-0.js is damaged")
-    shutil.rmtree(tmp_path / "one" / "report_files")
-    page.goto(f"{path.as_uri()}#step=1/5000")
-    page.reload()
-    page.wait_for_selector("#detail >> text=needs its folder report_files")
-    assert page.locator("#plots svg").count() == 6
-    context.close()
-
-
-def test_1714_steps_open_in_two_seconds(browser: Browser, tmp_path: Path) -> None:
-    path = write_report(make_run(tmp_path / "run", 1_714))
-    assert path.stat().st_size < 15_000_000
-    context = browser.new_context()
-    page = context.new_page()
-    started = time.monotonic()
-    page.goto(path.as_uri())
-    page.wait_for_selector("#detail .said")
-    assert time.monotonic() - started < 2
-    context.close()
 
 
 # --- served -------------------------------------------------------------------------------------------------------
@@ -370,7 +299,7 @@ def test_1714_steps_open_in_two_seconds(browser: Browser, tmp_path: Path) -> Non
 @contextmanager
 def viewed(*folders: Path) -> Iterator[str]:
     """``grounding view`` over run folders; its address."""
-    command = [sys.executable, "-m", "grounding.cli", "view", *map(str, folders)]
+    command = [sys.executable, "-m", "grounding", "view", *map(str, folders)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None
@@ -434,13 +363,3 @@ def test_the_served_page_follows_a_run(browser: Browser, tmp_path: Path) -> None
         eventually(page, "document.querySelectorAll('#strips .cell.pending').length === 3")
         # Who reads a step that has not changed is not disturbed.
         assert page.locator("#detail .said[data-mine=yes]").count() == 1
-
-
-def test_two_real_runs_are_served_side_by_side(browser: Browser, sample_run: Path, tmp_path: Path) -> None:
-    make_run(tmp_path / "other", 5)
-    with viewed(sample_run, tmp_path / "other") as address, opened(browser, address) as page:
-        assert page.locator("#summary table").count() == 2
-        assert count(page) == 262
-        eventually(
-            page, "[...document.querySelectorAll('#detail svg.picture')][0].querySelectorAll('image').length === 2"
-        )

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-import msgspec
 import pytest
 
 from grounding.errors import UserError
-from grounding.report.html.content import Diagram
-from grounding.report.html.live import LOOPBACK, LivePage, SentLabel, bound_socket, serve
+from grounding.records import Point, Prediction
+from grounding.report.html import steps
+from grounding.report.html.live import LOOPBACK, LiveFolder, LivePage, bound_socket, serve
 from grounding.report.html.pictures import thumbnail_name
-from grounding.report.html.plots import draw_diagrams
-from grounding.scoring.scored import ScoredTask
+from grounding.run.journal import Journal
 
-from .runs import make_run
+from . import manyruns
+from .runs import answer, make_run
 
 LABEL = {"run": 0, "step": "1/3", "label": "reasoning", "labeller": "ann"}
-Asking = Callable[[aiohttp.ClientSession, LivePage, str], Coroutine[Any, Any, None]]
+Asking = Callable[[aiohttp.ClientSession, Any, str], Coroutine[Any, Any, None]]
 
 
-def asked(folder: Path, asking: Asking) -> None:
-    """Serve a run on a real socket and ask."""
+def asked(what: Path | LivePage | LiveFolder, asking: Asking) -> None:
+    """Serve a run, or what is given, on a real socket and ask."""
 
     async def both() -> None:
         listening = bound_socket(0)
-        live = LivePage([folder])
+        live = LivePage([what]) if isinstance(what, Path) else what
         serving = asyncio.create_task(serve(live, listening))
         base = f"http://{LOOPBACK}:{listening.getsockname()[1]}"
         try:
@@ -55,10 +55,12 @@ def test_the_page_its_data_and_its_pictures_are_served(run: Path) -> None:
         async with session.get(f"{base}/") as reply:
             assert reply.status == 200
             assert live.token in await reply.text()
-        async with session.get(f"{base}/page.json") as reply:
-            page = await reply.json()
-        async with session.get(f"{base}/page.json", params={"have": page["runs"][0]["version"]}) as reply:
-            assert reply.status == 204
+        async with session.get(f"{base}/live.json") as reply:
+            news = await reply.json()
+        page = news["page"]
+        assert news["live"]["runs"][0]["steps"] == 36
+        async with session.get(f"{base}/live.json", params={"have": page["runs"][0]["version"]}) as reply:
+            assert "page" not in await reply.json()
         shot = page["runs"][0]["shots"][0]
         for name, kind in (("thumb", "image/webp"), ("full", "image/png")):
             async with session.get(f"{base}/{shot[name]}") as reply:
@@ -71,7 +73,7 @@ def test_the_page_its_data_and_its_pictures_are_served(run: Path) -> None:
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1.evil.example"])
 def test_other_names_of_this_machine_are_refused(run: Path, host: str) -> None:
     async def asking(session: aiohttp.ClientSession, _: LivePage, base: str) -> None:
-        async with session.get(f"{base}/page.json", headers={"Host": host}) as reply:
+        async with session.get(f"{base}/live.json", headers={"Host": host}) as reply:
             assert reply.status == 403
 
     asked(run, asking)
@@ -124,23 +126,6 @@ def test_a_label_is_kept(run: Path) -> None:
     assert line.items() >= {"step": "1/3", "label": "reasoning", "labeller": "ann"}.items()
 
 
-def test_a_label_draws_nothing_again(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[int] = []
-
-    def counted(tasks: Sequence[ScoredTask], **named: bool) -> tuple[Diagram, ...]:
-        drawn.append(len(tasks))
-        return draw_diagrams(tasks, **named)
-
-    monkeypatch.setattr("grounding.report.html.live.draw_diagrams", counted)
-    live = LivePage([run])
-    before = live.page()
-    live.keep_label(msgspec.convert(LABEL, SentLabel))
-    after = live.page()
-    assert len(drawn) == 1
-    assert after.runs[0].version != before.runs[0].version
-    assert after.runs[0].diagrams == before.runs[0].diagrams != ()
-
-
 @pytest.mark.parametrize(
     ("headers", "body", "status"),
     [
@@ -179,11 +164,11 @@ def test_a_damaged_run_is_said_and_the_server_goes_on(run: Path) -> None:
     async def asking(session: aiohttp.ClientSession, _: LivePage, base: str) -> None:
         kept = (run / "predictions.jsonl").read_bytes()
         (run / "predictions.jsonl").write_bytes(b"{}\n")
-        async with session.get(f"{base}/page.json") as reply:
+        async with session.get(f"{base}/live.json") as reply:
             assert reply.status == 409
             assert "predictions.jsonl, line 1" in await reply.text()
         (run / "predictions.jsonl").write_bytes(kept)
-        async with session.get(f"{base}/page.json") as reply:
+        async with session.get(f"{base}/live.json") as reply:
             assert reply.status == 200
 
     asked(run, asking)
@@ -199,3 +184,138 @@ def test_a_port_that_is_taken_is_said() -> None:
         taken.close()
     with pytest.raises(UserError, match="--port 99999999"):
         bound_socket(99_999_999)
+
+
+# --- a folder of runs ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that has ended, one at work, one that waits."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    make_run(tmp_path / "results" / "r1")
+    manyruns.begin(tmp_path / "results" / "r2", manyruns.asked("none", "y"))
+    manyruns.say(tmp_path / "results" / "r2", {"hit": 1})
+    states = [
+        manyruns.queued("none + fake", "r1", "complete"),
+        manyruns.queued("none + y", "r2", "running"),
+        manyruns.queued("none + z", "r3", "waiting"),
+    ]
+    manyruns.write(tmp_path / "results" / "matrix_1", states)
+    return tmp_path / "results" / "matrix_1"
+
+
+def test_the_page_of_a_folder_follows_its_runs(folder: Path) -> None:
+    async def asking(session: aiohttp.ClientSession, _: LiveFolder, base: str) -> None:
+        async with session.get(f"{base}/") as reply:
+            assert reply.status == 200
+            assert "connect-src 'self'" in await reply.text()
+        for done in (1, 2):
+            manyruns.say(folder.parent / "r2", {"hit": done})
+            async with session.get(f"{base}/live.json") as reply:
+                runs = (await reply.json())["live"]["runs"]
+            assert [run.get("link", "") for run in runs] == ["run/0/", "run/1/", ""]
+            assert runs[1]["counts"] == {"hit": done}
+        async with session.get(f"{base}/{runs[1]['latest'][0]['thumb']}") as reply:
+            assert reply.status == 404  # The screenshot of a made run is nowhere.
+        kept = (folder / "queue.json").read_bytes()
+        (folder / "queue.json").write_bytes(b"{}")
+        async with session.get(f"{base}/live.json") as reply:
+            assert reply.status == 409
+            assert "queue.json" in await reply.text()
+        (folder / "queue.json").write_bytes(kept)
+        async with session.get(f"{base}/live.json") as reply:
+            assert reply.status == 200
+
+    asked(LiveFolder(folder), asking)
+
+
+def test_a_run_has_its_own_page_with_its_pictures_and_its_labels(folder: Path) -> None:
+    async def asking(session: aiohttp.ClientSession, _: LiveFolder, base: str) -> None:
+        async with session.get(f"{base}/") as reply:
+            assert reply.status == 200
+        for path in ("run/9/", "run/-1/", "run/0/run.json", "run/0/..%2f..%2fqueue.json", "run.json", "run/x/"):
+            async with session.get(f"{base}/{path}") as reply:
+                assert reply.status == 404, path
+        async with session.get(f"{base}/run/2/") as reply:
+            assert reply.status == 409
+            assert "run.json" in await reply.text()
+        async with session.get(f"{base}/run/0/") as reply:
+            assert reply.status == 200
+            assert reply.headers["X-Frame-Options"] == "DENY"
+        async with session.get(f"{base}/run/0/live.json") as reply:
+            page = (await reply.json())["page"]
+        assert page["runs"][0]["folder"] == str(folder.parent / "r1")
+        async with session.get(f"{base}/run/0/{page['runs'][0]['shots'][0]['full']}") as reply:
+            assert (reply.status, reply.headers["Content-Type"]) == (200, "image/png")
+        headers = {"Origin": base, "X-Grounding-Token": page["token"]}
+        # The token of one run's page is none for another's, nor for the page over all.
+        for path, status in (("run/1/label", 403), ("label", 404), ("run/0/label", 204)):
+            async with session.post(f"{base}/{path}", json=LABEL, headers=headers) as reply:
+                assert reply.status == status, path
+        for path in ("", "live.json", "run/0/", "run/0/live.json"):
+            async with session.get(f"{base}/{path}", headers={"Host": "evil.example"}) as reply:
+                assert reply.status == 403
+
+    asked(LiveFolder(folder), asking)
+    assert (folder.parent / "r1" / "labels.jsonl").exists()
+    assert not (folder.parent / "r2" / "labels.jsonl").exists()
+
+
+# --- large runs ---------------------------------------------------------------------------------------------------
+
+
+def test_a_run_of_another_benchmark_has_a_page_while_it_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "desktop"
+    folder.mkdir()
+    (folder / "run.json").write_text('{"benchmark": "desktop", "run_id": "d", "status": "started"}')
+    manyruns.say(folder, {"right": 3, "wrong": 1})  # type: ignore[dict-item]
+
+    async def asking(session: aiohttp.ClientSession, _: Any, base: str) -> None:
+        for page in ("", "run/0/"):
+            async with session.get(f"{base}/{page}") as reply:
+                assert reply.status == 200
+            async with session.get(f"{base}/{page}live.json") as reply:
+                (run,) = (await reply.json())["live"]["runs"]
+            assert (run["state"], run["counts"]) == ("running", {"hit": 3, "miss": 1})
+            assert (run["score"]["name"], run["score"]["value"]) == ("step accuracy", 75.0)
+        (folder / "report.html").write_text("the page of the run")
+        async with session.get(f"{base}/run/0/") as reply:
+            assert await reply.text() == "the page of the run"
+
+    for shown in (tmp_path, folder):
+        (folder / "report.html").unlink(missing_ok=True)
+        asked(LiveFolder(shown), asking)
+
+
+def test_the_steps_of_a_large_run_are_not_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("grounding.report.html.plots.draw_diagrams", lambda *_, **__: ())
+    make_run(tmp_path / "run", predict=lambda number, step: answer(number, step) if number < 30 else None)
+    live = LivePage([tmp_path / "run"])
+    assert len(live.page().runs[0].steps) == 40
+    monkeypatch.setattr(steps, "LARGE_STEPS", 10)
+    live = LivePage([tmp_path / "run"])
+
+    async def asking(session: aiohttp.ClientSession, _: LivePage, base: str) -> None:
+        async with session.get(f"{base}/") as reply:
+            assert '"packed":"eJ' in await reply.text()
+        heads = {"Origin": base, "X-Grounding-Token": live.token}
+        for step, status in (("1/3", 204), ("1/10", 400), ("9/9", 400)):
+            async with session.post(f"{base}/label", json={**LABEL, "step": step}, headers=heads) as reply:
+                assert reply.status == status
+        # Labels show at once, and that more was answered.
+        async with session.get(f"{base}/live.json") as reply:
+            (run,) = (await reply.json())["page"]["runs"]
+        assert [(mark["step"], mark["label"]) for mark in run["marks"]] == [("1/3", "reasoning")]
+        assert (run["steps"], run["packed"]) == ([], "")
+        assert not any("load it again" in text for text in run["warnings"])
+        journal: Journal[Prediction] = Journal(tmp_path / "run" / "predictions.jsonl", Prediction)
+        journal.append(Prediction(step_id="1/35", key="k", point=Point(x_px=120, y_px=70), raw="later"))
+        journal.close()
+        async with session.get(f"{base}/live.json", params={"have": run["version"]}) as reply:
+            (run,) = (await reply.json())["page"]["runs"]
+        assert any("load it again" in text for text in run["warnings"])
+        assert not any("load it again" in text for text in live.page().runs[0].warnings)
+
+    asked(live, asking)

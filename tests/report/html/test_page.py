@@ -6,20 +6,22 @@ import json
 import re
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.records import Point, Prediction, Step
+from grounding.grounders.ocr.reader import DiskCache, reader_identity
+from grounding.grounders.ocr.screen import Screen, TextLine, TextWord
+from grounding.records import Box, Point, Prediction, Step
 from grounding.report.html.content import MOST_TEXT, Fact
 from grounding.report.html.embed import embedded_json
 from grounding.report.html.gather import cut
-from grounding.report.html.page import weigh_path, write_page, write_report
+from grounding.report.html.page import weigh_path, write_page
 from grounding.report.html.pictures import FILES
-from grounding.report.html.written import with_report
+from grounding.report.html.written import with_report, write_runs_page
 
-from .runs import SIZE, make_run
+from . import manyruns
+from .runs import SIZE, make_run, write_report
 
 HOSTILE = "</script><script>document.title='stolen'</script><img src=x onerror=alert(1)>&amp;\u2028@data@"
 
@@ -148,18 +150,6 @@ def test_a_page_that_cannot_be_written_is_a_warning_and_costs_no_run(
     assert "grounding: warning: no report.html was written" in capsys.readouterr().err
 
 
-def test_a_failing_drawing_costs_no_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise KeyError("a mistake of ours")
-
-    scored = make_run(tmp_path / "run", 3)
-    monkeypatch.setattr("grounding.report.html.page.draw_diagrams", fail)
-    assert with_report(scored) == scored
-    assert "a mistake of ours" in capsys.readouterr().err
-
-
 def test_two_runs_stand_on_one_page(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / name, 5, grounder=name) for name in ("one", "two")]
     (tmp_path / "both").mkdir()
@@ -189,9 +179,44 @@ def test_a_run_that_goes_on_has_steps_that_are_still_to_come(tmp_path: Path) -> 
     assert any("is going on" in text for text in run["warnings"])
 
 
-def test_records_of_the_page_survive_json(tmp_path: Path) -> None:
-    from grounding.report.html.content import Page
+def test_plans_of_an_earlier_run_are_called_cached_and_took_no_time(tmp_path: Path) -> None:
+    scored = make_run(tmp_path / "run", 4)
+    path = scored.folder / "plans.jsonl"
+    plans = [json.loads(line) for line in path.read_text().splitlines()]
+    for plan in plans:
+        plan |= {"call": {"seconds": 30.0, "cost_usd": 0.01}, "reused": True}
+    path.write_text("".join(json.dumps(plan) + "\n" for plan in plans))
+    (run,) = data_of(write_report(weigh_path(scored.folder)))["runs"]
+    assert run["status"] == "complete, 4 plans cached"
+    assert {fact["name"]: fact["text"] for fact in run["facts"]}["cached"].startswith("4 plans worth $0.04")
+    assert [(step["cached"], "seconds" in step) for step in run["steps"]] == [(True, False)] * 4
 
-    path = write_report(make_run(tmp_path / "run", 12))
-    text = json.dumps(data_of(path))
-    assert msgspec.json.decode(text, type=Page).runs[0].name == "made · none + fake"
+
+def test_what_ocr_once_read_under_a_target_is_a_group(tmp_path: Path) -> None:
+    scored = make_run(tmp_path / "run", 12, instruction=lambda number: f"press {'save' if number % 2 else 'it'}")
+    word = TextWord(text="Save", left_px=110, right_px=130)
+    box = Box(left_px=110, top_px=62, right_px=130, bottom_px=72)
+    line = TextLine(text="Save", box=box, confidence=1.0, words=(word,))
+    # Of four screenshots two have been read, and one of them has nothing written on it.
+    for number, lines in ((1, (line,)), (2, ()), (3, (line,))):
+        DiskCache.for_engine(reader_identity()).put(f"{number:064x}", Screen(size=SIZE, model_size=SIZE, lines=lines))
+    (run,) = data_of(write_report(scored))["runs"]
+    groups = [next(one for one in step["groups"] if one.startswith("target-text")) for step in run["steps"][:4]]
+    kinds = ["not read", "a word of the instruction", "no words", "a word of the instruction"]
+    assert groups == [f"target-text: {kind}" for kind in kinds]
+    (table,) = (each for each in run["tables"] if each["group"] == "target-text")
+    assert [row[0] for row in table["rows"]] == ["a word of the instruction", "no words", "not read"]
+
+
+def test_several_runs_have_a_page_that_leads_to_their_pages_and_differences(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / "one"), make_run(tmp_path / "two", grounder="other")]
+    write_report(runs[0])
+    manyruns.write(
+        tmp_path / "matrix_1",
+        [manyruns.queued(f"none + {run.folder.name}", run.folder.name, "complete") for run in runs],
+    )
+    page = write_runs_page(tmp_path / "matrix_1", [run.folder for run in runs])
+    assert page == tmp_path / "matrix_1" / "report.html"
+    found = data_of(page)
+    assert [run.get("link", "") for run in found["runs"]] == ["../one/report.html", ""]
+    assert (page.parent / found["comparison"]).exists()

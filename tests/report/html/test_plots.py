@@ -1,76 +1,63 @@
-"""Figures behind the diagrams, worked out by hand, and drawings that take the page's colours."""
+"""The diagrams: shares that add up, from numbers worked out by hand, and drawings that take the page's colours."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from grounding.records import Box, Point, Polygon, Region
-from grounding.report.html.figures import (
+from grounding.records import Box, Point, Polygon, Region, Size
+from grounding.report.html.plots import (
+    Measuring,
+    StepColumns,
     alive,
     by_area,
     by_position,
     by_screen_place,
+    draw_curves,
+    draw_diagrams,
+    sweep_curves,
     tolerance_curve,
 )
-from grounding.report.html.measured import measured, region_area_px
-from grounding.report.html.plots import _short, _turns, draw_diagrams
-from grounding.scorebook import scored_tasks
-from grounding.scoring.scored import ScoredTask
-
-from .runs import make_run
 
 
-@pytest.fixture(scope="module")
-def tasks(tmp_path_factory: pytest.TempPathFactory) -> tuple[ScoredTask, ...]:
-    return scored_tasks(make_run(tmp_path_factory.mktemp("plots") / "run", 40))
+def measured(*lines: str) -> StepColumns:
+    """A task a line: + hits, - is 12 px off, u has no place; the region is 30 px wide and in the middle on top."""
+    measuring = Measuring()
+    region = Region(boxes=(Box(left_px=85, top_px=10, right_px=115, bottom_px=40),))
+    for number, line in enumerate(lines):
+        for mark in line:
+            distance = {"+": 0.0, "-": 12.0}.get(mark)
+            measuring.add(number, mark == "+", distance, region=region, size=Size(width=200, height=200))
+    return measuring.done()
 
 
-def hits(task: ScoredTask) -> list[bool]:
-    return [step.is_hit for step in task.steps]
+def test_numbers_of_a_small_run() -> None:
+    steps = measured("++-", "-+", "+", "u")
+    assert alive(steps) == (100, 50, 50, 25)
+    assert [(each.name, each.k, each.n) for each in by_position(steps)] == [("1", 2, 4), ("2", 2, 2), ("3-5", 0, 1)]
+    assert [(each.name, each.k, each.n) for each in by_area(steps)] == [("16-32", 4, 7)]
+    assert [[each.n for each in row] for row in by_screen_place(steps)] == [[0, 7, 0], [0, 0, 0], [0, 0, 0]]
+    curve = tolerance_curve(steps)
+    assert (curve[0], curve[2], curve[3]) == pytest.approx((100 * 4 / 7, 100 * 4 / 7, 100 * 6 / 7))
 
 
-def test_tasks_alive_starts_at_all_never_rises_and_ends_at_task_success(tasks: tuple[ScoredTask, ...]) -> None:
-    shares = alive(measured(tasks))
-    assert shares[0] == 100
-    assert list(shares) == sorted(shares, reverse=True)
-    assert shares[-1] == 100 * sum(all(hits(task)) for task in tasks) / len(tasks)
-    assert shares[1] == 100 * sum(hits(task)[0] for task in tasks) / len(tasks)
-    assert alive(measured([])) == ()
+def test_late_steps_are_put_together_and_polygons_have_a_middle() -> None:
+    assert [(each.group, each.n) for each in by_position(measured("+" * 12))][-1] == ("position: 11-20", 2)
+    measuring = Measuring()
+    corners = tuple(Point(x_px=x, y_px=y) for x, y in ((150, 150), (190, 150), (150, 180)))
+    measuring.add(0, False, region=Region(polygons=(Polygon(points=corners),)), size=Size(width=200, height=200))
+    found = measuring.done()
+    assert (found.area_px2[0], found.ninth[0]) == (600, 8)
 
 
-def test_every_part_holds_every_step_once(tasks: tuple[ScoredTask, ...]) -> None:
-    steps = [step for task in tasks for step in task.steps]
-    right = sum(step.is_hit for step in steps)
-    cells = [cell for row in by_screen_place(measured(tasks)) for cell in row]
-    for bins in (by_area(measured(tasks)), by_position(measured(tasks)), cells):
-        assert (sum(each.k for each in bins), sum(each.n for each in bins)) == (right, len(steps))
-    assert [each.name for each in by_position(measured(tasks))] == ["1", "2", "3", "4", "5"]
-
-
-def test_the_tolerance_curve_starts_at_accuracy_and_never_falls(tasks: tuple[ScoredTask, ...]) -> None:
-    steps = [step for task in tasks for step in task.steps]
-    curve = tolerance_curve(measured(tasks))
-    assert curve[0] == pytest.approx(100 * sum(step.is_hit for step in steps) / len(steps))
-    assert list(curve) == sorted(curve)
-    within_20 = sum(step.verdict.distance_px is not None and step.verdict.distance_px <= 20 for step in steps)
-    assert curve[3] == pytest.approx(100 * within_20 / len(steps))
-
-
-def test_areas() -> None:
-    square = Box(left_px=0, top_px=0, right_px=10, bottom_px=20)
-    corners = tuple(Point(x_px=x, y_px=y) for x, y in ((0, 0), (40, 0), (0, 30)))
-    assert region_area_px(Region(boxes=(square,))) == 200
-    assert region_area_px(Region(polygons=(Polygon(points=corners),))) == 600
-    assert region_area_px(Region(boxes=(square,), polygons=(Polygon(points=corners),))) == 600
-    assert region_area_px(Region()) == region_area_px(None) == 0
-
-
-def test_drawings_are_svg_without_colours_or_sizes_of_their_own(tasks: tuple[ScoredTask, ...]) -> None:
-    found = draw_diagrams(tasks)
+def test_drawings_are_svg_without_colours_or_sizes_of_their_own() -> None:
+    steps = measured(*["++-+-u", "+-+"] * 8)
+    found = draw_diagrams(steps)
     assert [each.title for each in found] == [
         "Tasks without a wrong step so far",
         "Accuracy by step of the task",
@@ -87,31 +74,52 @@ def test_drawings_are_svg_without_colours_or_sizes_of_their_own(tasks: tuple[Sco
         assert not re.findall(r"#[0-9a-f]{6}", each.svg)
         assert "currentColor" in each.svg
         assert "<style" not in each.svg
+        assert [int(at) for at in re.findall(r' data-part="(\d+)"', each.svg)] == list(range(len(each.parts)))
         assert re.search(r"\d/\d|n = \d", each.words)
         mine = set(re.findall(r' id="([^"]+)"', each.svg))
         assert not mine & names
         names |= mine
+    assert draw_diagrams(steps) == found
+    assert "Tasks without a wrong step so far" not in [each.title for each in draw_diagrams(steps, independent=True)]
+    assert draw_diagrams(measured()) == ()
 
 
-def test_where_no_step_follows_another_nothing_is_drawn_over_tasks(tasks: tuple[ScoredTask, ...]) -> None:
-    assert "Tasks without a wrong step so far" not in [each.title for each in draw_diagrams(tasks, independent=True)]
-    assert draw_diagrams([]) == ()
+def row(folder: str, value: float | None = 50.0, **values: Any) -> dict[str, Any]:
+    estimate = {"value": value, "k": 1, "n": 2, "low": 10.0, "high": 90.0}
+    summary = {"scores": {"paper": {"step_accuracy": estimate, "task_success": estimate}}, "status": "complete"}
+    return {"values": values, "folder": folder, "planner": "none", "summary": summary}
 
 
-def test_drawings_are_the_same_every_time(tasks: tuple[ScoredTask, ...], tmp_path: Path) -> None:
-    assert draw_diagrams(tasks) == draw_diagrams(scored_tasks(make_run(tmp_path / "run", 40)))
+def write(folder: Path, *rows: dict[str, Any]) -> None:
+    (folder / "sweep_1").mkdir(parents=True)
+    (folder / "sweep_1" / "sweep.json").write_text(json.dumps({"schema": 1, "command": "x", "rows": rows}))
 
 
-def test_a_line_of_very_many_places_is_thinned_out_and_keeps_its_ends() -> None:
-    assert _turns([3.0, 2.0, 2.0]) == range(3)
-    falling = [float(-at) for at in range(50_000)]
-    places = _turns(falling)
-    assert (places[0], places[-1]) == (0, 49_999)
-    assert len(places) <= 1_002
-    steps = [5.0] * 4_000 + [4.0] * 4_000
-    assert _turns(steps) == [0, 4_000, 7_999]
+def test_the_sweep_of_a_run_is_found_by_its_folder_wherever_the_results_lie_now(tmp_path: Path) -> None:
+    grid = [row(f"r/{history}-{plans}", history=history, plans=plans) for plans in (None, "p") for history in (0, 1, 2)]
+    write(tmp_path, *grid, row("r/unrun", history=7, plans="p") | {"summary": None})
+    by_history, by_plans = sweep_curves(tmp_path / "2-p")
+    assert (by_history.option, by_history.names, by_history.here) == ("history", ("0", "1", "2"), 2)
+    assert (by_plans.names, by_plans.here) == (("none", "p"), 1)
+    for name in ("c", "unrun"):
+        assert sweep_curves(tmp_path / name) == ()
 
 
-def test_many_counts_below_bars_are_short() -> None:
-    assert [_short(n, 8) for n in (999, 1_000, 92_310, 999_499, 999_500)] == ["n=999", "1.0k", "92k", "999k", "1.0M"]
-    assert [_short(n, 5) for n in (5_540, 99_999, 184_616)] == ["n=5540", "n=99,999", "n=185k"]
+def test_a_file_that_is_no_sweep_is_passed_over(tmp_path: Path) -> None:
+    write(tmp_path, row("r/a", history=0), row("r/b", history=1))
+    for number, content in enumerate((b"", b"{", b"[]", b'{"rows": 3}', b"\xff")):
+        (tmp_path / f"sweep_0{number}").mkdir()
+        (tmp_path / f"sweep_0{number}" / "sweep.json").write_bytes(content)
+    assert len(sweep_curves(tmp_path / "a")) == 1
+
+
+def test_hostile_and_long_values_are_drawn_as_text(tmp_path: Path) -> None:
+    names = ("<script>alert(1)</script>", "$x^2$", "a" * 300)
+    write(tmp_path, *(row(f"r/{number}", grounder=name) for number, name in enumerate(names)))
+    (diagram,) = draw_curves(sweep_curves(tmp_path / "0"))
+    text = "".join(ElementTree.fromstring(diagram.svg).itertext())
+    assert "<script>alert(1)" in text
+    assert "$x^2$" in text
+    assert "<script" not in diagram.svg
+    assert "a" * 20 not in text
+    assert "This run: <script>alert(1)" in diagram.words

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 import shell
 
+from grounding.analysis.labels import ErrorSplit, ErrorSplitLine, Opinion, Share, SourceSplit
+from grounding.analysis.showing import write_split
+from grounding.cli.view import view_command
 from grounding.errors import UserError
-from grounding.errorsplit.records import ErrorSplit, KindCounts, Opinion, Share, Split, StepLine
-from grounding.errorsplit.report import write_split
-from grounding.report.html.page import weigh_path, write_report
+from grounding.report.html.page import weigh_path
 from grounding.scoring.intervals import Interval
-from grounding.view import view_command
 
-from .runs import make_run
+from .runs import make_run, write_report
 from .test_page import data_of
 
 
@@ -55,14 +55,14 @@ def test_an_error_split_stands_on_the_page(tmp_path: Path) -> None:
     share = Share(k=1, n=2, percent=50.0, interval=Interval(low=9.5, high=90.5))
     split = ErrorSplit(
         run_id="run", signature="s", status="complete", scored=5, hits=3,
-        wrong=KindCounts(wrong_place=2, no_place=0, no_plan=0, no_gold=0, unanswered=0),
+        wrong={"wrong_place": 2, "no_place": 0, "no_plan": 0, "no_gold": 0, "unanswered": 0},
         splits=(
-            Split(source="judge", reasoning=share, grounding=share, unclear=0, unparsed=0, error=0, missing=0),
+            SourceSplit(source="judge", reasoning=share, grounding=share, unclear=0, unparsed=0, error=0, missing=0),
         ),
         agreement=(), participants=(), notes=(), labels=(), reference=None, judge=None,
     )  # fmt: skip
     said = Opinion(source="judge", step_id="1/3", said="reasoning", because="<b>wrong</b> thing")
-    line = StepLine(step_id="1/3", task="t", kind="wrong_place", instruction="i", plan="p", opinions=(said,))
+    line = ErrorSplitLine(step_id="1/3", task="t", kind="wrong_place", instruction="i", plan="p", opinions=(said,))
     write_split(tmp_path / "run", split, [line])
     (run,) = data_of(write_report(weigh_path(tmp_path / "run")))["runs"]
     assert run["steps"][2]["split"] == ["judge: reasoning (<b>wrong</b> thing)"]
@@ -87,7 +87,7 @@ def test_scoring_again_brings_the_page_up_to_date(tmp_path: Path) -> None:
     page = write_report(make_run(tmp_path / "run", 5))
     kept = data_of(page)["runs"][0]["metrics"][0]["count"]
     page.write_text("old")
-    done = shell.call("score", tmp_path / "run", module="grounding.cli")
+    done = shell.call("score", tmp_path / "run", module="grounding")
     assert done.returncode == 0, done.stderr
     assert data_of(page)["runs"][0]["metrics"][0]["count"] == kept
     assert f"report     {page}" in done.stdout

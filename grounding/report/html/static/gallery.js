@@ -6,16 +6,18 @@ const steps_ = new Tall(list, rows, (place) => drawRow(place));
 function showFilters() {
   const one = run(), marks = one.marks || [];
   const tally = (found) => found.map(([name, n]) => [name, `${name} (${many(n)})`]);
-  const outcomes = tally(one.tallies.outcome).map(([name, text]) => [name, text.replace(name, OUTCOMES[name])]);
+  const outcomes = tally(one.tallies.outcome).map(([name, text]) => [name, text.replace(name, outcomeWord(name))]);
   const wrong = one.tallies.outcome.reduce((sum, [name, n]) => sum + (WRONG.has(name) ? n : 0), 0);
   const fields = [
-    ["outcome", "outcome", [["", "all with a click"], ["wrong", `all that are wrong (${many(wrong)})`], ...outcomes, ["all", `everything (${many(one.size)})`]]],
+    ["outcome", "outcome", [["", word("all", "all with a click")], ["wrong", `all that are wrong (${many(wrong)})`], ...outcomes, ["all", `everything (${many(one.size)})`]]],
     ["participant", "participant", [["", "all"], ...tally(one.tallies.participant)]],
     ["failure", "failure", [["", "all"], ...tally(one.tallies.failure).map(([name, text]) =>
       [name, name === "near" ? text.replace("near", `near, at most ${page.near_px ?? 50} px off`) : text])]],
+    ...(one.hasDistance ? [["off", "px beside", [["", "all"], ...offChoices().map((off) => [off, off.endsWith("-") ? `over ${off.slice(0, -1)}` : off.replace("-", " to ")])]]] : []),
     ["sort", "order", [["", "as it happened"], ["far", "farthest first"], ["near", "nearest first"]]],
   ];
-  if (one.inGroup && one.tallies.group.length) fields.splice(2, 0, ["group", "group", [["", "all"], ...tally(one.tallies.group)]]);
+  if (one.inGroup) fields.splice(2, 0, ...groupFields(one.tallies.group));
+  if (!one.tallies.participant.length) fields.splice(1, 1);
   if (page.token || marks.length) {
     const labels = [...new Set([...page.labels, ...marks.map((mark) => mark.label)])];
     fields.push(["label", "label", [["", "all"], ["none", "not labelled"], ["disputed", "disputed"], ...labels.map((name) => [name, name.replace("-", " ")])]]);
@@ -24,20 +26,39 @@ function showFilters() {
   byId("filters").replaceChildren(
     ...fields.map(([name, words, options]) => {
       const select = el("select", { name, id: `filter-${name}` }, options.map(([value, text]) => el("option", { value }, text)));
-      select.value = state.filters[name];
-      if (select.selectedIndex < 0) { select.value = ""; state.filters[name] = ""; }
+      select.value = filterOf(name);
+      if (select.selectedIndex < 0) { select.value = ""; setPart(name, ""); }
       return el("label", {}, [words, select]);
     }),
     el("label", {}, ["search", el("input", { type: "search", name: "q", id: "filter-q", value: state.filters.q, placeholder: "words, ids, \"a phrase\"" })]),
   );
 }
+const OFF = ["0-3", "3-10", "10-30", "30-100", "100-300", "300-1000", "1000-"];
+const offChoices = () => (OFF.includes(state.filters.off) || !state.filters.off ? OFF : [...OFF, state.filters.off]);
+// A field for each kind of group. What is chosen of all kinds stands in one filter, a line each.
+function groupFields(found) {
+  const kinds = new Map();
+  for (const [name, n] of found) {
+    const kind = name.slice(0, name.indexOf(": "));
+    if (!kinds.has(kind)) kinds.set(kind, []);
+    kinds.get(kind).push([name, `${name.slice(kind.length + 2)} (${many(n)})`]);
+  }
+  return [...kinds].map(([kind, options]) => [`group:${kind}`, kind, [["", "all"], ...options]]);
+}
+const groupParts = () => state.filters.group.split("\n").filter(Boolean);
+const isOf = (name, part) => part.startsWith(`${name.slice(6)}: `);
+const filterOf = (name) => (name.startsWith("group:") ? groupParts().find((part) => isOf(name, part)) || "" : state.filters[name]);
+function setPart(name, value) {
+  if (!name.startsWith("group:")) { state.filters[name] = value; return; }
+  state.filters.group = [...groupParts().filter((part) => !isOf(name, part)), value].filter(Boolean).join("\n");
+}
 // Numbers of five digits and more can be read only in groups.
 const many = (n) => (n < 10000 ? String(n) : number(n));
 let typing = 0;
 byId("filters").addEventListener("input", (event) => {
-  state.filters[event.target.name] = event.target.value;
+  setPart(event.target.name, event.target.value);
   clearTimeout(typing);
-  if (typingPause && event.target.name === "q") typing = setTimeout(refilter, typingPause);
+  if (run().size > 5000 && event.target.name === "q") typing = setTimeout(refilter, 250);
   else refilter();
 });
 byId("filters").addEventListener("submit", (event) => event.preventDefault());
@@ -46,7 +67,6 @@ function refilter() {
   choose();
   showFound();
 }
-// What fits the filters, so far.
 function showFound() {
   showCount();
   if (!state.shown.includes(state.chosen)) state.chosen = state.shown.length ? state.shown[0] : -1;
@@ -54,14 +74,15 @@ function showFound() {
   reveal();
   showDetail();
   markStrip();
+  showMaps();
   writeAddress();
 }
 function showCount() {
   const one = run(), skipped = one.tallies.outcome.find(([name]) => name === "none");
   const scored = one.size - (skipped ? skipped[1] : 0);
-  byId("count").replaceChildren(...[hunting() || (state.shown.length
+  byId("count").textContent = state.shown.length
     ? `${number(state.shown.length)} of ${number(scored)} scored steps`
-    : `None of ${number(scored)} scored steps fits these filters.`)].flat());
+    : `None of ${number(scored)} scored steps fits these filters.`;
 }
 steps_.shown = () => {
   for (const [place, row] of steps_.made) {
@@ -72,34 +93,19 @@ steps_.shown = () => {
   if (state.chosen >= 0) list.setAttribute("aria-activedescendant", `row-${state.chosen}`);
   else list.removeAttribute("aria-activedescendant");
 };
-const badge = (outcome, prefix = "") => el("span", { class: `badge ${outcome}` }, `${prefix}${OUTCOMES[outcome]}`);
+const badge = (outcome, prefix = "") => el("span", { class: `badge ${outcome}` }, `${prefix}${outcomeWord(outcome)}`);
 const offText = (step) => (step.distance ? `${number(step.distance)} px off` : "");
 function drawRow(place) {
   const one = run(), at = state.shown[place], there = otherAt(at), step = one.row(at), two = other(at);
   const marks = one.marksOf.get(at) || [];
-  const coming = !step || (there >= 0 && !two);
-  if (coming) bringSoon();
-  return el("div", { class: coming ? "row coming" : "row", id: `row-${at}`, role: "option", "data-at": at,
+  return el("div", { class: "row", id: `row-${at}`, role: "option", "data-at": at,
     "aria-setsize": state.shown.length, "aria-posinset": place + 1 }, [
-    step ? picture(one.shotOf(at), step, two, whole(one.shotOf(at)), { small: true }) : el("div", { class: "blank" }),
+    picture(one.shotOf(at), step, two, whole(one.shotOf(at)), { small: true }),
     el("div", {}, [
-      el("div", { class: "top" }, [one.idOf(at), badge(one.outcome(at)), there >= 0 && badge(beside().outcome(there), "2: "), step && offText(step), marks.length ? el("span", { class: "tag" }, marks[0].label.replace("-", " ") + (marks.length > 1 ? ` +${marks.length - 1}` : "")) : ""]),
-      el("div", { class: "words" }, step ? step.instruction : ""),
+      el("div", { class: "top" }, [el("span", { class: "id" }, one.idOf(at)), badge(one.outcome(at)), there >= 0 && badge(beside().outcome(there), "2: "), offText(step), marks.length ? el("span", { class: "tag" }, marks[0].label.replace("-", " ") + (marks.length > 1 ? ` +${marks.length - 1}` : "")) : ""]),
+      el("div", { class: "words" }, step.instruction),
     ]),
   ]);
-}
-// Rows whose steps lie elsewhere are brought when the list has come to rest.
-let bringing = 0;
-function bringSoon() {
-  clearTimeout(bringing);
-  bringing = setTimeout(() => {
-    for (const row of steps_.made.values()) {
-      if (!row.classList.contains("coming")) continue;
-      const at = Number(row.dataset.at), there = otherAt(at);
-      Promise.all([run().bring(at), there < 0 ? null : beside().bring(there)])
-        .then(() => steps_.again((each) => each === row), (error) => { row.querySelector(".words").textContent = error.message; });
-    }
-  }, 40);
 }
 rows.addEventListener("click", (event) => {
   const row = event.target.closest(".row");

@@ -4,6 +4,7 @@ const KEYS = [["j, ↓", "next step", () => move(1)], ["k, ↑", "previous step"
   ["f", "only flips, where two runs are shown", () => { if (beside()) setFilter("flip", state.filters.flip === "any" ? "" : "any"); }],
   ["w", "only what is wrong", () => setFilter("outcome", state.filters.outcome === "wrong" ? "" : "wrong")],
   ["s", "next order of the list", () => setFilter("sort", { "": "far", far: "near", near: "" }[state.filters.sort])],
+  ["+, =", "zoom the picture in", () => zoomed.by(STEP)], ["-", "zoom out", () => zoomed.by(1 / STEP)], ["z", "the whole picture", () => zoomed.whole()],
   ["g", "go to the steps", () => { byId("gallery").scrollIntoView(); list.focus({ preventScroll: true }); }],
   ["/", "search", () => byId("filter-q").focus()], ["x", "clear all filters", () => { state.filters = { ...FILTERS }; showFilters(); refilter(); }],
   ["1 … 5, 0", "label the step, withdraw the label (in grounding view)"], ["Esc", "leave a field"], ["?", "these keys", () => byId("help").showModal()]];
@@ -25,6 +26,7 @@ document.addEventListener("keydown", (event) => {
   if (field) { if (event.key === "Escape") { field.blur(); list.focus({ preventScroll: true }); } return; }
   const inList = document.activeElement === list || document.activeElement === byId("gallery");
   let act = ACTIONS.get(event.key);
+  if (event.key === "=") act = ACTIONS.get("+");
   if (event.key === "ArrowDown" && inList) act = ACTIONS.get("j");
   if (event.key === "ArrowUp" && inList) act = ACTIONS.get("k");
   if (event.key === "PageDown" && inList) act = () => move(10);
@@ -68,27 +70,37 @@ function showAll(wanted, scroll = false) {
   if (at >= 0 && scroll) select(at, { scroll: true });
 }
 
-let asking = false;
+let asking = false, trouble_ = false;
 async function refresh(now) {
   if (asking && !now) return;
   asking = true;
   try {
     const versions = page.runs.map((each) => each.version).join(".");
-    const reply = await fetch(`page.json?have=${encodeURIComponent(versions)}`, { cache: "no-store" });
-    if (reply.status === 204) { byId("status").removeAttribute("title"); return; }
+    const reply = await fetch(`live.json?have=${encodeURIComponent(versions)}`, { cache: "no-store" });
     if (!reply.ok) throw new Error(await reply.text());
     const typing = document.activeElement && ["note", "labeller", "filter-q"].includes(document.activeElement.id);
-    const fresh = await reply.json();
-    if (typing && !now) return;
+    const news = await reply.json(), fresh = news.page;
+    if (news.live) {
+      const hidden = news.live.writer !== "at work";
+      if (byId("live").hidden !== hidden) trouble_ = true;
+      byId("live").hidden = hidden;
+      live.show(news.live);
+    }
+    if (trouble_) showHead();
+    trouble_ = false;
+    if (!fresh || (typing && !now)) return;
     const chosen = state.chosen < 0 ? undefined : run().idOf(state.chosen);
     const top = steps_.top;
-    if (takeNews) { takeNews(fresh); return; }
-    page = fresh;
+    await unpack(fresh);
+    // The steps of a large run stay as they are until the page is loaded again.
+    const about = ({ marks = [], mark_facts = [], warnings = [], version }) => ({ marks, mark_facts, warnings, version });
+    page = { ...fresh, runs: fresh.runs.map((news, at) => (page.runs[at].large && !news.large ? { ...page.runs[at], ...about(news) } : news)) };
     prepare();
     showAll(chosen);
     steps_.go(top);
   } catch (error) {
-    byId("status").textContent = `can't be brought up to date: ${error.message}`;
+    trouble_ = true;
+    byId("status").textContent = `can't be brought up to date: ${error instanceof TypeError ? "grounding view has ended" : error.message}`;
   } finally {
     asking = false;
   }
@@ -99,11 +111,12 @@ function begin() {
   state.ready = true;
   showAll(readAddress(), true);
 }
-if (unpack) {
+if (page.runs.some((one) => one.packed)) {
   // The figures stand on the page before the steps are unpacked.
   readAddress();
   showHead(); showPlots();
-  byId("count").textContent = "The index of the steps is being unpacked …";
-  requestAnimationFrame(() => setTimeout(() => unpack().then(begin).catch((error) => { byId("count").textContent = error.message; })));
+  byId("count").textContent = "The steps are being unpacked …";
+  requestAnimationFrame(() => setTimeout(() => unpack(page).then(begin).catch((error) => { byId("count").textContent = error.message; })));
 } else begin();
+if (page.token && state.ready) refresh(false);
 if (page.token) setInterval(() => { if (!document.hidden && state.ready) refresh(false); }, 2000);

@@ -1,12 +1,12 @@
 // A strip for each task, a cell for each of its steps.
-const stripWords = "One cell a step, in order; choose one to see it.";
+const MOST_STRIPS = 2000;
 function showStrips() {
   const one = run();
   const people = new Set(one.tasks.map((task) => task.participant)).size > 1;
   byId("h-strips").textContent = one.independent ? "Hits and misses" : "Where tasks die";
   // So many strips are laid out only where they are in sight.
   byId("strips").classList.toggle("many", one.tasks.length > 200);
-  byId("strips").replaceChildren(...one.tasks.map((task) => {
+  byId("strips").replaceChildren(...one.tasks.slice(0, MOST_STRIPS).map((task) => {
     const scored = task.steps.filter((at) => one.steps[at].outcome !== "none");
     const hits = scored.filter((at) => one.steps[at].outcome === "hit").length;
     const first = scored.findIndex((at) => WRONG.has(one.steps[at].outcome));

@@ -1,1 +1,0 @@
-"""What can be wrong with boxes and steps that were read without trouble."""

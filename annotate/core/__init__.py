@@ -1,0 +1,1 @@
+"""What an annotator's work is and how it is kept: steps, boxes, words, files. Knows no window and no other format."""

@@ -1,0 +1,49 @@
+"""The one writer of what this program changes: JSON lists in a stable layout, and the reading of them.
+
+Steps are written with an indent of one blank, transcripts with an item a line. Whatever is set out otherwise can be
+read, and the first save reformats it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from grounding.errors import UserError
+from grounding.records import Record
+
+
+class FileLayout(Record, frozen=True, kw_only=True):
+    """With ``lines`` an item a line, else an indent of one blank throughout."""
+
+    lines: bool = False
+
+    def write(self, items: Sequence[object]) -> bytes:
+        """The bytes of a file with these items."""
+        if self.lines:
+            rows = (json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in items)
+            text = "[\n " + ",\n ".join(rows) + "\n]\n"
+        else:
+            text = json.dumps(items, ensure_ascii=False, indent=1) + "\n"
+        # Half of a pair of UTF-16 is no character: it can be written as an escape only, which this is in JSON, too.
+        return text.encode("utf-8", "backslashreplace")
+
+
+NEW, LINES = FileLayout(), FileLayout(lines=True)
+"""Of steps, as in the bundled samples, and of transcripts."""
+
+
+def read_list(content: bytes, path: Path, layout: FileLayout = NEW) -> tuple[list[object], bool]:
+    """The items of a JSON list, and whether it is set out otherwise, so that saving reformats it.
+
+    NaN and Infinity are let be where they stand in fields that nobody changes; the loader refuses them. Raises
+    UserError: not UTF-8, no JSON, or no list; ``path`` is for the message.
+    """
+    try:
+        items = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: is not JSON in UTF-8: {error}. Correct the file there, or delete it") from error
+    if not isinstance(items, list):
+        raise UserError(f"{path}: must hold a JSON list, one element per step; it begins with {content[:20]!r}")
+    return items, layout.write(items).rstrip() != content.rstrip()

@@ -1,0 +1,318 @@
+"""How a recording is cut: steps and instructions, what a person does to them, and the file that they are kept in.
+
+Times are seconds from the recording's start, as its own time stamps say, never frame numbers: the frame rate may vary.
+Edits are pure functions from plan to plan. Steps stay in order of time. What a machine heard is never changed; what
+a person wrote goes into ``Instruction.text``. An instruction that no step carries out any more stays in the plan:
+nothing that was said is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from grounding.errors import UserError
+from grounding.records import Point, Record
+
+from ..core.journal import SaveFailed, in_words, replace_file
+
+LEAST_GAP_S = 0.01
+PLAN_FILE = "cuts.json"
+
+
+class Instruction(Record, frozen=True, kw_only=True):
+    """What was said for one or several steps: where in the recording, what a machine heard, and what a person wrote.
+
+    ``heard`` is never changed by a person; ``text`` is None until somebody corrected it. Where start and end are the
+    same it was never said, but typed for a step by hand.
+    """
+
+    id: int
+    start_s: float
+    end_s: float
+    heard: str = ""
+    text: str | None = None
+
+    @property
+    def wording(self) -> str:
+        """What counts: the person's words where there are some, else the machine's."""
+        return self.heard if self.text is None else self.text
+
+    @property
+    def is_spoken(self) -> bool:
+        """Whether it is in the recording at all."""
+        return self.end_s > self.start_s
+
+
+class CutStep(Record, frozen=True, kw_only=True):
+    """One step: the screen that the user saw, at ``screenshot_s``, before the action that began at ``action_s``.
+
+    ``instruction`` is the id of an instruction, None where nothing was said before the action. ``pointer`` is where
+    the pointer was, if it was seen. ``action`` is ``click``, ``type`` or ``scroll``.
+    """
+
+    screenshot_s: float
+    action_s: float
+    action: str = "click"
+    instruction: int | None = None
+    pointer: Point | None = None
+
+
+class CutPlan(Record, frozen=True, kw_only=True):
+    """How a recording is cut: its steps in order of time, and all that was said, in order of time.
+
+    ``recogniser`` is the name of what heard the instructions, empty for none; ``notes`` are sentences for the user.
+    """
+
+    video: str
+    sha256: str
+    duration_s: float
+    recogniser: str = ""
+    steps: tuple[CutStep, ...] = ()
+    instructions: tuple[Instruction, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def unused(self) -> tuple[int, ...]:
+        """Speech that no step carries out, such as words after the last action."""
+        carried = {step.instruction for step in self.steps}
+        return tuple(one.id for one in self.instructions if one.id not in carried)
+
+    def instruction(self, number: int | None) -> Instruction | None:
+        """The instruction with this id; None for None."""
+        return next((one for one in self.instructions if one.id == number), None)
+
+    def of_step(self, index: int) -> Instruction | None:
+        """The instruction that a step carries out."""
+        return self.instruction(self.steps[index].instruction)
+
+
+# --- edits ------------------------------------------------------------------------------------------------------------
+
+
+def with_steps(plan: CutPlan, steps: Iterable[CutStep]) -> CutPlan:
+    """The plan with other steps; words that were typed for a step that is gone were never said."""
+    steps = tuple(steps)
+    carried = {step.instruction for step in steps}
+    told = tuple(one for one in plan.instructions if one.id in carried or one.is_spoken)
+    return replace(plan, steps=steps, instructions=told)
+
+
+def set_step(plan: CutPlan, index: int, **fields: Any) -> CutPlan:
+    """With other values for fields of one step: its times, the instruction that it carries out."""
+    return with_steps(plan, (*plan.steps[:index], replace(plan.steps[index], **fields), *plan.steps[index + 1 :]))
+
+
+def same_words(plan: CutPlan, index: int) -> CutPlan:
+    """The step carries out what the step before it does."""
+    return set_step(plan, index, instruction=plan.steps[index - 1].instruction) if index else plan
+
+
+def drop(plan: CutPlan, index: int) -> CutPlan:
+    """Without this step."""
+    return with_steps(plan, (*plan.steps[:index], *plan.steps[index + 1 :]))
+
+
+def merge_with_next(plan: CutPlan, index: int) -> CutPlan:
+    """A step and the one after it are one step: the first one's screenshot and action, and the words of both.
+
+    All steps that carried out either instruction carry out the joined one.
+    """
+    if index >= len(plan.steps) - 1:
+        return plan
+    one, other = plan.of_step(index), plan.of_step(index + 1)
+    if one is None and other is not None:
+        plan = set_step(plan, index, instruction=other.id)
+    elif one is not None and other is not None and one.id != other.id:
+        one, other = sorted((one, other), key=lambda each: each.start_s)
+        corrected = one.text is not None or other.text is not None
+        joined = replace(
+            one,
+            end_s=max(one.end_s, other.end_s),
+            heard=f"{one.heard} {other.heard}".strip(),
+            text=f"{one.wording} {other.wording}".strip() if corrected else None,
+        )
+        steps = [replace(step, instruction=one.id) if step.instruction == other.id else step for step in plan.steps]
+        others = tuple(each for each in plan.instructions if each.id != other.id)
+        plan = with_steps(_put(replace(plan, instructions=others), joined), steps)
+    return drop(plan, index + 1)
+
+
+def split_at(plan: CutPlan, time_s: float) -> CutPlan:
+    """A new step whose screenshot is that of ``time_s``; it carries out the instruction of the step before it.
+
+    A step that is there already, within a hundredth of a second, stays alone.
+    """
+    time_s = min(max(0.0, time_s), plan.duration_s)
+    if any(abs(step.screenshot_s - time_s) < LEAST_GAP_S for step in plan.steps):
+        return plan
+    before = [step for step in plan.steps if step.screenshot_s < time_s]
+    after = plan.steps[len(before) :]
+    like = (before[-1:] or after or [CutStep(screenshot_s=0, action_s=0)])[0]
+    new = CutStep(screenshot_s=time_s, action_s=time_s, instruction=like.instruction)
+    return with_steps(plan, (*before, new, *after))
+
+
+def retime(plan: CutPlan, index: int, screenshot_s: float) -> CutPlan:
+    """The step's screenshot is that of another time, between those of the steps before and after it."""
+    after = plan.steps[index + 1].screenshot_s if index + 1 < len(plan.steps) else None
+    low = plan.steps[index - 1].screenshot_s + LEAST_GAP_S if index > 0 else 0.0
+    high = plan.duration_s if after is None else after - LEAST_GAP_S
+    time_s = min(max(low, screenshot_s), max(low, high))
+    action_s = plan.steps[index].action_s if after is None else min(plan.steps[index].action_s, after)
+    return set_step(plan, index, screenshot_s=time_s, action_s=max(time_s, action_s))
+
+
+def write_words(plan: CutPlan, index: int, text: str) -> CutPlan:
+    """What a person says was said for a step, and for all steps of its instruction.
+
+    The machine's own words are no correction; a step that has no instruction gets one, typed, of no length.
+    """
+    found = plan.of_step(index)
+    if found is not None:
+        return _put(plan, replace(found, text=None if text == found.heard else text))
+    at_s = plan.steps[index].screenshot_s
+    new = Instruction(id=_free_id(plan), start_s=at_s, end_s=at_s, text=text)
+    return set_step(_put(plan, new), index, instruction=new.id)
+
+
+def _free_id(plan: CutPlan) -> int:
+    return max((one.id for one in plan.instructions), default=-1) + 1
+
+
+def _put(plan: CutPlan, new: Instruction) -> CutPlan:
+    others = [one for one in plan.instructions if one.id != new.id]
+    return replace(plan, instructions=tuple(sorted([*others, new], key=lambda one: (one.start_s, one.id))))
+
+
+# --- the file ---------------------------------------------------------------------------------------------------------
+
+
+def read_plan(folder: Path) -> CutPlan | None:
+    """The cut that is kept in a folder; None where there is none.
+
+    Raises UserError: the file is there and is none, or cannot be read.
+    """
+    path = folder / PLAN_FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=CutPlan)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is no cut of a recording ({error}): remove it to start anew") from None
+
+
+def save_plan(folder: Path, plan: CutPlan) -> None:
+    """Write the cut, whole or not at all. Raises SaveFailed: it cannot be written; the file is as it was."""
+    path = folder / PLAN_FILE
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_file(path, msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n")
+    except OSError as error:
+        raise SaveFailed(f"{in_words(error, path)}; what you did is still in this window") from None
+
+
+class CutSession:
+    """A plan that is being worked on, with all its earlier states, the chosen step and the cursor; knows no widget.
+
+    What changes the plan writes it at once, and raises SaveFailed where that can't be done; it is the plan even so.
+
+    Attributes:
+        plan: The cut as it is now.
+        folder: Where the cut is kept and the participant is written.
+        index: Position of the chosen step; 0 where there is none.
+        cursor_s: The time at which the next split would be, and which is shown.
+        status, commit: Shows a line of text; puts what is half typed into the plan.
+        show, show_cursor: Called where the plan or the chosen step is another; where the cursor is elsewhere.
+    """
+
+    def __init__(self, plan: CutPlan, folder: Path) -> None:
+        save_plan(folder, plan)
+        self.plan, self.folder = plan, folder
+        self.index, self.cursor_s = 0, 0.0
+        self.status: Callable[[str], object] = lambda _text: None
+        self.show: Callable[[], object] = lambda: None
+        self.show_cursor: Callable[[], object] = lambda: None
+        self.commit: Callable[[], object] = lambda: None
+        self._done: list[tuple[str, CutPlan]] = []
+        self._undone: list[tuple[str, CutPlan]] = []
+
+    @property
+    def step(self) -> CutStep | None:
+        """The chosen step; None where there is none."""
+        return self.plan.steps[self.index] if self.index < len(self.plan.steps) else None
+
+    @property
+    def instruction(self) -> Instruction | None:
+        """The instruction of the chosen step."""
+        return None if self.step is None else self.plan.instruction(self.step.instruction)
+
+    def choose(self, index: int) -> None:
+        """Choose a step, and put the cursor at its screenshot."""
+        self.commit()
+        self.index = min(max(0, index), max(0, len(self.plan.steps) - 1))
+        self.show()
+        if self.step is not None:
+            self.move_cursor(self.step.screenshot_s)
+
+    def move_cursor(self, time_s: float) -> None:
+        """Put the cursor at a time."""
+        self.cursor_s = min(max(0.0, time_s), self.plan.duration_s)
+        self.show_cursor()
+
+    def change(self, plan: CutPlan, what: str) -> None:
+        """Make this the plan; ``what`` was done, such as ``drop step``."""
+        if plan == self.plan:
+            self.status(f"{what}: nothing to change here")
+            return
+        self._done.append((what, self.plan))
+        self._undone.clear()
+        self.status(f"{what} · kept")
+        self._take(plan)
+
+    def edit(self, what: str, edit: Callable[[CutPlan, int], CutPlan]) -> None:
+        """Do something to the chosen step; the cursor goes to its screenshot."""
+        self.commit()
+        if self.step is not None:
+            self.change(edit(self.plan, self.index), what)
+        if self.step is not None:
+            self.move_cursor(self.step.screenshot_s)
+
+    def split(self) -> None:
+        """Make a step of what the cursor shows."""
+        self.commit()
+        time_s = self.cursor_s
+        self.change(split_at(self.plan, time_s), "new step")
+        times = [step.screenshot_s for step in self.plan.steps]
+        self.choose(min(range(len(times)), key=lambda index: abs(times[index] - time_s)))
+
+    def undo(self) -> None:
+        """Take back the last change."""
+        self._step_back("undone", self._done, self._undone)
+
+    def redo(self) -> None:
+        """Do again what was taken back."""
+        self._step_back("done again", self._undone, self._done)
+
+    def _step_back(self, done: str, source: list[tuple[str, CutPlan]], target: list[tuple[str, CutPlan]]) -> None:
+        self.commit()
+        if not source:
+            self.status(f"nothing left to be {done}")
+            return
+        what, plan = source.pop()
+        target.append((what, self.plan))
+        self.status(f"{done}: {what}")
+        self._take(plan)
+
+    def _take(self, plan: CutPlan) -> None:
+        self.plan, self.index = plan, min(self.index, max(0, len(plan.steps) - 1))
+        try:
+            save_plan(self.folder, plan)
+        finally:
+            self.show()

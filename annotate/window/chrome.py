@@ -1,0 +1,166 @@
+"""What stands around the picture: the buttons above it, the status bar, messages, and the list of keys."""
+
+from __future__ import annotations
+
+import tkinter as tk
+from collections.abc import Callable, Sequence
+from functools import partial
+from tkinter import ttk
+
+from ..core.keys import Keymap
+from .canvas import PictureCanvas
+from .panels import RowList
+from .session import WindowSession
+from .style import SURFACE, Style
+
+_MESSAGE_MS = 8000
+_BUTTONS = (
+    ("Previous", "previous-step"), ("Next", "next-step"), ("Next to do", "next-todo"), ("", ""),
+    ("New box", "new-box"), ("", ""), ("-", "zoom-out"), ("100 %", "zoom-100"), ("+", "zoom-in"), ("Fit", "fit"),
+)  # fmt: skip
+_RIGHT_BUTTONS = (("?", "help"), ("Redo", "redo"), ("Undo", "undo"))
+MOUSE = (
+    ("Draw a box", "Drag on a free place, or New box and drag"),
+    ("Select a box", "Click in it; the smallest under the cursor is taken"),
+    ("Move, resize", "Drag the selected box, or one of its handles"),
+    ("Zoom at the cursor", "Ctrl and wheel"),
+    ("Push the picture", "Middle button; wheel, with Shift sidewards"),
+)
+
+
+class Toolbar(ttk.Frame):
+    """One row of buttons; each does an action of the keymap, which the status bar tells when the mouse is there."""
+
+    def __init__(self, parent: tk.Misc, session: WindowSession, style: Style) -> None:
+        super().__init__(parent, padding=(style.px(10), style.px(6)))
+        self._zoom = ttk.Button(self)
+        for words, action in _BUTTONS + _RIGHT_BUTTONS:
+            if not action:
+                ttk.Frame(self, width=style.px(16)).pack(side="left")
+                continue
+            side = "right" if (words, action) in _RIGHT_BUTTONS else "left"
+            look = "Accent.TButton" if action == "new-box" else "Tool.TButton"
+            button = ttk.Button(self, text=words, style=look, takefocus=False, command=partial(session.perform, action))
+            button.pack(side=side, padx=(0, style.px(4)))  # type: ignore[arg-type] # It is one of the two.
+            button.bind("<Enter>", partial(self._tell, session, action))
+            if action == "zoom-100":
+                button.configure(width=7)
+                self._zoom = button
+
+    def _tell(self, session: WindowSession, action: str, _event: object) -> None:
+        session.status(session.keymap.tip(action))
+
+    def show_zoom(self, scale: float) -> None:
+        """Show the zoom in its button."""
+        self._zoom.configure(text=f"{scale * 100:.0f} %")
+
+
+class StatusBar(ttk.Frame):
+    """Message, cursor, box, and whether all is saved. All lengths are image pixels."""
+
+    def __init__(self, parent: tk.Misc, style: Style) -> None:
+        super().__init__(parent, padding=(style.px(10), style.px(3), style.px(10), style.px(4)))
+        self._timer = ""
+        self.saved, self._box, self._cursor, self._message = (
+            ttk.Label(self, style="Status.TLabel", width=width) for width in (18, 32, 16, 1)
+        )
+        for label in (self.saved, self._box, self._cursor):
+            label.pack(side="right", padx=(8, 0))
+        self._message.pack(side="left", fill="x", expand=True)
+
+    def say(self, text: str) -> None:
+        """Show a message for some seconds."""
+        if self._timer:
+            self.after_cancel(self._timer)
+        self._message.configure(text=text)
+        self._timer = self.after(_MESSAGE_MS, lambda: self._message.configure(text=""))
+
+    def show_view(self, canvas: PictureCanvas) -> None:
+        """Show cursor and box as they are on the canvas now."""
+        point, number, boxes = canvas.cursor(), canvas.shown_selection(), canvas.boxes()
+        at = "" if point is None else f"x {int(point.x_px)}   y {int(point.y_px)}"
+        self._cursor.configure(text=at)
+        words = ""
+        if number is not None and number < len(boxes):
+            x, y, wide, high = boxes[number].place
+            words = f"box {number + 1}:  {wide:g} x {high:g} px at {x:g}, {y:g}"
+        self._box.configure(text=words)
+
+
+class Banners(ttk.Frame):
+    """Messages above the picture, one below the other, each until it is closed."""
+
+    def __init__(self, parent: tk.Misc, style: Style) -> None:
+        super().__init__(parent)
+        self._style = style
+        self._strips: dict[str, tuple[ttk.Frame, tuple[object, ...]]] = {}
+        # A frame without children keeps the height that it had last.
+        ttk.Frame(self, height=1, style="Line.TFrame").pack(fill="x")
+
+    def show(self, key: str, text: str, buttons: Sequence[tuple[str, Callable[[], object]]] = ()) -> None:
+        """Show a message, in place of the one with the same key."""
+        shown = (text, *buttons)
+        if key in self._strips and self._strips[key][1] == shown:
+            return  # Somebody may just be about to press one of its buttons.
+        self.clear(key)
+        px = self._style.px
+        strip = ttk.Frame(self, style="Banner.TFrame", padding=(px(12), px(7)))
+        for words, handler in (("Close", lambda: None), *reversed(buttons)):
+            command = partial(self._do, key, handler)
+            button = ttk.Button(strip, text=words, style="Banner.TButton", takefocus=False, command=command)
+            button.pack(side="right", anchor="n", padx=(px(6), 0))
+        label = ttk.Label(strip, text=text, style="Banner.TLabel", justify="left")
+        label.pack(side="left", fill="x", expand=True)
+        label.bind("<Configure>", lambda event: label.configure(wraplength=max(event.width, px(120))))
+        strip.pack(fill="x")
+        self._strips[key] = (strip, shown)
+
+    def clear(self, key: str) -> None:
+        """Take a message away, if it is there."""
+        if key in self._strips:
+            self._strips.pop(key)[0].destroy()
+
+    def _do(self, key: str, handler: Callable[[], object]) -> None:
+        self.clear(key)
+        handler()
+
+
+class KeyList:
+    """Shows and hides the list of keys, in a window of its own that can stay open beside the work.
+
+    ``mouse`` is what the mouse does, and how. ``closed`` is called at the end.
+    """
+
+    def __init__(
+        self, root: tk.Tk, style: Style, keymap: Keymap, mouse: Sequence[tuple[str, str]] = MOUSE,
+        closed: Callable[[], object] = lambda: None,
+    ) -> None:  # fmt: skip
+        self._root, self._style, self._keymap, self._mouse, self._closed = root, style, keymap, mouse, closed
+        self._window: tk.Toplevel | None = None
+
+    def toggle(self) -> None:
+        """Show the list, or close it where it is open."""
+        if self._window is not None:
+            self._window.destroy()
+            self._window = None
+            self._closed()
+            return
+        px = self._style.px
+        window = self._window = tk.Toplevel(self._root, background=SURFACE, padx=px(12), pady=px(10))
+        window.title("Keys")
+        window.transient(self._root)
+        window.protocol("WM_DELETE_WINDOW", self.toggle)
+        for key in ("<Escape>", "<F1>", "<question>"):
+            window.bind(key, lambda _event: self.toggle())
+        hint = "Keys can be changed by a file: grounding annotate FOLDER --keys keys.yaml"
+        ttk.Label(window, style="Soft.TLabel", background=SURFACE, text=hint).pack(side="bottom", anchor="w")
+        rows: dict[tuple[str, str], list[str]] = {}
+        for action in self._keymap.actions:
+            rows.setdefault((action.group, action.words), []).append(self._keymap.shown(action.name) or "-")
+        rows |= {("Mouse", words): [how] for words, how in self._mouse}
+        columns = {"group": ("", 110), "words": ("", 360), "keys": ("", 300)}
+        room = (window.winfo_screenheight() - px(140)) // px(26)
+        table = RowList(window, columns, rows=min(len(rows), room), px=self._style.unit, headings=False)
+        for number, ((group, words), keys) in enumerate(sorted(rows.items(), key=lambda row: row[0][0])):
+            table.insert("", "end", iid=str(number), values=(group, words, "  ".join(keys)))
+        window.focus_set()

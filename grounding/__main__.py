@@ -1,0 +1,5 @@
+"""``python -m grounding``: the command ``grounding``."""
+
+from grounding.cli import main
+
+main()

@@ -1,0 +1,85 @@
+"""What captioners and judges share: a prompt that is a named and versioned file, and the card of a chat model."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from grounding.cards import PlannerCard
+from grounding.cards.places import models_dir
+from grounding.errors import UserError
+from grounding.llm.anymodel import find_planner
+from grounding.llm.chat import ChatOptions
+from grounding.planners.prompts import check_card
+from grounding.records import Record
+
+
+class NamedPrompt(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A prompt by its name and version."""
+
+    name: str
+    version: Annotated[int, msgspec.Meta(ge=1)]
+    system: str | None = None
+    source: str = ""
+
+    def label_over(self, *messages: Any) -> str:
+        """Name, version and hash, such as ``consecutive.1@0123abcd``: other words are another prompt."""
+        content = msgspec.json.encode((self.system, *messages))
+        return f"{self.name}.{self.version}@{hashlib.sha256(content).hexdigest()[:8]}"
+
+
+PromptT = TypeVar("PromptT", bound=NamedPrompt)
+
+
+def find_prompt(name: str, kind: type[PromptT], folder: str, *, flag: str) -> PromptT:
+    """The prompt that a user means: the name of a bundled one or the path of a file (.yaml).
+
+    Raises:
+        UserError: nothing is called so, the file can't be read, is not YAML, or a field is wrong.
+    """
+    bundled = models_dir() / "prompts" / folder
+    known = sorted(each.stem for each in bundled.glob("*.yaml"))
+    path = bundled / f"{name}.yaml" if name in known else Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UserError(
+            f"{flag} {name}: no prompt for {folder} is called so.{hint} There are: {', '.join(known)}; or give the "
+            "path of a prompt (.yaml)"
+        )
+    try:
+        return msgspec.yaml.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise UserError(f"{path}: the prompt can't be read: {error.strerror}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        fields = ", ".join(kind.__struct_fields__)
+        raise UserError(f"{path}: {error}. A prompt for {folder} has the fields {fields}") from error
+
+
+def find_model(
+    name: str, options: ChatOptions, model: str | None, cost_limit: float | None, *, flag: str, lead: str = ""
+) -> PlannerCard:
+    """The card of the chat model that is to be asked; it is warned of one that retires soon.
+
+    Args:
+        name: The name of a planner's card, its model's id, the path of such a card, or any model at an address.
+        options: The user's address and limits.
+        model: The name of the model at the endpoint, instead of the card's.
+        cost_limit: What it may cost, in US dollars.
+        flag: The option that names it.
+        lead: What stands before the names of the other options: ``judge-`` for ``--judge-base-url``.
+
+    Raises:
+        UserError: no card is called so, its model has retired there, or a cost limit can't be kept.
+    """
+    address = f"--{lead}base-url"
+    card = find_planner(name, options.base_url, flag=address, model=model, name_flag=f"--{lead}model")
+    if options.temperature is not None and "temperature" not in card.takes:
+        raise UserError(f"--temperature: {card.name} takes no temperature; leave it out")
+    own_address = options.base_url is not None
+    check_card(card, own_address=own_address, option=flag, address_flag=address, cost_limit=cost_limit)
+    return card

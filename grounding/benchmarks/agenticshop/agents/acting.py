@@ -1,0 +1,440 @@
+"""What a browsing model is shown of a page, what it may answer, and doing it.
+
+It is shown a picture and an outline: Playwright's accessibility snapshot, as far as it is in view. An element is named
+by its reference there, or described in words, where a grounder finds its point. What buys, signs in or asks for
+personal data is refused. What a page says of itself is data of unknown size: it stays on its own line and is cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.agents.base import MAX_URL_CHARS
+from grounding.benchmarks.agenticshop.agents.products import products_of
+from grounding.benchmarks.agenticshop.records import BehaviourKind, Curated
+from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost, PageTrouble
+from grounding.benchmarks.calls import json_values
+from grounding.grounders.base import Grounder
+from grounding.records import Call, Point, Query, Record, Screenshot
+
+if TYPE_CHECKING:
+    from playwright.async_api import ElementHandle, Page
+
+    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+    from grounding.benchmarks.agenticshop.web.tab import BrowserTab
+
+VERSION = 5
+"""Goes up with every change of what is shown, read, refused or done: a model may answer differently."""
+
+MAX_OUTLINE_CHARS, MAX_LINE_CHARS, MAX_REPLY_CHARS = 30_000, 300, 40_000
+MAX_TYPED_CHARS = 200
+"""What may be typed or described at once."""
+
+PAGE_S = 20.0
+"""A page that does not let itself be looked at or used in this time hangs."""
+
+ACT_MS = 5_000
+SETTLE_S = 4.0
+
+
+def quoted(text: str, most: int) -> str:
+    """A page's text as a JSON string on one line, cut off: what stands in it can't leave the quotes."""
+    return msgspec.json.encode(one_line(text, most)).decode()
+
+
+def one_line(text: str, most: int) -> str:
+    """A text on one line, cut off, without what can't be printed; a lone surrogate becomes a question mark."""
+    printed = "".join(one if one.isprintable() else " " for one in text.encode("utf-8", "replace").decode())
+    whole = " ".join(printed.split())
+    return whole if len(whole) <= most else whole[: most - 1] + "…"
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's words."""
+    return str(error).strip().split("\n")[0][:200]
+
+
+# --- looking ----------------------------------------------------------------------------------------------------------
+
+_LINE = re.compile(r" *- (?:/|'?(?P<role>[a-z]+)(?P<rest>.*))")
+_BOX = re.compile(r" \[box=([-\d.]+),([-\d.]+),([-\d.]+),([-\d.]+)\]")
+_MARK = re.compile(r" \[(?:box=[^\]]*|cursor=pointer|active)\]")
+_USED = frozenset(
+    {"textbox", "searchbox", "combobox", "spinbutton", "listbox", "link", "button", "checkbox", "radio", "tab"}
+    | {"option", "switch", "slider", "menuitem", "menuitemcheckbox", "menuitemradio"}
+)
+_PLACE = "() => [scrollY, innerHeight, (document.scrollingElement || document.documentElement).scrollHeight]"
+
+
+class PageSeen(Record, frozen=True, kw_only=True):
+    """What is in view. ``place`` says where that is, ``evidence`` is the picture's name in the folder of evidence."""
+
+    url: str
+    screenshot: Screenshot
+    title: str = ""
+    place: str = ""
+    outline: str = ""
+    evidence: str = ""
+
+
+def outline_of(snapshot: str) -> str:
+    """The lines of a snapshot that are in view and say something; only what may be used keeps its reference."""
+    lines: list[str] = []
+    in_view, left = True, MAX_OUTLINE_CHARS
+    for line in snapshot.splitlines():
+        found, box = _LINE.match(line), _BOX.search(line)
+        if box is not None and box[0] != " [box=0,0,0,0]":  # As options of a closed choice have.
+            x, y, wide, high = map(float, box.groups())
+            in_view = min(x + wide, VIEWPORT.width) - max(x, 0) >= 4 and min(y + high, VIEWPORT.height) - max(y, 0) >= 4
+        if not in_view or found is None:
+            continue
+        said = _MARK.sub("", line)
+        if found["role"] and found["role"] not in _USED and "[cursor=pointer]" not in line:
+            said = re.sub(r" \[ref=\w+\]", "", said)
+            if re.fullmatch(r" *- [a-z]+(?: \[[^\]]*\])*:?", said):
+                continue  # A box without words.
+        said = " " * (len(said) - len(said.lstrip())) + one_line(said, MAX_LINE_CHARS)
+        left -= len(said) + 1
+        if left < 0:
+            return "\n".join([*lines, "- text: (more is in view than is listed)"])
+        lines.append(said)
+    return "\n".join(lines)
+
+
+async def look(page: Page, evidence: EvidenceFolder) -> PageSeen:
+    """Look at what is in view.
+
+    Raises:
+        PageLost: it can't be looked at.
+        OSError: the picture can't be kept.
+    """
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(PAGE_S):
+            url = page.url
+            # The empty page of a new browser has nothing on it.
+            blank = url == "about:blank"
+            snapshot = "" if blank else await page.aria_snapshot(mode="ai", boxes=True, timeout=PAGE_S * 1000)
+            top, high, whole = (int(one) for one in await page.evaluate(_PLACE))
+            title = one_line(await page.title(), 200)
+            png = await page.screenshot(type="png", scale="css", animations="disabled", caret="hide")
+    except (Error, TimeoutError, ValueError, TypeError) as error:
+        raise PageLost(first_line(error) or f"nothing within {PAGE_S:g} s") from None
+    place = f"{top}-{min(top + high, whole)} of {whole} px"
+    return _shown(evidence, url, png, title=title, place=place, outline=outline_of(snapshot))
+
+
+def _shown(evidence: EvidenceFolder, url: str, png: bytes, **more: Any) -> PageSeen:
+    name = evidence.put(png, ".png")
+    screenshot = Screenshot(path=str(evidence.path / name), size=VIEWPORT, sha256=name.partition(".")[0])
+    return PageSeen(url=url, screenshot=screenshot, evidence=name, **more)
+
+
+def blank_page(evidence: EvidenceFolder, url: str) -> PageSeen:
+    """An empty page at an address: what stands for the first page in a dry run."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.new("RGB", (VIEWPORT.width, VIEWPORT.height), "white").save(buffer, "PNG")
+    return _shown(evidence, url, buffer.getvalue())
+
+
+# --- what a model answers ---------------------------------------------------------------------------------------------
+
+
+class BrowserAction(Record, frozen=True, kw_only=True):
+    """One answer. ``element`` is a reference of the outline, or words for it where a grounder finds it.
+
+    ``text`` is what is typed; ``enter`` sends it off. ``kind`` is "" where the model doesn't say what the step is for.
+    """
+
+    action: Literal["click", "type", "scroll_down", "scroll_up", "back", "goto", "finish"]
+    element: str = ""
+    text: str = ""
+    enter: bool = False
+    url: str = ""
+    products: tuple[Any, ...] = ()
+    thought: str = ""
+    kind: BehaviourKind | Literal[""] = ""
+
+    @property
+    def curated(self) -> tuple[Curated, ...]:
+        """The products with which it finishes."""
+        return products_of(list(self.products))
+
+    def told(self, element: str = "") -> str:
+        """The action in one line, as it is shown in the history."""
+        which = f"({element})" if element else quoted(self.element, MAX_TYPED_CHARS)
+        match self.action:
+            case "click":
+                return f"click {which}"
+            case "type":
+                return f"type {quoted(self.text, MAX_TYPED_CHARS)} into {which}{' and enter' if self.enter else ''}"
+            case "finish":
+                return f"finish with {len(self.products)} products"
+        return f"{self.action} {self.url}".strip()
+
+
+class Mistake(Exception):
+    """An answer that can't be read or done; the message is for the model that gave it."""
+
+
+def read_reply(text: str) -> BrowserAction:
+    """Read a model's answer: the last JSON object with an action in it.
+
+    Raises:
+        Mistake: there is none, or it is not of one of the forms; says what is wrong.
+    """
+    found = [one for one in json_values(text[:MAX_REPLY_CHARS]) if isinstance(one, dict) and "action" in one]
+    if not found:
+        raise Mistake("the answer holds no JSON object with an action")
+    try:
+        read = msgspec.convert(found[-1], BrowserAction, strict=False)
+    except msgspec.ValidationError as error:
+        raise Mistake(f"the answer is not as it should be: {error}") from None
+    if read.action in ("click", "type") and not read.element.strip():
+        raise Mistake(f"{read.action} needs an element")
+    if (length := max(len(read.text), len(read.element))) > MAX_TYPED_CHARS:
+        raise Mistake(f"a text of {length} characters: at most {MAX_TYPED_CHARS} can be given")
+    if read.action == "finish" and not read.curated:
+        raise Mistake("finish names no product with a product_url")
+    for url in [read.url] if read.action == "goto" else [one.url for one in read.curated]:
+        if not re.match(r"https?://[^/\s]", url, re.IGNORECASE) or len(url) > MAX_URL_CHARS:
+            raise Mistake(f"{url[:120]!r} is no address: it must begin with http:// or https:// and name a host")
+    return read
+
+
+# --- the element that is meant, and what must not be done to it -------------------------------------------------------
+
+_PERSONAL = re.compile(
+    r"type=(password|email|tel|file|date|month)\b|autocomplete=.*\b(cc-[a-z-]+|(given-|family-|nick)?name|username"
+    r"|street-address|address-[a-z0-9-]+|postal-code|(current|new)-password|one-time-code|bday[a-z-]*|organization)\b"
+    r"|pass(word|wd|phrase)?\b|card[ _-]?(no|num)|\bcvv|\bcvc|\biban|\bssn\b|e-?mail|telephone|\bphone|street|\baddress"
+    r"|post[ _-]?code|\bzip\b|birth|first[ _-]?name|last[ _-]?name|surname|full[ _-]?name|user[ _-]?name",
+    re.IGNORECASE,
+)
+# A longer label is a sentence or a card, not a command.
+_COMMANDS = re.compile(
+    r"(?=.{1,40}$).*\b(add(ed)? to (my |your |the )?(cart|bag|basket|trolley)|buy( it)?( now| this)?$"
+    r"|buy with|check ?out|proceed to|place (my |your |the )?order|order (it )?now|pre-?order|pay( now| with|$)"
+    r"|purchase|subscribe|sign (up|in)|log ?in|register|create (an |your )?account|join (now|us)|donate"
+    r"|in den (warenkorb|einkaufswagen)|jetzt kaufen|zur kasse|bestellen|anmelden|registrieren"
+    r"|ajouter au panier|acheter|commander|se connecter|s'inscrire"
+    r"|(a[ñn]adir|agregar) al carrito|comprar|iniciar sesi[óo]n|reg[íi]str)",
+    re.IGNORECASE,
+)
+
+
+class Detail(Record, frozen=True, kw_only=True):
+    """What the document says of an element that is about to be used.
+
+    ``kind`` is ``field``, ``choice``, or "" for all that is clicked; ``label`` what a person reads on it, ``marks``
+    its type, names and what a browser would fill in, ``form`` those of the fields that it sends off. ``scheme`` is that
+    of the address it leads to.
+    """
+
+    kind: Literal["", "field", "choice"] = ""
+    tag: str = ""
+    label: str = ""
+    marks: str = ""
+    form: str = ""
+    scheme: str = ""
+    disabled: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.kind or self.tag} {quoted(self.label, 100)}"
+
+
+def why_not(action: BrowserAction, detail: Detail) -> str:
+    """Why an action must not be done to an element, whatever a model or a page says; "" where it may."""
+    types = action.action == "type"
+    personal_form = _PERSONAL.search(detail.form) is not None
+    rules = (
+        (detail.disabled, "it can't be used now"),
+        (types and not detail.kind, "nothing can be typed into it"),
+        (
+            types and _PERSONAL.search(f"{detail.marks} {detail.label}".replace("_", " ")),
+            "it asks for personal data or a password, and none is given",
+        ),
+        (personal_form and (action.enter or not types), "its form asks for personal data"),
+        ("type=file" in detail.marks, "no files are handed out"),
+        (detail.scheme not in ("", "http:", "https:", "javascript:"), "it leads out of the browser"),
+        (
+            not detail.kind and _COMMANDS.match(detail.label),
+            "buying, ordering, subscribing and signing in are not offered: only look for products",
+        ),
+    )
+    return next((why for wrong, why in rules if wrong), "")
+
+
+_DETAIL = """(node) => {
+  const text = (said, most) => String(said || '').replace(/\\s+/g, ' ').trim().slice(0, most);
+  const marks = (one) => text(`type=${one.type || ''} autocomplete=${one.autocomplete || ''}`, 120)
+    + ` ${text(`${one.name || ''} ${one.id || ''}`, 120)}`;
+  const choice = node.matches('select');
+  const field = node.matches('textarea, [contenteditable=true], input:not([type=button], [type=submit], [type=image], '
+    + '[type=reset], [type=checkbox], [type=radio], [type=range], [type=color], [type=file])');
+  const form = node.form || node.closest('form');
+  const sends = form && node.matches('button:not([type=button]), textarea, input:not([type=button])');
+  const link = node.closest('a[href]');
+  const said = choice || field ? '' : node.innerText || node.value;
+  return {kind: choice ? 'choice' : field ? 'field' : '', tag: text(node.tagName, 20).toLowerCase(),
+    label: text(node.getAttribute('aria-label') || (node.labels && node.labels[0] && node.labels[0].innerText) || said
+      || node.placeholder || node.title || node.alt, 200),
+    marks: marks(node), form: sends && (field || !choice) ? [...form.elements].slice(0, 40).map(marks).join('\\n') : '',
+    scheme: link ? text(link.protocol, 30) : '', disabled: node.matches(':disabled, [aria-disabled=true]')};
+}"""
+_AT_POINT = """([x, y]) => {
+  const node = document.elementFromPoint(x, y);
+  const used = node
+    && node.closest('a, button, input, select, textarea, summary, label, [role], [onclick], [tabindex]');
+  return used || (node && getComputedStyle(node).cursor === 'pointer' ? node : null);
+}"""
+
+
+class Aim(NamedTuple):
+    """The element that an action is for, and the point in it that a grounder gave; ``call`` is what finding it took.
+
+    ``problem`` is why there is none that may be used.
+    """
+
+    node: ElementHandle | None = None
+    detail: Detail | None = None
+    point: Point | None = None
+    problem: str = ""
+    call: Call | None = None
+
+
+async def aim(action: BrowserAction, page: Page, seen: PageSeen, grounder: Grounder | None, step_id: str) -> Aim:
+    """The element that an action means: that of its reference, or the one at a grounder's point.
+
+    Raises:
+        Mistake: there is no such element, or nothing must be done to it.
+        BudgetReached: the cost limit leaves no room for a grounder.
+        PageLost: the page crashed or is gone.
+    """
+    if action.action not in ("click", "type"):
+        return Aim()
+    if grounder is None:
+        reference = action.element.strip().removeprefix("[").removesuffix("]").removeprefix("ref=")
+        if not re.fullmatch(r"\w+", reference) or f"[ref={reference}]" not in seen.outline:
+            raise Mistake(f"no element in the list has the reference {quoted(action.element, 40)}")
+        found = await _element(page, action, reference=reference)
+        if found.problem:
+            raise Mistake(f"{reference}: {found.problem}")
+        return found
+    key = hashlib.sha256(msgspec.json.encode((grounder.identity, action.element, seen.screenshot.sha256))).hexdigest()
+    query = Query(step_id=step_id, key=key[:32], screenshot=seen.screenshot, instruction=action.element)
+    said = await grounder.ground(query)
+    if said.point is None:
+        why = said.failure.message if said.failure else "it gave no point"
+        return Aim(problem=f"{grounder.name} found nothing for these words: {why[:200]}", call=said.call)
+    found = await _element(page, action, point=said.point)
+    return found._replace(call=said.call)
+
+
+async def _element(page: Page, action: BrowserAction, *, reference: str = "", point: Point | None = None) -> Aim:
+    from playwright.async_api import Error
+
+    try:
+        node: ElementHandle | None
+        if point is None:
+            node = await page.locator(f"aria-ref={reference}").element_handle(timeout=ACT_MS)
+        else:
+            node = (await page.evaluate_handle(_AT_POINT, [point.x_px, point.y_px])).as_element()
+        if node is None:
+            return Aim(problem="where nothing can be clicked")
+        detail = msgspec.convert(await node.evaluate(_DETAIL), type=Detail, strict=False)
+    except (Error, msgspec.ValidationError) as error:
+        _raise_if_lost(error, page)
+        return Aim(problem="it is no longer there, or its page has meddled with it")
+    if why := why_not(action, detail):
+        return Aim(problem=f"refused: {detail}: {why}")
+    return Aim(node, detail, point)
+
+
+# --- doing it ---------------------------------------------------------------------------------------------------------
+
+
+async def act(action: BrowserAction, tab: BrowserTab, aimed: Aim) -> str:
+    """Do an action and wait until the page is still; what came of it, in a few words.
+
+    Raises:
+        PageLost: the page has crashed or hangs.
+    """
+    from playwright.async_api import Error
+
+    if aimed.problem or action.action == "finish":
+        return aimed.problem
+    page = tab.page
+    before, refusals = page.url, len(tab.lane.refusals)
+    if action.action == "goto":
+        said = [await open_address(tab, action.url)]
+    else:
+        said = []
+        try:
+            async with asyncio.timeout(PAGE_S):
+                await _do(action, page, aimed)
+        except Error as error:
+            _raise_if_lost(error, page)
+            covered = "intercepts pointer events" in str(error)
+            said = [f"it could not be done: {'something covers the element' if covered else first_line(error)}"]
+        except TimeoutError:
+            raise PageLost(f"nothing within {PAGE_S:g} s") from None
+        await tab.still(SETTLE_S)
+        # A window that an action opened is closed by the browser; its page is opened in the one window there is.
+        if popups := tab.take_popups():
+            said.append(await open_address(tab, popups[-1]))
+        if page.url.startswith("chrome-error:"):
+            refused = [one.message for one in tab.lane.refusals[refusals:]] or ["nothing came"]
+            said.append(f"what this led to can't be opened: {refused[-1][:200]}")
+            await act(BrowserAction(action="back"), tab, Aim())
+    said.append(f"now at {page.url}" if page.url != before else "")
+    return "; ".join(part for part in said if part)
+
+
+async def open_address(tab: BrowserTab, url: str) -> str:
+    """Go to an address; what came of it, "" where all is well.
+
+    Raises:
+        PageLost: the page crashed, or the browser did.
+    """
+    try:
+        status = await tab.visit(url)
+    except PageTrouble as trouble:
+        return f"the address can't be opened: {trouble.message[:300]}"
+    return f"the server answers with status {status}" if (status or 200) >= 400 else ""
+
+
+async def _do(action: BrowserAction, page: Page, aimed: Aim) -> None:
+    node, detail, text = aimed.node, aimed.detail, action.text
+    match action.action:
+        case "scroll_down" | "scroll_up":
+            away = VIEWPORT.height * 0.8
+            await page.mouse.wheel(0, away if action.action == "scroll_down" else -away)
+        case "back":
+            await page.go_back(wait_until="commit", timeout=2 * ACT_MS)
+        case "type" if node is not None and detail is not None:
+            if detail.kind == "choice":
+                await node.select_option(label=text, timeout=ACT_MS)
+            else:
+                await node.fill(text, timeout=ACT_MS)
+                if action.enter:
+                    await node.press("Enter", timeout=ACT_MS)
+        case "click" if aimed.point is not None:
+            await page.mouse.click(aimed.point.x_px, aimed.point.y_px)
+        case "click" if node is not None:
+            await node.click(timeout=ACT_MS)
+
+
+def _raise_if_lost(error: Exception, page: Page) -> None:
+    text = str(error).lower()
+    if page.is_closed() or any(word in text for word in ("crashed", "has been closed", "target closed")):
+        raise PageLost(first_line(error)) from None

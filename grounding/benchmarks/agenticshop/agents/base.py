@@ -1,0 +1,232 @@
+"""What every agent takes and returns, and the agents by their names: a need in, a Curation out.
+
+Whatever goes wrong in a task is recorded in its Curation. An answer that will not get better by asking again is
+``unparsed`` (no products in the reply, the task's own limit of steps or seconds); infrastructure that failed is an
+``error``, which is asked again when the run goes on. A Curation is whole or not there: a task that was broken off
+starts over. What a page or a model wrote is bounded before it is kept and is never an instruction to us.
+
+A new agent is one file beside this one, or one of the user's, named as ``FILE.py:NAME``::
+
+    @agent("first-shop", "names the front pages of the first three shops")
+    def first_shop(given: Given) -> CurationAgent:
+        return FirstShop()
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.records import Curation, ShopperView
+from grounding.cards import ChatCard
+from grounding.cards.functions import is_function, loaded_function
+from grounding.errors import Halted, UserError
+
+if TYPE_CHECKING:
+    from grounding.benchmarks.agenticshop.extraction.base import Extractor
+    from grounding.benchmarks.agenticshop.options import CurationOptions
+    from grounding.benchmarks.agenticshop.web.browser import WebBrowser
+    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+    from grounding.llm.budget import Budget
+    from grounding.run.display import Progress
+
+MAX_PRODUCTS = 10
+"""So many products of a reply are kept; the scores look at the first three."""
+
+MAX_URL_CHARS = 2_048
+MAX_TEXT_CHARS = 2_000
+MAX_RAW_CHARS = 20_000
+MAX_TRACE_STEPS = 400
+MAX_CITED_URLS = 50
+
+
+class BrokenOff(Halted):
+    """The run halts in a task that has made requests: ``curation`` says what they took, and is an error.
+
+    It is written down before the run halts, so that the limit holds over all starts of the run.
+    """
+
+    def __init__(self, reached: Halted, curation: Curation) -> None:
+        super().__init__(str(reached))
+        self.curation = curation
+
+
+class CurationAgent(ABC):
+    """Looks for products that fit a user; what stands here is that of an agent without a model.
+
+    ``name`` is for tables. ``identity`` is canonical text of everything that can change an answer: the agent and its
+    version, the model with its parameters, the wording, the rules of the loop; never an address, a key or a time.
+    ``max_concurrency`` is how many tasks are worked on at once.
+    """
+
+    name = ""
+    identity = ""
+    max_concurrency = 1
+
+    @abstractmethod
+    async def curate(self, view: ShopperView, key: str) -> Curation:
+        """Look for products. Failures are recorded in the answer, not raised.
+
+        Raises:
+            BudgetReached: the run's cost limit leaves no room; a :class:`BrokenOff` where the task cost something.
+            UserError: what is wrong holds for every task, and the user can put it right.
+        """
+
+    async def check(self) -> None:  # noqa: B027
+        """Raise a UserError when no answer can come."""
+
+    async def aclose(self) -> None:  # noqa: B027
+        """Let go of connections and workers."""
+
+
+class Browses(CurationAgent):
+    """An agent that needs a browser: it is given one before the first task, with room for ``max_concurrency``."""
+
+    web: WebBrowser
+    evidence: EvidenceFolder
+
+    def use(self, web: WebBrowser, evidence: EvidenceFolder) -> None:
+        """Open pages in this browser and keep pictures in this folder from now on."""
+        self.web, self.evidence = web, evidence
+
+
+@runtime_checkable
+class AsksFirst(Protocol):
+    """An agent with a chat model; ``most_requests`` is how many a task takes."""
+
+    @property
+    def card(self) -> ChatCard:
+        """The model's."""
+        ...
+
+    most_requests: int
+
+    async def first(self, view: ShopperView) -> None:
+        """Raise a NotSent with the first request about a task, which asks nobody."""
+        ...
+
+
+def curation_key(identity: str, view: ShopperView, web: str = "") -> str:
+    """Hash of everything that can change a curation: 32 hex digits.
+
+    Args:
+        identity: The agent's.
+        view: All that the agent is told.
+        web: What stands for the content of the data set's own shops (its fingerprint); "" for the open web, of which
+            nothing can be said.
+    """
+    return hashlib.sha256(msgspec.json.encode(("curate", identity, view, web))).hexdigest()[:32]
+
+
+def made(view: ShopperView, key: str, **found: Any) -> Curation:
+    """A task's Curation within bounds: with a failure there are no products, and no text is longer than is kept.
+
+    A URL that is cut off is wrong, as one of that length would be.
+    """
+    whole = Curation(step_id=view.task_id, key=key, **found)
+    return msgspec.structs.replace(
+        whole,
+        products=tuple(map(_cut, whole.products[:MAX_PRODUCTS])) if whole.failure is None else (),
+        trace=tuple(map(_cut, whole.trace[:MAX_TRACE_STEPS])),
+        raw=whole.raw[:MAX_RAW_CHARS],
+        seconds=round(whole.seconds, 3),
+    )
+
+
+def _cut(record: Any) -> Any:
+    cut: dict[str, Any] = {}
+    for name, value in msgspec.structs.asdict(record).items():
+        if isinstance(value, str):
+            cut[name] = value[: MAX_URL_CHARS if name == "url" else MAX_TEXT_CHARS]
+        elif isinstance(value, tuple):
+            cut[name] = tuple(url[:MAX_URL_CHARS] for url in value[:MAX_CITED_URLS])
+        elif isinstance(value, float):
+            cut[name] = round(value, 3)
+    return msgspec.structs.replace(record, **cut)
+
+
+# --- the agents by their names ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurationServices:
+    """What an agent may be made of: a run's options, its money, and what reads its pages.
+
+    ``pages`` is how many pages may be shown at once. ``extractor`` is None where extractions are recorded.
+    """
+
+    options: CurationOptions
+    budget: Budget
+    progress: Progress
+    pages: int
+    extractor: Extractor | None = None
+
+
+Make = Callable[[CurationServices], CurationAgent]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurationAgentEntry:
+    """A registered agent: what it does in a line, how it is made, and which option it needs: --model or --curations.
+
+    ``listed`` is what of ``grounding list`` shows its models; ``browses`` says whether it opens pages.
+    """
+
+    what: str
+    make: Make
+    needs: Literal["nothing", "model", "curations"] = "nothing"
+    listed: str = "planners"
+    browses: bool = False
+
+
+_AGENTS: dict[str, CurationAgentEntry] = {}
+
+
+def agent(name: str, what: str, **more: Any) -> Callable[[Make], Make]:
+    """Register what makes an agent; see :class:`CurationAgentEntry`."""
+
+    def register(make: Make) -> Make:
+        _AGENTS[name] = CurationAgentEntry(what=what, make=make, **more)
+        return make
+
+    return register
+
+
+@cache
+def registered() -> Mapping[str, CurationAgentEntry]:
+    """All agents by their names, those without a model first."""
+    folder = __name__.rpartition(".")[0]
+    for module in pkgutil.iter_modules(importlib.import_module(folder).__path__):
+        importlib.import_module(f"{folder}.{module.name}")
+    kinds = ("nothing", "model", "curations")
+    return dict(sorted(_AGENTS.items(), key=lambda one: (kinds.index(one[1].needs), one[0])))
+
+
+def find_agent(name: str) -> CurationAgentEntry | None:
+    """The agent of this name, or what ``FILE.py:NAME`` makes; None where there is none.
+
+    Raises:
+        UserError: the file can't be run, or has no such function.
+    """
+    if not is_function(name):
+        return registered().get(name)
+    make, source = loaded_function(name)
+    digest = hashlib.sha256(source).hexdigest()[:16]
+
+    def make_named(given: CurationServices) -> CurationAgent:
+        found = make(given)
+        if not isinstance(found, CurationAgent):
+            raise UserError(f"--agent {name}: made {type(found).__name__}; expected a CurationAgent")
+        found.identity = f"{digest}|{found.identity}"
+        return found
+
+    known = next((one for one in _AGENTS.values() if one.make is make), CurationAgentEntry(what="", make=make))
+    return replace(known, what=f"from {name}", make=make_named)

@@ -1,0 +1,380 @@
+"""The browsing agent: a chat model is shown a page and says what to do on it (``acting``), one tab for each task.
+
+Look, ask, do, until something ends it: the model finishes, or steps, seconds, answers that can't be read or
+turning in circles do. Whatever goes wrong is a step of the trace. What a task remembers is in here and nowhere else, so
+a task that was broken off begins anew.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import Counter
+from functools import cache
+from typing import Any
+
+from grounding.benchmarks.agenticshop.agents.acting import VERSION as ACTING
+from grounding.benchmarks.agenticshop.agents.acting import (
+    Mistake,
+    PageSeen,
+    act,
+    aim,
+    blank_page,
+    first_line,
+    look,
+    open_address,
+    quoted,
+    read_reply,
+)
+from grounding.benchmarks.agenticshop.agents.base import (
+    MAX_RAW_CHARS,
+    BrokenOff,
+    Browses,
+    CurationServices,
+    agent,
+    made,
+)
+from grounding.benchmarks.agenticshop.options import LONG_REPLY_TOKENS
+from grounding.benchmarks.agenticshop.records import Curated, Curation, ShopperView, TraceStep
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+from grounding.benchmarks.agenticshop.web.policy import PageLost
+from grounding.benchmarks.agenticshop.web.tab import BrowserTab
+from grounding.benchmarks.asking import Opened, open_model
+from grounding.benchmarks.calls import Wording, fill, read_wording
+from grounding.data.images import picture_sizes, prepare_picture
+from grounding.errors import Halted
+from grounding.grounders.base import Grounder
+from grounding.llm.budget import together
+from grounding.llm.chat import Exchange
+from grounding.llm.wire import ImagePart, Message, TextPart
+from grounding.planners.prompts import plan_outcome
+from grounding.records import Call, Failure, FailureKind, Record
+from grounding.run.building import chat_options, open_grounder
+
+VERSION = 5
+"""Goes up with every change of the loop that can change an answer."""
+
+START_URL = "https://duckduckgo.com/"
+"""Where a task begins that names no shops: a search engine that needs no script and asks for no consent."""
+
+MAX_CONCURRENCY = 4
+"""Browsers take memory: more tasks at once only wait for each other."""
+
+HISTORY_STEPS = 30
+HISTORY_LINE_CHARS = 600
+OPENED_PAGES = 40
+MAX_INVALID = 3
+"""So many answers in a row that can't be read or done end a task."""
+
+MAX_REPEATS = 5
+"""So does an action done so often on the very same page: going in a circle passes through the same states again."""
+
+MAX_LOSSES = 3
+"""How often a browser is started anew after a page has crashed or hung."""
+
+
+class BrowsingPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All texts of one wording: part of what is asked, so they are data (``models/prompts/agenticshop/browsing.yaml``).
+
+    ``listed`` belongs to a picture with an outline, ``described`` to one without, where a grounder finds elements by
+    their description. ``names`` are those of what is known of a need; a line is left out where nothing is.
+    """
+
+    system: str
+    listed: str
+    described: str
+    task: str
+    line: str
+    names: dict[str, str]
+    no_query: str
+    page: str
+    outline: str
+    no_outline: str
+    last_step: str
+    nothing_yet: str
+
+    def task_text(self, view: ShopperView) -> str:
+        """What is known of the user and the need."""
+        need = {words: getattr(view, name) or "" for name, words in self.names.items()}
+        context = {name.replace("_", " "): getattr(view.context, name) for name in view.context.__struct_fields__}
+        sites = {site.name: site.home_url for site in view.sites}
+        said = self._lines(need) + ("" if view.query else f"\n{self.no_query}")
+        return fill(self.task, need=said, context=self._lines(context), sites=self._lines(sites))
+
+    def _lines(self, values: dict[str, str]) -> str:
+        known = ((name, " ".join(value.split())) for name, value in values.items() if value)
+        return "\n".join(fill(self.line, name=name, value=value) for name, value in known)
+
+
+@cache
+def browsing_prompts(name: str = "browsing") -> BrowsingPrompts:
+    """The wording of this name, or of a YAML file of one's own. Raises as :func:`read_wording`."""
+    return read_wording("agenticshop", name, BrowsingPrompts)
+
+
+class BrowsingLimits(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The bounds of one task; a request that is on its way when ``max_seconds`` are over is waited for."""
+
+    max_steps: int = 30
+    max_seconds: float = 600.0
+
+
+class BrowsingAgent(Browses):
+    """Shops in a browser by the answers of one chat model, which has to take pictures.
+
+    Args:
+        opened: The model.
+        limits: The bounds of a task.
+        grounder: What finds elements that the model describes in words; None where the model names references.
+    """
+
+    def __init__(self, opened: Opened, limits: BrowsingLimits | None = None, grounder: Grounder | None = None) -> None:
+        self.model, self.card, self.grounder = opened.model, opened.card, grounder
+        self.limits = limits or BrowsingLimits()
+        self.prompts = browsing_prompts()
+        self.name = "browsing" if grounder is None else f"browsing+{grounder.name}"
+        self.most_requests = self.limits.max_steps
+        self.max_concurrency = max(1, min(MAX_CONCURRENCY, opened.model.max_concurrency))
+        bounds = " ".join(f"{name}={getattr(self.limits, name)}" for name in BrowsingLimits.__struct_fields__)
+        self.identity = (
+            f"browsing:{VERSION}|{opened.model.identity}|{self.prompts.label}|{bounds}|acting:{ACTING}"
+            f"|{START_URL}{'' if grounder is None else f'|{grounder.identity}'}"
+        )
+
+    async def first(self, view: ShopperView) -> None:
+        """Raise the first request of a task, with an empty page: no browser is started for it."""
+        with tempfile.TemporaryDirectory(prefix="grounding-dry-run-") as folder:
+            self.evidence = EvidenceFolder(folder)
+            await BrowsingTask(self, view).ask(blank_page(self.evidence, START_URL))
+
+    async def curate(self, view: ShopperView, key: str) -> Curation:
+        """Shop until the model finishes or a limit is reached; what goes wrong is in the trace."""
+        task = BrowsingTask(self, view)
+        try:
+            await task.run()
+        except Halted as reached:
+            if not task.calls:
+                raise
+            broken = task.curation(key, Failure(kind="error", message=str(reached)))
+            raise BrokenOff(reached, broken) from reached
+        return task.curation(key)
+
+    async def check(self) -> None:
+        """Ask the endpoint whether it serves the model, and the grounder whether it can answer."""
+        await self.model.check()
+        if self.grounder is not None:
+            await self.grounder.check()
+
+    async def aclose(self) -> None:
+        """Close connections; the browser is somebody else's."""
+        await self.model.aclose()
+        if self.grounder is not None:
+            await self.grounder.aclose()
+
+
+class BrowsingTask:
+    """A task on its way. ``ended`` says why it came to its end: the last two of them are of the infrastructure.
+
+    finished, step-limit, time-limit, loop, invalid-answers, model-failed, browser-lost.
+    """
+
+    def __init__(self, agent: BrowsingAgent, view: ShopperView) -> None:
+        self.calls: list[Call] = []
+        self._agent, self._view = agent, view
+        self._limits, self._prompts = agent.limits, agent.prompts
+        self._began = time.monotonic()
+        self._repeats: Counter[tuple[str, ...]] = Counter()
+        self._trace: list[TraceStep] = []
+        self._pages: dict[str, str] = {}
+        self._requests = self._steps = self._invalid = self._losses = 0
+        self._raw = self._ended = ""
+        self._failure: Failure | None = None
+        self._products: tuple[Curated, ...] = ()
+
+    def curation(self, key: str, failure: Failure | None = None) -> Curation:
+        """What has become of the task so far."""
+        return made(
+            self._view,
+            key,
+            products=self._products,
+            trace=tuple(self._trace),
+            raw=self._raw,
+            ended=self._ended,
+            requests=self._requests,
+            seconds=time.monotonic() - self._began,
+            call=together(self.calls),
+            failure=failure or self._failure,
+        )
+
+    async def run(self) -> None:
+        """Work on the task until something ends it. A browser that is lost is started anew, a few times.
+
+        Raises:
+            BudgetReached: the run's cost limit leaves no room.
+            OSError: a picture can't be kept.
+        """
+        from playwright.async_api import Error
+
+        while not self._ended:
+            try:
+                async with self._agent.web.session() as tab:
+                    # The last page that was fine, the only shop, or a search engine; several shops are named.
+                    sites = self._view.sites
+                    home = START_URL if not sites else sites[0].home_url if len(sites) == 1 else ""
+                    if url := next(reversed(self._pages), home):
+                        began = time.monotonic()
+                        self._note("start", began, url=url, observation=await open_address(tab, url))
+                    while not self._ended:
+                        await self._step(tab)
+            except (PageLost, Error) as lost:
+                if self._ended:  # It went while it was being closed.
+                    return
+                why = first_line(lost)
+                self._losses += 1
+                self._note("browser started anew", time.monotonic(), observation=f"the page crashed or hung: {why}")
+                if self._losses > MAX_LOSSES:
+                    # Another start of the run may do better.
+                    self._end("browser-lost", f"the browser was lost {self._losses} times: {why}", kind="error")
+
+    async def _step(self, tab: BrowserTab) -> None:
+        limits, began = self._limits, time.monotonic()
+        if began - self._began >= limits.max_seconds:
+            return self._end("time-limit", f"no products within {limits.max_seconds:g} s")
+        if self._steps >= limits.max_steps:
+            return self._end("step-limit", f"no products in {limits.max_steps} steps")
+        self._steps += 1
+        seen = await look(tab.page, self._agent.evidence)
+        if seen.url.startswith(("http://", "https://")):
+            self._pages.pop(seen.url, None)
+            self._pages[seen.url] = seen.title
+        asked = await self.ask(seen)
+        if asked.completion is None:
+            failure = asked.failure or Failure(kind="error", message="no reply")
+            return self._end("model-failed", failure.message, kind=failure.kind)
+        self._raw = asked.completion.text[:MAX_RAW_CHARS]
+        try:
+            outcome = plan_outcome(self._agent.card, asked.completion)
+            if outcome.text is None:
+                raise Mistake(outcome.failure.message if outcome.failure else "the answer is empty")
+            action = read_reply(outcome.text)
+            aimed = await aim(action, tab.page, seen, self._agent.grounder, f"{self._view.task_id}/{self._steps}")
+        except Mistake as mistake:
+            self._note("answer that can't be used", began, seen.url, str(mistake), thought=self._raw)
+            self._invalid += 1
+            if self._invalid >= MAX_INVALID:
+                self._end("invalid-answers", f"{MAX_INVALID} answers in a row could not be used")
+            return None
+        self._invalid = 0
+        self.calls += [aimed.call] if aimed.call is not None else []
+        if action.action == "finish":
+            self._ended, self._products = "finished", action.curated
+        done, thought = action.told(str(aimed.detail or "")), " ".join(action.thought.split())
+        about = {"thought": thought, "screenshot": seen.evidence, "kind": action.kind}
+        try:
+            self._note(done, began, seen.url, await act(action, tab, aimed), **about)
+        except PageLost as lost:
+            # It is not gone back to: what it did once it would do again.
+            self._pages.pop(tab.page.url, None)
+            self._note(done, began, seen.url, f"the page is lost: {lost}", **about)
+            raise
+        state = (seen.url, seen.place, seen.outline, done)
+        self._repeats[state] += 1
+        if self._repeats[state] >= MAX_REPEATS:
+            self._end("loop", f"the same action on the same page {MAX_REPEATS} times")
+        return None
+
+    async def ask(self, seen: PageSeen) -> Exchange:
+        """Ask the model what to do on a page.
+
+        Raises:
+            NotSent: in a dry run.
+            BudgetReached: the run's cost limit leaves no room.
+        """
+        model, picture = self._agent.model, seen.screenshot
+        try:
+            sizes = picture_sizes(picture.size, model.card.image)
+        except ValueError as error:
+            return Exchange(failure=Failure(kind="error", message=str(error)))
+        system, text = self.system_text(), self.page_text(seen)
+
+        def render() -> list[Message]:
+            shown = ImagePart(url_json=prepare_picture(picture, model.card.image).url_json)
+            return [
+                Message(role="system", parts=(TextPart(text=system),)),
+                Message(role="user", parts=(TextPart(text=text), shown)),
+            ]
+
+        asked = await model.send(render, sizes)
+        self._requests += 1
+        self.calls += [asked.call] if asked.call is not None else []
+        return asked
+
+    def system_text(self) -> str:
+        """The rules, the forms of actions, and the task."""
+        prompts, steps = self._prompts, str(self._limits.max_steps)
+        actions = prompts.listed if self._agent.grounder is None else prompts.described
+        return fill(prompts.system, actions=actions, task=prompts.task_text(self._view), steps=steps)
+
+    def page_text(self, seen: PageSeen) -> str:
+        """What goes beside the picture: where we are, what can be done there, and what was done so far."""
+        prompts = self._prompts
+        opened = [f"- {url} {quoted(title, 80)}" for url, title in self._pages.items()]
+        listed = prompts.outline if self._agent.grounder is None else prompts.no_outline
+        history = []
+        for number, step in enumerate(self._trace, 1):
+            because = f" because {quoted(step.thought, 200)}" if step.thought else ""
+            came = f" -> {step.observation}" if step.observation else ""
+            history.append(" ".join(f"{number}. {step.action}{came}{because}".split())[:HISTORY_LINE_CHARS])
+        return fill(
+            prompts.page,
+            step=str(max(1, self._steps)),
+            url=seen.url,
+            title=quoted(seen.title, 150),
+            place=seen.place,
+            list=fill(listed, outline=seen.outline or prompts.nothing_yet),
+            history="\n".join(history[-HISTORY_STEPS:]) or prompts.nothing_yet,
+            opened="\n".join(opened[-OPENED_PAGES:]) or prompts.nothing_yet,
+            last=prompts.last_step if self._steps >= self._limits.max_steps else "",
+        ).rstrip()
+
+    def _note(self, action: str, began: float, url: str = "", observation: str = "", **more: Any) -> None:
+        seconds = time.monotonic() - began
+        step = TraceStep(action=action, url=url, observation=observation, seconds=seconds, **({"kind": "other"} | more))
+        self._trace.append(step)
+
+    def _end(self, ending: str, why: str, kind: FailureKind = "unparsed") -> None:
+        self._ended = ending
+        self._failure = Failure(kind=kind, message=why)
+
+
+@agent(
+    "browsing",
+    "a chat model that sees screenshots and outlines of pages, and clicks, types and scrolls",
+    needs="model",
+    browses=True,
+)
+def _browsing(given: CurationServices) -> BrowsingAgent:
+    options = given.options
+    # NAME=URL is the address of the grounder, all others are the model's.
+    lead = f"{options.grounder}="
+    own = " ".join(url for url in options.base_url if not url.startswith(lead)) or None
+    finders = " ".join(url.removeprefix(lead) for url in options.base_url if url.startswith(lead)) or None
+    opened = open_model(
+        str(options.model),
+        chat_options(options, own),
+        model=None,
+        cost_limit=options.cost_limit,
+        budget=given.budget,
+        progress=given.progress,
+        option="--model",
+        min_output_tokens=LONG_REPLY_TOKENS,
+    )
+    usual = BrowsingLimits()
+    limits = BrowsingLimits(
+        max_steps=options.max_steps or usual.max_steps, max_seconds=options.max_seconds or usual.max_seconds
+    )
+    finder = None
+    if options.grounder is not None:
+        chat = chat_options(options, finders)
+        finder = open_grounder(options.grounder, chat, given.budget, given.progress.retried).grounder
+    return BrowsingAgent(opened, limits, finder)

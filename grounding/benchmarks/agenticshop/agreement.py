@@ -1,0 +1,359 @@
+"""How far judges agree with people, people with each other, and judges with the offline reference.
+
+Cohen's kappa and Spearman's coefficient are over items that both sides decide. With answers yes and no, Spearman's
+coefficient (ties by average ranks) is phi, the correlation of the two columns. A judge is held against each person, and
+the figures are the means over people; the paper (section 4.1.2) does not say how it put two people together. Without
+files of labels the run's offline reference takes the person's place. Intervals are 95 % percentile bootstraps over
+products, because the items of a product are not independent of each other; draws in which a coefficient is not defined
+(one side always says the same) are left out, and where all draws give the same there is no interval.
+
+A file of labels is what the labelling page of a run saves, one JSON file a person and run::
+
+    {"format": "grounding-curation-labels.1", "annotator": "ann", "run_id": "…", "signature": "…",
+     "seed": 0, "sample": 50, "pages": "product",
+     "products": [{"product": "explicit_title/U1/0", "url": "https://…", "blind": true, "seconds": 81.5,
+                   "labels": [{"item": "price_sensitivity/0", "text": "Costs at most 40", "label": "satisfied"}]}]}
+
+``sample`` products were drawn by ``seed``, out of ``product`` pages, pages that were ``fetched``, or ``all`` counted
+products. Labels for another address (``url``) or another item (``text``) than the run's are left out. ``blind`` is
+false where a verdict was on the screen; ``seconds`` counts a pause longer than two minutes as two minutes. A label is
+``satisfied``, ``not-satisfied`` or ``cant-tell`` (the page does not say enough).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from rich.text import Text
+
+from grounding.benchmarks.agenticshop.judge.reference import NAME as REFERENCE
+from grounding.benchmarks.agenticshop.records import (
+    COUNTED_PRODUCTS,
+    DIMENSIONS,
+    ChecklistItem,
+    Dimension,
+    Judgement,
+    product_id,
+)
+from grounding.benchmarks.agenticshop.release.evaluations import read_json
+from grounding.benchmarks.agenticshop.runfiles import CurationFolder
+from grounding.benchmarks.agenticshop.scorebook import read_stored
+from grounding.benchmarks.agenticshop.table import NOTHING, drawn
+from grounding.cards.places import published_dir
+from grounding.console import wide_console
+from grounding.errors import UserError
+from grounding.records import Record
+from grounding.report.html.content import SummaryTable
+from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
+from grounding.scoring.published import read_published
+
+PEOPLE = "between people"
+Matrix = npt.NDArray[np.float64]
+
+
+class ItemLabel(Record, frozen=True, kw_only=True):
+    """What a person says of one item."""
+
+    item: str
+    text: str
+    label: Literal["satisfied", "not-satisfied", "cant-tell"]
+
+
+class ProductLabels(Record, frozen=True, kw_only=True):
+    """What a person says of one product."""
+
+    product: str
+    url: str
+    labels: tuple[ItemLabel, ...]
+    blind: bool = True
+    seconds: float = 0.0
+
+
+class LabelFile(Record, frozen=True, kw_only=True):
+    """Everything that one person says of one run."""
+
+    format: Literal["grounding-curation-labels.1"]
+    annotator: Annotated[str, msgspec.Meta(pattern=r"^[^\W]([\w .@-]{0,62}[\w.@-])?$")]
+    run_id: str
+    signature: str
+    seed: int
+    sample: int
+    pages: Literal["product", "fetched", "all"]
+    products: tuple[ProductLabels, ...]
+
+
+def read_label_file(path: Path) -> LabelFile:
+    """Read one file.
+
+    Raises:
+        UserError: it can't be read, is none of labels, or says something twice; says the file and the field.
+    """
+    try:
+        found = msgspec.convert(read_json(path, "a file of labels"), LabelFile)
+    except msgspec.ValidationError as error:
+        raise UserError(f"--labels {path}: {error}; expected what the page's `Save file` writes") from error
+    items = Counter((product.product, label.item) for product in found.products for label in product.labels)
+    for (product, item), times in items.most_common(1) or [(("", ""), 0)]:
+        if times != 1:
+            wrong = f"{product}, item {item} is labelled twice" if times else "holds no label"
+            raise UserError(f"--labels {path}: {wrong}")
+    return found
+
+
+# --- who says what ---------------------------------------------------------------------------------------------------
+
+Asked = Mapping[str, tuple[str, tuple[ChecklistItem, ...]]]
+"""The products that opinions may be about: the address and the checklist of each."""
+
+
+class Rater(Record, frozen=True, kw_only=True):
+    """Somebody's opinions by product and item; ``left`` counts what is in none, by why."""
+
+    name: str
+    opinions: dict[str, dict[str, bool]]
+    left: dict[str, int] = msgspec.field(default_factory=dict)
+
+    @property
+    def about(self) -> str:
+        """How much it decides, and what is left out."""
+        said = [f"{sum(map(len, self.opinions.values()))} items of {len(self.opinions)} products"]
+        return " · ".join([*said, *(f"{count} {words}" for words, count in self.left.items())])
+
+
+NOT_DECIDED = "not decided"
+NOT_BLIND = "products labelled with a verdict on the screen"
+
+
+def person_rater(file: LabelFile, asked: Asked) -> Rater:
+    """A person's labels for the products of a run; what the person can't tell is no opinion."""
+    opinions: dict[str, dict[str, bool]] = {}
+    left = Counter({"products of the sample not labelled": max(0, file.sample - len(file.products))})
+    for said in file.products:
+        url, checklist = asked.get(said.product, ("", ()))
+        if url != said.url:
+            left["products left out, not of this run"] += 1
+            continue
+        words = {item.id: item.text for item in checklist}
+        known = [one for one in said.labels if words.get(one.item) == one.text]
+        opinions[said.product] = {one.item: one.label == "satisfied" for one in known if one.label != "cant-tell"}
+        left[NOT_BLIND] += not said.blind
+        left["labels left out, other words"] += len(said.labels) - len(known)
+        left[NOT_DECIDED] += len(known) - len(opinions[said.product])
+    return Rater(name=file.annotator, opinions=opinions, left=dict(+left))
+
+
+def judge_rater(name: str, judgements: Mapping[str, Judgement], asked: Asked) -> Rater:
+    """A judge by what it says of each product.
+
+    An item that it does not decide (flag ``undecided``) is no opinion. One that it was asked about and says nothing of
+    is not satisfied, as in the release. A judgement that is an error gives no opinion of its product.
+    """
+    opinions: dict[str, dict[str, bool]] = {}
+    left = Counter[str]()
+    for product, one in judgements.items():
+        if product in asked and one.failure is not None:
+            left["products without a judgement (errors)"] += 1
+        elif product in asked:
+            said = {each.item: each for each in one.verdicts}
+            items = [item.id for item in asked[product][1]]
+            decided = [item for item in items if item not in said or "undecided" not in said[item].flags]
+            left[NOT_DECIDED] += len(items) - len(decided)
+            opinions[product] = {item: item in said and said[item].satisfied for item in decided}
+    return Rater(name=name, opinions=opinions, left=dict(+left))
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+class AgreementFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """How far one judge agrees with people, or people with each other (``rater`` is `PEOPLE`).
+
+    ``dimension`` is None for all items. ``compared`` items were decided by both, summed over pairs of raters, on
+    ``products`` products. A coefficient is None where it is not defined.
+    """
+
+    rater: str
+    dimension: Dimension | None
+    products: int
+    compared: int
+    kappa: float | None
+    kappa_interval: Interval | None
+    spearman: float | None
+    spearman_interval: Interval | None
+
+
+def agreement_figures(
+    judges: Sequence[Rater], people: Sequence[Rater], *, seed: int = 0
+) -> tuple[AgreementFigure, ...]:
+    """Every judge against all people, then people against each other; over all items, then by dimension."""
+    rows = [(judge.name, [(judge, person) for person in people]) for judge in judges]
+    rows += [(PEOPLE, list(combinations(people, 2)))] if len(people) > 1 else []
+    return tuple(_figure(name, pairs, one, seed) for name, pairs in rows for one in (None, *DIMENSIONS))
+
+
+def _figure(
+    rater: str, pairs: Sequence[tuple[Rater, Rater]], dimension: Dimension | None, seed: int
+) -> AgreementFigure:
+    products = sorted({name for one, two in pairs for name in one.opinions.keys() & two.opinions.keys()})
+    counts = [[_counts(one, two, name, dimension) for one, two in pairs] for name in products]
+    cells = np.array(counts, dtype=np.float64).reshape(-1, len(pairs), 4)
+    cells = cells[cells.sum(axis=(1, 2)) > 0]
+    # Both coefficients share the draws: shape (resamples, pairs, 4).
+    draws = resampled_sums(cells.reshape(len(cells), -1), seed).reshape(-1, *cells.shape[1:]) if len(cells) else cells
+    found: dict[str, Any] = {}
+    for name, of in (("kappa", kappa), ("spearman", phi)):
+        # The mean over pairs of raters that have one; of these every draw must have one.
+        exact = of(cells.sum(axis=0))
+        there = np.isfinite(exact)
+        means = of(draws)[:, there].mean(axis=1) if there.any() else np.empty(0)
+        found[name] = float(exact[there].mean()) if there.any() else None
+        found[f"{name}_interval"] = drawn_interval(means[np.isfinite(means)], len(cells))
+    return AgreementFigure(rater=rater, dimension=dimension, products=len(cells), compared=int(cells.sum()), **found)
+
+
+def _counts(one: Rater, two: Rater, product: str, dimension: Dimension | None) -> list[int]:
+    """Both yes, only the first, only the second, both no: of the items of a product that both decide."""
+    first, second = one.opinions.get(product, {}), two.opinions.get(product, {})
+    found = [0, 0, 0, 0]
+    for item in first.keys() & second.keys():
+        if dimension is None or item.partition("/")[0] == dimension:
+            found[2 * (not first[item]) + (not second[item])] += 1
+    return found
+
+
+def kappa(cells: Matrix) -> Matrix:
+    """Cohen's kappa of tables of two raters: counts as in `_counts` along the last axis; not a number where undefined.
+
+    2 (ad - bc) over the sum of the products of unlike margins, which is kappa's formula for two classes.
+    """
+    a, b, c, d = np.moveaxis(cells, -1, 0)
+    return _ratio(2 * (a * d - b * c), (a + b) * (b + d) + (a + c) * (c + d))
+
+
+def phi(cells: Matrix) -> Matrix:
+    """Spearman's coefficient of the same tables."""
+    a, b, c, d = np.moveaxis(cells, -1, 0)
+    return _ratio(a * d - b * c, np.sqrt((a + b) * (c + d) * (a + c) * (b + d)))
+
+
+def _ratio(above: Matrix, below: Matrix) -> Matrix:
+    found: Matrix = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    return found
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+class Agreed(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Figures, and what they are of: ``people`` are whom judges are held against, the reference where nobody labelled.
+
+    ``raters`` says of each how many items of how many products it decides, and what is left out.
+    """
+
+    run: str
+    seed: int
+    people: tuple[str, ...]
+    raters: dict[str, str]
+    figures: tuple[AgreementFigure, ...]
+
+
+def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed:
+    """Hold the judges of a run against people, or against the reference where there are no files of labels.
+
+    Raises:
+        UserError: the run or a file is damaged, two files are of one person, or the labels are of other products.
+    """
+    files, folder = [read_label_file(path) for path in labels], CurationFolder(run)
+    info = folder.read_info()
+    stored = read_stored(folder, info)
+    asked = {
+        product_id(task.id, product.rank): (product.url, task.checklist)
+        for task in stored.tasks
+        if (curation := stored.answers[task.id].curation) is not None
+        for product in curation.products[:COUNTED_PRODUCTS]
+    }
+    people = [person_rater(file, asked) for file in files]
+    for path, person in zip(labels, people, strict=True):
+        if not person.opinions:
+            raise UserError(
+                f"--labels {path}: none of its products is in {run} with the same address; give the run whose page the "
+                "labels were made on"
+            )
+        if sum(one.name == person.name for one in people) > 1:
+            raise UserError(f"--labels: two files are of {person.name}; give one a person, or change the annotator")
+    judges = [judge_rater(name, said, asked) for name, said in stored.judgements.items()]
+    judges = [one for one in judges if one.opinions]
+    if not people:
+        people = [one for one in judges if one.name == REFERENCE]
+        judges = [one for one in judges if one.name != REFERENCE]
+        if not people:
+            raise UserError(f"{run}: the reference did not judge; give files of people's labels with --labels")
+    if not judges and len(people) < 2:
+        raise UserError(f"{run}: nobody else judged these products, so that there is nothing to compare")
+    return Agreed(
+        run=info.run_id,
+        seed=seed,
+        people=tuple(one.name for one in people),
+        raters={one.name: one.about for one in (*people, *judges)},
+        figures=agreement_figures(judges, people, seed=seed),
+    )
+
+
+PRINTED_DIMENSION: dict[Dimension | None, str] = {
+    "brand_preferences": "Brand Pref.",
+    "price_sensitivity": "Price Sens.",
+    "review_sensitivity": "Review Sens.",
+    "functional_requirements": "Func. Req.",
+    "aesthetic_preferences": "Aesth. Pref.",
+    "purchase_preferences": "Purchase Pref.",
+    None: "Overall",
+}
+"""What table 9 calls the dimensions."""
+
+
+def print_agreement(agreed: Agreed) -> None:
+    """Print the tables, the paper's tables 3 and 9 beside, and what was left out.
+
+    Raises:
+        UserError: the published figures are missing from this installation or damaged.
+    """
+    console = wide_console(120)
+    published = read_published(published_dir() / "agenticshop.csv")
+    theirs = {(one.table, one.row, one.column): f"{one.value:.3f}{'*' if one.flag else ''}" for one in published}
+    rows = [(one.rater, str(one.compared), *_told(one)) for one in agreed.figures if one.dimension is None]
+    for row in dict.fromkeys(row for number, row, _ in theirs if number == "3"):
+        rows.append((f"paper: {row}", "", *(theirs.get(("3", row, one), NOTHING) for one in ("kappa", "Spearman"))))
+    title = f"agreement with {' and '.join(agreed.people)}; the paper's table 3 below"
+    console.print(drawn(SummaryTable(title=title, heads=("judge", "items", "kappa", "Spearman"), rows=tuple(rows))))
+    heads = ("about", "items", "kappa", "Spearman", "paper: kappa", "Spearman", PEOPLE)
+    for rater in dict.fromkeys(one.rater for one in agreed.figures):
+        mine = {one.dimension: one for one in agreed.figures if one.rater == rater}
+        rows = []
+        for dimension, row in PRINTED_DIMENSION.items():
+            said = (theirs.get(("9", row, column), NOTHING) for column in ("kappa", "Spearman", PEOPLE))
+            name = "all" if dimension is None else dimension.partition("_")[0]
+            rows.append((name, str(mine[dimension].compared), *_told(mine[dimension]), *said))
+        title = f"{rater} by dimension; the paper's table 9 beside"
+        console.print(drawn(SummaryTable(title=title, heads=heads, rows=tuple(rows))))
+    kinds = {name: "person" if name in agreed.people and name != REFERENCE else "judge" for name in agreed.raters}
+    for line in (
+        f"intervals  95 %, bootstrap over products, seed {agreed.seed}; Spearman of yes and no is phi",
+        *(f"{kinds[name]:<10} {name}: {about}" for name, about in agreed.raters.items()),
+        "published  other products, people and judges than the paper's: a place to compare with, not a reproduction",
+    ):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _told(one: AgreementFigure) -> tuple[str, ...]:
+    pairs = ((one.kappa, one.kappa_interval), (one.spearman, one.spearman_interval))
+    intervals = (f" [{each.low:.2f}, {each.high:.2f}]" if each else "" for _, each in pairs)
+    return tuple(
+        NOTHING if value is None else f"{value:.3f}{words}" for (value, _), words in zip(pairs, intervals, strict=True)
+    )

@@ -1,0 +1,355 @@
+"""Pairs of products that one user rated differently, told by query, history, context or checklist.
+
+For each user one product of the lowest and one of the highest rating is drawn; then a chat model is asked by each
+description of the user which of the two the user rated higher (paper, section 4.1.1 and table 2), in both orders of
+presentation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import random
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from rich.text import Text
+
+from grounding.benchmarks.agenticshop.loader import read_curation
+from grounding.benchmarks.agenticshop.records import DIMENSIONS, CurationTask
+from grounding.benchmarks.agenticshop.scenarios import row_of
+from grounding.benchmarks.agenticshop.table import NOTHING, drawn
+from grounding.benchmarks.asking import Asking, Kept, StageAnswers, ask_and_figure
+from grounding.benchmarks.calls import Wording, fill, read_wording
+from grounding.benchmarks.rawusers import RawProduct, RawReview, RawUser, details_of, read_raw_users
+from grounding.cards.places import published_dir
+from grounding.console import wide_console
+from grounding.errors import UserError
+from grounding.records import Failure, Record
+from grounding.report.html.content import SummaryTable
+from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
+from grounding.scoring.published import read_published
+
+Representation = Literal["query", "history", "context", "checklist"]
+"""What stands for the user, in the order of the paper's table 2."""
+
+PRINTED_ROW = dict(zip(get_args(Representation), ("Query", "Histories", "Context", "Checklist"), strict=True))
+Side = Literal["lower", "higher"]
+RAW_FILES = {
+    "Food": "Grocery_and_Gourmet_Food.json",
+    "Home": "Home_and_Kitchen.json",
+    "Electronics": "Electronics.json",
+    "Fashion": "Clothing_Shoes_and_Jewelry.json",
+    "All": "open_curation.json",
+}
+"""The file of raw users of each of the paper's domains."""
+
+AVERAGE = "average"
+Histories = Mapping[str, Mapping[str, RawUser]]
+"""Users by domain and id."""
+
+
+class PairQuestion(Record, frozen=True, kw_only=True):
+    """One question: which of two products fits a description of the user better? ``order`` is which is shown first."""
+
+    domain: str
+    user: str
+    representation: Representation
+    variant: int
+    text: str
+    lower: RawReview
+    higher: RawReview
+    order: Side
+
+    @property
+    def id(self) -> str:
+        """Unique among comparisons."""
+        return f"{self.domain}/{self.user}/{self.representation}.{self.variant}/{self.order}-first"
+
+
+class Choice(Kept, frozen=True, kw_only=True):
+    """An answer: which product was chosen, None where there is no answer."""
+
+    chosen: Side | None = None
+
+
+# --- the questions ---------------------------------------------------------------------------------------------------
+
+
+def read_histories(raw: Path) -> dict[str, dict[str, RawUser]]:
+    """Raw users by the paper's domain and their id, as far as there are files.
+
+    Raises:
+        UserError: there is none of the files, or one is damaged.
+    """
+    files = {domain: raw / name for domain, name in RAW_FILES.items() if (raw / name).is_file()}
+    if not files:
+        raise UserError(f"--raw {raw}: none of {', '.join(RAW_FILES.values())} in it; give the folder of raw users")
+    return {domain: {user.id: user for user in read_raw_users(path)} for domain, path in files.items()}
+
+
+def make_comparisons(
+    tasks: Sequence[CurationTask], histories: Histories, *, seed: int = 0
+) -> tuple[tuple[PairQuestion, ...], Counter[str]]:
+    """A pair for each user by each description, in both orders; and how many users there is none of, by why.
+
+    The product that the query was made of takes no part, nor a second review of one product.
+    """
+    of_user: dict[tuple[str, str], list[CurationTask]] = {}
+    for task in tasks:
+        of_user.setdefault((row_of(task.scenario).domain, task.user), []).append(task)
+    found: list[PairQuestion] = []
+    left = Counter[str]()
+    for (domain, user), mine in of_user.items():
+        history = histories.get(domain, {}).get(user)
+        if history is None:
+            left["without reviews in --raw"] += 1
+            continue
+        target = "" if history.target is None else history.target.product.title
+        rated = [one for one in history.reviews if one.user_rating is not None and one.product.title != target]
+        first = list({one.product.title: one for one in reversed(rated)}.values())[::-1]
+        ratings = [one.user_rating or 0.0 for one in first]
+        if len(set(ratings)) < 2:
+            left["with fewer than two products" if len(ratings) < 2 else "who rated everything alike"] += 1
+            continue
+        digest = hashlib.sha256(f"alignment/{seed}/{domain}/{user}".encode()).digest()
+        chance = random.Random(int.from_bytes(digest[:8], "big"))
+        ends = (min(ratings), max(ratings))
+        lower, higher = (chance.choice([one for one in first if one.user_rating == end]) for end in ends)
+        found += [
+            PairQuestion(
+                domain=domain, user=user, representation=kind, variant=variant, text=text,
+                lower=lower, higher=higher, order=order,
+            )
+            for kind, texts in _described(mine, history, (lower, higher)).items()
+            for variant, text in enumerate(dict.fromkeys(filter(None, texts)))
+            for order in get_args(Side)
+        ]  # fmt: skip
+    return tuple(found), left
+
+
+def _described(
+    tasks: Sequence[CurationTask], user: RawUser, pair: Sequence[RawReview]
+) -> dict[Representation, list[str]]:
+    """Every way to stand for a user; the history is a line for each of the first reviews but those of the pair."""
+    hidden = {one.product.title for one in pair}
+    history = (
+        fill(
+            alignment_prompts().review,
+            rating="?" if review.user_rating is None else f"{review.user_rating:g}",
+            title=_plain(review.product.title, MOST_REVIEW_CHARS),
+            text=_plain(f"{review.user_review_title or ''}. {review.user_review or ''}", MOST_REVIEW_CHARS),
+        )
+        for review in [one for one in user.reviews if one.product.title not in hidden][:MOST_REVIEWS]
+    )
+    contexts = [{name.replace("_", " "): getattr(task.context, name) for name in DIMENSIONS} for task in tasks]
+    return {
+        "query": [task.query for task in tasks],
+        "history": ["\n".join(history)],
+        "context": ["\n".join(f"{name}: {text}" for name, text in one.items() if text) for one in contexts],
+        "checklist": ["\n".join(f"- {item.text}" for item in task.checklist) for task in tasks],
+    }
+
+
+MOST_REVIEWS = 20
+MOST_REVIEW_CHARS = 300
+MOST_FIELD_CHARS = 1_500
+_NUMBER = re.compile(r"(?<![\w.])([12])(?![\w]|\.\d)")
+
+
+class AlignmentPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All texts of the question."""
+
+    question: str
+    what: dict[Representation, str]
+    review: str
+    product: str
+
+
+@cache
+def alignment_prompts() -> AlignmentPrompts:
+    """The bundled wording."""
+    return read_wording("agenticshop", "alignment", AlignmentPrompts)
+
+
+def _product_text(product: RawProduct) -> str:
+    """What is known of a product: never the user's rating or review, nor other people's ratings."""
+    said = {
+        "title": product.title,
+        "store": product.store or "unknown",
+        "price": "unknown" if product.price in (None, "None", "") else str(product.price),
+        "categories": " > ".join(product.categories),
+        "features": "; ".join(product.features),
+        "description": " ".join(product.description),
+        "details": "; ".join(f"{name}: {value}" for name, value in details_of(product).items()),
+    }
+    return fill(alignment_prompts().product, **{name: _plain(text) for name, text in said.items()})
+
+
+def question_text(comparison: PairQuestion) -> str:
+    """A comparison as a chat model is asked; nothing in a text can be taken for the end of its fence."""
+    prompts = alignment_prompts()
+    products = [_product_text(one.product) for one in (comparison.lower, comparison.higher)]
+    first, second = products if comparison.order == "lower" else products[::-1]
+    texts = {"shopper": comparison.text, "first": first, "second": second}
+    fenced = {name: re.sub(r"={3,}", "==", text) for name, text in texts.items()}
+    return fill(prompts.question, what=prompts.what[comparison.representation], **fenced)
+
+
+def _plain(text: str, most: int = MOST_FIELD_CHARS) -> str:
+    """One line without markup, cut."""
+    return " ".join(html.unescape(re.sub(r"<[^<>]{0,80}>", " ", text)).split())[:most]
+
+
+def read_choice(comparison: PairQuestion, text: str) -> dict[str, Any] | Failure:
+    """Which product a reply names by 1 or 2, the only number of its kind in it."""
+    named = set(_NUMBER.findall(text))
+    if len(named) != 1:
+        return Failure(kind="unparsed", message="expected 1 or 2 and nothing else")
+    other = "higher" if comparison.order == "lower" else "lower"
+    return {"chosen": comparison.order if named == {"1"} else other}
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+class AlignmentFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """One cell. ``accuracy`` is None where nothing was answered; ``unparsed`` counts replies, which are wrong.
+
+    A user is worth the mean over the user's answers; the average is the mean over domains.
+    """
+
+    representation: Representation
+    domain: str
+    accuracy: float | None
+    interval: Interval | None
+    users: int
+    unparsed: int
+
+
+def alignment_figures(
+    comparisons: Sequence[PairQuestion], choices: Mapping[str, Choice], *, seed: int = 0
+) -> tuple[AlignmentFigure, ...]:
+    """A cell for every representation and domain that there are comparisons of, and the averages over domains."""
+    said: dict[tuple[str, str], dict[str, list[Choice]]] = {}
+    for one in comparisons:
+        choice = choices.get(one.id)
+        if choice is not None and (choice.failure is None or choice.failure.kind == "unparsed"):
+            said.setdefault((one.representation, one.domain), {}).setdefault(one.user, []).append(choice)
+    domains = dict.fromkeys(one.domain for one in comparisons)
+    return tuple(
+        _figure(kind, name, [found for one in names if (found := said.get((kind, one)))], seed)
+        for kind in get_args(Representation)
+        for name, names in [*((one, [one]) for one in domains), (AVERAGE, list(domains))]
+    )
+
+
+def _figure(kind: Representation, domain: str, cells: Sequence[dict[str, list[Choice]]], seed: int) -> AlignmentFigure:
+    worth = [
+        np.array([np.mean([each.chosen == "higher" for each in of_user]) for of_user in cell.values()])
+        for cell in cells
+    ]
+    # The mean over domains of means over users, who are drawn within each domain.
+    drawn = [resampled_sums(one[:, np.newaxis], seed + n)[:, 0] / len(one) for n, one in enumerate(worth)]
+    users = sum(map(len, worth))
+    return AlignmentFigure(
+        representation=kind,
+        domain=domain,
+        accuracy=float(np.mean([one.mean() for one in worth])) if users else None,
+        interval=drawn_interval(np.mean(drawn, axis=0), users, most=1.0) if users else None,
+        users=users,
+        unparsed=sum(one.failure is not None for cell in cells for of_user in cell.values() for one in of_user),
+    )
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+class Alignment(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The figures, and what they are of; ``left`` counts users that there is no pair of."""
+
+    dataset: str
+    fingerprint: str
+    by: str
+    prompts: str
+    seed: int
+    left: dict[str, int]
+    figures: tuple[AlignmentFigure, ...]
+    cost_usd: float | None
+
+
+def align(
+    raw: Path, profiles: Path, asking: Asking, *, out: Path, seed: int = 0
+) -> tuple[Alignment, StageAnswers[Choice]]:
+    """Draw pairs, have them compared, and work the figures out.
+
+    Raises:
+        UserError: something is missing or wrong, or the disk failed (what was answered is kept).
+    """
+    dataset = read_curation(profiles)
+    comparisons, left = make_comparisons(dataset.tasks, read_histories(raw), seed=seed)
+    if not comparisons:
+        raise UserError(f"--raw {raw}: no pair: {', '.join(f'{count} users {why}' for why, count in left.items())}")
+
+    def figures(answers: StageAnswers[Choice]) -> Alignment:
+        return Alignment(
+            dataset=str(profiles),
+            fingerprint=dataset.fingerprint,
+            by=answers.by,
+            prompts=alignment_prompts().label,
+            seed=seed,
+            figures=alignment_figures(comparisons, answers.answers, seed=seed),
+            cost_usd=answers.cost_usd,
+            left=left,
+        )
+
+    return ask_and_figure(
+        asking,
+        comparisons,
+        out=out,
+        names=("alignment.json", "choices.jsonl"),
+        unit="comparisons",
+        kept=Choice,
+        question=question_text,
+        read=read_choice,
+        offline=None,
+        figures=figures,
+    )
+
+
+def print_alignment(found: Alignment, answers: StageAnswers[Choice]) -> None:
+    """Print the table, the paper's figures below, and what was left out.
+
+    Raises:
+        UserError: the published figures are missing from this installation or damaged.
+    """
+    console = wide_console(120)
+    cells = {(one.representation, one.domain): one for one in found.figures}
+    domains = [name for name in (*RAW_FILES, AVERAGE) if ("query", name) in cells]
+    published = (one for one in read_published(published_dir() / "agenticshop.csv") if one.table == "2")
+    printed = {(one.row, one.column): f"{one.value:.2f}{'*' if one.flag else ''}" for one in published}
+    rows = [(row, *(_cell(cells[row, name]) for name in domains)) for row in PRINTED_ROW]
+    for row, theirs in PRINTED_ROW.items():
+        rows.append((f"paper: {row}", *(printed.get((theirs, name.lower()), NOTHING) for name in domains)))
+    title = f"prefers the product that its user rated higher · by {found.by}"
+    console.print(drawn(SummaryTable(title=title, heads=("told by", *domains), rows=tuple(rows))))
+    users = (f"{name} {cells['query', name].users}" for name in domains[:-1])
+    for line in (
+        f"users      {' · '.join(users)}, the paper's are 50 a domain; chance is 0.50 (seed {found.seed})",
+        *(f"left out   {count} users {why}" for why, count in found.left.items()),
+        "leak       the release wrote context and checklist from a user's first reviews, of which the pair may be",
+        *answers.lines,
+    ):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _cell(one: AlignmentFigure) -> str:
+    if one.accuracy is None:
+        return NOTHING
+    interval = "" if one.interval is None else f" [{one.interval.low:.2f}, {one.interval.high:.2f}]"
+    return f"{one.accuracy:.2f}{interval}"

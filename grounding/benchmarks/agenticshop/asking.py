@@ -1,0 +1,222 @@
+"""Asking a chat model about a kept page: the wording, the fence around what others wrote, pictures, and two tries.
+
+All that a page or an agent wrote stands inside a fence which nothing inside can end: its mark is made of what it
+fences, so that whoever writes a page can't know it, and the same page always has the same one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.records import Money, ProductFacts, Segment
+from grounding.benchmarks.asking import Opened
+from grounding.benchmarks.calls import json_values
+from grounding.cards import ImageRule
+from grounding.data.images import picture_sizes, prepare_picture
+from grounding.llm.budget import together
+from grounding.llm.chat import NO_PICTURES
+from grounding.llm.wire import ImagePart, Message
+from grounding.records import Call, Failure, ImageSizes, Record, Screenshot
+
+if TYPE_CHECKING:
+    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+
+TRIES = 2
+"""A reply that can't be read is asked for once more; then it is unparsed."""
+
+MARK_DIGITS = 16
+Render = Callable[[], Sequence[Message]]
+
+
+class StageModel(Protocol):
+    """Whom a stage asks about each item: an extractor, a judge."""
+
+    @property
+    def name(self) -> str:
+        """A short name for tables, folders and records."""
+
+    @property
+    def identity(self) -> str:
+        """Everything besides the item that can change an answer, as text."""
+
+    @property
+    def max_concurrency(self) -> int:
+        """How many items it takes at once."""
+
+    async def check(self) -> None:
+        """Fail early when it can't work."""
+
+    async def aclose(self) -> None:
+        """Let go of what it holds."""
+
+
+# --- what others wrote ---------------------------------------------------------------------------------------------
+
+
+class Fence(Record, frozen=True, kw_only=True):
+    """The two lines around a piece of data: ``PAGE-DATA MARK BEGIN what`` and ``PAGE-DATA MARK END``."""
+
+    mark: str
+
+    def around(self, what: str, text: str) -> str:
+        """Data between its two lines; ``what`` is one word of ours for what it is."""
+        return f"PAGE-DATA {self.mark} BEGIN {what}\n{text}\nPAGE-DATA {self.mark} END"
+
+
+def fence_for(*texts: str) -> Fence:
+    """The fence for some texts, given as they will stand inside it: its mark stands in none of them."""
+    digest = hashlib.sha256(msgspec.json.encode(texts)).hexdigest()
+    while any(digest[:MARK_DIGITS] in text for text in texts):
+        digest = hashlib.sha256(digest.encode()).hexdigest()
+    return Fence(mark=digest[:MARK_DIGITS])
+
+
+def bounded(text: str, limit: int) -> str:
+    """A text without control characters, cut to a length; what was cut is said in a last line."""
+    clean = "".join(
+        letter if letter in "\n\t" or unicodedata.category(letter) not in ("Cc", "Cf", "Cs") else " " for letter in text
+    )
+    if len(clean) <= limit:
+        return clean
+    return f"{clean[:limit]}\n[cut off here: {limit} of {len(clean)} characters are shown]"
+
+
+def one_line(text: str) -> str:
+    """A text as one line, so that nobody's words can look like a line of ours."""
+    return " ".join(text.split())
+
+
+# --- facts in words -----------------------------------------------------------------------------------------------
+
+
+def fact_lines(facts: ProductFacts) -> Iterator[tuple[str, str, str]]:
+    """What is known of a product: field, name and words of each fact; what is unknown has no line."""
+    free = facts.shipping is not None and not facts.shipping.amount
+    said: list[tuple[str, str, str]] = [
+        ("title", "title", facts.title),
+        ("brand", "brand", facts.brand),
+        ("seller", "seller", facts.seller),
+        ("categories", "categories", " > ".join(facts.categories)),
+        ("price", "price", money_text(facts.price)),
+        ("list_price", "list price", money_text(facts.list_price)),
+        ("shipping", "shipping", "free" if free else money_text(facts.shipping)),
+        ("total", "price and shipping together", money_text(facts.total)),
+        ("shipping_text", "shipping terms", facts.shipping_text),
+        ("delivery_text", "delivery", facts.delivery_text),
+        ("returns_text", "returns", facts.returns_text),
+        ("warranty_text", "warranty", facts.warranty_text),
+        ("availability", "availability", {"in_stock": "in stock", "sold_out": "sold out"}.get(facts.availability, "")),
+        ("rating", "rating", "" if facts.rating is None else f"{facts.rating:g} out of 5"),
+        ("rating_count", "ratings or reviews", "" if facts.rating_count is None else str(facts.rating_count)),
+        ("picture_count", "pictures", "" if facts.picture_count is None else str(facts.picture_count)),
+        ("description", "description", facts.description),
+        *(("features", "feature", feature) for feature in facts.features),
+        *(("attributes", "attribute", f"{one_line(one.name)}: {one.value}") for one in facts.attributes),
+    ]
+    for form in facts.variants:
+        state = {"in_stock": "in stock", "sold_out": "sold out"}.get(form.availability, "")
+        said.append(("variants", "form", ", ".join(filter(None, (form.name, money_text(form.price), state)))))
+    for review in facts.reviews:
+        stars = f"{review.rating:g} out of 5: " if review.rating is not None else ""
+        said.append(("reviews", "review", f"{stars}{review.title} {review.text}"))
+    yield from ((field, name, one_line(text)) for field, name, text in said if text)
+
+
+def money_text(amount: Money | None) -> str:
+    """An amount with its currency, "" for none.
+
+    >>> money_text(Money(amount=12.5, currency="EUR")), money_text(Money(amount=12, currency="EUR"))
+    ('12.50 EUR', '12 EUR')
+    """
+    if amount is None:
+        return ""
+    return f"{f'{amount.amount:.2f}'.removesuffix('.00')} {amount.currency}".strip()
+
+
+# --- pictures ------------------------------------------------------------------------------------------------------
+
+
+def largest_sizes(segments: Sequence[Segment], rule: ImageRule) -> ImageSizes:
+    """The sizes of the largest picture of a question.
+
+    Raises:
+        ValueError: the model refuses a picture of that shape.
+    """
+    sizes = [picture_sizes(segment.size, rule) for segment in segments]
+    return max(sizes, key=lambda each: each.sent.width * each.sent.height, default=NO_PICTURES)
+
+
+def picture_part(segment: Segment, evidence: EvidenceFolder, rule: ImageRule) -> ImagePart:
+    """A kept picture as it is sent.
+
+    Raises:
+        UserError: it is not in the folder, or not what was kept.
+    """
+    evidence.get(segment.file)
+    shot = Screenshot(path=str(evidence.path / segment.file), size=segment.size, sha256=segment.file.partition(".")[0])
+    return ImagePart(url_json=prepare_picture(shot, rule).url_json)
+
+
+# --- replies and tries ---------------------------------------------------------------------------------------------
+
+
+MAX_REPLY_CHARS = 400_000
+_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+
+
+def reply_objects(text: str) -> list[dict[str, Any]]:
+    """The JSON objects of a reply behind its thinking, whatever stands around them; only its end may be marked."""
+    text = _THINKING.sub("", text[:MAX_REPLY_CHARS])
+    end = max(text.rfind("</think>"), text.rfind("</thinking>"), 0)
+    return [one for one in json_values(text[end:]) if isinstance(one, dict)]
+
+
+class Answer(Record, frozen=True, kw_only=True):
+    """What came of one question: the last reply, or why it is of no use; ``call`` is what all tries took together."""
+
+    text: str = ""
+    call: Call | None = None
+    tries: int = 1
+    failure: Failure | None = None
+
+
+async def ask(
+    opened: Opened,
+    render: Render,
+    sizes: ImageSizes,
+    wrong: Callable[[str], str],
+    *,
+    tools: Sequence[dict[str, Any]] = (),
+) -> Answer:
+    """Ask, and once more where the reply can't be read: ``wrong`` says why, "" where it can.
+
+    ``render`` makes the messages, in a thread; ``sizes`` are those of the largest picture. ``tools`` go out as they
+    are.
+
+    Raises:
+        BudgetReached: the cost limit leaves no room; nothing was sent.
+        UserError: the endpoint refuses every request, or evidence is missing in the folder.
+    """
+    answer = Answer()
+    for number in range(1, TRIES + 1):
+        asked = await opened.model.send(render, sizes, tools=tools)
+        call = together([one for one in (answer.call, asked.call) if one is not None])
+        said, failure = asked.completion, asked.failure
+        if said is None:
+            failure = failure or Failure(kind="error", message="no completion came")
+        elif said.refused or said.filtered:
+            declined = f"the model declined (finish reason {said.finish_reason or 'none'})"
+            failure = Failure(kind="unparsed", message=declined)
+        elif why := wrong(said.text):
+            cut = "the reply was cut off (finish reason: length); " if said.finish_reason == "length" else ""
+            failure = Failure(kind="unparsed", message=cut + why)
+        answer = Answer(text="" if said is None else said.text, call=call, tries=number, failure=failure)
+        if failure is None or failure.kind == "error":
+            break
+    return answer

@@ -1,0 +1,428 @@
+"""Users made of raw purchase histories, as the paper makes them (section 3.3), in the release's files.
+
+A chat model writes for each user a context from the reviews, then situation, budget and four queries for one bought
+item, then a checklist from context, situation and budget. That item is drawn from the history by a hash of seed, domain
+and user, so that a draw hangs on nobody else, and every review of it is kept out of what the context is written from
+(the release leaves it in).
+
+The folder holds, beside the files of users: ``made-with.json`` (what they were made of and with, and what the check of
+the queries found) and ``replies.jsonl`` (every reply), from which the same command goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from grounding import __version__
+from grounding.benchmarks.agenticshop.loader import target_of
+from grounding.benchmarks.agenticshop.pairing import check_pairing
+from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, CurationTask, Scenario, UserContext
+from grounding.benchmarks.agenticshop.release.folders import write_profiles
+from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
+from grounding.benchmarks.asking import (
+    Asking,
+    Kept,
+    KeptStage,
+    Tally,
+    answer_of,
+    calls_of,
+    figures_folder,
+    finished,
+    last_answer,
+    new_progress,
+    paid,
+    run_stage,
+    tally,
+)
+from grounding.benchmarks.calls import Wording, fill, json_values, read_wording
+from grounding.benchmarks.rawusers import RawReview, RawUser, read_raw_users
+from grounding.errors import UserError
+from grounding.llm.budget import Budget, dollars
+from grounding.records import Failure, Record
+from grounding.run.journal import Journal
+
+OPEN_FILE = "open_curation"
+REVIEWS = 10
+"""So many reviews a context is written from; all of them in open exploration."""
+
+MADE_OF: dict[Scenario, str] = {
+    row.scenario: OPEN_FILE if row.scenario == "casual_browsing" else row.category for row in ROWS
+}
+"""The file of raw users, by its name without the ending, that each scenario is made of."""
+
+# --- who is written about --------------------------------------------------------------------------------------------
+
+
+class Subject(Record, frozen=True, kw_only=True):
+    """A user to be written about. ``history`` is what the context is written from, in the file's order.
+
+    ``seed`` is the review of the item that the query is made of. In open exploration it is None, ``product_type`` "".
+    """
+
+    domain: str
+    user: str
+    product_type: str = ""
+    history: tuple[RawReview, ...]
+    seed: RawReview | None = None
+
+    @property
+    def id(self) -> str:
+        """The name of the subject: one user can be in several files."""
+        return f"{self.domain}/{self.user}"
+
+
+def find_files(raw: Path, scenarios: Collection[Scenario] = ()) -> dict[str, Path]:
+    """The files of a folder (or a single file) that scenarios can be made of, by their names.
+
+    Raises:
+        UserError: there is none.
+    """
+    there = {path.stem: path for path in ([raw] if raw.is_file() else raw.glob("*.json"))}
+    wanted = dict.fromkeys(name for scenario, name in MADE_OF.items() if not scenarios or scenario in scenarios)
+    found = {name: there[name] for name in wanted if name in there}
+    if not found:
+        names = ", ".join(f"{name}.json" for name in wanted)
+        raise UserError(f"--raw {raw}: no file of raw users; expected one of {names}")
+    return found
+
+
+def subjects_of(
+    files: dict[str, Path], *, seed: int = 0, users: int | None = None
+) -> tuple[tuple[Subject, ...], dict[str, str]]:
+    """Everybody who is written about, the first ``users`` of each file in its order, and why others are not.
+
+    Raises:
+        UserError: a file is damaged, or nobody can be written about.
+    """
+    subjects: list[Subject] = []
+    skipped: dict[str, str] = {}
+    for name, path in files.items():
+        for user in read_raw_users(path)[:users]:
+            one = _subject(name, user, seed)
+            if isinstance(one, Subject):
+                subjects.append(one)
+            else:
+                skipped[f"{name}/{user.id}"] = one
+    if not subjects:
+        raise UserError(f"{next(iter(files.values()))}: nobody in it can be written about: {set(skipped.values())}")
+    return tuple(subjects), skipped
+
+
+def _subject(domain: str, user: RawUser, seed: int) -> Subject | str:
+    """A subject, or why there is none."""
+    if domain == OPEN_FILE:
+        return Subject(domain=domain, user=user.id, history=user.reviews) if user.reviews else "no reviews"
+    products = {product_name(review): review for review in reversed(user.reviews)}
+    if not user.main_category or len(products) < 2:
+        return "reviews of fewer than 2 products" if user.main_category else "no product type (stats.main_category)"
+    chance = f"{seed}/{domain}/{user.id}"
+    name = min(products, key=lambda one: hashlib.sha256(f"{chance}/{one}".encode()).digest())
+    history = tuple(one for one in user.reviews if product_name(one) != name)[:REVIEWS]
+    return Subject(domain=domain, user=user.id, product_type=user.main_category, history=history, seed=products[name])
+
+
+def product_name(review: RawReview) -> str:
+    """What tells products apart here, where they have no ids: the title, without regard to case and blanks."""
+    return " ".join(review.product.title.casefold().split())
+
+
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+class ConstructionPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All texts of construction; those named ``…_system`` stand before the text of the same name."""
+
+    context_system: str
+    context: str
+    open_context: str
+    query_system: str
+    query: str
+    checklist_system: str
+    checklist: str
+    open_situation: str
+    open_query: str
+
+
+class Need(Record, frozen=True, kw_only=True):
+    """Why a user shops, for how much, and the words for it in four degrees of specificity; "" in open exploration."""
+
+    situation: str
+    budget: str = ""
+    explicit_title: str = ""
+    attribute_specific: str = ""
+    brand_categorical: str = ""
+    categorical: str = ""
+
+
+def construction_prompts() -> ConstructionPrompts:
+    """The release's wording. Histories and contexts stand in it as Python writes lists and dictionaries."""
+    return read_wording("agenticshop", "construction", ConstructionPrompts)
+
+
+class Question(Record, frozen=True, kw_only=True):
+    """What a model is asked for one part of one subject; ``id`` is unique among all."""
+
+    id: str
+    subject: str
+    part: str
+    system: str
+    prompt: str
+
+
+def questions_of(
+    part: str, subjects: Sequence[Subject], prompts: ConstructionPrompts, known: dict[str, dict[str, Any]]
+) -> list[Question]:
+    """What is asked for a part of those whose earlier parts are ``known``; the need of who only looks around is not.
+
+    For a checklist the query is not told, as in the release.
+    """
+    found = []
+    for one in subjects:
+        context, need = known["context"].get(one.id), known["need"].get(one.id)
+        told = "" if context is None else str(msgspec.structs.asdict(context))
+        if part == "context":
+            template = prompts.open_context if one.seed is None else prompts.context
+            history = str([_as_filed(review) for review in one.history])
+            prompt, system = fill(template, purchase_history=history), prompts.context_system
+        elif part == "need" and context and one.seed is not None:
+            item = str(_as_filed(one.seed))
+            prompt = fill(prompts.query, user_context=told, seed_product_information=item)
+            system = prompts.query_system
+        elif part == "checklist" and context and need:
+            words = {"user_situation": need.situation, "user_budget": need.budget or "None"}
+            prompt, system = fill(prompts.checklist, user_context=told, **words), prompts.checklist_system
+        else:
+            continue
+        found.append(Question(id=f"{part}/{one.id}", subject=one.id, part=part, system=system, prompt=prompt))
+    return found
+
+
+def _as_filed(review: RawReview) -> dict[str, Any]:
+    """A review as the file has it: lists for lists, and a domain only where there is one."""
+    written: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(review))
+    if not review.domain:
+        del written["domain"]
+    return written
+
+
+# --- replies, read into what was asked for or unparsed: never a guess ------------------------------------------------
+
+Paragraph = Annotated[str, msgspec.Meta(min_length=1, max_length=8_000)]
+Line = Annotated[str, msgspec.Meta(min_length=1, max_length=600)]
+Items = Annotated[list[Line], msgspec.Meta(min_length=1, max_length=12)]
+"""In one dimension; 1 to 5 are asked for, and released checklists have up to 6."""
+
+_QUERIES = msgspec.defstruct("_QUERIES", [(name, Line) for name in Need.__struct_fields__[2:]])
+_FORMS: dict[str, Any] = {
+    "context": msgspec.defstruct("_CONTEXT", [(name, Paragraph) for name in DIMENSIONS]),
+    "need": msgspec.defstruct("_NEED", [("situation", Line), ("budget_range", Line), ("query", _QUERIES)]),
+    "checklist": msgspec.defstruct("_CHECKLIST", [(name, Items) for name in DIMENSIONS]),
+}
+PARTS = tuple(_FORMS)
+"""What is written of a subject, in this order: each needs those before it."""
+
+OTHER_NAMES = {"performance_standards": "functional_requirements", "design_sensibility": "aesthetic_preferences"}
+"""What the prompt of open exploration calls two of the dimensions."""
+
+
+class Made(Kept, frozen=True, kw_only=True):
+    """A reply as it is kept, with the one part that it holds."""
+
+    context: UserContext | None = None
+    need: Need | None = None
+    checklist: tuple[ChecklistItem, ...] = ()
+
+
+def read_part(part: str, text: str) -> dict[str, Any] | Failure:
+    """A part of a subject, under its name, in the last JSON object of a reply, or of an object in it, that has it all.
+
+    A context and a checklist need something in each dimension.
+    """
+    names = set(_FORMS[part].__struct_fields__)
+    objects = [found for value in json_values(text) for found in _objects(value)]
+    found: Any = next((one for one in reversed(objects) if len(names & one.keys()) >= len(names) - 1), None)
+    if found is None:
+        return Failure(kind="unparsed", message=f"the reply holds no JSON object with {', '.join(sorted(names))}")
+    try:
+        found = msgspec.convert(_squeezed(found), _FORMS[part])
+    except msgspec.ValidationError as error:
+        return Failure(kind="unparsed", message=str(error))
+    if part == "context":
+        return {part: UserContext(**msgspec.structs.asdict(found))}
+    if part == "need":
+        queries = msgspec.structs.asdict(found.query)
+        return {part: Need(situation=found.situation, budget=found.budget_range, **queries)}
+    listed = ((name, *one) for name in DIMENSIONS for one in enumerate(getattr(found, name)))
+    return {part: tuple(ChecklistItem(dimension=name, number=number, text=text) for name, number, text in listed)}
+
+
+def _objects(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict) and depth <= 2:
+        for said in value.values():
+            yield from _objects(said, depth + 1)
+        yield {OTHER_NAMES.get(str(name), str(name)): said for name, said in value.items()}
+
+
+def _squeezed(value: Any) -> Any:
+    """Texts in single blanks, and lists without empty ones."""
+    if isinstance(value, list):
+        return [said for said in map(_squeezed, value) if said != ""]
+    if isinstance(value, dict):
+        return {name: _squeezed(said) for name, said in value.items()}
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+# --- the run ---------------------------------------------------------------------------------------------------------
+
+
+MADE_WITH, REPLIES = "made-with.json", "replies.jsonl"
+
+
+def construct(
+    raw: Path,
+    out: Path,
+    asking: Asking,
+    *,
+    queries: Asking | None = None,
+    scenarios: tuple[Scenario, ...] = (),
+    users: int | None = None,
+    seed: int = 0,
+) -> tuple[list[str], str, bool]:
+    """Make files of users, or go on where an earlier run stopped; see ``grounding curation construct --help``.
+
+    Returns:
+        What to print, why it stopped before the end ("" where it did not), and whether nothing is left to be asked.
+
+    Raises:
+        UserError: something is missing or wrong, or the disk failed (what was answered is kept).
+    """
+    budget, prompts, files = Budget(asking.cost_limit), construction_prompts(), find_files(raw, scenarios)
+    subjects, skipped = subjects_of(files, seed=seed, users=users)
+    writer = asking.opened(budget, new_progress(asking.display, "users"))
+    asker = writer if queries is None else queries.opened(budget, new_progress(asking.display, "users"))
+    recipe = {
+        "files": {path.name: path.stat().st_size for path in files.values()},
+        "scenarios": list(scenarios),
+        "users": users,
+        "seed": seed,
+        "writer": f"{writer.card.name} ({writer.card.model})",
+        "query_writer": f"{asker.card.name} ({asker.card.model})",
+        "prompts": prompts.label,
+        "parameters": dict(writer.model.parameters),
+    }
+    with figures_folder(out, (MADE_WITH, REPLIES)) as folder, closing(Journal(out / REPLIES, Made)) as journal:
+        assert folder is not None
+        _refuse_other(out, recipe)
+        folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode({"recipe": recipe}), indent=2))
+        budget.take_up(calls_of([journal]))
+        by = {part: asker if part == "need" else writer for part in PARTS}
+        stage: KeptStage[Question, Made] = KeptStage(
+            "construct",
+            journal,
+            writer.model.max_concurrency,
+            told=lambda one: (by[one.part].model.identity, one.system, one.prompt),
+            answer=lambda one: answer_of(
+                by[one.part], Made, one.prompt, lambda text: read_part(one.part, text), system=one.system
+            ),
+        )
+        known: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+        tallies: dict[str, Tally] = {}
+        asked = 0
+
+        async def check() -> None:
+            for one in (writer, asker):
+                await one.model.check()
+
+        async def through() -> str:
+            nonlocal asked
+            try:
+                for part in PARTS:
+                    questions = questions_of(part, subjects, prompts, known)
+                    done = await run_stage(stage, questions, new_progress(asking.display, part), check)
+                    asked += done.answers
+                    tallies[part] = tally(stage, questions)
+                    answers = ((one.subject, last_answer(stage, one)) for one in questions)
+                    known[part] |= {name: told for name, said in answers if said and (told := getattr(said, part))}
+                    if part == "need":
+                        open_need = Need(situation=prompts.open_situation)
+                        known[part] |= {one.id: open_need for one in subjects if one.seed is None}
+                    if done.stopped:
+                        return done.stopped
+            finally:
+                for one in {id(one): one for one in (writer, asker)}.values():
+                    await one.model.aclose()
+            return ""
+
+        stopped = finished(through(), journal.path)
+        tasks = _tasks(subjects, known, scenarios, prompts.open_query)
+        write_profiles(out, tasks)
+        written, reports, cost = Counter(task.scenario for task in tasks), check_pairing(tasks), paid([journal])
+        doubts = [doubt for report in reports for doubt in report.doubts]
+        whole = not stopped and len(tallies) == len(PARTS) and all(one.complete for one in tallies.values())
+        made = {
+            "status": "complete" if whole else "partial",
+            "version": __version__,
+            "recipe": recipe,
+            "written": written,
+            "skipped": skipped,
+            "asked": tallies,
+            "doubts": doubts,
+            "cost_usd": cost,
+        }
+        folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
+    lines = [f"{out}: {len(tasks)} tasks"]
+    lines += [f"  {row_of(name).profile_file:<48} {count:>4} users" for name, count in written.items()]
+    lines += [f"left out      {len(skipped)} users: {', '.join(sorted(set(skipped.values())))}"] if skipped else []
+    pairs = sum(report.queries for report in reports)
+    lines.append(f"pairing       {len(doubts)} of {pairs} queries look like another user's")
+    lines += [f"{part:<13} {one.left}" for part, one in tallies.items() if one.done < one.items]
+    lines.append(f"asked now     {asked}" + ("" if cost is None else f" · {dollars(cost)} in all"))
+    return [*lines, *([f"stopped: {stopped}"] if stopped else [])], stopped, whole
+
+
+def _refuse_other(out: Path, recipe: dict[str, Any]) -> None:
+    """Refuse a folder that was made otherwise: another recipe is another data set."""
+    try:
+        found = msgspec.json.decode((out / MADE_WITH).read_bytes(), type=dict[str, Any])["recipe"]
+    except FileNotFoundError:
+        return
+    except (OSError, KeyError, msgspec.DecodeError) as error:
+        raise UserError(f"--out {out}: {MADE_WITH} can't be read ({error}): choose another folder") from error
+    differs = [name for name, value in recipe.items() if found.get(name) != msgspec.to_builtins(value)]
+    if differs:
+        raise UserError(f"--out {out}: holds users made otherwise ({', '.join(differs)}): choose another folder")
+
+
+def _tasks(
+    subjects: Sequence[Subject],
+    known: dict[str, dict[str, Any]],
+    scenarios: Collection[Scenario],
+    open_query: str,
+) -> tuple[CurationTask, ...]:
+    """The tasks of every subject that has all parts: one for each scenario that is made of the subject's domain."""
+    return tuple(
+        CurationTask(
+            id=f"{scenario}/{one.user}",
+            user=one.user,
+            scenario=scenario,
+            situation=need.situation,
+            query=open_query if one.seed is None else getattr(need, scenario, need.categorical),
+            query_type=row_of(scenario).query_type,
+            context=known["context"][one.id],
+            checklist=known["checklist"][one.id],
+            product_type=one.product_type or None,
+            budget=need.budget or None,
+            target=None if one.seed is None else target_of(one.seed.product, one.product_type),
+        )
+        for one in subjects
+        if one.id in known["checklist"] and (need := known["need"][one.id])
+        for scenario, domain in MADE_OF.items()
+        if domain == one.domain and (not scenarios or scenario in scenarios)
+    )

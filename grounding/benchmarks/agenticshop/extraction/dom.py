@@ -1,0 +1,262 @@
+"""A kept document as the product's part of it: its lines, without frames, promotions and tiles of other products.
+
+The HTML is parsed, never run. What is no part of the product's is cut out of the tree, so that whoever reads the rest
+has nothing to ask about it. Whether a line could be seen is known from the text that the browser kept beside it,
+because style sheets are not read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from grounding.benchmarks.agenticshop.extraction.prices import any_of, find_prices, forms, names
+from grounding.benchmarks.agenticshop.extraction.structured import joined, parsed
+
+Element = Any
+MAX_LINES = 20_000
+MAX_LINE_CHARS = 4_000
+MAX_TILES = 2_000
+
+BLOCKS, _DROPPED, _INLINE = names("blocks"), names("dropped"), names("inline")
+_FRAMES, _CRUMBS = names("frames"), names("crumbs")
+_PROMOTED, _REVIEWS, _HIDDEN = any_of("promoted"), any_of("reviews"), forms("hidden")
+_PROMOTING, _REVIEWS_HEADING = forms("promoting"), forms("reviews_heading")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+class Line(NamedTuple):
+    """A run of text that no block breaks. ``element`` is the innermost around its first words."""
+
+    text: str
+    element: Element
+    place: int
+
+
+class Tile(NamedTuple):
+    """Another product, shown in a small block with its price: where it leads, and what it says."""
+
+    url: str
+    text: str
+    element: Element
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A parsed page: ``body`` and ``lines`` are the product's part, all else is cut out of them.
+
+    ``framed`` are the lines that were cut out, still read for a shop's terms; ``reviews`` the elements in which
+    customers speak; ``crumbs`` what stands in a path of categories. ``tiles`` are other products in the order of the
+    page; ``title_place`` is the line of the title, -1 where there is none. ``seen`` is what the browser showed.
+    """
+
+    body: Element
+    title: str
+    document_title: str
+    language: str
+    guards: str
+    seen: str
+    crumbs: tuple[str, ...]
+    tiles: tuple[Tile, ...]
+    lines: tuple[Line, ...]
+    framed: tuple[str, ...]
+    reviews: tuple[Element, ...]
+    title_place: int
+
+    def can_be_seen(self, text: str) -> bool:
+        """Whether a text is in what the browser showed; True where that is not known. Raised cents have no point."""
+        bare = "".join(text.split()).casefold()
+        return not self.seen or bare in self.seen or bare.replace(".", "") in self.seen
+
+    def after_title(self, most: int = 10_000) -> list[Line]:
+        """The lines from the title on, then those before it."""
+        return sorted(self.lines, key=lambda line: line.place <= self.title_place)[:most]
+
+
+def read_document(html: str, url: str, *, seen: str = "", name: str = "") -> Page | None:
+    """Parse a document after its scripts; None where there is nothing to parse.
+
+    ``seen`` is what the browser showed of it, "" where that is not known, ``name`` what its data calls its product.
+    """
+    root = parsed(html)
+    body = None if root is None else root.find("body")
+    if root is None or body is None:
+        return None
+    document_title = " ".join((root.findtext(".//title") or "").split())[:1_000]
+    guards = " ".join((one.get("src") or "")[:300] for one in root.iter("iframe", "frame", "script"))
+    for one in list(body.iter(*_DROPPED)):
+        one.drop_tree()
+    heading = _find_title(body, [one.casefold() for one in (name, document_title) if one])
+    holders = [] if heading is None else list(ancestors(heading))
+    path = next((one for one in body.iter("p", "div", "nav", "ul", "ol") if named(one) & _CRUMBS), None)
+    crumbs = [] if path is None else [words_of(one) for one in path.iter("li")]
+    crumbs = crumbs if crumbs or path is None else re.split(r"\s*[\u203a/>»]\s*", words_of(path))
+    outside, reviews = _outside(body, frozenset(holders))
+    framed = [line.text for one in _cut(body, outside) for line in lines_of(one)]
+    reviews = _cut(body, reviews)
+    tiles = tuple(_tiles(body, url, frozenset(holders)))
+    framed += [line.text for one in _cut(body, (one.element for one in tiles)) for line in lines_of(one)]
+    lines = tuple(lines_of(body))
+    return Page(
+        body=body,
+        title="" if heading is None else words_of(heading)[:500],
+        document_title=document_title,
+        language=(root.get("lang") or "").lower(),
+        guards=guards,
+        seen="".join(seen.split()).casefold(),
+        crumbs=tuple(crumbs),
+        tiles=tiles,
+        lines=lines,
+        framed=tuple(framed),
+        reviews=tuple(reviews),
+        title_place=next((one.place for one in lines if heading in ancestors(one.element)), -1),
+    )
+
+
+def _cut(body: Element, elements: Iterable[Element]) -> list[Element]:
+    """Take elements out of the tree; those that were not out with another one before."""
+    found = []
+    for one in elements:
+        if body in ancestors(one):
+            one.drop_tree()
+            found.append(one)
+    return found
+
+
+def _find_title(body: Element, known: list[str]) -> Element | None:
+    """The heading of the page: of all headings and elements called a title the one that its names confirm."""
+    best, best_score = None, 0
+    for one in body.iter("h1", "h2", "div", "span", "p"):
+        if one.tag not in ("h1", "h2") and not (len(one) < 3 and {"title", "name", "headline", "t"} & named(one)):
+            continue
+        words, around = words_of(one).casefold(), list(ancestors(one))
+        if not 2 <= len(words) <= 400 or any(up.tag in ("a", "nav", "footer", "aside") for up in around):
+            continue
+        confirmed = any(words in title or title in words for title in known)
+        score = 4 * (one.tag == "h1") + 3 * confirmed + (one.tag == "h2") * confirmed
+        score -= 3 * any(up.tag == "header" and up.getparent() is body for up in around)
+        if score > best_score:
+            best, best_score = one, score
+    return best
+
+
+def named(*elements: Element) -> frozenset[str]:
+    """The words that elements are called by: ``priceNow-main`` is price, now and main."""
+    return frozenset(word for one in elements for word in _naming(one).split())
+
+
+def _naming(element: Element) -> str:
+    names = ((element.get(one) or "")[:300] for one in ("class", "id", "itemprop", "data-testid", "aria-label"))
+    return " ".join(_WORD.findall(" ".join(names))).lower()
+
+
+def words_of(element: Element) -> str:
+    """All text of an element in one line, that of blocks set apart."""
+    return " ".join(line.text for line in lines_of(element))
+
+
+def ancestors(element: Element, most: int = 10_000) -> Iterator[Element]:
+    """The element itself, then those around it, nearest first."""
+    one: Element | None = element
+    while one is not None and most > 0:
+        yield one
+        one, most = one.getparent(), most - 1
+
+
+def lines_of(root: Element) -> Iterator[Line]:
+    """The lines of a tree, walked without recursion: however deep it is, it is read."""
+    import lxml.etree
+
+    pieces: list[str] = []
+    owner, place = root, 0
+    for event, element in [*lxml.etree.iterwalk(root, events=("start", "end", "comment", "pi")), ("end", None)]:
+        # A link around a picture or several elements is a block of its own.
+        block = element is None or element.tag in BLOCKS
+        block = block or (element.tag == "a" and (len(element) > 1 or element.find(".//img") is not None))
+        if block and event in ("start", "end"):
+            text = " ".join("".join(pieces).split())[:MAX_LINE_CHARS]
+            pieces = []
+            if text:
+                yield Line(text=text, element=owner, place=place)
+                place += 1
+            if element is None or place > MAX_LINES:
+                return
+        said = element.text if event == "start" else element.tail if element is not root else ""
+        if said:
+            if event == "start" and element.tag == "sup" and re.search(r"\d \d\d$", f"{''.join(pieces[-1:])} {said}"):
+                said = f".{said}"
+            if said.strip() and not "".join(pieces).strip():
+                owner = element if event == "start" else element.getparent()
+            # Words of neighbouring elements are words of their own.
+            apart = event == "start" and said[0].isupper() and pieces and pieces[-1][-1:].isalpha()
+            pieces.append(f" {said}" if apart else said)
+
+
+def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element], list[Element]]:
+    """The elements that are no part of the product's, by tag, role, name and heading; and those of reviews."""
+    outside: list[Element] = []
+    reviews: list[Element] = []
+    for one in body.iter():
+        if not isinstance(one.tag, str) or one in holders:
+            continue
+        called = _naming(one)
+        promoted = one.tag not in _INLINE and _PROMOTED.search(called) and "price" not in called.split()
+        framed = {one.tag, one.get("role")} & _FRAMES or one.get("hidden") is not None
+        framed = framed or (one.tag == "header" and one.getparent() is body)
+        if framed or promoted or _HIDDEN.search(one.get("style") or ""):
+            outside.append(one)
+        elif one.tag in ("div", "section", "ul", "ol") and _REVIEWS.search(called):
+            # One that is called after reviews may hold their mean alone.
+            reviews += [one] if one.find(".//li") is not None or len(words_of(one)) > 120 else []
+        claim = one.tag in ("div", "p", "span", "b", "strong") and not len(one) and (one.get("class") or one.get("id"))
+        if (claim and not any(up.tag == "a" for up in ancestors(one, 4))) or re.fullmatch("h[2-5]", one.tag):
+            said = words_of(one)[:160]
+            if len(said) <= 60 and _PROMOTING.match(said):
+                outside += _section(one, holders, promoted=True)
+            if len(said) <= 60 and _REVIEWS_HEADING.match(said):
+                reviews += _section(one, holders, promoted=False)
+    return outside, reviews
+
+
+def _section(heading: Element, holders: Collection[Element], *, promoted: bool) -> list[Element]:
+    """What a heading is over: it, and what follows it or the block that holds it alone, up to the next heading."""
+    block = heading
+    while (parent := block.getparent()) not in holders and parent.tag != "body" and words_of(parent) == words_of(block):
+        block = parent
+    if parent.tag == "section" and parent not in holders and next(filter(words_of, parent), None) is block:
+        return [parent]
+    found = [block]
+    for one in block.itersiblings():
+        alike = one.tag == heading.tag and one.get("class") == heading.get("class")
+        if not isinstance(one.tag, str) or one in holders or alike or re.fullmatch(r"h[1-4]", one.tag):
+            break
+        # Promoted products are links; where they end without another heading, the product goes on.
+        if promoted and one.tag != "a" and one.find(".//a") is None and words_of(one):
+            break
+        found.append(one)
+    return found
+
+
+def _tiles(body: Element, url: str, holders: Collection[Element]) -> Iterator[Tile]:
+    """Tiles of other products: a link elsewhere and a price in one small block, alone in a link or one of several."""
+    tiled: set[Element] = set()
+    for link in list(body.iter("a"))[:MAX_TILES]:
+        href = (link.get("href") or "").partition("#")[0]
+        target, path = joined(url, href)
+        if not href or not target or path == joined(url, "")[1]:
+            continue
+        for up in list(ancestors(link, 6)):
+            words = words_of(up)
+            if up in holders or up.tag in ("body", "main", "html") or up in tiled or len(words) > 600:
+                break
+            if find_prices(words):
+                like = [one for one in up.getparent() if (one.tag, one.get("class")) == (up.tag, up.get("class"))]
+                several = sum(one.find(".//a") is not None for one in like) > 1
+                links = {one.get("href") for one in up.iter("a")}
+                pictured = len(links) == 1 and link.find(".//img") is not None
+                if up is link or pictured or (several and len(links) <= 3):
+                    tiled.add(up)
+                    yield Tile(url=target, text=words, element=up)
+                break

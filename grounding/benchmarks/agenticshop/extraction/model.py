@@ -1,0 +1,202 @@
+"""The extractor with a chat model: text, data and pictures of a kept page to typed facts.
+
+Structure is asked first: what is surely no product's page is not sent, and what surely is one stays one. The model
+decides the class only where structure can't tell. A reply that is not of the form is ``unparsed``, never a guess: a
+price in words is no number. What the facts rest on is looked for in the page's own text and data, and what is not there
+says so in its source.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.asking import ask, fence_for, largest_sizes, picture_part, reply_objects
+from grounding.benchmarks.agenticshop.extraction.base import Extracted
+from grounding.benchmarks.agenticshop.extraction.structural import VERSION, page_class_of
+from grounding.benchmarks.agenticshop.records import FactSource, PageClass, ProductFacts, RenderedPage, Segment
+from grounding.benchmarks.asking import Opened
+from grounding.benchmarks.calls import Wording, fill, read_wording
+from grounding.errors import UserError
+from grounding.llm.wire import Message, TextPart
+from grounding.records import Failure, Record
+
+if TYPE_CHECKING:
+    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+
+MAX_PAGE_CHARS = 40_000
+MAX_DATA_CHARS = 20_000
+MAX_TEXT_CHARS = 5_000
+MAX_ENTRIES = 200
+MAX_PICTURES = 5
+"""Segments that are shown, from the top of the page (the release cuts a page into one to five parts)."""
+
+NOT_FOUND = "not in the page's text or data: "
+"""Begins the quote of a fact that nothing on the page bears out; it may still be in a picture."""
+
+
+class ExtractionPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All texts of one wording. ``text`` and ``metadata`` hold what the page says; an empty part is left out."""
+
+    system: str
+    head: str
+    text: str
+    metadata: str
+    pictures: str
+    task: str
+    output: str
+
+
+@cache
+def extraction_prompts() -> ExtractionPrompts:
+    """The bundled file ``extraction.yaml``."""
+    return read_wording("agenticshop", "extraction", ExtractionPrompts)
+
+
+def question(prompts: ExtractionPrompts, page: RenderedPage, *, pictures: int) -> str:
+    """The words of one question about a page, its text and data cut to what a model is shown."""
+    text = page.text[:MAX_PAGE_CHARS]
+    kept: list[str] = []
+    for block in page.data:
+        line = f"{block.source}: {block.json}"
+        kept += [line] if sum(map(len, kept)) + len(line) <= MAX_DATA_CHARS else []
+    metadata = "\n".join(kept)
+    mark = fence_for(text, metadata).mark
+    parts = [fill(prompts.head, url=(page.final_url or page.url)[:2_000])]
+    parts += [fill(prompts.text, text=text, mark=mark)] if text else []
+    parts += [fill(prompts.metadata, metadata=metadata, mark=mark)] if metadata else []
+    parts += [prompts.pictures] if pictures else []
+    return "\n\n".join(part.strip("\n") for part in (*parts, prompts.task, prompts.output))
+
+
+class ModelExtractor:
+    """Asks a chat model what a page says."""
+
+    def __init__(self, model: Opened) -> None:
+        self._opened = model
+        self._prompts = extraction_prompts()
+        self.card, self.name = model.card, model.card.name
+        self.max_concurrency = model.model.max_concurrency
+        self.check, self.aclose = model.model.check, model.model.aclose
+
+    @property
+    def identity(self) -> str:
+        """The model, what it is told and shown, and the rules that class pages before it."""
+        model = self._opened.model.identity
+        return f"model:1|{model}|{self._prompts.label}|pictures={MAX_PICTURES}|structural:{VERSION}"
+
+    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
+        """Read one page; see ``base.Extractor``."""
+        from grounding.benchmarks.agenticshop.web.evidence import load_html
+
+        segments = page.segments[:MAX_PICTURES]
+        try:
+            classed = await asyncio.to_thread(lambda: page_class_of(page, load_html(page, evidence)))
+            if classed.sure and classed.page_class != "product":
+                return classed
+            sizes = largest_sizes(segments, self.card.image)
+        except (UserError, OSError, ValueError) as error:
+            return Extracted(failure=Failure(kind="error", message=f"{page.url}: {error}"))
+
+        def wrong(text: str) -> str:
+            failure = read_reply(text, page, classed).failure
+            return "" if failure is None else failure.message
+
+        answer = await ask(self._opened, lambda: self._messages(page, segments, evidence), sizes, wrong)
+        found = classed if answer.failure is None or answer.failure.kind == "unparsed" else Extracted()
+        if answer.failure is None:
+            found = read_reply(answer.text, page, classed)
+        return msgspec.structs.replace(found, raw=answer.text, call=answer.call, failure=answer.failure)
+
+    def _messages(
+        self, page: RenderedPage, segments: Sequence[Segment], evidence: EvidenceFolder
+    ) -> tuple[Message, ...]:
+        words = question(self._prompts, page, pictures=len(segments))
+        try:
+            shown = [picture_part(one, evidence, self.card.image) for one in segments]
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        return (
+            Message(role="system", parts=(TextPart(text=self._prompts.system.strip()),)),
+            Message(role="user", parts=(TextPart(text=words), *shown)),
+        )
+
+
+# --- replies ---------------------------------------------------------------------------------------------------------
+
+
+class _Quote(Record, frozen=True):
+    field: str
+    quote: str
+
+
+class _Facts(ProductFacts, frozen=True):
+    """The facts as a model says them, quotes in place of sources."""
+
+    quotes: tuple[_Quote, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Hold numbers to their bounds; raises ValueError."""
+        money = [self.price, self.list_price, self.shipping, *(one.price for one in self.variants)]
+        for one in money:
+            if one is not None and not (0 <= one.amount <= 1e8 and re.fullmatch("([A-Z]{3})?", one.currency)):
+                raise ValueError(f"expected an amount and a code of three letters, got {one.amount:g} {one.currency!r}")
+        for stars in (self.rating, *(one.rating for one in self.reviews)):
+            if stars is not None and not 0 <= stars <= 5:
+                raise ValueError(f"expected a rating out of five, got {stars:g}")
+        if not 0 <= (self.rating_count or 0) <= 1e9:
+            raise ValueError(f"expected a number of ratings, got {self.rating_count}")
+
+
+class _Reply(Record, frozen=True):
+    page_class: PageClass
+    class_reason: str = ""
+    facts: _Facts | None = None
+
+
+def read_reply(text: str, page: RenderedPage, classed: Extracted) -> Extracted:
+    """What a model said of a page: its facts, and the class where structure is not sure, or a failure."""
+    why = "the reply holds no JSON object"
+    for value in reply_objects(text):
+        try:
+            said = msgspec.convert(_bounded(value), _Reply)
+        except msgspec.ValidationError as error:
+            why = f"the reply's JSON is not of the form that was asked for: {error}"
+            continue
+        reason = f"structure: {classed.class_reason}; the model: {(said.class_reason or said.page_class)[:300]}"
+        if said.page_class != "product" and not classed.sure:
+            return Extracted(page_class=said.page_class, class_reason=reason)
+        if said.page_class != "product" or said.facts is None:
+            why = f"the reply calls it {said.page_class} and tells no facts ({said.class_reason[:300]})"
+            break
+        facts = msgspec.convert(msgspec.to_builtins(said.facts), ProductFacts)
+        sources = tuple(_source(one, page) for one in said.facts.quotes if one.quote)
+        facts = msgspec.structs.replace(facts, picture_count=None, sources=sources)
+        page_class, reason = (classed.page_class, classed.class_reason) if classed.sure else (said.page_class, reason)
+        return Extracted(page_class=page_class, class_reason=reason, facts=facts)
+    return Extracted(failure=Failure(kind="unparsed", message=why))
+
+
+def _bounded(value: Any) -> Any:
+    """What a reply says without its nulls, texts as lines of a bounded length."""
+    match value:
+        case dict():
+            return {name: _bounded(one) for name, one in value.items() if one is not None}
+        case list():
+            return [_bounded(one) for one in value[:MAX_ENTRIES]]
+        case str():
+            return " ".join(value.split())[:MAX_TEXT_CHARS]
+    return value
+
+
+def _source(said: _Quote, page: RenderedPage) -> FactSource:
+    """A quote as a source, which says where it is not on the page."""
+    squashed = ["".join(one.split()).casefold() for one in (page.title, page.text, *(one.json for one in page.data))]
+    there = any("".join(said.quote.split()).casefold() in one for one in squashed)
+    quote = said.quote[:240] if there else NOT_FOUND + said.quote[:240]
+    return FactSource(field=said.field[:40], source="model", quote=quote)

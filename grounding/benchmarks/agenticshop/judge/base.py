@@ -1,0 +1,153 @@
+"""What a judge is, what it is shown, what an answer of it hangs on, and what most of several judges say.
+
+A judge sees one product of one user: the checklist and the stored evidence. It never learns which agent found the
+product or at which rank, and it opens no page: judging is repeated from the evidence alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.asking import StageModel
+from grounding.benchmarks.agenticshop.records import ChecklistItem, Condition, Extraction, ItemVerdict, Judgement
+from grounding.benchmarks.agenticshop.verdicts import UNDECIDED
+from grounding.records import Failure, Record
+
+if TYPE_CHECKING:
+    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+
+
+class JudgedProduct(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """One product and what it is judged by. The extraction's id holds the rank and is never shown to a judge."""
+
+    checklist: tuple[ChecklistItem, ...]
+    extraction: Extraction
+
+
+class ProductJudge(StageModel, Protocol):
+    """Says of each item of a checklist whether a product satisfies it."""
+
+    @property
+    def condition(self) -> Condition:
+        """What the judge is shown."""
+
+    async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
+        """Judge one product; what goes wrong is in the record.
+
+        Raises:
+            BudgetReached: the cost limit leaves no room; nothing was sent.
+            UserError: no product can be judged this way.
+        """
+
+
+def judgement_id(product_id: str, judge: str) -> str:
+    """The name of a judgement: ``SCENARIO/USER/RANK/JUDGE``."""
+    return f"{product_id}/{judge}"
+
+
+def judgement_key(identity: str, subject: JudgedProduct) -> str:
+    """What a judgement hangs on: the judge, the URL, the checklist's words and all of the evidence.
+
+    Neither the agent nor the rank is in it, so the same product on the same evidence has the same key wherever it is
+    judged for the same user. Of the time only the day counts, because a delivery date is read against it.
+    """
+    found, shown = subject.extraction, subject.extraction.page
+    if shown is not None:
+        shown = msgspec.structs.replace(shown, fetched_at=shown.fetched_at[:10], seconds=0.0, blocked_requests=0)
+    parts = (identity, found.url, subject.checklist, shown, found.page_class, found.class_reason, found.facts)
+    return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:32]
+
+
+_NO_PRODUCT = {
+    "error": "the page is an error page",
+    "blocked": "the page asks whether its visitor is human and shows no product",
+    "listing": "the page lists several products and is no product's own",
+    "other": "the page is no product's",
+}
+
+
+def no_product(extraction: Extraction) -> str:
+    """Why there is no product that could satisfy anything, in words; "" where there is one.
+
+    Missing evidence is failed evidence (paper, section 3.4 and its tables of all against successful pages): a page that
+    can't be had, that blocks its visitors, or that shows no single product satisfies no item.
+    """
+    page = extraction.page
+    if page is None:
+        return "there is no page to judge"
+    if page.failure is not None:
+        return f"the page can't be had: {page.failure.message}"
+    what = _NO_PRODUCT.get(extraction.page_class or "", "")
+    return f"{what} ({extraction.class_reason})" if what and extraction.class_reason else what
+
+
+def unjudged(
+    judge: ProductJudge, subject: JudgedProduct, key: str, *, why: str = "", failure: Failure | None = None
+) -> Judgement:
+    """A judgement that satisfies nothing: there is no evidence (``why``), or a ``failure``: all is ``missing``."""
+    return Judgement(
+        step_id=judgement_id(subject.extraction.step_id, judge.name),
+        key=key,
+        judge=judge.name,
+        condition=judge.condition,
+        verdicts=tuple(
+            ItemVerdict(item=item.id, satisfied=False, reasoning=why, flags=("missing",) if failure else ())
+            for item in subject.checklist
+        ),
+        failure=failure,
+    )
+
+
+# --- several judges ----------------------------------------------------------------------------------------------
+
+MAJORITY = "majority"
+
+
+def majority(judgements: Sequence[Judgement], checklist: Sequence[ChecklistItem]) -> Judgement:
+    """What most judges say of each item of a product.
+
+    An item is satisfied if strictly more judges say so than say that it is not. A judge that doesn't decide an item,
+    says nothing of it, or failed takes no part in it; with a tie the item is not satisfied, since it was not shown. An
+    item that nobody decides is ``undecided``, or ``missing`` where no judge left it open on purpose. The quote or place
+    is that of the first judge who is in the majority and whose evidence was found. Where every judge failed, the first
+    error among theirs, which asking again may mend, is the failure.
+    """
+    failures = sorted((one.failure for one in judgements if one.failure), key=lambda one: one.kind != "error")
+    standing = [one for one in judgements if one.failure is None]
+    conditions = {one.condition for one in judgements}
+    return Judgement(
+        step_id=judgement_id(judgements[0].product, MAJORITY),
+        key=hashlib.sha256(msgspec.json.encode([(one.judge, one.key) for one in judgements])).hexdigest()[:32],
+        judge=MAJORITY,
+        condition=conditions.pop() if len(conditions) == 1 else "full",
+        verdicts=tuple(_verdict(item, standing) for item in checklist),
+        failure=None if standing else failures[0],
+    )
+
+
+def _verdict(item: ChecklistItem, judgements: Sequence[Judgement]) -> ItemVerdict:
+    said = [(each.judge, one) for each in judgements for one in each.verdicts if one.item == item.id]
+    sides = {
+        so: [pair for pair in said if pair[1].satisfied is so and UNDECIDED.isdisjoint(pair[1].flags)]
+        for so in (True, False)
+    }
+    yes, no = sides[True], sides[False]
+    if not yes and not no:
+        left_open = any("undecided" in one.flags for _, one in said)
+        reason = "no judge decides it"
+        return ItemVerdict(
+            item=item.id, satisfied=False, reasoning=reason, flags=("undecided" if left_open else "missing",)
+        )
+    agreeing = [one for _, one in sides[len(yes) > len(no)]]
+    best = next((one for one in agreeing if (one.quote or one.place) and not one.flags), agreeing[0])
+    told = [
+        f"{what}: {', '.join(judge for judge, _ in of)}"
+        for what, of in (("satisfied", yes), ("not satisfied", no))
+        if of
+    ]
+    tie = " (a tie is not satisfied)" if len(yes) == len(no) else ""
+    return msgspec.structs.replace(best, reasoning="; ".join(told) + tie)

@@ -1,0 +1,430 @@
+"""A chat model as judge: what it is asked and shown, and its reply, item by item, with quotes that are looked up.
+
+It is asked about all items of a product at once, on stored evidence alone, in one of the paper's three conditions
+(table 3); it is offered no tool and opens no page, other than the release's own (see ``released``). Two kinds of
+wording are files of texts, because they are part of what is asked: ``evidence`` is this project's own, ``official`` the
+release's, which shows the extraction and the checklist as JSON and wants stats back. What is too long is cut, and the
+cut is said. A reply can do no more than give verdicts on items that were asked about; one that can't be read is asked
+for once more, and then the judgement is ``unparsed``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.asking import (
+    Render,
+    ask,
+    bounded,
+    fact_lines,
+    fence_for,
+    largest_sizes,
+    one_line,
+    picture_part,
+    reply_objects,
+)
+from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, no_product, unjudged
+from grounding.benchmarks.agenticshop.records import (
+    DIMENSIONS,
+    ChecklistItem,
+    Condition,
+    ItemVerdict,
+    Judgement,
+    PlaceOnPage,
+    RenderedPage,
+    Reported,
+    Segment,
+    VerdictFlag,
+)
+from grounding.benchmarks.agenticshop.release.evaluations import extraction_json, read_evaluation, read_reported
+from grounding.benchmarks.asking import Opened
+from grounding.benchmarks.calls import Wording, fill, read_wording
+from grounding.cards import ImageRule
+from grounding.errors import UserError
+from grounding.llm.chat import NO_PICTURES
+from grounding.llm.wire import ImagePart, Message, TextPart
+from grounding.records import Box, Failure
+
+if TYPE_CHECKING:
+    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+
+VERSION = 1
+"""Goes up when the same product is shown, or a reply read, otherwise: part of a judge's identity."""
+
+MAX_URL_CHARS = 2_000
+MAX_FACTS_CHARS = 20_000
+MAX_DATA_CHARS = 16_000
+MAX_TEXT_CHARS = 40_000
+MAX_PICTURES = 8
+
+
+class ProductJudgePrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All texts of one wording.
+
+    ``style`` says who fills it and how a reply is read. ``full``, ``no_info`` and ``url_only`` lead the evidence of the
+    three conditions, ``picture`` each picture; ``all`` asks for the verdicts. The official style
+    has ``system`` and ``full``, and the schema that the release sends for the reply, as JSON text.
+    """
+
+    style: Literal["evidence", "official"]
+    system: str
+    full: str
+    no_info: str = ""
+    url_only: str = ""
+    pictures: str = ""
+    no_pictures: str = ""
+    picture: str = ""
+    all: str = ""
+    schema_name: str = ""
+    schema: str = ""
+
+
+@cache
+def judge_prompt(name: str | None = None) -> ProductJudgePrompt:
+    """The wording of this name (``evidence``, ``official``), or of a YAML file of one's own.
+
+    Raises:
+        UserError: there is none, or a text is missing or unknown.
+    """
+    prompt = read_wording("agenticshop", name or "evidence", ProductJudgePrompt, prefix="judge-")
+    if prompt.style == "evidence" and not all((prompt.no_info, prompt.url_only, prompt.picture, prompt.all)):
+        raise UserError(f"{name}: a wording of the style evidence needs no_info, url_only, picture and all")
+    return prompt
+
+
+class ShownEvidence(NamedTuple):
+    """What a judge is shown: the fenced words, and the first of ``pictures_all`` pictures.
+
+    ``words`` are the pieces without their fence, in which quotes are looked for.
+    """
+
+    fenced: str
+    words: tuple[str, ...]
+    pictures: tuple[Segment, ...]
+    pictures_all: int
+
+
+def shown_evidence(subject: JudgedProduct, condition: Condition) -> ShownEvidence:
+    """The evidence of a product as a judge is shown it, pictures from the top of the page.
+
+    ``full`` shows address, facts, data, text and pictures, ``no-info`` address and pictures, ``url-only`` the address.
+    """
+    page = subject.extraction.page
+    pieces = {"ADDRESS": bounded(one_line(subject.extraction.url), MAX_URL_CHARS)}
+    if page is not None and condition == "full":
+        pieces = _information(subject, page)
+    fence = fence_for(*pieces.values())
+    segments = () if page is None or condition == "url-only" else page.segments
+    fenced = "\n\n".join(fence.around(name, text) for name, text in pieces.items())
+    return ShownEvidence(fenced, tuple(pieces.values()), segments[:MAX_PICTURES], len(segments))
+
+
+def _information(subject: JudgedProduct, page: RenderedPage) -> dict[str, str]:
+    """All that is shown in words, by kind; what is not known is left out."""
+    address = [one_line(subject.extraction.url)]
+    address += [f"leads to: {one_line(page.final_url)}"] if page.final_url not in ("", subject.extraction.url) else []
+    address += [f"seen on: {one_line(page.fetched_at[:10])}"] if page.fetched_at else []
+    lines = [] if subject.extraction.facts is None else list(fact_lines(subject.extraction.facts))
+    facts = [f"{name}: {text}" for _, name, text in lines]
+    data = "\n".join(f"{block.source}: {_readable_json(block.json)}" for block in page.data)
+    text = bounded(f"{one_line(page.title)}\n{page.text}" if page.title else page.text, MAX_TEXT_CHARS)
+    said = {
+        "ADDRESS": bounded("\n".join(address), MAX_URL_CHARS),
+        "FACTS": bounded("\n".join(facts), MAX_FACTS_CHARS),
+        "DATA": bounded(data, MAX_DATA_CHARS),
+        "TEXT": text + ("\n[the page's text was cut off when it was kept]" if page.text_cut else ""),
+    }
+    return {name: words for name, words in said.items() if words}
+
+
+def _readable_json(text: str) -> str:
+    """JSON with its letters instead of their escapes, as a model will quote it; other text as it is."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(text)).decode()
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return one_line(text)
+
+
+def evidence_question(
+    prompt: ProductJudgePrompt,
+    condition: Condition,
+    shown: ShownEvidence,
+    items: Sequence[ChecklistItem],
+    folder: EvidenceFolder,
+    rule: ImageRule,
+) -> Render:
+    """What makes the conversation in this project's own wording.
+
+    Called in a worker thread, it raises OSError or ValueError for a picture that can't be sent and UserError for one
+    that is not in the folder.
+    """
+
+    def render() -> Sequence[Message]:
+        lead = {"full": prompt.full, "no-info": prompt.no_info, "url-only": prompt.url_only}[condition]
+        texts = [fill(lead, evidence=shown.fenced)]
+        if condition != "url-only":
+            told = prompt.pictures if shown.pictures else prompt.no_pictures
+            texts.append(fill(told, shown=str(len(shown.pictures)), all=str(shown.pictures_all)))
+        # Items as JSON, one a line, so that no item's words can look like another item.
+        lines = ",\n ".join(msgspec.json.encode({"id": item.id, "item": item.text}).decode() for item in items)
+        asked = fill(prompt.all, items=f"[{lines}]", count=str(len(items)))
+        parts: list[TextPart | ImagePart] = [_words(*texts, *(() if shown.pictures else (asked,)))]
+        for number, segment in enumerate(shown.pictures, start=1):
+            parts += [_words(fill(prompt.picture, number=str(number))), picture_part(segment, folder, rule)]
+        parts += [_words(asked)] if shown.pictures else []
+        return Message(role="system", parts=(_words(prompt.system),)), Message(role="user", parts=tuple(parts))
+
+    return render
+
+
+def _words(*texts: str) -> TextPart:
+    return TextPart(text="\n\n".join(text.strip() for text in texts if text))
+
+
+def official_messages(prompt: ProductJudgePrompt, subject: JudgedProduct) -> tuple[Message, ...]:
+    """The release's two messages: what was extracted and the checklist, both as JSON."""
+    checklist: dict[str, list[str]] = {dimension: [] for dimension in DIMENSIONS}
+    for item in subject.checklist:
+        checklist[item.dimension].append(item.text)
+    response = json.dumps(extraction_json(subject.extraction), ensure_ascii=False, indent=2)
+    # One pass, so that nothing in the extraction is taken for a place to be filled.
+    text = fill(prompt.full, response=response, checklist=json.dumps(checklist, ensure_ascii=False, indent=2))
+    texts: dict[Literal["system", "user"], str] = {"system": prompt.system, "user": text}
+    return tuple(Message(role=role, parts=(TextPart(text=said),)) for role, said in texts.items())
+
+
+# --- replies ---------------------------------------------------------------------------------------------------------
+
+_YES = frozenset({"true", "yes", "success", "satisfied", "pass", "1"})
+_NO = frozenset({"false", "no", "fail", "failed", "not satisfied", "not_satisfied", "unsatisfied", "0", "unknown"})
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """One verdict as a model writes it."""
+
+    id: str
+    satisfied: bool | str | int
+    reasoning: str = ""
+    quote: str = ""
+    picture: int | str | None = None
+    box: list[float] | None = None
+
+    @property
+    def answer(self) -> bool | None:
+        """Yes or no; None for what is neither."""
+        word = str(self.satisfied).strip().lower()
+        return True if word in _YES else False if word in _NO else None
+
+
+class ReadVerdicts(NamedTuple):
+    """The verdicts of a reply, one for each item that was asked about, and what the judge reported beside."""
+
+    verdicts: tuple[ItemVerdict, ...]
+    reported: Reported | None
+
+
+def reply_object(text: str, key: str) -> dict[str, Any] | None:
+    """The last JSON object of a reply, which is what the model came to, that has a certain key; None for none."""
+    return next((each for each in reversed(reply_objects(text)) if key in each), None)
+
+
+def read_verdicts(text: str, items: Sequence[ChecklistItem], shown: ShownEvidence) -> ReadVerdicts | None:
+    """Read a reply; None where it holds no verdicts at all.
+
+    A verdict on an item that was not asked about is passed over. An item without a verdict is ``missing``, and so is
+    one that has two which differ. Of a reply that breaks off the whole verdicts count.
+    """
+    found = reply_object(text, "verdicts") or {"verdicts": [one for one in reply_objects(text) if "id" in one]}
+    if not isinstance(found["verdicts"], list) or not found["verdicts"]:
+        return None
+    said: dict[str, list[_Said]] = {}
+    for entry in found["verdicts"]:
+        try:
+            one = msgspec.convert({name: told for name, told in dict(entry).items() if told is not None}, _Said)
+        except (msgspec.ValidationError, TypeError, ValueError):
+            continue
+        said.setdefault(one.id.strip(), []).append(one)
+    page = found.get("page")
+    if isinstance(page, dict):
+        found = {"page_accessibility": {"is_specific_product_page": page.get("is_product_page"), **page}, **found}
+    reported = read_reported(found)
+    verdicts = tuple(_verdict(item, said.get(item.id, []), shown) for item in items)
+    return ReadVerdicts(verdicts, None if reported == Reported() else reported)
+
+
+def read_official(text: str, items: Sequence[ChecklistItem]) -> ReadVerdicts | None:
+    """Read a reply in the release's form, which asks for no evidence and gets none; None where it is none."""
+    read, _ = read_evaluation("", reply_object(text, "annotated_checklist"), items)
+    if read.failure is not None:
+        return None
+    verdicts = (
+        msgspec.structs.replace(one, flags=(*one.flags, "no-evidence")) if one.satisfied else one
+        for one in read.verdicts
+    )
+    return ReadVerdicts(tuple(verdicts), read.reported)
+
+
+def _verdict(item: ChecklistItem, said: list[_Said], shown: ShownEvidence) -> ItemVerdict:
+    """A verdict with its evidence looked up: words in what was shown, a place on the pictures."""
+    answers = {one.answer for one in said}
+    if len(answers) != 1 or None in answers:
+        why = "the judge says both" if answers == {True, False} else ""
+        return ItemVerdict(item=item.id, satisfied=False, reasoning=why, flags=("missing",))
+    one, satisfied = said[0], True in answers
+    quote, place = one.quote.strip()[:1_000], _place(one, shown)
+    odd: dict[VerdictFlag, bool] = {
+        "quote-not-found": bool(quote) and not is_quoted(quote, shown.words),
+        "region-off-page": one.box is not None and place is None,
+        "no-evidence": satisfied and not quote and one.box is None,
+    }
+    flags = tuple(flag for flag, so in odd.items() if so)
+    reasoning = one.reasoning.strip()[:2_000]
+    return ItemVerdict(item=item.id, satisfied=satisfied, reasoning=reasoning, quote=quote, place=place, flags=flags)
+
+
+def _place(said: _Said, shown: ShownEvidence) -> PlaceOnPage | None:
+    """The part of a picture that a model names in thousandths, in pixels; None where there is no such part."""
+    named = str(said.picture if said.picture is not None else 1 if len(shown.pictures) == 1 else "").strip()
+    if said.box is None or len(said.box) != 4 or not named.isdecimal() or not 0 < int(named) <= len(shown.pictures):
+        return None
+    left, top, right, bottom = said.box
+    if not (0 <= left < right <= 1_000 and 0 <= top < bottom <= 1_000):
+        return None
+    size = shown.pictures[int(named) - 1].size
+    across, down = size.width / 1_000, size.height / 1_000
+    box = Box(
+        left_px=round(left * across, 2),
+        top_px=round(top * down, 2),
+        right_px=round(right * across, 2),
+        bottom_px=round(bottom * down, 2),
+    )
+    return PlaceOnPage(segment=int(named) - 1, box=box)
+
+
+# --- is a quote in the evidence? ----------------------------------------------------------------------------------
+
+_FOLDED = str.maketrans(
+    {sign: "'" for sign in '\u2018\u2019\u201a\u201b`\u00b4\u2032"\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033'}
+    | {sign: "-" for sign in "\u2010\u2011\u2012\u2013\u2014\u2212"}
+)
+
+
+def folded(text: str) -> str:
+    """A text in one case, with one kind of blank, quote and dash; what can't be seen is a blank, as in the evidence.
+
+    >>> folded("It\u2019s  4.6\u00a0Stars")
+    "it's 4.6 stars"
+    """
+    text = unicodedata.normalize("NFKC", text.replace("\u2026", " ... ")).translate(_FOLDED)
+    text = "".join(" " if unicodedata.category(letter) in ("Cf", "Cc") else letter for letter in text)
+    # Quotes within JSON are written with a backslash, and as they are in a reply.
+    return " ".join(text.replace("\\'", "'").casefold().split())
+
+
+def is_quoted(quote: str, evidence: Iterable[str]) -> bool:
+    """Whether a quote stands in one of the pieces, by whole words; a long part may have been cut within a word.
+
+    Where a quote leaves words out ("..."), its parts have to stand in the same piece in their order. A part of fewer
+    than three letters (two digits) is found everywhere and shows nothing.
+
+    >>> is_quoted("4.5 stars", ["Rated 4.5 Stars by 12 people"]), is_quoted("4.5", ["14.5 cm"])
+    (True, False)
+    """
+    bare = folded(quote).strip("' .,;:")
+    parts = [part for part in re.split(r"\s*(?:\.{3,}|\[\.\.\.\])\s*", bare) if part]
+    if not parts or any(not re.search(r"\d\D*\d|[^\W_]\W*[^\W_]\W*[^\W_]", part) for part in parts):
+        return False
+    words = (re.escape(part) if len(part) > 40 else rf"(?<![^\W_]){re.escape(part)}(?![^\W_])" for part in parts)
+    pattern = re.compile(".*?".join(words))
+    return any(pattern.search(folded(piece)) for piece in evidence)
+
+
+# --- the judge ------------------------------------------------------------------------------------------------------
+
+
+class ModelJudge:
+    """A chat model that holds products against checklists.
+
+    Args:
+        opened: The model and its card.
+        condition: What it is shown (paper, table 3).
+        prompt: The name of a wording, or the path of one; None: ``evidence``.
+        name: What it is called, where not by its card and condition.
+        form: What the release's wording is sent with, as the release asks.
+
+    Raises:
+        UserError: there is no such wording, or it can't be asked this way.
+    """
+
+    def __init__(
+        self,
+        opened: Opened,
+        *,
+        condition: Condition = "full",
+        prompt: str | None = None,
+        name: str = "",
+        form: dict[str, Any] | None = None,
+    ) -> None:
+        self._opened, self.card = opened, opened.card
+        self._prompt = judge_prompt(prompt)
+        self.condition: Condition = condition
+        self.name = name or (opened.card.name if condition == "full" else f"{opened.card.name}@{condition}")
+        self.searches = form is not None
+        self._tools = () if form is None else (form,)
+        if self._prompt.style == "official" and condition != "full":
+            raise UserError(
+                f"the wording {self._prompt.name} shows all that was extracted: it does not know the condition "
+                f"{condition}; use the wording evidence for that"
+            )
+        self.max_concurrency = opened.model.max_concurrency
+        self.check, self.aclose = opened.model.check, opened.model.aclose
+
+    @property
+    def identity(self) -> str:
+        """Model, parameters, wording, what is shown, and how replies are read."""
+        shown = f"{self.condition} pictures.{MAX_PICTURES} reading.{VERSION}"
+        return f"judge model {self._prompt.label} {shown} {self._opened.model.identity}"
+
+    async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
+        """Judge one product. A page that is no product's satisfies nothing, and nobody is asked about it.
+
+        That holds where the judge would be shown what was extracted; with less to go on it is asked about any page,
+        and so is the release's wording, whose reply says what kind of page it is.
+
+        Raises:
+            BudgetReached: the cost limit leaves no room; nothing was sent.
+            UserError: the endpoint refuses every request, or evidence is missing in the folder.
+        """
+        items, sizes = subject.checklist, NO_PICTURES
+        if subject.extraction.failure is not None:
+            return unjudged(self, subject, key, failure=subject.extraction.failure)
+        render: Render
+        if self._prompt.style == "official":
+            messages = official_messages(self._prompt, subject)
+            render, read = lambda: messages, partial(read_official, items=items)
+        else:
+            why = no_product(subject.extraction) if self.condition == "full" else ""
+            if why or not items:
+                return unjudged(self, subject, key, why=why)
+            shown = shown_evidence(subject, self.condition)
+            try:
+                sizes = largest_sizes(shown.pictures, self.card.image)
+            except ValueError as error:
+                failure = Failure(kind="error", message=f"{self.card.name} takes no picture of this page: {error}")
+                return unjudged(self, subject, key, failure=failure)
+            rule = self.card.image
+            render = evidence_question(self._prompt, self.condition, shown, items, evidence, rule)
+            read = partial(read_verdicts, items=items, shown=shown)
+        wrong = "the reply holds no verdicts"
+        answer = await ask(self._opened, render, sizes, lambda text: "" if read(text) else wrong, tools=self._tools)
+        judgement = unjudged(self, subject, key, failure=answer.failure)
+        if answer.failure is None and (found := read(answer.text)) is not None:
+            judgement = msgspec.structs.replace(judgement, verdicts=found.verdicts, reported=found.reported)
+        return msgspec.structs.replace(judgement, raw=answer.text, requests=answer.tries, call=answer.call)

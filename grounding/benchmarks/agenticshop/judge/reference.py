@@ -1,0 +1,203 @@
+"""The offline reference judge: decides what can be read off a page's facts without understanding language.
+
+Price and budget, shipping, rating, number of ratings, stock, brand, days of delivery and return, and items that name a
+field of the page and its value ("Material is linen") or words of the page in so many letters. Everything else it leaves
+``undecided``: most of what people write in checklists. So it is a reference to hold other judges against and to try the
+machinery with, and no score of agents.
+
+What the page doesn't say is not satisfied (the release's judge is told the same of data that is not available). Amounts
+in another currency than the page's, or in one that neither says, are left undecided. Nothing that a page says changes a
+rule: its words are compared and never read as more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.asking import money_text
+from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, judgement_id, no_product, unjudged
+from grounding.benchmarks.agenticshop.records import ChecklistItem, Condition, ItemVerdict, Judgement, ProductFacts
+from grounding.benchmarks.agenticshop.spending import spending_limits
+from grounding.benchmarks.agenticshop.verdicts import words
+
+if TYPE_CHECKING:
+    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+
+NAME = "reference"
+
+
+class ReferenceJudge:
+    """Decides by facts alone."""
+
+    name = NAME
+    condition: Condition = "full"
+    max_concurrency = 8
+    identity = "judge reference 1"
+
+    async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:  # noqa: ARG002
+        """Judge one product from what was extracted of its page."""
+        extraction = subject.extraction
+        why = no_product(extraction)
+        if why or extraction.failure is not None:
+            return unjudged(self, subject, key, why=why, failure=extraction.failure)
+        verdicts = tuple(verdict(item, extraction.facts) for item in subject.checklist)
+        return Judgement(step_id=judgement_id(extraction.step_id, NAME), key=key, judge=NAME, verdicts=verdicts)
+
+    async def check(self) -> None:
+        """Nothing can be missing."""
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+class Decided(NamedTuple):
+    """What follows for one item: None where nothing does; ``quote`` is what it rests on, in the page's words."""
+
+    satisfied: bool | None
+    reason: str
+    quote: str = ""
+
+
+def verdict(item: ChecklistItem, facts: ProductFacts | None) -> ItemVerdict:
+    """What the rules say of one item; undecided without facts, or where they are one text, as the release's are."""
+    found = Decided(None, "no single facts were read from the page")
+    if facts is not None and facts.title:
+        found = decide(item.text, facts)
+    if found.satisfied is None:
+        reason = f"not decided: {found.reason}"
+        return ItemVerdict(item=item.id, satisfied=False, reasoning=reason, quote=found.quote, flags=("undecided",))
+    bare = found.satisfied and not found.quote
+    return ItemVerdict(
+        item=item.id,
+        satisfied=found.satisfied,
+        reasoning=found.reason,
+        quote=found.quote,
+        flags=("no-evidence",) if bare else (),
+    )
+
+
+_ITEMS: dict[str, str] = msgspec.yaml.decode((Path(__file__).parent / "items.yaml").read_bytes())
+_VAGUE = re.compile(rf"\b(?:{_ITEMS.pop('vague')})\b", re.IGNORECASE)
+_RULES = {name: re.compile("".join(pattern.split("\n")), re.IGNORECASE) for name, pattern in _ITEMS.items()}
+"""The forms of items that are read, in the order in which they are tried."""
+
+_CHOICE = re.compile(r",\s*(?:or |and )?|\s+or\s+", re.IGNORECASE)
+_DURATION = re.compile(
+    r"(?P<low>\d+)\s*(?:(?:-|\u2013|to)\s*(?P<high>\d+))?[\s-]*(?:business |working )?(?P<unit>day|week|month|year)",
+    re.IGNORECASE,
+)
+_UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+
+def decide(text: str, facts: ProductFacts) -> Decided:
+    """What follows for an item's words from a page's facts.
+
+    >>> decide("Price is at most $50", ProductFacts(price=Money(amount=3000, currency="JPY"))).satisfied is None
+    True
+    >>> decide("Product brand is not Alder", ProductFacts(brand="Birch")).satisfied
+    True
+    """
+    text = " ".join(text[:300].split()).rstrip(". ")
+    for rule, pattern in _RULES.items():
+        match = pattern.fullmatch(text)
+        found = None if match is None else _decided(rule, match, facts)
+        if found is not None:
+            return found
+    return Decided(None, "no rule reads this item")
+
+
+def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | None:
+    """What one rule says of an item that it reads; None where it can't say."""
+    said = match.groupdict()
+    denied = bool(said.get("no"))
+    if rule in ("brand", "without", "field", "words") and _VAGUE.search(match[0]):
+        return None
+    match rule:
+        case "stock":
+            quote = next((one.quote for one in facts.sources if one.field == "availability" and one.quote), "")
+            known = facts.availability != "unknown"
+            return Decided(known and (facts.availability == "in_stock") is not denied, "stock", quote)
+        case "shipping":
+            quote = facts.shipping_text or money_text(facts.shipping)
+            return Decided(facts.shipping is not None and facts.shipping.amount == 0, "cost of shipping", quote)
+        case "count":
+            enough = facts.rating_count is not None and facts.rating_count >= int(said["least"].replace(",", ""))
+            return Decided(enough, "number of ratings", str(facts.rating_count or ""))
+        case "rating":
+            least = float(said["least"]) * 5 / float(said["best"] or 5)
+            enough = facts.rating is not None and facts.rating >= least - 1e-9
+            return Decided(enough, "average rating out of 5", f"{facts.rating:g}" if facts.rating is not None else "")
+        case "price":
+            return _price(said["limit"], facts, shipped=bool(said["shipped"]))
+        case "brand":
+            brand = words(facts.brand)
+            named = any(one and one == brand[: len(one)] for one in map(words, _CHOICE.split(said["names"])))
+            return Decided(bool(brand) and named is not denied, "brand", facts.brand)
+        case "days":
+            return _days(said, facts)
+        case "without":
+            value = said["value"]
+            return _on_page(facts, (f"no {value}", f"free from {value}", f"{value} free"))
+        case "field":
+            lines = [one for one in facts.attributes if words(one.name) == words(said["name"])]
+            value = words(" ".join(one.value for one in lines))
+            same = any(_holds(value, words(one)) for one in _CHOICE.split(said["value"]))
+            quote = f"{lines[0].name}: {lines[0].value}" if lines else ""
+            return Decided(same is not denied, "a field of the page", quote) if lines else None
+        case _:
+            return _on_page(facts, _CHOICE.split(said["value"])) if len(words(said["value"])) <= 4 else None
+
+
+def _price(limit: str, facts: ProductFacts, *, shipped: bool) -> Decided:
+    """A limit in the page's own currency, of several ("$50 or €50"); undecided where none is."""
+    paid = facts.total if shipped else facts.price
+    if paid is None:
+        return Decided(False, f"the page doesn't say what it costs{' with shipping' if shipped else ''}")
+    for one in map(spending_limits, limit.split(" or ")):
+        if one.currency and one.currency == paid.currency:
+            above = one.low is None or paid.amount >= one.low
+            return Decided(above and (one.high is None or paid.amount <= one.high), "price", money_text(paid))
+    return Decided(None, f"the price is in {paid.currency or 'an unknown currency'}, the item is not", money_text(paid))
+
+
+def _days(asked: dict[str, str], facts: ProductFacts) -> Decided:
+    what, most = asked["what"].lower(), asked["bound"].lower() != "at least"
+    texts = {"warranty": facts.warranty_text, "delivery": facts.delivery_text, "shipping": facts.delivery_text}
+    said = texts.get(what, facts.returns_text)
+    spans = [
+        int((most and found["high"]) or found["low"]) * _UNIT_DAYS[found["unit"].lower()]
+        for found in _DURATION.finditer(said)
+    ]
+    spans += [1] if re.search(r"\b(?:tomorrow|next day|overnight)\b", said, re.IGNORECASE) else []
+    if said and not spans:
+        return Decided(None, f"no number of days is read in what the page says of {what}", said[:200])
+    limit = int(asked["number"]) * _UNIT_DAYS[asked["unit"].lower()]
+    enough = bool(spans) and (min(spans) <= limit if most else max(spans) >= limit)
+    return Decided(enough, f"days of {what}", said[:200])
+
+
+def _on_page(facts: ProductFacts, phrases: Sequence[str]) -> Decided:
+    """Whether a line of the page's facts has one of some phrases, its words one after the other."""
+    lines = [
+        facts.title,
+        *(f"{one.name}: {one.value}" for one in facts.attributes),
+        *facts.features,
+        *(one.name for one in facts.variants if one.availability != "sold_out"),
+        *re.split(r"(?<=[.!?])\s", facts.description),
+    ]
+    found = (line[:200] for phrase in phrases for line in lines if _holds(words(line), words(phrase)))
+    quote = next(found, "")
+    return Decided(bool(quote), "words of the page", quote)
+
+
+def _holds(said: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether words stand in others one after the other and no "not" or "no" before them."""
+    for start in range(len(said) - len(wanted) + 1 if wanted else 0):
+        if tuple(said[start : start + len(wanted)]) == tuple(wanted):
+            return not (start and said[start - 1] in ("not", "no", "non", "without") and wanted[0] not in ("no", "not"))
+    return False

@@ -1,0 +1,357 @@
+"""AgenticShop's release on disk: a folder in; users with needs and their shops out, or everything that is wrong.
+
+The files ``KEY_user_profile.json`` may lie at any depth up to three below the folder that is given, as in the release's
+``data/user_profiles_samples``; which of the seven there are doesn't matter, as long as there is one. A folder ``shops``
+beside them makes a mall of its own, which is served on this machine; without one the users shop on the open web. A file
+is a list of::
+
+    {"user": "AH7...", "seed_product_type": "Lids" | null, "situation": "...", "budget_range": "..." | null,
+     "query_type": "categorical", "user_query": "...",
+     "user_context": {DIMENSION: "a paragraph", ...}, "check_list": {DIMENSION: ["an item", ...], ...},
+     "target": {"title": "...", "brand": "...", "product_type": "..."}}
+
+``target`` is ours and may be left out: the release has none. What may be absent or null: the product type, the
+situation, the budget, the kind of query, single dimensions of the context and of the checklist, and the query where the
+scenario is open exploration, which has none (paper, section 3.2). Fields that are not known are passed over; the names
+of dimensions are those of the paper and no others, because a misspelt one would lose its items.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from grounding.benchmarks.agenticshop.pairing import check_pairing
+from grounding.benchmarks.agenticshop.records import (
+    DIMENSIONS,
+    SCENARIOS,
+    ChecklistItem,
+    CurationDataset,
+    CurationTask,
+    Scenario,
+    Site,
+    Target,
+    UserContext,
+)
+from grounding.benchmarks.agenticshop.scenarios import ROWS, intent_of, row_of
+from grounding.benchmarks.rawusers import RawProduct, RawUser, details_of, read_raw_users
+from grounding.data.fields import DatasetProblems, Problem, read_json_list, shorten
+from grounding.data.registry import ExpectedCounts, Inspection, departures, differences, locate
+from grounding.errors import UserError
+
+NAME = "agenticshop"
+PREFERRED = "user_profiles"
+SHOPS, PICTURES = "shops", "pictures"
+"""The folders of a mall that its pages are made of."""
+
+DEPTH = 3
+MAX_FILE_BYTES = 64 << 20
+"""A hundred times the 50 users of one scenario."""
+
+MAX_TEXT_CHARS = 20_000
+"""Some fifteen times the longest text of the released samples (a paragraph of context with 1,300 characters)."""
+
+MAX_ITEMS = 200
+"""In one dimension of a checklist; the released samples have up to 6."""
+
+
+def load_curation(
+    dataset: str, data_dir: Path | None = None, *, scenarios: Collection[Scenario] = ()
+) -> CurationDataset:
+    """Load a data set by the name or path of its card, or by the layout's name and a folder.
+
+    Args:
+        dataset: ``sample-mall``, ``agenticshop``, ``my/card.yaml``.
+        data_dir: Where the files lie; not needed for a bundled data set.
+        scenarios: Whose users become tasks; empty for all that there are.
+
+    Raises:
+        DatasetProblems: Something is wrong; every problem is in it.
+        UserError: There is no such data set, its files are not there, or none of a scenario that was asked for.
+    """
+    place = locate(dataset, data_dir)
+    if place.layout != NAME:
+        raise UserError(
+            f"the data set {place.name!r} holds no users to curate products for: its layout is {place.layout}"
+        )
+    found = read_curation(place.folder, name=place.name, scenarios=scenarios)
+    departs = () if scenarios else departures(count_curation(found), place.expected)
+    return msgspec.structs.replace(found, departs=departs)
+
+
+def count_curation(dataset: CurationDataset) -> ExpectedCounts:
+    """The counts of a data set of users that a card can state."""
+    users, tasks = {task.user for task in dataset.tasks}, len(dataset.tasks)
+    return ExpectedCounts(participants=len(users), tasks=tasks, instructions=tasks)
+
+
+def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scenario] = ()) -> CurationDataset:
+    """Read the release's layout from a folder.
+
+    Raises:
+        DatasetProblems: Something is wrong; every problem is in it, in order of the files.
+        UserError: Files are not there, or none of a scenario that was asked for.
+    """
+    place, files, warnings = _find_profiles(folder)
+    missing = [scenario for scenario in SCENARIOS if scenario in scenarios and scenario not in files]
+    if missing:
+        raise UserError(f"{place}: no users of {', '.join(missing)}; there are those of: {', '.join(files)}")
+    problems: list[Problem] = []
+    chosen = {scenario: path for scenario, path in files.items() if not scenarios or scenario in scenarios}
+    tasks = [task for scenario, path in chosen.items() for task in _read_file(path, scenario, problems)]
+    if problems:
+        raise DatasetProblems(problems)
+    sites: tuple[Site, ...] = ()
+    if (place / SHOPS).is_dir():
+        from grounding.benchmarks.agenticshop.mall import shops_of
+
+        sites = shops_of(place)
+    return CurationDataset(
+        name=name,
+        # Targets are seen by no agent and no judge: with and without the raw file it is the same data.
+        fingerprint=curation_fingerprint(tasks, sites, place if sites else None),
+        folder=str(place),
+        tasks=_with_targets(tasks, place),
+        sites=sites,
+        warnings=tuple(warnings),
+    )
+
+
+def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path], list[str]]:
+    """The folder of the files of users, the least deep of those that hold some; the files; and what was passed over."""
+    names = {row.profile_file: row.scenario for row in ROWS}
+    for depth in range(DEPTH + 1):
+        if found := sorted({path.parent for name in names for path in folder.glob("*/" * depth + name)}):
+            break
+    else:
+        raise UserError(f"{folder}: none of {', '.join(names)} in it, or up to {DEPTH} folders deeper; see --data-dir")
+    chosen = next((one for one in found if one.name == PREFERRED), found[0])
+    if len(found) > 1 and chosen.name != PREFERRED:
+        several = ", ".join(sorted(one.name for one in found))
+        raise UserError(f"{folder}: users in several folders ({several}); give one of them with --data-dir")
+    odd = [f"{other.name}/ is passed over: the users are those of {PREFERRED}/" for other in found if other != chosen]
+    others = sorted(path.name for path in chosen.glob("*_user_profile.json") if path.name not in names)
+    odd += [f"{name} is passed over: no scenario has such a file" for name in others]
+    return chosen, {names[name]: chosen / name for name in names if (chosen / name).is_file()}, odd
+
+
+# --- a file of users -------------------------------------------------------------------------------------------------
+
+Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARS)]
+Items = Annotated[list[Annotated[str, Meta(max_length=MAX_TEXT_CHARS, pattern=r"\S")]], Meta(max_length=MAX_ITEMS)]
+_Context, _Checklist = (
+    msgspec.defstruct(name, [(dimension, kind | None, None) for dimension in DIMENSIONS], forbid_unknown_fields=True)
+    for name, kind in (("_Context", Text), ("_Checklist", Items))
+)
+
+
+class _Target(msgspec.Struct):
+    title: Text | None = None
+    brand: Text | None = None
+    product_type: Text | None = None
+
+
+class _Profile(msgspec.Struct):
+    user: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.\-]{0,127}$")]
+    user_context: _Context  # type: ignore[valid-type]
+    check_list: _Checklist  # type: ignore[valid-type]
+    seed_product_type: Text | None = None
+    situation: Text | None = None
+    budget_range: Text | None = None
+    query_type: Text | None = None
+    user_query: Text | None = None
+    target: _Target | None = None
+
+
+def _read_file(path: Path, scenario: Scenario, problems: list[Problem]) -> Iterator[CurationTask]:
+    if (size := path.stat().st_size) > MAX_FILE_BYTES:
+        fix = "split the data set, or take out what isn't the layout's"
+        problems.append(Problem(file=str(path), what=f"has {size:,} bytes; at most {MAX_FILE_BYTES:,}", fix=fix))
+        return
+    first: dict[str, int] = {}
+    for item, values in enumerate(read_json_list(path, problems) or ()):
+        problem = Problem(file=str(path), item=item, what="", fix="put it right, or take the user out")
+        try:
+            task = read_user(values, scenario)
+        except ValueError as error:
+            what, _, where = str(error).partition(" - at `$.")
+            problems.append(msgspec.structs.replace(problem, what=what, field=where.rstrip("`")))
+            continue
+        if first.setdefault(task.user, item) != item:
+            what = f"{task.user} is that of item {first[task.user]} already"
+            problems.append(msgspec.structs.replace(problem, what=what, field="user"))
+        yield task
+
+
+def read_user(values: object, scenario: Scenario) -> CurationTask:
+    """One entry of a file of users; raises a ValueError where it is none."""
+    found = msgspec.convert(values, _Profile)
+    query = found.user_query or ""
+    if not query.strip() and intent_of(scenario) != "open_exploration":
+        raise ValueError("Expected what the user says - at `$.user_query`")
+    listed = {name: getattr(found.check_list, name) or () for name in DIMENSIONS}
+    if not any(listed.values()):
+        raise ValueError("Expected items, without which nobody can be scored - at `$.check_list`")
+    target = Target(**_stripped(found.target, Target.__struct_fields__))
+    return CurationTask(
+        id=f"{scenario}/{found.user}",
+        user=found.user,
+        scenario=scenario,
+        situation=(found.situation or "").strip(),
+        query=query if query.strip() else "",
+        query_type=(found.query_type or "").strip(),
+        product_type=(found.seed_product_type or "").strip() or None,
+        budget=(found.budget_range or "").strip() or None,
+        context=UserContext(**_stripped(found.user_context, DIMENSIONS)),
+        checklist=tuple(
+            ChecklistItem(dimension=dimension, number=number, text=text)
+            for dimension, texts in listed.items()
+            for number, text in enumerate(texts)
+        ),
+        target=None if target == Target() else target,
+    )
+
+
+def _stripped(said: object, names: Iterable[str]) -> dict[str, str]:
+    return {name: (getattr(said, name, None) or "").strip() for name in names}
+
+
+def profile_of(task: CurationTask) -> dict[str, Any]:
+    """A task as the release writes it, in the order of its fields; with ``target`` where the task has one.
+
+    Reading this gives the same task again, but for numbers of items where items were left out.
+    """
+    profile: dict[str, Any] = {
+        "user": task.user,
+        "seed_product_type": task.product_type,
+        "situation": task.situation,
+        "budget_range": task.budget,
+        "query_type": task.query_type,
+        "user_query": task.query,
+        "user_context": {dimension: getattr(task.context, dimension) for dimension in DIMENSIONS},
+        "check_list": checklist_of(task.checklist),
+    }
+    return profile if task.target is None else profile | {"target": msgspec.structs.asdict(task.target)}
+
+
+def checklist_of(items: Iterable[ChecklistItem]) -> dict[str, list[str]]:
+    """A checklist as the release writes it: a list of texts for each of the six dimensions, in order of the numbers."""
+    listed: dict[str, list[str]] = {dimension: [] for dimension in DIMENSIONS}
+    for item in sorted(items, key=lambda one: one.number):
+        listed[item.dimension].append(item.text)
+    return listed
+
+
+# --- targets ---------------------------------------------------------------------------------------------------------
+
+
+def _with_targets(tasks: Iterable[CurationTask], folder: Path) -> tuple[CurationTask, ...]:
+    """Tasks with the product that their query was made of, from the release's raw file of purchases where it is there.
+
+    Tasks that name a target themselves stay as they are. Raw files lie in the folder of the profiles or beside it, in
+    ``user_raw``.
+    """
+
+    @cache
+    def users(category: str) -> dict[str, RawUser]:
+        places = [one / "user_raw" / f"{category}.json" for one in (folder.parent, folder)]
+        return {one.id: one for path in places if path.is_file() for one in read_raw_users(path)}
+
+    def with_target(task: CurationTask) -> CurationTask:
+        row = row_of(task.scenario)
+        wanted = task.target is None and row.intent == "target_finding"
+        bought = users(row.category).get(task.user) if wanted else None
+        if bought is None or bought.target is None:
+            return task
+        return msgspec.structs.replace(task, target=target_of(bought.target.product, task.product_type))
+
+    return tuple(map(with_target, tasks))
+
+
+def target_of(product: RawProduct, product_type: str | None) -> Target:
+    """A raw product as what a query was made of: its brand is that of the details, else the store."""
+    kind = product_type or (product.categories[-1] if product.categories else "")
+    brand = details_of(product).get("Brand") or product.store or ""
+    return Target(title=product.title, brand=brand, product_type=kind)
+
+
+# --- one hash for the content ----------------------------------------------------------------------------------------
+
+
+def curation_fingerprint(tasks: Sequence[CurationTask], sites: Sequence[Site] = (), folder: Path | None = None) -> str:
+    """SHA-256 in hex of tasks and shops; neither the data set's name and place nor the order of the users count.
+
+    Hashed are the line ``grounding-curation-1``, one line of compact JSON for every task in order of their ids, one for
+    every shop in its order, and one for every file of the shops in ``folder`` with its path and the SHA-256 of its
+    bytes; hidden files and symbolic links are passed over.
+    """
+    files = []
+    for path in () if folder is None else (one for part in (SHOPS, PICTURES) for one in (folder / part).rglob("*")):
+        name = path.relative_to(folder or "")
+        hidden = any(part.startswith(".") or part == "__pycache__" for part in name.parts)
+        if not hidden and not path.is_symlink() and path.is_file():
+            with path.open("rb") as file:
+                files.append({"path": name.as_posix(), "sha256": hashlib.file_digest(file, "sha256").hexdigest()})
+    files.sort(key=lambda one: one["path"])
+    digest = hashlib.sha256(b"grounding-curation-1\n")
+    for line in (*sorted(tasks, key=lambda task: task.id), *sites, *files):
+        digest.update(msgspec.json.encode(line) + b"\n")
+    return digest.hexdigest()
+
+
+# --- what is wrong, and what is odd: a query that looks like another user's, and counts other than the card's --------
+
+SHOWN_DOUBTS = 20
+
+
+def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
+    """Read a data set whole and say what is wrong or odd.
+
+    Args:
+        dataset: The name or path of its card, or the name of the layout.
+        data_dir: Where the files lie; not needed for a bundled data set.
+
+    Raises:
+        UserError: There is no such data set, or its files are not there.
+    """
+    try:
+        found = load_curation(dataset, data_dir)
+    except DatasetProblems as problems:
+        return Inspection(problems=problems.problems)
+    expected, counts = locate(dataset, data_dir).expected, count_curation(found)
+    odd = [*differences(counts, msgspec.structs.replace(expected, groups={}))]
+    by_scenario = Counter[str](task.scenario for task in found.tasks)
+    stated = expected.groups.get("scenario", {})
+    other = [f"{by_scenario[name]} {name} ({count})" for name, count in stated.items() if by_scenario[name] != count]
+    odd += [f"users by scenario, and what the card says: {', '.join(other)}"] if other else []
+    parts = ", ".join(f"{by_scenario[name]} {name}" for name in SCENARIOS if by_scenario[name])
+    checklists = {(task.user, task.checklist) for task in found.tasks}
+    summary = (
+        f"{counts.participants:,} users, {counts.tasks:,} tasks ({parts}), {len(checklists):,} checklists with "
+        f"{sum(len(items) for _, items in checklists):,} items; "
+        + (f"{len(found.sites)} shops of its own" if found.sites else "the open web")
+    )
+    return Inspection(warnings=(*found.warnings, *_pairing(found.tasks), *odd), summary=summary)
+
+
+def _pairing(tasks: Sequence[CurationTask]) -> Iterator[str]:
+    """A line for each scenario with queries that look like another user's, and one for each of them."""
+    known = {task.id: task for task in tasks}
+    for report in check_pairing(tasks):
+        if report.doubts:
+            words = "queries look like another user's; scores of these users say little"
+            yield f"{report.scenario}: {len(report.doubts)} of {report.queries} {words}"
+        for doubt in report.doubts[:SHOWN_DOUBTS]:
+            mine, other = known[doubt.task_id], known[doubt.like]
+            about, theirs = (shorten(one.product_type or one.situation or one.scenario) for one in (mine, other))
+            yield (
+                f"{mine.id} ({about}): the query {shorten(mine.query)} looks like that of {other.user} "
+                f"({theirs}): fits {doubt.fit:.2f} there, {doubt.own:.2f} here"
+            )

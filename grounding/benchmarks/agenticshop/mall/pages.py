@@ -1,0 +1,236 @@
+"""What a shop answers to a request: a pure function of the shop's file, so that a page is the same at every visit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import jinja2
+
+from grounding.benchmarks.agenticshop.mall.shops import DESIGNS, Goods, Shop, ShopPage, address, shipping_text
+
+MAX_QUERY_WORDS = 40
+REVIEWS_AT_ONCE = 3
+_SMALL_WORDS = """
+a an and for from i in is it like looking me my need of on or searching some that the to want with
+"""
+_SMALL = frozenset(_SMALL_WORDS.split())
+_WORD = re.compile(r"[^\W_]+")
+_HERE = Path(__file__).parent / "designs"
+_SIGN = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="16" fill="#444"/>'
+    '<text x="16" y="23" font-size="20" text-anchor="middle" fill="#fff">{}</text></svg>\n'
+)
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_PLACES = {"hidden": "human.html", "missing": "missing.html", "listing": "bundle.html", "article": "message.html"}
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in small letters, without a plural's ``s``; two ``s`` at the end stay."""
+    return [
+        word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+        for word in _WORD.findall(text.lower())
+    ]
+
+
+def find(goods: Sequence[Goods], query: str) -> list[Goods]:
+    """The products that have any word of the query, those first that have most of its words.
+
+    A word in the title counts three, in the brand or category two, anywhere else in what the page says one. Ties stay
+    in the shop's own order. A query without words finds nothing.
+    """
+    asked = list(dict.fromkeys(word for word in words_of(query) if word not in _SMALL))[:MAX_QUERY_WORDS]
+    ranked = []
+    for place, one in enumerate(goods):
+        title, maker = set(words_of(one.title)), set(words_of(f"{one.brand} {one.category}"))
+        facts = (f"{line.name} {line.value}" for line in one.attributes)
+        rest = set(words_of(" ".join((one.description, *one.features, *facts))))
+        score = [3 if word in title else 2 if word in maker else 1 if word in rest else 0 for word in asked]
+        if any(score):
+            ranked.append((-sum(map(bool, score)), -sum(score), place, one))
+    return [one for *_, one in sorted(ranked, key=lambda entry: entry[:3])]
+
+
+class PageReply(NamedTuple):
+    """An answer. ``location`` is where a redirect leads, "" without one."""
+
+    status: int
+    content_type: str
+    body: bytes
+    location: str = ""
+
+
+class ShopPages:
+    """All pages of one shop. ``pictures`` are the drawings by the name of their file."""
+
+    def __init__(self, shop: Shop, pictures: Mapping[str, bytes]) -> None:
+        self.shop = shop
+        self.design = DESIGNS[shop.design]
+        self._goods = {goods.slug: goods for goods in shop.goods}
+        self._products = {self.design.product_path(goods): goods for goods in shop.goods}
+        self._categories = {self.design.category_path(name): name for name in shop.categories}
+        self._places = {place.path: place for place in shop.places}
+        folder = _HERE / shop.design
+        self._files = {f"/img/{name}": content for name, content in pictures.items()}
+        self._files |= {f"/static/{name}": (folder / name).read_bytes() for name in ("style.css", "shop.js")}
+        self._files["/favicon.svg"] = _SIGN.format(escape(shop.title[0])).encode()
+        self._templates = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(folder),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters.update(money=self.design.money, rating=self.design.rating)
+        self._templates.globals.update(
+            shop=shop,
+            design=self.design,
+            path_of=self.design.product_path,
+            category_path=self.design.category_path,
+            shipping_text=lambda goods: shipping_text(shop, goods, goods.form),
+            delivery_text=lambda goods: goods.delivery or shop.delivery,
+            returns_text=lambda goods: goods.returns or shop.returns,
+            stock_text=self._stock,
+            terms=self.design.terms.format(
+                fee=self.design.money(shop.shipping), bound=self.design.money(shop.free_above)
+            ),
+            root=shop.home_url.rstrip("/"),
+            address=lambda goods: address(shop, goods),
+        )
+
+    def reply(self, method: str, path: str, query: Mapping[str, str], form: Mapping[str, str]) -> PageReply:
+        """What is answered to a GET or POST of a path; ``query`` and ``form`` hold the first value of each field."""
+        design = self.design
+        if path == design.search_path:
+            asked = form if design.search_method == "post" else query
+            if design.search_method != "post" or method == "POST":
+                return self._search(asked.get(design.search_parameter, ""), asked)
+            return PageReply(302, "text/html", b"", "/")
+        if method == "POST":
+            return self._page(405, "message.html", title="That doesn't work", text=("This page takes no forms.",))
+        if path in self._files:
+            return PageReply(200, _TYPES[Path(path).suffix], self._files[path])
+        if path == "/":
+            return self._page(200, "home.html", front=[self._goods[slug] for slug in self.shop.front])
+        if path in self._products:
+            return self._product(self._products[path])
+        if path in self._categories:
+            name = self._categories[path]
+            return self._listing(name, [one for one in self.shop.goods if one.category == name], path, query)
+        if path in self._places:
+            return self._place(self._places[path])
+        goods = self._goods.get(path.removeprefix("/reviews/").removesuffix(".json"))
+        if path.startswith("/reviews/") and path.endswith(".json"):
+            return self._reviews(goods, _whole(query.get("from", "0"), 0))
+        return self._page(self.design.missing_status, "missing.html")
+
+    def _page(self, status: int, template: str, **values: Any) -> PageReply:
+        return PageReply(status, "text/html", self._templates.get_template(template).render(**values).encode())
+
+    def _stock(self, sold_out: bool) -> str:
+        return self.design.gone if sold_out else self.design.there
+
+    def _rating(self, rating: float | None) -> str:
+        return "" if rating is None else self.design.rating(rating)
+
+    def _product(self, goods: Goods) -> PageReply:
+        """A product's page; its script knows for every form what is to be shown when it is chosen."""
+        if goods.guarded:
+            return self._page(403, "human.html")
+        money, shop = self.design.money, self.shop
+        forms = [
+            {
+                "name": form.name,
+                "price": money(form.price),
+                "was": "" if form.list_price is None else money(form.list_price),
+                "shipping": shipping_text(shop, goods, form),
+                "total": money(form.price + shop.shipping_of(goods, form)),
+                "stock": self._stock(form.sold_out),
+                "soldOut": form.sold_out,
+            }
+            for form in goods.forms
+        ]
+        script = {"forms": forms, "chosen": goods.chosen, "reviews": f"/reviews/{goods.slug}.json"}
+        promoted = self._goods.get(goods.promotes)
+        related = [one for one in shop.goods if one.category == goods.category and one is not goods][:3]
+        return self._page(200, "product.html", goods=goods, promoted=promoted, related=related, script=script)
+
+    def _reviews(self, goods: Goods | None, start: int) -> PageReply:
+        if goods is None or goods.guarded:
+            return PageReply(404, "application/json", b'{"error": "no such product"}\n')
+        end = start + REVIEWS_AT_ONCE
+        shown = [
+            {
+                "title": one.title,
+                "text": one.text,
+                "rating": self._rating(one.rating),
+                "stars": round(one.rating or 0),
+            }
+            for one in goods.reviews[start:end]
+        ]
+        return _json({"reviews": shown, "next": end if end < len(goods.reviews) else None})
+
+    def _listing(self, title: str, goods: Sequence[Goods], path: str, query: Mapping[str, str]) -> PageReply:
+        design, size = self.design, self.design.page_size
+        asked, pages = query.get(design.page_parameter, ""), max(1, -(-len(goods) // size))
+        page = _whole(asked, 0) // size if design.page_counts_goods else _whole(asked, 1) - 1
+        if not 0 <= page < pages:
+            return self._page(design.missing_status, "missing.html")
+        shown = goods[page * size : (page + 1) * size]
+        if design.search_method == "script" and query.get("as") == "json":
+            return self._cards(shown, page + 2 if page + 1 < pages else None)
+        counts = [one * size if design.page_counts_goods else one + 1 for one in range(pages)]
+        paths = [path, *(f"{path}?{urlencode({design.page_parameter: count})}" for count in counts[1:])]
+        return self._page(
+            200, "listing.html", title=title, goods=shown, count=len(goods), page=page + 1,
+            pages=list(enumerate(paths, 1)), searched=None, path=path,
+        )  # fmt: skip
+
+    def _search(self, words: str, asked: Mapping[str, str]) -> PageReply:
+        design, found = self.design, find(self.shop.goods, words)
+        if design.search_method == "script":
+            return self._cards(found, None)
+        # A form's results stand on one page: there is no address that could name its second.
+        size = design.page_size if design.search_method == "get" else max(1, len(found))
+        pages = max(1, -(-len(found) // size))
+        page = min(max(_whole(asked.get(design.page_parameter, ""), 1), 1), pages) - 1
+        asks = [urlencode({design.search_parameter: words, design.page_parameter: one}) for one in range(1, pages + 1)]
+        return self._page(
+            200, "listing.html", title="Search", goods=found[page * size : (page + 1) * size], count=len(found),
+            page=page + 1, pages=[(one, f"{design.search_path}?{ask}") for one, ask in enumerate(asks, 1)],
+            searched=words, path=design.search_path,
+        )  # fmt: skip
+
+    def _cards(self, goods: Sequence[Goods], following: int | None) -> PageReply:
+        cards = [
+            {
+                "title": one.title,
+                "brand": one.brand,
+                "path": self.design.product_path(one),
+                "price": self.design.money(one.form.price),
+                "picture": f"/img/{one.pictures[0]}" if one.pictures else "",
+                "rating": self._rating(one.rating),
+                "soldOut": one.sold_out,
+            }
+            for one in goods
+        ]
+        return _json({"goods": cards, "next": following})
+
+    def _place(self, place: ShopPage) -> PageReply:
+        if place.kind == "redirect":
+            return PageReply(302, "text/html", b"", place.to)
+        goods = [self._goods[slug] for slug in place.goods]
+        return self._page(200, _PLACES[place.kind], place=place, goods=goods, title=place.title, text=place.text)
+
+
+def _whole(text: str, otherwise: int) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else otherwise
+
+
+def _json(value: dict[str, Any]) -> PageReply:
+    return PageReply(200, "application/json", json.dumps(value, ensure_ascii=False, indent=1).encode() + b"\n")

@@ -1,0 +1,153 @@
+"""The options of a run that curates products, and what may go together."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.agents.base import find_agent, registered
+from grounding.benchmarks.agenticshop.records import Condition, Scenario
+from grounding.errors import UserError
+from grounding.options import RunOptions, ScoringName
+from grounding.run.ray.staff import check_executor
+
+REFERENCE, STRUCTURAL, OFFICIAL = "reference", "structural", "official"
+RELEASED_MODEL = "gpt-5-mini"
+"""What the release extracts and judges with; ``NAME@official`` asks NAME as the release asks it."""
+
+RELEASED_SEARCH = "gpt-4o-search"
+"""The model of the release's own script of curation (gpt_search.py)."""
+
+LONG_REPLY_TOKENS = 8192
+"""Room for verdicts on twenty items with their reasons and quotes, and for thinking before."""
+
+
+class CurationOptions(RunOptions, frozen=True, kw_only=True):
+    """What a run that curates products is asked for; see ``grounding eval --help``."""
+
+    dataset: str = "sample-mall"
+    scenario: tuple[Scenario, ...] = ()
+    agent: str = "site-search"
+    model: str | None = None
+    curations: Path | None = None
+    grounder: str | None = None
+    max_steps: int | None = None
+    max_seconds: float | None = None
+    extractor: str = STRUCTURAL
+    extractor_base_url: str | None = None
+    extractions: Path | None = None
+    judge: tuple[str, ...] = ()
+    judge_base_url: str | None = None
+    judge_prompt: str | None = None
+    judgements: Path | None = None
+    pages: int | None = None
+    blocked_retries: int = 0
+    browser_profile: Path | None = None
+    preset: ScoringName = "paper"
+    scoring: ScoringName = "paper"
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Who judges: those that were asked for; without any, the offline reference, or nobody where it is recorded."""
+        return self.judge or (() if self.judgements is not None else (REFERENCE,))
+
+
+def as_released(options: CurationOptions) -> CurationOptions:
+    """The preset ``official``: what was not named becomes the release's model, extractor, judge and reading."""
+    if options.preset != OFFICIAL:
+        return options
+    name = f"{RELEASED_MODEL}@{OFFICIAL}"
+    return msgspec.structs.replace(
+        options,
+        model=options.model or (RELEASED_SEARCH if options.agent == "search" else None),
+        extractor=name if options.extractor == STRUCTURAL and options.extractions is None else options.extractor,
+        judge=options.judge or (() if options.judgements is not None else (name,)),
+        scoring="official",
+    )
+
+
+def web_label(options: CurationOptions) -> str:
+    """What of the options changes how pages come: "" as long as nothing does.
+
+    Raises:
+        UserError: the profile is no file of cookies and local storage.
+    """
+    parts = [f"blocked-retries:{options.blocked_retries}"] if options.blocked_retries else []
+    if options.browser_profile is not None:
+        try:
+            content = options.browser_profile.read_bytes()
+            if "cookies" not in msgspec.json.decode(content, type=dict[str, list[Any]]):
+                raise ValueError("no cookies")
+        except (OSError, ValueError) as error:
+            raise UserError(
+                f"--browser-profile {options.browser_profile}: expected cookies and local storage as "
+                f"`playwright open --save-storage=FILE URL` writes them: {error}"
+            ) from None
+        parts.append(f"profile:{hashlib.sha256(content).hexdigest()[:12]}")
+    return " ".join(parts)
+
+
+def judge_choice(text: str) -> tuple[str, str]:
+    """Read ``NAME`` or ``NAME@HOW``: who judges, and a condition of what it is shown, or ``official``.
+
+    >>> judge_choice("gpt-6.1-sol@url-only"), judge_choice("gpt-6.1-sol")
+    (('gpt-6.1-sol', 'url-only'), ('gpt-6.1-sol', 'full'))
+
+    Raises:
+        UserError: there is no such condition, or rules are to judge without what they read.
+    """
+    who, _, how = text.rpartition("@") if "@" in text else (text, "", "full")
+    known = (*get_args(Condition), OFFICIAL)
+    if not who or how not in known:
+        raise UserError(f"--judge {text}: expected NAME or NAME@CONDITION, a condition of {', '.join(known)}")
+    if who == REFERENCE and how != "full":
+        raise UserError(f"--judge {text}: the reference reads what a page says, all of it: leave @{how} out")
+    return who, how
+
+
+_LEAST = {"max_steps": 1, "limit": 1, "pages": 1, "seed": 0, "blocked_retries": 0}
+_POSITIVE = {"timeout": "seconds", "max_seconds": "seconds", "cost_limit": "US dollars"}
+
+
+def check_options(options: CurationOptions) -> None:
+    """Refuse what can't be meant.
+
+    Raises:
+        UserError: says which option, what came and what is expected.
+    """
+    check_executor(options.executor, options.workers, options.ray_address)
+    for name, value in msgspec.structs.asdict(options).items():
+        flag = f"--{name.replace('_', '-')}"
+        if value is not None and name in _LEAST and value < _LEAST[name]:
+            raise UserError(f"{flag} {value}: expected {_LEAST[name]} or more")
+        if value is not None and name in _POSITIVE and not (math.isfinite(value) and value > 0):
+            raise UserError(f"{flag} {value}: expected {_POSITIVE[name]}, more than 0")
+    agent, entry = options.agent, find_agent(options.agent)
+    if entry is None:
+        *first, last = registered()
+        known = f"{', '.join(first)} or {last} for {options.dataset}, or your own FILE.py:NAME"
+        raise UserError(f"--agent {agent}: expected {known}")
+    if entry.needs == "model" and options.model is None:
+        raise UserError(f"--agent {agent} needs a model: --model NAME; see `grounding list {entry.listed}`")
+    if (options.curations is None) == (entry.needs == "curations"):
+        recorded = ", ".join(name for name, one in registered().items() if one.needs == "curations")
+        raise UserError(f"--agent {agent}: --curations is what the agents {recorded} read: give both or neither")
+    judges = [judge_choice(one) for one in options.judges]
+    twice = next((one for one in options.judges if judges.count(judge_choice(one)) > 1), None)
+    if twice is not None:
+        raise UserError(f"--judge {twice}: named twice")
+    no_model = {
+        **({} if entry.needs == "model" else dict.fromkeys(("model", "base_url"), f"the agent {agent} asks no model")),
+        **({} if agent == "browsing" else dict.fromkeys(("grounder", "max_steps", "max_seconds"), "is for browsing")),
+        **({"extractor_base_url": "structural asks no server"} if options.extractor == STRUCTURAL else {}),
+    }
+    if {who for who, _ in judges} <= {REFERENCE}:
+        no_model |= dict.fromkeys(("judge_base_url", "judge_prompt"), "no judge is a chat model")
+    for name, why in no_model.items():
+        if value := getattr(options, name):
+            shown = " ".join(value) if isinstance(value, tuple) else value
+            raise UserError(f"--{name.replace('_', '-')} {shown}: {why}; leave it out")

@@ -1,0 +1,352 @@
+"""Options in, everything that a run of curation needs out: checked before the first question is asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from grounding import __version__
+from grounding.benchmarks.agenticshop.agents.base import AsksFirst, Browses, CurationAgent, CurationServices, find_agent
+from grounding.benchmarks.agenticshop.extraction.model import ModelExtractor
+from grounding.benchmarks.agenticshop.judge.base import ProductJudge
+from grounding.benchmarks.agenticshop.judge.model import ModelJudge
+from grounding.benchmarks.agenticshop.loader import load_curation
+from grounding.benchmarks.agenticshop.options import (
+    LONG_REPLY_TOKENS,
+    OFFICIAL,
+    REFERENCE,
+    STRUCTURAL,
+    CurationOptions,
+    as_released,
+    check_options,
+    judge_choice,
+    web_label,
+)
+from grounding.benchmarks.agenticshop.records import Condition, CurationDataset, CurationTask
+from grounding.benchmarks.agenticshop.released import ReleasedExtractor, open_released, released_judge
+from grounding.benchmarks.agenticshop.runfiles import EVIDENCE, CurationAsked, CurationRunInfo, JudgeMade
+from grounding.benchmarks.agenticshop.scorebook import curation_signature
+from grounding.benchmarks.agenticshop.stages import (
+    OneBrowser,
+    ReadOnce,
+    RecordedPages,
+    curate_stage,
+    extract_stage,
+    judge_stage,
+    recorded_judges,
+)
+from grounding.benchmarks.agenticshop.web.chromium import check_installed
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+from grounding.benchmarks.asking import Opened, find_card, open_model
+from grounding.benchmarks.episodes import select_tasks
+from grounding.cards.places import models_dir
+from grounding.data.option import local_folder, url_behind
+from grounding.errors import UserError
+from grounding.grounders import card_behind
+from grounding.llm.budget import Budget
+from grounding.run.benchmark import Shared, nothing
+from grounding.run.building import chat_options
+from grounding.run.display import Progress
+from grounding.run.folder import library_versions, run_id, utc_now
+from grounding.run.ray.pool import RemoteStage, Workers, key_variables
+from grounding.run.ray.staff import ModelAddress, staff
+from grounding.run.ray.worker import OpenedStage as OpenedPart
+from grounding.run.ray.worker import Services, StageWork, folder_here, opened
+
+LIBRARIES = ("playwright", "lxml", "extruct", "price-parser")
+PAGES = min(8, 2 * (os.cpu_count() or 1))
+"""How many pages are shown at once, where nobody says otherwise: while some are drawn others are waited for."""
+
+CURATE, EXTRACT = "curate", "extract"
+"""Two of the parts of a run; the others are its judges, as the user named them."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A stage, who does its work, and what makes it ready in this process."""
+
+    stage: Any
+    worker: Any
+    start: Callable[[], Awaitable[object]] = nothing
+
+
+class Parts:
+    """Who works in a run as its options name them, opened when first asked for; a UserError says what is missing.
+
+    Where there are several processes each has its own, with its own browser and the data set's own shops beside it.
+    """
+
+    def __init__(self, options: CurationOptions, budget: Budget, progress: Progress) -> None:
+        self.options, self._budget, self._progress = options, budget, progress
+        self.pages = options.pages or PAGES
+        self.judge = cache(self._judge)
+
+    @cached_property
+    def dataset(self) -> CurationDataset:
+        """The data set; its tasks are those of the chosen scenarios."""
+        return load_curation(self.options.dataset, self.options.data_dir, scenarios=self.options.scenario)
+
+    @cached_property
+    def web(self) -> str:
+        """What stands for the content of the shops, and for how pages are asked for; "" for the open web."""
+        shops = self.dataset.fingerprint if self.dataset.sites else ""
+        return " ".join(filter(None, (shops, web_label(self.options))))
+
+    @cached_property
+    def extractor(self) -> ReadOnce | None:
+        """The extractor; None where extractions are recorded."""
+        options = self.options
+        if options.extractions is not None:
+            return None
+        if options.extractor == STRUCTURAL:
+            from grounding.benchmarks.agenticshop.extraction.structural import StructuralExtractor
+
+            return ReadOnce(StructuralExtractor())
+        who, _, how = options.extractor.rpartition("@")
+        if who and how == OFFICIAL:
+            return ReadOnce(ReleasedExtractor(self._released(who, options.extractor_base_url, "--extractor")))
+        return ReadOnce(ModelExtractor(self._model(options.extractor, options.extractor_base_url, "--extractor")))
+
+    def agent(self, extractor: ReadOnce | None = None) -> CurationAgent:
+        """The agent; what it has read of pages with the run's extractor is not read again."""
+        entry = find_agent(self.options.agent)
+        assert entry is not None, "options with another are refused"
+        return entry.make(
+            CurationServices(
+                options=self.options,
+                budget=self._budget,
+                progress=self._progress,
+                pages=self.pages,
+                extractor=extractor,
+            )
+        )
+
+    def _judge(self, name: str) -> ProductJudge:
+        (who, how), options = judge_choice(name), self.options
+        if who == REFERENCE:
+            from grounding.benchmarks.agenticshop.judge.reference import ReferenceJudge
+
+            return ReferenceJudge()
+        if how == OFFICIAL:
+            return released_judge(self._released(who, options.judge_base_url, "--judge"))
+        model = self._model(who, options.judge_base_url, "--judge")
+        return ModelJudge(model, condition=msgspec.convert(how, Condition), prompt=options.judge_prompt)
+
+    def _model(self, name: str, base_url: str | None, option: str) -> Opened:
+        return open_model(
+            name,
+            chat_options(self.options, base_url),
+            model=None,
+            cost_limit=self.options.cost_limit,
+            budget=self._budget,
+            progress=self._progress,
+            option=option,
+            flag=f"{option}-base-url",
+            min_output_tokens=LONG_REPLY_TOKENS,
+        )
+
+    def _released(self, name: str, base_url: str | None, option: str) -> Opened:
+        flag, limit = f"{option}-base-url", self.options.cost_limit
+        card = find_card(name, base_url, model=None, cost_limit=limit, option=option, flag=flag)
+        chat = chat_options(self.options, base_url)
+        return open_released(card, chat, flag=flag, budget=self._budget, progress=self._progress)
+
+    def browser(self, agent: CurationAgent | None) -> OneBrowser:
+        """A browser for so many pages; a session of an agent holds its place for the whole task."""
+        sessions = agent.max_concurrency if isinstance(agent, Browses) else 1
+        return OneBrowser(self.dataset, max(self.pages, sessions), self.options.browser_profile)
+
+    def stage(
+        self, part: str, journal: Any, evidence: EvidenceFolder, agent: CurationAgent | None, browser: OneBrowser | None
+    ) -> Ready:
+        """One of the stages: ``curate``, ``extract``, or a judge as the user named it."""
+        if part == CURATE:
+            assert agent is not None
+
+            async def start() -> None:
+                if isinstance(agent, Browses) and browser is not None:
+                    agent.use(await browser.start(), evidence)
+
+            return Ready(curate_stage(agent, journal, sites=self.dataset.sites, web=self.web), agent, start)
+        if part == EXTRACT:
+            assert self.extractor is not None
+            assert browser is not None
+            retries = self.options.blocked_retries
+            stage = extract_stage(
+                self.extractor, browser, evidence, journal, pages=self.pages, web=self.web, retries=retries
+            )
+            return Ready(stage, self.extractor, browser.start)
+        judge = self.judge(part)
+        return Ready(judge_stage(judge, evidence, journal), judge)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedCuration:
+    """Everything a run needs: its judges are those of ``parts`` and those that are recorded."""
+
+    options: CurationOptions
+    parts: Parts
+    tasks: tuple[CurationTask, ...]
+    agent: CurationAgent
+    recorded: RecordedPages | None
+    judges: tuple[ProductJudge, ...]
+    info: CurationRunInfo
+    warnings: tuple[str, ...] = ()
+
+    async def aclose(self) -> None:
+        """Close what agent, extractor and judges hold."""
+        async with AsyncExitStack() as closing:
+            for close in (one.aclose for one in (self.agent, self.parts.extractor, *self.judges) if one is not None):
+                closing.push_async_callback(close)
+
+
+def prepare_curation(
+    options: CurationOptions, budget: Budget, progress: Progress, shared: Shared, *, dry: bool = False
+) -> PreparedCuration:
+    """Find everything that a run needs; see :meth:`grounding.run.benchmark.Benchmark.prepare`. Opens no page."""
+    options = as_released(msgspec.structs.replace(options, dry_run=dry))
+    check_options(options)
+    # What is missing at an endpoint is said before anything that takes long.
+    parts, label = Parts(options, budget, progress), web_label(options)
+    extractor, judges = parts.extractor, tuple(map(parts.judge, options.judges))
+    agent = parts.agent(extractor)
+    what = ("curation", options.dataset, options.data_dir, options.scenario)
+    dataset = shared.once(what, lambda: parts.dataset)
+    parts.dataset = dataset
+    tasks = select_tasks(
+        dataset.tasks, options, user_of=lambda task: task.user, id_of=lambda task: task.id, by="--scenario"
+    )
+    recorded = None if options.extractions is None else RecordedPages(options.extractions, dataset.tasks)
+    if options.judgements is not None:
+        judges += recorded_judges(options.judgements, dataset.tasks)
+    names = [judge.name for judge in judges]
+    if len(set(names)) < len(names):
+        raise UserError(f"--judgements {options.judgements}: holds a judge that --judge names, too: {', '.join(names)}")
+    if not dry and (isinstance(agent, Browses) or extractor is not None):
+        # What is missing is said before anything is written, not when the first page is to be shown.
+        check_installed()
+    web: Literal["own", "open"] = "own" if dataset.sites else "open"
+    several = {"scenarios": options.scenario, "users": options.participant, "tasks": options.sample_id}
+    select = [f"{name}={','.join(sorted(chosen))}" for name, chosen in several.items() if chosen]
+    select += [f"limit={options.limit}"] if options.limit is not None else []
+    asked = CurationAsked(
+        dataset=dataset.name,
+        fingerprint=dataset.fingerprint,
+        select=";".join(select) or "all",
+        agent=options.agent.rpartition(":")[2],
+        agent_identity=agent.identity + (f"|{label}" if label and isinstance(agent, Browses) else ""),
+        model=options.model or "",
+        base_url=" ".join(options.base_url),
+        extractor="recorded" if extractor is None else extractor.name,
+        extractor_identity="" if extractor is None else extractor.identity + (f"|{label}" if label else ""),
+        recorded="" if recorded is None else recorded.identity,
+        web=web,
+        seed=options.seed or 0,
+        version=__version__,
+    )
+    info = CurationRunInfo(
+        run_id=run_id(asked, (asked.dataset, asked.agent, options.model or "offline", asked.extractor)),
+        status="started",
+        signature="",
+        asked=asked,
+        judges=tuple(JudgeMade(name=judge.name, identity=judge.identity) for judge in judges),
+        preset=options.scoring,
+        data_dir=str(options.data_dir or ""),
+        command=options.command,
+        versions=library_versions(LIBRARIES),
+        started_at=utc_now(),
+        departs=dataset.departs,
+    )
+    return PreparedCuration(
+        options=options,
+        parts=parts,
+        tasks=tasks,
+        agent=agent,
+        recorded=recorded,
+        judges=judges,
+        info=msgspec.structs.replace(info, signature=curation_signature(info)),
+    )
+
+
+# --- on a cluster ----------------------------------------------------------------------------------------------------
+# What a worker keeps of pages it writes into the run's folder, which it has to see; cards that the options name by
+# path, and data without a URL, have to be there under the same paths.
+
+
+async def in_workers(own: Any, part: str, prepared: PreparedCuration, workers: Workers) -> RemoteStage:
+    """One of the stages with its work in workers.
+
+    Raises:
+        UserError: there is no cluster, it has no room, or a worker can't be made ready.
+        ClusterLost: the cluster went away meanwhile.
+    """
+    options, browses = prepared.options, isinstance(prepared.agent, Browses)
+    asked = _asked(prepared, part)
+    work = StageWork(
+        opener=open_part,
+        options=options,
+        identity=own.identity,
+        part=part,
+        given=url_behind(options.data_dir),
+        keys=key_variables([one.card for one in asked]),
+    )
+    staffed = partial(
+        staff,
+        workers=options.workers,
+        models=asked,
+        max_connections=options.max_connections,
+        computes=part == EXTRACT or (part == CURATE and browses),
+    )
+    return await workers.stage(own, work, staffed, in_folder=part != CURATE or browses)
+
+
+def _asked(prepared: PreparedCuration, part: str) -> list[ModelAddress]:
+    """The models that a stage asks. ``GROUNDER=URL`` is the address of the agent's grounder, others are its model's."""
+    options, parts = prepared.options, prepared.parts
+    models: list[tuple[Any, str | None, str]]
+    if part == EXTRACT:
+        asker = None if parts.extractor is None else parts.extractor.inner
+        models = [(getattr(asker, "card", None), options.extractor_base_url, "--extractor-base-url")]
+    elif part == CURATE:
+        lead, agent = f"{options.grounder}=", prepared.agent
+        own = " ".join(url for url in options.base_url if not url.startswith(lead))
+        models = [(agent.card if isinstance(agent, AsksFirst) else None, own, "--base-url")]
+        if options.grounder is not None:
+            at = " ".join(url.removeprefix(lead) for url in options.base_url if url.startswith(lead))
+            models.append((card_behind(options.grounder, models_dir() / "grounders", at or None), at, "--base-url"))
+    else:
+        models = [(getattr(parts.judge(part), "card", None), options.judge_base_url, "--judge-base-url")]
+    return [ModelAddress(card=card, base_url=url or "", flag=flag) for card, url, flag in models if card is not None]
+
+
+def open_part(work: StageWork, services: Services) -> OpenedPart:
+    """One of the stages in a worker; raises a UserError where something that it needs is missing here."""
+    options: CurationOptions = work.options
+    options = msgspec.structs.replace(
+        options,
+        data_dir=local_folder(work.given) if work.given else options.data_dir,
+        max_connections=services.connections or options.max_connections,
+    )
+    parts = Parts(options, services.budget, services.progress)
+    evidence = EvidenceFolder(folder_here(work) / EVIDENCE if work.folder else Path())
+    agent = parts.agent() if work.part == CURATE else None
+    browser = parts.browser(agent) if work.part in (CURATE, EXTRACT) else None
+    ready = parts.stage(work.part, services.journal, evidence, agent, browser)
+
+    async def check() -> None:
+        await ready.worker.check()
+        await ready.start()
+
+    async def aclose() -> None:
+        if browser is not None:
+            await browser.aclose()
+        await ready.worker.aclose()
+
+    return opened(ready.stage, check, aclose)

@@ -1,0 +1,293 @@
+"""The release's ``extraction_result.json`` and ``evaluation_result.json``, read and written.
+
+::
+
+    {"source_url": "...", "available_product_info": {"description": "..."},
+     "reviews": {"available": true, "details": "..."}}
+
+    {"page_accessibility": {"accessible", "status", "is_specific_product_page", "reason"},
+     "stats": {"is_product_page", "total_checklist_items", "satisfaction_percentage", "satisfied_items",
+               "not_satisfied_items", "DIMENSION_percentage": "x / y", ...},
+     "annotated_checklist": {DIMENSION: [{"context", "status": "SUCCESS" | "FAIL", "reasoning"}, ...], ...}}
+
+The release keeps no page: whether it could be had, its status, its document, prices and ratings as numbers are unknown.
+What a model wrote of it stands as the description and as the one text about reviews; both together are the page's text.
+An empty description is what the release writes when an extraction took too long: there are no facts then, and no page.
+
+The pipeline of the release writes evaluations bare, and its collector reads only those wrapped in
+``evaluation_result``; both are read here. A verdict belongs to the item whose words it repeats, else to the item at its
+place, where a dimension has as many verdicts as items. An item without a verdict is ``missing``; a status other than
+SUCCESS is no success. What a verdict rests on (quote, place) is not in the file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from grounding.atomic import atomic_write
+from grounding.benchmarks.agenticshop.asking import fact_lines
+from grounding.benchmarks.agenticshop.records import (
+    DIMENSIONS,
+    ChecklistItem,
+    CustomerReview,
+    Extraction,
+    FactSource,
+    ItemVerdict,
+    Judgement,
+    ProductFacts,
+    RenderedPage,
+    Reported,
+    Segment,
+)
+from grounding.errors import UserError
+from grounding.records import Failure
+
+MAX_BYTES = 64 << 20
+
+
+def read_json(path: Path, what: str) -> Any:
+    """The decoded content of a file that should be ``what``; a byte order mark is passed over.
+
+    Raises:
+        UserError: It can't be read, is too large, or is no JSON.
+    """
+    try:
+        size = path.stat().st_size
+        content = b"" if size > MAX_BYTES else path.read_bytes().removeprefix(codecs.BOM_UTF8)
+    except OSError as error:
+        raise UserError(f"{path}: {what} can't be read: {error.strerror}") from error
+    if size > MAX_BYTES:
+        raise UserError(f"{path}: {size:,} bytes are too many for {what}: at most {MAX_BYTES:,}")
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(f"{path}: is no JSON, so it is not {what}: {error}") from error
+
+
+def write_json(path: Path, value: object, *, indent: int) -> None:
+    """Write a file as the release does: UTF-8, indented, in the order of the keys; whole or not at all.
+
+    Raises:
+        UserError: It can't be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path, json.dumps(value, ensure_ascii=False, indent=indent).encode())
+    except OSError as error:
+        raise UserError(f"{path}: can't be written: {error.strerror}; give another folder") from error
+
+
+def text_of(value: object) -> str:
+    """A text as it is; null as the empty text; anything else as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+EXTRACTOR = JUDGE = "release"
+_KEPT = ("available_product_info", "reviews")
+SUCCESS, FAIL = "SUCCESS", "FAIL"
+WRAPPER = "evaluation_result"
+_SUFFIX = "_percentage"
+_NUMBERS = {
+    "total_items": "total_checklist_items",
+    "satisfaction_percentage": "satisfaction_percentage",
+    "satisfied_items": "satisfied_items",
+    "not_satisfied_items": "not_satisfied_items",
+}
+"""The numbers of a report, and what the release calls them."""
+
+
+def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, ...] = ()) -> Extraction:
+    """One extraction from a decoded file, with the pictures that were kept of the page; ``unparsed`` if it is none."""
+    found = Extraction(step_id=step_id, key="", url="", extractor=EXTRACTOR)
+    if not isinstance(decoded, dict) or not isinstance(decoded.get("source_url"), str):
+        failure = Failure(kind="unparsed", message="expected an object with source_url and available_product_info")
+        return msgspec.structs.replace(found, failure=failure)
+    url, info, said = decoded["source_url"], decoded.get("available_product_info"), decoded.get("reviews")
+    described = text_of(
+        (info["description"] if isinstance(info, dict) and set(info) == {"description"} else info) or ""
+    )
+    reviews = text_of(said.get("details") if isinstance(said, dict) else said or "")
+    found = msgspec.structs.replace(found, url=url, class_reason="the release keeps no page")
+    if not described and not reviews and not segments:
+        return found
+    facts = ProductFacts(
+        description=described,
+        reviews=(CustomerReview(text=reviews),) if reviews else (),
+        sources=(FactSource(field="description", source="model"),) if described else (),
+    )
+    text = "\n\n".join(filter(None, (described, reviews)))
+    return msgspec.structs.replace(
+        found,
+        page=RenderedPage(url=url, text=text, segments=segments),
+        facts=facts if text else None,
+        raw=json.dumps({name: decoded[name] for name in _KEPT if name in decoded}, ensure_ascii=False),
+    )
+
+
+def extraction_json(extraction: Extraction) -> dict[str, Any]:
+    """An extraction as the release writes it: the facts told as a description, the reviews as one text.
+
+    What the release has no place for is lost: where facts were found, the class of the page, the page itself.
+    """
+    if extraction.extractor == EXTRACTOR or extraction.extractor.endswith("@official"):
+        # What the release's own extractor wrote stands as it is.
+        with suppress(ValueError):
+            decoded = json.loads(extraction.raw)
+            if isinstance(decoded, dict):
+                return {"source_url": extraction.url, **{name: decoded.get(name, {}) for name in _KEPT}}
+    lines = [] if extraction.facts is None else list(fact_lines(extraction.facts))
+    of_reviews = ("rating", "rating_count", "reviews")
+    reviews = "\n".join(f"{name}: {said}" for field, name, said in lines if field in of_reviews)
+    description = "\n".join(f"{name}: {said}" for field, name, said in lines if field not in of_reviews)
+    return {
+        "source_url": extraction.url,
+        "available_product_info": {"description": description},
+        "reviews": {"available": bool(reviews), "details": reviews or None},
+    }
+
+
+def read_evaluation(
+    product_id: str, decoded: object, checklist: Sequence[ChecklistItem], *, judge: str = JUDGE
+) -> tuple[Judgement, int]:
+    """One judgement of a product by a decoded file, and how many verdicts are on no item; ``unparsed`` if it is none.
+
+    ``judge`` is what the judge is called from now on.
+    """
+    found = Judgement(step_id=f"{product_id}/{judge}", key="", judge=judge)
+    inner = decoded.get(WRAPPER, decoded) if isinstance(decoded, dict) else None
+    annotated = inner.get("annotated_checklist", {}) if isinstance(inner, dict) else None
+    if inner is None or not isinstance(annotated, dict) or not inner.keys() & {"annotated_checklist", "stats"}:
+        failure = Failure(kind="unparsed", message="expected an object with stats and annotated_checklist")
+        return msgspec.structs.replace(found, failure=failure), 0
+    lists = {
+        name: [one for one in said if isinstance(one, dict)]
+        for name, said in annotated.items()
+        if isinstance(said, list)
+    }
+    given: dict[str, dict[str, Any]] = {}
+    for dimension in DIMENSIONS:
+        given |= _given([item for item in checklist if item.dimension == dimension], lists.get(dimension, []))
+    verdicts = tuple(
+        ItemVerdict(
+            item=item.id,
+            satisfied=text_of(entry.get("status")).strip().upper() == SUCCESS,
+            reasoning=text_of(entry.get("reasoning")),
+        )
+        if (entry := given.get(item.id)) is not None
+        else ItemVerdict(item=item.id, satisfied=False, flags=("missing",))
+        for item in checklist
+    )
+    surplus = sum(map(len, lists.values())) - len(given)
+    return msgspec.structs.replace(found, verdicts=verdicts, reported=read_reported(inner)), surplus
+
+
+def _given(items: list[ChecklistItem], entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The entries of one dimension by the id of their item."""
+    left, given, unplaced = {item.id: _plain(item.text) for item in items}, {}, []
+    for entry in entries:
+        words = _plain(text_of(entry.get("context")))
+        item = next((name for name, text in left.items() if text == words), None)
+        if item is None:
+            unplaced.append(entry)
+        else:
+            given[item] = entry
+            del left[item]
+    return given | dict(zip(left, unplaced, strict=True)) if len(entries) == len(items) else given
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(".")
+
+
+def read_reported(evaluation: dict[str, Any]) -> Reported:
+    """What the judge says that its verdicts add up to. Texts ``x / y`` stay as they are; a number that is none is None.
+
+    As in the release, true and false are numbers, 1 and 0 (``isinstance(value, (int, float))``).
+    """
+    parts = (evaluation.get("stats"), evaluation.get("page_accessibility"))
+    stats, page = (one if isinstance(one, dict) else {} for one in parts)
+    numbers = {
+        ours: float(said) if isinstance(said := stats.get(theirs), int | float) and math.isfinite(said) else None
+        for ours, theirs in _NUMBERS.items()
+    }
+    total = numbers.pop("total_items")
+    is_product = stats.get("is_product_page", page.get("is_specific_product_page"))
+    return Reported(
+        accessible=page["accessible"] if isinstance(page.get("accessible"), bool) else None,
+        is_product_page=is_product if isinstance(is_product, bool) else None,
+        reason=text_of(page.get("reason")),
+        total_items=None if total is None else int(total),
+        **numbers,
+        dimensions={name: said for name in DIMENSIONS if isinstance(said := stats.get(name + _SUFFIX), str)},
+    )
+
+
+def evaluation_json(
+    judgement: Judgement, checklist: Sequence[ChecklistItem], extraction: Extraction | None = None
+) -> dict[str, Any]:
+    """A judgement without a failure as the release's collector reads it.
+
+    ``stats`` are what the judge reported; where it reported nothing, they are counted from its verdicts, over all items
+    of the checklist, one without a verdict as not satisfied. ``extraction`` is the evidence: it says whether the page
+    was accessible where the judge doesn't.
+    """
+    verdicts = {verdict.item: verdict for verdict in judgement.verdicts if "missing" not in verdict.flags}
+    reported = judgement.reported or _added_up(verdicts, checklist, extraction)
+    kind = None if judgement.reported or extraction is None else extraction.page_class
+    page: dict[str, Any] = {}
+    if reported.accessible is not None:
+        status = {"error": "not_found", "blocked": "restricted"}.get(
+            kind or "", "success" if reported.accessible else "error"
+        )
+        page |= {"accessible": reported.accessible, "status": status}
+    if reported.is_product_page is not None:
+        page["is_specific_product_page"] = reported.is_product_page
+    annotated: dict[str, list[dict[str, str]]] = {dimension: [] for dimension in DIMENSIONS}
+    for item in checklist:
+        if (verdict := verdicts.get(item.id)) is not None:
+            said = SUCCESS if verdict.satisfied else FAIL
+            annotated[item.dimension].append({"context": item.text, "status": said, "reasoning": verdict.reasoning})
+    stats: dict[str, Any] = {"is_product_page": reported.is_product_page}
+    for ours, theirs in _NUMBERS.items():
+        one = getattr(reported, ours)
+        stats[theirs] = int(one) if isinstance(one, float) and one.is_integer() and ours.endswith("_items") else one
+    stats = {name: value for name, value in stats.items() if value is not None}
+    stats |= {dimension + _SUFFIX: text for dimension, text in reported.dimensions.items()}
+    return {
+        WRAPPER: {
+            "page_accessibility": page | {"reason": reported.reason},
+            "stats": stats,
+            "annotated_checklist": annotated,
+        }
+    }
+
+
+def _added_up(
+    verdicts: dict[str, ItemVerdict], checklist: Sequence[ChecklistItem], extraction: Extraction | None
+) -> Reported:
+    """What verdicts add up to, and what is known of the page."""
+    yes = {name for name, verdict in verdicts.items() if verdict.satisfied}
+    items = {dimension: [one.id for one in checklist if one.dimension == dimension] for dimension in DIMENSIONS}
+    page = None if extraction is None else extraction.page
+    kind = None if extraction is None else extraction.page_class
+    failed = (extraction and extraction.failure) or (page and page.failure)
+    return Reported(
+        accessible=page is not None and not failed and kind not in ("error", "blocked"),
+        is_product_page=kind == "product" or (kind is None and extraction is not None and extraction.facts is not None),
+        reason=failed.message if failed else "no evidence" if extraction is None else extraction.class_reason,
+        total_items=len(checklist),
+        satisfaction_percentage=round(100 * len(yes) / len(checklist), 4) if checklist else 0.0,
+        satisfied_items=len(yes),
+        not_satisfied_items=len(checklist) - len(yes),
+        dimensions={name: f"{len(yes.intersection(ids))} / {len(ids)}" for name, ids in items.items()},
+    )

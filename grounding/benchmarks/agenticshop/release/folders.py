@@ -1,0 +1,231 @@
+"""The release's folders: results read and written, and a whole run as one tree, so that its programs can go on from it.
+
+::
+
+    eval_results/MODEL_TYPE/MODEL/Category[/variant]/user_ID/result_000/extraction_result.json
+                                                                        evaluation_result.json
+                                                                        artifacts/fullpage_part_1.png ...
+    data/user_profiles/KEY_user_profile.json
+    product_curation_artifacts/inputs/KEY_search_input.json
+    product_curation_artifacts/MODEL_TYPE/MODEL/KEY_search_output.json
+
+The folder of one model is read, or any above it that holds only one. Reports may be on the wrong product of their user:
+the release writes them in the order of the tasks and collects them in that in which they were done. The
+mean over a user's products is not changed by that; what is said of single products is.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from grounding.benchmarks.agenticshop.loader import profile_of
+from grounding.benchmarks.agenticshop.records import CurationTask, Extraction, Judgement, Segment, product_id
+from grounding.benchmarks.agenticshop.release.evaluations import (
+    evaluation_json,
+    extraction_json,
+    read_evaluation,
+    read_extraction,
+    read_json,
+    write_json,
+)
+from grounding.benchmarks.agenticshop.release.search import input_entry, search_entry
+from grounding.benchmarks.agenticshop.runfiles import CurationFolder
+from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
+from grounding.benchmarks.agenticshop.scorebook import StoredRun, headline_of, read_stored
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+from grounding.errors import UserError
+from grounding.records import Size
+
+EXTRACTION_FILE, EVALUATION_FILE, ARTIFACTS = "extraction_result.json", "evaluation_result.json", "artifacts"
+DEPTH = 3
+"""How many folders above that of a model may be given: ``eval_results`` itself, or what holds it."""
+
+MAX_RESULTS = 100
+MAX_PARTS = 50
+MAX_PART_BYTES = 32 << 20
+
+
+class RecordedResults(NamedTuple):
+    """What a folder of results holds, in the order of the tasks and products. ``odd`` says what was passed over."""
+
+    extractions: Sequence[Extraction]
+    judgements: Sequence[Judgement]
+    odd: Sequence[str] = ()
+
+
+def model_folder(path: Path) -> Path:
+    """The folder of one model, at or below a path; raises a UserError where there is none, or there are several."""
+    categories = {row.category for row in ROWS}
+    for depth in range(DEPTH + 1):
+        found = sorted({one.parent for name in categories for one in path.glob("*/" * depth + name) if one.is_dir()})
+        if len(found) > 1:
+            raise UserError(f"{path}: results of several models; give one of: {', '.join(map(str, found[:10]))}")
+        if found:
+            return found[0]
+    raise UserError(
+        f"{path}: no results in it: expected folders such as {ROWS[0].folder} or {ROWS[4].folder}, each with "
+        f"user_ID/result_000/{EVALUATION_FILE}"
+    )
+
+
+def read_eval_results(
+    folder: Path, tasks: Sequence[CurationTask], *, evidence: EvidenceFolder | None = None
+) -> RecordedResults:
+    """Everything that a folder of results holds for the tasks of a data set.
+
+    A file that is no JSON, or something else, becomes a record with a failure of the kind ``unparsed``; an empty file
+    counts as absent, as in the release. The pictures of pages are kept in ``evidence``, and left out without it.
+
+    Raises:
+        UserError: There are no results, or those of several models.
+    """
+    root, surplus = model_folder(folder), 0
+    extractions, judgements, odd = [], [], []
+    for task in tasks:
+        for rank in range(MAX_RESULTS):
+            result, product = _result(root, task, rank), product_id(task.id, rank)
+            for extracted in _decoded(result / EXTRACTION_FILE):
+                segments = () if evidence is None else _segments(result / ARTIFACTS, evidence)
+                extractions.append(read_extraction(product, extracted, segments=segments))
+            for evaluated in _decoded(result / EVALUATION_FILE):
+                judgement, unasked = read_evaluation(product, evaluated, task.checklist)
+                judgements.append(judgement)
+                surplus += unasked
+    known = {_result(root, task, 0).parent for task in tasks}
+    for row in ROWS:
+        strange = sorted(one.name for one in (root / row.folder).glob("user_*") if one.is_dir() and one not in known)
+        if strange:
+            odd.append(f"{row.folder}: {len(strange)} users that the data set does not have, such as {strange[0]}")
+    odd += [f"{surplus} verdicts are on items that the checklists do not have"] if surplus else []
+    return RecordedResults(extractions, judgements, odd)
+
+
+def _result(root: Path, task: CurationTask, rank: int) -> Path:
+    return root / row_of(task.scenario).folder / f"user_{task.user}" / f"result_{rank:03d}"
+
+
+def _decoded(path: Path) -> list[object]:
+    """The content of a file; nothing where it is absent or empty, a text about it where it is no JSON."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return []
+    try:
+        return [read_json(path, "a result")]
+    except UserError as error:
+        return [str(error)]
+
+
+def _segments(folder: Path, evidence: EvidenceFolder) -> tuple[Segment, ...]:
+    """The pictures of a page in order, one below the other; what is no picture ends the page."""
+    from PIL import Image
+
+    segments: list[Segment] = []
+    top_px = 0
+    for number in range(1, MAX_PARTS + 1):
+        path = folder / f"fullpage_part_{number}.png"
+        if not path.is_file() or path.is_symlink() or path.stat().st_size > MAX_PART_BYTES:
+            break
+        content = path.read_bytes()
+        try:
+            with Image.open(io.BytesIO(content), formats=("PNG",)) as picture:
+                size = Size(width=picture.width, height=picture.height)
+        except (OSError, ValueError, Image.DecompressionBombError):
+            break
+        segments.append(Segment(file=evidence.put(content, ".png"), size=size, top_px=top_px))
+        top_px += size.height
+    return tuple(segments)
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+class Exported(NamedTuple):
+    """How much was written, and where the results lie."""
+
+    users: int
+    curations: int
+    products: int
+    results: str
+
+
+def write_profiles(folder: Path, tasks: Sequence[CurationTask]) -> None:
+    """Write ``KEY_user_profile.json`` for every scenario; raises a UserError where a file can't be written."""
+    _write_lists(folder, "profile_file", [(task, profile_of(task)) for task in tasks], indent=4)
+
+
+def _write_lists(
+    folder: Path, name: str, entries: Iterable[tuple[CurationTask, dict[str, Any]]], *, indent: int
+) -> None:
+    """A file for every scenario that has a task, with the tasks' entries in their order."""
+    by_file: dict[str, list[dict[str, Any]]] = {}
+    for task, entry in entries:
+        by_file.setdefault(getattr(row_of(task.scenario), name), []).append(entry)
+    for file, said in by_file.items():
+        write_json(folder / file, said, indent=indent)
+
+
+def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
+    """Write a run as the release has its own, into a folder that holds nothing yet.
+
+    ``judge``: whose verdicts; the one that counts in the run where None.
+
+    Raises:
+        UserError: there is no run, the judge is not of it, or a file can't be written.
+    """
+    folder = CurationFolder(run)
+    info = folder.read_info()
+    stored, asked = read_stored(folder, info), info.asked
+    chosen = judge or headline_of(stored.judgements)
+    if chosen not in stored.judgements:
+        known = ", ".join(stored.judgements) or "none"
+        raise UserError(f"--judge {chosen}: no such judge in {run}; there are: {known}")
+    name = f"{asked.agent}-{asked.model}" if asked.model else asked.agent
+    name = re.sub(r"[^A-Za-z0-9_.\-]+", "-", name).lstrip("-.")[:100] or "model"
+    kind = "search_llms" if asked.agent == "search" else "web_agents"
+    return write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(folder.evidence))
+
+
+def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evidence: EvidenceFolder) -> Exported:
+    """Write users, prompts, curated products and results below a folder, as the release's repository has them.
+
+    A judgement with a failure has no file, as in the release, where it ends the run. ``model`` is
+    ``search_llms/NAME`` or ``web_agents/NAME``: models with a search of their own, agents with a browser. ``evidence``
+    has the pictures of the pages.
+
+    Raises:
+        UserError: The folder holds something, a file can't be written, or a picture is not in the evidence.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder}: is there already and not empty; give a new folder")
+    artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
+    write_profiles(folder / "data" / "user_profiles", stored.tasks)
+    inputs = [(task, input_entry(task)) for task in stored.tasks]
+    _write_lists(artifacts / "inputs", "search_input_file", inputs, indent=2)
+    answers = [(task, stored.answers[task.id]) for task in stored.tasks]
+    outputs = [(task, search_entry(task, said.curation)) for task, said in answers if said.curation is not None]
+    _write_lists(artifacts / model, "search_output_file", outputs, indent=4)
+    for task, said in answers:
+        for rank, extraction in enumerate(said.extractions):
+            if extraction is None:
+                continue
+            result = _result(results, task, rank)
+            write_json(result / EXTRACTION_FILE, extraction_json(extraction), indent=2)
+            for number, segment in enumerate(extraction.page.segments if extraction.page else (), start=1):
+                _write_picture(result / ARTIFACTS, f"fullpage_part_{number}.png", evidence.get(segment.file))
+            judgement = stored.judgements[judge].get(extraction.step_id)
+            if judgement is not None and judgement.failure is None:
+                evaluation = evaluation_json(judgement, task.checklist, extraction)
+                write_json(result / EVALUATION_FILE, evaluation, indent=2)
+    users = len({task.user for task in stored.tasks})
+    return Exported(users, len(outputs), len(stored.extractions), str(results))
+
+
+def _write_picture(folder: Path, name: str, content: bytes) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    except OSError as error:
+        raise UserError(f"{folder}: can't be written: {error.strerror}; give another folder") from error

@@ -1,0 +1,261 @@
+"""The release's own requests: an extractor and a judge that send what its programs send, byte for byte.
+
+Both ask over OpenAI's Responses API with its tool for web search, low effort and a schema for the reply (extractor.py
+and evaluator.py of the release, see ``source`` in the files of prompts). What such a model looks up on the web while it
+answers can't be had again: its figures are the release's protocol, not a repeatable one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.agents.vendors import VENDORS
+from grounding.benchmarks.agenticshop.asking import ask
+from grounding.benchmarks.agenticshop.extraction.base import Extracted
+from grounding.benchmarks.agenticshop.extraction.structural import page_class_of
+from grounding.benchmarks.agenticshop.judge.model import ModelJudge, judge_prompt, reply_object
+from grounding.benchmarks.agenticshop.options import OFFICIAL
+from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
+from grounding.benchmarks.agenticshop.release.evaluations import read_extraction
+from grounding.benchmarks.asking import Opened
+from grounding.benchmarks.calls import Wording, read_wording
+from grounding.cards import Json, PlannerCard
+from grounding.errors import UserError
+from grounding.llm import ChatClient, Spent, resolve_endpoint
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatModel, ChatOptions, asked_as
+from grounding.llm.vendors import VendorWire, conversation_wire
+from grounding.llm.wire import ImagePart, Message, TextPart
+from grounding.records import Failure, ImageSizes, Size
+from grounding.run.display import Progress
+
+if TYPE_CHECKING:
+    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+
+SEARCH_USD = 0.01
+"""What one web search costs beside the tokens: 10 US dollars per 1,000 (OpenAI's pricing page)."""
+
+MAX_PARTS = 5
+_VIEWPORT = Size(width=1280, height=720)
+PICTURE_SIZES = ImageSizes(original=_VIEWPORT, sent=_VIEWPORT, model=_VIEWPORT)
+"""What a part of a page is counted as."""
+
+_DROPPED = ("script", "style", "noscript", "header", "footer", "nav", "template")
+
+
+class ReleasedWire(VendorWire, frozen=True, kw_only=True):
+    """OpenAI's ``POST /responses`` as the release's programs speak it, with ``openai.OpenAI().responses.parse``."""
+
+    def encode(
+        self,
+        model: str,
+        messages: Sequence[Message],
+        parameters: dict[str, Json],
+        *,
+        tools: Sequence[dict[str, Any]] = (),
+    ) -> bytes:
+        """The body of a request; ``tools`` is the form of the reply. Each picture is a message of its own."""
+        said: list[dict[str, Any]] = []
+        for message in messages:
+            for part in message.parts:
+                shown: dict[str, Any] = {"type": "input_text", "text": getattr(part, "text", "")}
+                if isinstance(part, ImagePart):
+                    shown = {"type": "input_image", "image_url": part.url_json}
+                said.append({"role": message.role, "content": shown["text"] if message.role == "system" else [shown]})
+        (form,) = tools
+        body = {"model": model, "input": said, "reasoning": {"effort": "low"}, "text": {"format": form}}
+        return msgspec.json.encode(body | parameters | {"tools": [{"type": "web_search"}]})
+
+    def spent(self, body: bytes) -> Spent:
+        """Tokens, and the fee of each search; nothing of what can't be read."""
+        found = super().spent(body)
+        if found.usage is None:
+            return found
+        searches = VENDORS["openai"].searches(msgspec.json.decode(body, type=dict[str, Any]))
+        return msgspec.structs.replace(found, fee_usd=searches * SEARCH_USD)
+
+
+def released_wire(card: PlannerCard) -> ReleasedWire:
+    """The interface of a card's endpoint, whatever else it speaks."""
+    endpoint = msgspec.structs.replace(card.endpoint, interface="responses")
+    usual = conversation_wire(msgspec.structs.replace(card, endpoint=endpoint))
+    return ReleasedWire(**{name: getattr(usual, name) for name in VendorWire.__struct_fields__})
+
+
+def reply_form(name: str, schema: str) -> dict[str, Any]:
+    """The form of a reply by a schema as JSON text."""
+    return {"type": "json_schema", "strict": True, "name": name, "schema": msgspec.Raw(schema.strip().encode())}
+
+
+def open_released(card: PlannerCard, chat: ChatOptions, *, flag: str, budget: Budget, progress: Progress) -> Opened:
+    """A card's model at an endpoint; raises a UserError where address or key is missing.
+
+    Of the card's parameters none is sent, as the release sends none.
+    """
+    wire = released_wire(card)
+    endpoint = resolve_endpoint(card, chat.base_url, flag=flag, dry=chat.dry, wire=wire)
+    role = flag.removeprefix("--").removesuffix("-base-url")
+    told = {"budget": budget, "on_retry": progress.retried, "role": role}
+    client = ChatClient(card, endpoint, wire, **asked_as(card, chat), **told)
+    return Opened(model=ChatModel(card, client, {}, dry=chat.dry), card=card)
+
+
+def released_judge(opened: Opened) -> ModelJudge:
+    """The release's judge: sees what was extracted of any link, product or not, and may search the web."""
+    prompt = judge_prompt(OFFICIAL)
+    form = reply_form(prompt.schema_name, prompt.schema)
+    return ModelJudge(opened, prompt=OFFICIAL, name=f"{opened.card.name}@{OFFICIAL}", form=form)
+
+
+# --- extraction ------------------------------------------------------------------------------------------------------
+
+
+class ReleasedPrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The release's wording of extraction: the parts of its one message, and the schema of the reply as JSON text."""
+
+    system: str
+    head: str
+    text: str
+    metadata: str
+    task: str
+    schema_name: str
+    schema: str
+
+
+def released_extraction() -> ReleasedPrompt:
+    """The bundled file ``extraction-release.yaml``."""
+    return read_wording("agenticshop", "extraction-release", ReleasedPrompt)
+
+
+class ReleasedExtractor:
+    """The release's extractor: address, text, data and up to five pictures of any link to two texts.
+
+    What kind of page it is the release does not keep; structure says it here, for the figures of wrong links.
+    """
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened, self._prompt = opened, released_extraction()
+        self.card = opened.card
+        self.name = f"{opened.card.name}@{OFFICIAL}"
+        self.max_concurrency = opened.model.max_concurrency
+        self.check, self.aclose = opened.model.check, opened.model.aclose
+        self.identity = f"extractor released {self._prompt.label} {opened.model.identity}"
+
+    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
+        """Read one link; asked also where no page came, as the release does. Raises as :func:`asking.ask`."""
+        try:
+            messages, classed = await asyncio.to_thread(self._question, page, evidence)
+        except (UserError, OSError) as error:
+            return Extracted(failure=Failure(kind="error", message=str(error)))
+        wanted = "available_product_info"
+
+        def wrong(text: str) -> str:
+            return "" if reply_object(text, wanted) else "the reply is not of the release's form"
+
+        form = reply_form(self._prompt.schema_name, self._prompt.schema)
+        answer = await ask(self._opened, lambda: messages, PICTURE_SIZES, wrong, tools=(form,))
+        said: dict[str, Any] = {"facts": None, "raw": answer.text, "failure": answer.failure}
+        if answer.failure is None:
+            found = read_extraction("", {"source_url": page.url, **(reply_object(answer.text, wanted) or {})})
+            said = {"facts": found.facts, "raw": found.raw}
+        return msgspec.structs.replace(classed, call=answer.call, **said)
+
+    def _question(self, page: RenderedPage, evidence: EvidenceFolder) -> tuple[tuple[Message, ...], Extracted]:
+        from grounding.benchmarks.agenticshop.web.evidence import load_html
+
+        html = load_html(page, evidence) if page.html_file else ""
+        pictures = released_pictures(page.segments, evidence.path, evidence)
+        messages = extraction_messages(self._prompt, extraction_text(self._prompt, page.url, html), pictures)
+        return messages, page_class_of(page, html)
+
+
+def extraction_messages(prompt: ReleasedPrompt, text: str, pictures: Sequence[str]) -> tuple[Message, ...]:
+    """The release's messages about one page; pictures are data URLs."""
+    shown = (ImagePart(url_json=msgspec.Raw(msgspec.json.encode(url))) for url in pictures)
+    system = Message(role="system", parts=(TextPart(text=prompt.system),))
+    return system, Message(role="user", parts=(TextPart(text=text), *shown))
+
+
+def extraction_text(prompt: ReleasedPrompt, url: str, html: str) -> str:
+    """The words of the release's message about an address and the document after scripts, "" where there is none."""
+    parts = [prompt.head.replace("<URL>", url)]
+    text, data = (page_text(html), page_data(html, url)) if html.strip() else ("", {})
+    if text:
+        parts.append(prompt.text.replace("<TEXT>", text))
+    if data:
+        parts.append(prompt.metadata.replace("<METADATA>", json.dumps(data, ensure_ascii=False, indent=2)))
+    return "\n\n".join([*parts, prompt.task])
+
+
+def page_text(html: str) -> str:
+    """A document's words as the release reads them: every text by itself on lines of its own, without blank lines.
+
+    Heads, feet, menus and scripts of the page are left out.
+    """
+    import lxml.etree
+
+    from grounding.benchmarks.agenticshop.extraction.structured import parsed
+
+    root = parsed(html)
+    texts: list[str] = []
+    for event, one in () if root is None else lxml.etree.iterwalk(root, events=("start", "end", "comment", "pi")):
+        if any(up.tag in _DROPPED for up in one.iterancestors()):
+            continue
+        if event == "start" and one.tag not in _DROPPED:
+            texts.append(one.text or "")
+        elif event != "start" and one is not root:
+            texts.append(one.tail or "")
+    return "\n".join(line for text in texts for line in text.strip().splitlines() if line.strip())
+
+
+def page_data(html: str, url: str) -> dict[str, Any]:
+    """What extruct finds in a document, by syntax; nothing where it fails, as in the release."""
+    import extruct
+
+    try:
+        found = extruct.extract(html, base_url=url, syntaxes=["json-ld", "microdata", "opengraph"])
+    except Exception:  # noqa: BLE001 - the release passes over whatever the library raises on a strange page
+        return {}
+    return {name: value for name, value in found.items() if value}
+
+
+def released_pictures(segments: Sequence[Segment], folder: Path, evidence: EvidenceFolder) -> list[str]:
+    """A page's picture cut as the release cuts it, as data URLs: the first viewport, then equal parts, five at most."""
+    if not segments:
+        return []
+    from PIL import Image
+
+    height = max(one.top_px + one.size.height for one in segments)
+    whole = Image.new("RGB", (segments[0].size.width, height))
+    for one in reversed(segments):
+        evidence.get(one.file)
+        with Image.open(folder / one.file) as picture:
+            whole.paste(picture.convert("RGB"), (0, one.top_px))
+    found = []
+    for top, bottom in part_bounds(height):
+        buffer = io.BytesIO()
+        whole.crop((0, top, whole.width, bottom)).save(buffer, "PNG")
+        found.append(f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}")
+    return found
+
+
+def part_bounds(height: int, viewport: int = _VIEWPORT.height) -> list[tuple[int, int]]:
+    """Where the release cuts a page of a height, in pixels from the top.
+
+    >>> part_bounds(700), part_bounds(2160)
+    ([(0, 700)], [(0, 720), (720, 1200), (1200, 1680), (1680, 2160)])
+    """
+    if height <= viewport:
+        return [(0, height)]
+    rest = min(int(height / viewport) + 1, MAX_PARTS) - 1
+    each = (height - viewport) // rest
+    tops = [viewport + place * each for place in range(rest)]
+    return [(0, viewport), *zip(tops, [*tops[1:], height], strict=True)]

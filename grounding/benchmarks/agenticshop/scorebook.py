@@ -1,0 +1,285 @@
+"""A run's folder to verdicts and a summary: everything after the last question.
+
+Answers that belong to each other are put together first: of a page that was looked at for another URL, and of a
+judgement on other evidence or another checklist, nothing is used.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.figures import (
+    Behaviours,
+    JudgeScores,
+    behaviours,
+    counted,
+    judge_scores,
+    seconds_per_task,
+)
+from grounding.benchmarks.agenticshop.judge.base import MAJORITY, JudgedProduct, judgement_id, judgement_key, majority
+from grounding.benchmarks.agenticshop.judge.reference import NAME as REFERENCE
+from grounding.benchmarks.agenticshop.records import (
+    COUNTED_PRODUCTS,
+    Curation,
+    CurationTask,
+    Extraction,
+    Judgement,
+    PageClass,
+    curated_pages,
+)
+from grounding.benchmarks.agenticshop.runfiles import CurationFolder, CurationRunInfo
+from grounding.benchmarks.agenticshop.verdicts import JudgeAnswers, PlaceOutcome, TaskVerdicts, place_verdicts
+from grounding.data.release import data_name
+from grounding.llm.chat import identity_hash
+from grounding.records import Record
+from grounding.run.lock import write_time
+from grounding.run.payments import calls_of
+from grounding.scoring.summary import CallTotals, call_totals
+
+SCORING = "agenticshop.2"
+"""Both readings are always computed; the number goes up when the arithmetic of one changes."""
+
+Verdicts = dict[str, tuple[TaskVerdicts, ...]]
+"""Each judge's verdicts by task."""
+
+
+class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What was scored: ``places`` is three for each task, ``outcomes`` what became of them, by the judge that counts.
+
+    ``failures`` are the agent's, by kind; ``classes`` the pages that were looked at, by what they are.
+    """
+
+    tasks: int
+    users: int
+    places: int
+    outcomes: dict[PlaceOutcome, int]
+    failures: dict[str, int]
+    classes: dict[PageClass, int]
+
+
+class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The content of ``summary.json``.
+
+    ``headline`` is the judge that counts: the majority of several, the one besides the offline reference, or that.
+    Outcomes are by it. Where nobody judged, ``judges`` has what hangs on no judge under the name "". ``costs`` are what
+    the requests of agent, extractor and judges took.
+    """
+
+    status: Literal["complete", "partial"]
+    signature: str
+    headline: str
+    counts: CurationCounts
+    judges: tuple[JudgeScores, ...]
+    behaviours: Behaviours
+    costs: dict[str, CallTotals]
+
+    def of(self, judge: str) -> JudgeScores:
+        """The figures of one judge; a KeyError where it is none of this run's."""
+        return {one.judge: one for one in self.judges}[judge]
+
+    @property
+    def own(self) -> JudgeScores:
+        """Those of the judge that counts."""
+        return self.of(self.headline)
+
+
+class CurationTime(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The content of ``time.json``: what differs each time that the same is found.
+
+    ``wall_s`` is by the clock, ``task_s`` the mean of what the agent took for a task that it answered, both in seconds.
+    """
+
+    wall_s: float = 0.0
+    task_s: float | None = None
+
+
+class StoredRun(Record, frozen=True, kw_only=True):
+    """The tasks of a run with their answers, and each judge's judgements by product."""
+
+    tasks: tuple[CurationTask, ...]
+    answers: dict[str, JudgeAnswers]
+    judgements: dict[str, dict[str, Judgement]]
+
+    @property
+    def curations(self) -> list[Curation]:
+        """What the agent made of the tasks that it answered, in their order."""
+        return [one for task in self.tasks if (one := self.answers[task.id].curation) is not None]
+
+    @property
+    def extractions(self) -> list[Extraction]:
+        """The evidence of all counted products that there is some of, in their order."""
+        return [one for task in self.tasks for one in self.answers[task.id].extractions if one is not None]
+
+
+class CurationScored(Record, frozen=True, kw_only=True):
+    """A scored run: its description, everything stored, each judge's verdicts by task, and its figures.
+
+    ``time`` is what differs each time. ``set_aside`` is where an earlier run of the same command was moved, if one was;
+    ``report`` is the page, if one was written.
+    """
+
+    folder: Path
+    info: CurationRunInfo
+    stored: StoredRun
+    verdicts: Verdicts
+    summary: CurationSummary
+    time: CurationTime
+    set_aside: Path | None = None
+    report: Path | None = None
+
+
+def curation_signature(info: CurationRunInfo) -> str:
+    """The signature of a run, ``key:value`` pairs joined by bars.
+
+    Everything that can change a score is in it; speed, addresses and file locations are not. What the open web answers
+    is not in it either: two runs over it are comparable only as far as its pages stay.
+    """
+    asked = info.asked
+    judges = ",".join(f"{one.name}@{identity_hash(one.identity)}" for one in info.judges)
+    parts = {
+        "dataset": f"{data_name(asked.dataset, info.departs)}@{asked.fingerprint[:12]}",
+        "web": asked.web,
+        "agent": f"{asked.agent}@{identity_hash(asked.agent_identity)}",
+        "model": asked.model or "none",
+        "extractor": f"{asked.extractor}@{identity_hash(asked.extractor_identity)}",
+        "recorded": asked.recorded or "none",
+        "judge": judges or "none",
+        "products": COUNTED_PRODUCTS,
+        "select": asked.select,
+        "scoring": SCORING,
+        "clusters": "user",
+        "seed": asked.seed,
+        "version": asked.version,
+    }
+    return "|".join(f"{name}:{value}" for name, value in parts.items())
+
+
+def score_curation(folder: CurationFolder) -> CurationScored:
+    """Put the stored answers of a run together again and write what is derived from them. Asks nobody.
+
+    Raises:
+        UserError: the folder holds no run, or a file in it is damaged.
+    """
+    info = folder.read_info()
+    info = msgspec.structs.replace(info, signature=curation_signature(info))
+    scored = _scored(folder, info)
+    folder.write_info(info)
+    verdicts = scored.verdicts.values()
+    folder.replace_lines("verdicts.jsonl", (one for found in verdicts for places in found for one in places))
+    write_time(folder, scored.time)
+    folder.write_summary(scored.summary)
+    return scored
+
+
+def read_scored(path: Path) -> CurationScored:
+    """A run as it was scored last. Writes nothing.
+
+    Raises:
+        UserError: the folder holds no scored run, or a file in it is damaged.
+    """
+    folder = CurationFolder(path)
+    return _scored(folder, folder.read_info(), folder.read_summary(CurationSummary))
+
+
+def _scored(folder: CurationFolder, info: CurationRunInfo, summary: CurationSummary | None = None) -> CurationScored:
+    stored = read_stored(folder, info)
+    verdicts = {judge: _judged(stored, judge) for judge in stored.judgements}
+    return CurationScored(
+        folder=folder.path,
+        info=info,
+        stored=stored,
+        verdicts=verdicts,
+        summary=summary or _summary(folder.path, info, stored, verdicts),
+        time=CurationTime(wall_s=info.wall_s, task_s=seconds_per_task(stored.curations)),
+    )
+
+
+def read_stored(folder: CurationFolder, info: CurationRunInfo) -> StoredRun:
+    """What a run has so far, with what most judges say where several models were shown the same.
+
+    Raises:
+        UserError: a file is damaged.
+    """
+    tasks, answers = folder.read_tasks(), {}
+    said: dict[str, dict[str, Judgement]] = {one.name: {} for one in info.judges}
+    with (
+        closing(folder.curations(read_only=True)) as curations,
+        closing(folder.extractions(read_only=True)) as extractions,
+        closing(folder.judgements(read_only=True)) as judgements,
+    ):
+        for task in tasks:
+            curation = curations.last(task.id)
+            found = [(page, extractions.last(page.product_id)) for page in curated_pages(task, curation)]
+            current = tuple(one if one is not None and one.url == page.url else None for page, one in found)
+            answers[task.id] = JudgeAnswers(curation=curation, extractions=current)
+            for judge in info.judges:
+                for extraction in filter(None, current):
+                    one = judgements.last(judgement_id(extraction.step_id, judge.name))
+                    product = JudgedProduct(checklist=task.checklist, extraction=extraction)
+                    if one is not None and one.key == judgement_key(judge.identity, product):
+                        said[judge.name][extraction.step_id] = one
+    full = [of for name, of in said.items() if name != REFERENCE and _sees_all(of) and not name.endswith("@official")]
+    # The reference takes no part, which leaves most items open, nor does the release's judge, which looks things up.
+    if len(full) > 1:
+        # A product that a judge has not got to yet has no majority yet.
+        agreed = {
+            one.step_id: majority([of[one.step_id] for of in full], task.checklist)
+            for task in tasks
+            for one in filter(None, answers[task.id].extractions)
+            if all(one.step_id in of for of in full)
+        }
+        said[MAJORITY] = agreed
+    return StoredRun(tasks=tasks, answers=answers, judgements=said)
+
+
+def _sees_all(judgements: dict[str, Judgement]) -> bool:
+    return all(one.condition == "full" for one in judgements.values())
+
+
+def headline_of(judgements: dict[str, dict[str, Judgement]]) -> str:
+    """The judge that counts: the majority, else one that is shown everything, the reference last; "" for none."""
+    full = [name for name, found in judgements.items() if _sees_all(found)]
+    first = [name for name in full if name == MAJORITY] + [name for name in full if name != REFERENCE]
+    return next(iter([*first, *full, *judgements]), "")
+
+
+def _judged(stored: StoredRun, judge: str) -> tuple[TaskVerdicts, ...]:
+    said = stored.judgements.get(judge, {})
+    return tuple(place_verdicts(task, stored.answers[task.id], said, judge) for task in stored.tasks)
+
+
+def _summary(folder: Path, info: CurationRunInfo, stored: StoredRun, verdicts: Verdicts) -> CurationSummary:
+    headline, seed = headline_of(stored.judgements), info.asked.seed
+    tasks = verdicts.get(headline) or _judged(stored, "")
+    places = [one for found in tasks for one in found]
+    every_place = (one for found in (tasks, *verdicts.values()) for of_task in found for one in of_task)
+    unfinished = any(one.outcome in ("open", "error") for one in every_place)
+    return CurationSummary(
+        status="partial" if unfinished or info.stopped else "complete",
+        signature=info.signature,
+        headline=headline,
+        counts=CurationCounts(
+            tasks=len(stored.tasks),
+            users=len({task.user for task in stored.tasks}),
+            places=len(places),
+            outcomes=counted(one.outcome for one in places),
+            failures=counted(one.failure.kind for one in stored.curations if one.failure),
+            classes=counted(one.page_class for one in places if one.page_class is not None),
+        ),
+        judges=tuple(judge_scores(name, found, seed=seed) for name, found in (verdicts or {"": tasks}).items()),
+        behaviours=behaviours(
+            stored.curations,
+            {task.id: task.user for task in stored.tasks},
+            # No prompt of a model with a search of its own asks what its steps are for.
+            says_why=info.asked.agent != "search",
+            seed=seed,
+        ),
+        costs={
+            name: call_totals(calls_of(folder, role) or [])
+            for name, role in (("agent", "agent"), ("extractor", "extractor"), ("judges", "judge"))
+        },
+    )

@@ -1,0 +1,369 @@
+"""The three stages of a run, and the browser that they share: an agent curates, an extractor reads, a judge judges.
+
+In the place of reading and judging stand extractions and judgements that were made before, of an earlier run or of the
+release: what is taken over is written into the new run's folder with its evidence, which then stands on its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sys
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.agents.base import BrokenOff, CurationAgent, curation_key
+from grounding.benchmarks.agenticshop.extraction.base import Extracted, Extractor
+from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, ProductJudge, judgement_id, judgement_key
+from grounding.benchmarks.agenticshop.records import (
+    Condition,
+    CuratedPage,
+    Curation,
+    CurationDataset,
+    CurationTask,
+    Extraction,
+    Judgement,
+    RenderedPage,
+    Site,
+    view_of,
+)
+from grounding.benchmarks.agenticshop.release.folders import RecordedResults, read_eval_results
+from grounding.benchmarks.agenticshop.runfiles import CurationFolder, is_curation_run
+from grounding.benchmarks.agenticshop.web.browser import WebBrowser, open_browser
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+from grounding.benchmarks.agenticshop.web.policy import WebPolicy
+from grounding.benchmarks.agenticshop.web.render import RENDERING
+from grounding.errors import UserError
+from grounding.records import Failure
+from grounding.run.journal import Journal
+
+_MOST_READ = 500
+_RETRY_S = 5.0
+"""How long a shop that asked whether we are human is left alone before its page is asked for once more."""
+
+ItemT = TypeVar("ItemT")
+RecordT = TypeVar("RecordT", bound=Any)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurationStage(Generic[ItemT, RecordT]):
+    """One of the stages. ``identity`` is all but the item that can change an answer, ``key_of`` has all of it.
+
+    ``lost`` is what is kept of an item that nobody could work on.
+    """
+
+    name: str
+    journal: Journal[RecordT]
+    max_concurrency: int
+    id_of: Callable[[ItemT], str]
+    key_of: Callable[[ItemT], str]
+    answer: Callable[[ItemT, str], Awaitable[RecordT]]
+    identity: str = ""
+    item_type: type[Any] = object
+    record_type: type[Any] = object
+    lost: Callable[[ItemT, str, Failure], RecordT] | None = None
+
+    def item_id(self, item: ItemT) -> str:
+        """The item's id."""
+        return self.id_of(item)
+
+    def key(self, item: ItemT, earlier: None) -> str:  # noqa: ARG002
+        """Everything that the answer hangs on."""
+        return self.key_of(item)
+
+    async def run(self, item: ItemT, earlier: None, key: str) -> RecordT:  # noqa: ARG002
+        """Answer one item."""
+        return await self.answer(item, key)
+
+    def failed(self, item: ItemT, key: str, failure: Failure) -> RecordT:
+        """What is kept of an item that nobody could work on."""
+        assert self.lost is not None, "such a stage never leaves this process"
+        return self.lost(item, key, failure)
+
+
+class OneBrowser:
+    """Started when somebody first needs it, with the data set's own shops served beside it.
+
+    Args:
+        dataset: Whose shops.
+        parallel: How many pages or sessions may be open at once.
+        profile: What pages start with, of the user's own browser.
+    """
+
+    def __init__(self, dataset: CurationDataset, parallel: int, profile: Path | None = None) -> None:
+        self._dataset, self._parallel, self._profile = dataset, parallel, profile
+        self._stack, self._lock = AsyncExitStack(), asyncio.Lock()
+        self._browser: WebBrowser | None = None
+        self.aclose = self._stack.aclose
+
+    async def start(self) -> WebBrowser:
+        """The browser, started where it was not."""
+        async with self._lock:
+            if self._browser is None:
+                hosts: dict[str, tuple[str, int]] = {}
+                if self._dataset.sites:
+                    from grounding.benchmarks.agenticshop.mall import open_mall
+
+                    mall = await self._stack.enter_async_context(open_mall(Path(self._dataset.folder)))
+                    hosts = dict(mall.hosts)
+                # A data set with shops of its own has nothing to look for elsewhere.
+                policy = WebPolicy(hosts=hosts, open_web=not hosts)
+                self._browser = await self._stack.enter_async_context(
+                    open_browser(policy, parallel=self._parallel, profile=self._profile)
+                )
+        return self._browser
+
+
+class ReadOnce:
+    """An extractor that reads a page once, whoever asks: an agent, and the extraction of its products after it.
+
+    What a model reads is paid with the first answer; those that follow say nothing of a call.
+    """
+
+    def __init__(self, extractor: Extractor) -> None:
+        self.inner = extractor
+        self.name, self.identity, self.max_concurrency = extractor.name, extractor.identity, extractor.max_concurrency
+        self.check, self.aclose = extractor.check, extractor.aclose
+        self._read: OrderedDict[str, Extracted] = OrderedDict()
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
+        """Read one page, or say again what was read; an error is no answer."""
+        key = hashlib.sha256(msgspec.json.encode(page)).hexdigest()
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            if key in self._read:
+                return msgspec.structs.replace(self._read[key], call=None)
+            read = await self.inner.extract(page, evidence)
+            if read.failure is None or read.failure.kind != "error":
+                self._read[key] = read
+                if len(self._read) > _MOST_READ:
+                    self._read.popitem(last=False)
+        return read
+
+
+def curate_stage(
+    agent: CurationAgent, journal: Journal[Curation], *, sites: Sequence[Site], web: str
+) -> CurationStage[CurationTask, Curation]:
+    """Lets the agent look for products for each task."""
+    shops = tuple(sites)
+
+    async def answer(task: CurationTask, key: str) -> Curation:
+        try:
+            return await agent.curate(view_of(task, shops), key)
+        except BrokenOff as broken:  # By the cost limit: what the task had cost by then is written down.
+            journal.append(broken.curation)
+            raise
+
+    return CurationStage(
+        name="curate",
+        journal=journal,
+        max_concurrency=agent.max_concurrency,
+        identity=msgspec.json.encode((agent.identity, shops, web)).decode(),
+        item_type=CurationTask,
+        record_type=Curation,
+        id_of=lambda task: task.id,
+        key_of=lambda task: curation_key(agent.identity, view_of(task, shops), web),
+        answer=answer,
+        lost=lambda task, key, failure: Curation(step_id=task.id, key=key, failure=failure),
+    )
+
+
+def extract_stage(
+    extractor: Extractor,
+    browser: OneBrowser,
+    evidence: EvidenceFolder,
+    journal: Journal[Extraction],
+    *,
+    pages: int,
+    web: str,
+    retries: int = 0,
+) -> CurationStage[CuratedPage, Extraction]:
+    """Shows a product's page in a browser, keeps it, and reads what it says; while one is read the next is shown.
+
+    Of the open web's content nothing can be said beforehand: the key has the extractor, the rules of rendering, the URL
+    and ``web``, what stands for the shops. ``retries``: so often a page is asked for again that wants to see a human.
+    """
+    made_by = ("extract", extractor.identity, RENDERING, web)
+    showing, reading = asyncio.Semaphore(pages), asyncio.Semaphore(extractor.max_concurrency)
+
+    async def look(item: CuratedPage, key: str, *, again: bool = False) -> Extraction:
+        shown = await browser.start()
+        async with showing:
+            page = await shown.render(item.url, evidence, again=again)
+        read = Extracted(failure=page.failure)
+        if page.failure is None or page.failure.kind != "error":
+            async with reading:
+                read = await extractor.extract(page, evidence)
+        said = msgspec.structs.asdict(read)
+        del said["sure"]
+        return Extraction(step_id=item.product_id, key=key, url=item.url, extractor=extractor.name, page=page, **said)
+
+    async def answer(item: CuratedPage, key: str) -> Extraction:
+        found = await look(item, key)
+        for number in range(1, retries + 1):
+            if found.page_class != "blocked":
+                break
+            await asyncio.sleep(_RETRY_S * number)
+            found = await look(item, key, again=True)
+        return found
+
+    return CurationStage(
+        name="extract",
+        journal=journal,
+        max_concurrency=pages + extractor.max_concurrency,
+        identity=msgspec.json.encode(made_by).decode(),
+        item_type=CuratedPage,
+        record_type=Extraction,
+        id_of=lambda item: item.product_id,
+        key_of=lambda item: hashlib.sha256(msgspec.json.encode((*made_by, item.url))).hexdigest()[:32],
+        answer=answer,
+        lost=lambda item, key, failure: Extraction(
+            step_id=item.product_id, key=key, url=item.url, extractor=extractor.name, failure=failure
+        ),
+    )
+
+
+def judge_stage(
+    judge: ProductJudge, evidence: EvidenceFolder, journal: Journal[Judgement]
+) -> CurationStage[JudgedProduct, Judgement]:
+    """Lets one judge say of each item of the checklist whether a product satisfies it."""
+
+    def id_of(item: JudgedProduct) -> str:
+        return judgement_id(item.extraction.step_id, judge.name)
+
+    return CurationStage(
+        name=f"judge {judge.name}",
+        journal=journal,
+        max_concurrency=judge.max_concurrency,
+        identity=judge.identity,
+        item_type=JudgedProduct,
+        record_type=Judgement,
+        id_of=id_of,
+        key_of=lambda item: judgement_key(judge.identity, item),
+        answer=lambda item, key: judge.judge(item, evidence, key),
+        lost=lambda item, key, failure: Judgement(step_id=id_of(item), key=key, judge=judge.name, failure=failure),
+    )
+
+
+# --- what was recorded ------------------------------------------------------------------------------------------------
+
+MANY = 64
+"""Products are looked up this many at a time: nothing is waited for but the disk."""
+
+
+def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> RecordedResults:
+    if is_curation_run(path):
+        folder = CurationFolder(path)
+        with (
+            closing(folder.extractions(read_only=True)) as extractions,
+            closing(folder.judgements(read_only=True)) as judgements,
+        ):
+            # A page that could not be looked at is looked at again.
+            return RecordedResults([one for one in extractions if one.failure is None], list(judgements))
+    if not path.is_dir():
+        raise UserError(f"{flag} {path}: expected the folder of an earlier run, or the release's eval_results")
+    found = read_eval_results(path, tasks)
+    for each in found.odd:
+        print(f"grounding: warning: {path}: {each}", file=sys.stderr)
+    return found
+
+
+def _hash(records: Mapping[str, msgspec.Struct]) -> str:
+    """A hash of recorded answers, the same wherever they lie."""
+    return hashlib.sha256(msgspec.json.encode(sorted(records.items()), order="sorted")).hexdigest()[:16]
+
+
+class RecordedPages:
+    """Extractions by product. Raises a UserError where the folder is neither a run's nor the release's, or damaged."""
+
+    def __init__(self, path: Path, tasks: Sequence[CurationTask]) -> None:
+        self.path, self._tasks = path, tasks
+        self.extractions = {one.step_id: one for one in _read(path, tasks, "--extractions").extractions}
+        self.identity = _hash(self.extractions)
+
+    def take_over(self, wanted: Sequence[str], evidence: EvidenceFolder) -> None:
+        """Bring the evidence of the wanted products into a folder of its own.
+
+        Raises:
+            UserError: a file is missing or was changed.
+            OSError: the folder can't be written.
+        """
+        if not is_curation_run(self.path):
+            found = read_eval_results(self.path, self._tasks, evidence=evidence).extractions
+            self.extractions = {one.step_id: one for one in found}
+            return
+        source = EvidenceFolder(CurationFolder(self.path).evidence)
+        for page in (one.page for product in wanted if (one := self.extractions.get(product)) is not None):
+            names = () if page is None else (page.html_file, *(segment.file for segment in page.segments))
+            for name in filter(None, names):
+                evidence.put(source.get(name), name[name.index(".") :])
+
+    def stage(self, journal: Journal[Extraction]) -> CurationStage[CuratedPage, Extraction]:
+        """Takes over what is recorded of each product's page."""
+
+        def key_of(item: CuratedPage) -> str:
+            parts = ("recorded", item.product_id, item.url, self.extractions.get(item.product_id))
+            return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:32]
+
+        async def answer(item: CuratedPage, key: str) -> Extraction:
+            found = self.extractions.get(item.product_id)
+            if found is not None and found.url == item.url:
+                return msgspec.structs.replace(found, key=key, call=None)
+            what = "no page of this product" if found is None else f"the page of another URL ({found.url})"
+            failure = Failure(kind="missing", message=f"{what} is recorded")
+            return Extraction(step_id=item.product_id, key=key, url=item.url, extractor="recorded", failure=failure)
+
+        return CurationStage(
+            name="extract",
+            journal=journal,
+            max_concurrency=MANY,
+            id_of=lambda item: item.product_id,
+            key_of=key_of,
+            answer=answer,
+        )
+
+
+def recorded_judges(path: Path, tasks: Sequence[CurationTask]) -> tuple[RecordedJudge, ...]:
+    """The judges of an earlier run, or the one of the release's results, as judges who say it again.
+
+    Raises:
+        UserError: it is neither, or it is damaged, or nobody judged anything.
+    """
+    by_judge: dict[str, dict[str, Judgement]] = {}
+    for one in _read(path, tasks, "--judgements").judgements:
+        by_judge.setdefault(one.judge, {})[one.product] = one
+    if not by_judge:
+        raise UserError(f"--judgements {path}: nobody judged anything there")
+    return tuple(RecordedJudge(name, known) for name, known in by_judge.items())
+
+
+class RecordedJudge:
+    """Says what somebody or something said before of the same products; it is believed about its own evidence."""
+
+    max_concurrency = MANY
+
+    def __init__(self, name: str, known: Mapping[str, Judgement]) -> None:
+        self.name, self._known = name, known
+        self.condition: Condition = next((one.condition for one in known.values()), "full")
+        self.identity = f"recorded {_hash(known)}"
+
+    async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:  # noqa: ARG002
+        """Take over what is recorded of one product."""
+        product = subject.extraction.step_id
+        missing = Failure(kind="missing", message="no judgement of this product is recorded")
+        found = self._known.get(product) or Judgement(step_id="", key="", judge="", failure=missing)
+        return msgspec.structs.replace(
+            found, step_id=judgement_id(product, self.name), key=key, judge=self.name, call=None
+        )
+
+    async def check(self) -> None:
+        """Nothing can be missing."""
+
+    async def aclose(self) -> None:
+        """Nothing to close."""

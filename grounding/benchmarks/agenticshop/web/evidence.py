@@ -1,0 +1,98 @@
+"""The folder in which a run keeps what it saw: each file is named after its content, so nothing is ever changed."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import re
+from pathlib import Path
+
+import msgspec
+
+from grounding.atomic import atomic_write
+from grounding.benchmarks.agenticshop.records import RenderedPage
+from grounding.errors import UserError
+
+_NAME = re.compile(r"[0-9a-f]{64}(\.[a-z0-9]{1,8}){1,2}")
+PAGES = "pages"
+MAX_UNPACKED_BYTES = 64 << 20
+
+
+class EvidenceFolder:
+    """Files of one run, named by the sha256 of their bytes. Several programs may write at once."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    def put(self, content: bytes, suffix: str) -> str:
+        """Keep a file with an ending such as ``.html.gz`` and return its name; the same content twice is one file.
+
+        Raises:
+            OSError: The folder can't be written.
+        """
+        name = hashlib.sha256(content).hexdigest() + suffix
+        target = self.path / name
+        if not target.is_file() or target.stat().st_size != len(content):
+            self.path.mkdir(parents=True, exist_ok=True)
+            atomic_write(target, content, shared=True)
+        return name
+
+    def get(self, name: str) -> bytes:
+        """The bytes of a kept file.
+
+        Raises:
+            UserError: The name is none of ours, the file is missing, or its content is not what its name says.
+        """
+        path = self.path / name
+        if not _NAME.fullmatch(name):
+            raise UserError(f"{name!r} is no name of a file of evidence: expected 64 hex digits and an ending")
+        if path.is_symlink() or not path.is_file():
+            raise UserError(f"the evidence {name} is not in {self.path}: take the run's whole folder, or render again")
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != name.partition(".")[0]:
+            raise UserError(f"the evidence {path} was changed: its content is not the one that it was named after")
+        return content
+
+    def find_page(self, key: str) -> RenderedPage | None:
+        """The page that was rendered under a key before; None where there is none that can be read."""
+        try:
+            return msgspec.json.decode((self.path / PAGES / f"{key}.json").read_bytes(), type=RenderedPage)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def keep_page(self, key: str, page: RenderedPage) -> None:
+        """Keep a rendered page for whoever wants the same address within the run.
+
+        Raises:
+            OSError: The folder can't be written.
+        """
+        (self.path / PAGES).mkdir(parents=True, exist_ok=True)
+        atomic_write(self.path / PAGES / f"{key}.json", msgspec.json.encode(page), shared=True)
+
+
+def put_html(html: str, evidence: EvidenceFolder) -> tuple[str, str]:
+    """Keep a document, packed; its name and the sha256 of the bytes before packing.
+
+    The packed form says nothing of when or where it was made, so that equal documents are one file.
+    """
+    raw = html.encode("utf-8", "replace")
+    return evidence.put(gzip.compress(raw, compresslevel=6, mtime=0), ".html.gz"), hashlib.sha256(raw).hexdigest()
+
+
+def load_html(page: RenderedPage, evidence: EvidenceFolder) -> str:
+    """The rendered document of a page; "" where none was kept.
+
+    Raises:
+        UserError: The file is missing, was changed, or is not the document that the page was made of.
+    """
+    if not page.html_file:
+        return ""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(evidence.get(page.html_file))) as file:
+            raw = file.read(MAX_UNPACKED_BYTES + 1)
+    except (OSError, EOFError) as error:
+        raise UserError(f"the evidence {page.html_file} can't be unpacked: {error}") from None
+    if len(raw) > MAX_UNPACKED_BYTES or hashlib.sha256(raw).hexdigest() != page.html_sha256:
+        raise UserError(f"the evidence {page.html_file} is not the document of {page.url}, or too large")
+    return raw.decode("utf-8")

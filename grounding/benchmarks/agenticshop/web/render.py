@@ -1,0 +1,157 @@
+"""A page rendered in full and kept: banners taken away, pictures of it, its text and its document."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.records import RenderedPage, Segment, StructuredData
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder, put_html
+from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageTrouble, WebPolicy
+from grounding.benchmarks.agenticshop.web.tab import BrowserTab, ScriptError, content_type
+
+RENDERING = "rendering-4"
+"""Changes whenever the same page would be kept differently."""
+
+_MOST_BANNERS = 8
+_RESTLESS_S = 1.5
+"""How long a page that never rests is waited for at each height."""
+
+_LINGER_S = 0.8
+"""What comes a moment after a page, such as a newsletter's window, is there by the second look for banners."""
+
+_STEP_SHARE = 0.9
+
+
+async def render_page(tab: BrowserTab, url: str, policy: WebPolicy, evidence: EvidenceFolder) -> RenderedPage:
+    """Go to an address, wait, clear the view, scroll all of it into view, and keep what is there.
+
+    The text is what can be read with the eyes, open shadow trees included. What pictures are called, what only a screen
+    reader is told and what frames of other documents show is not in it; the first two are in the kept document. That
+    document is the page as it was after scripts, scrolling and the dismissal of banners. Whatever is wrong with the
+    page is told by ``failure``.
+
+    Raises:
+        PageLost: The browser or the page's process is gone: another try may help.
+        playwright.async_api.Error: As above.
+    """
+    began = time.monotonic()
+    page = RenderedPage(url=url, fetched_at=datetime.now(UTC).isoformat(timespec="seconds"))
+    try:
+        async with asyncio.timeout(policy.max_total_s):
+            await tab.go(url)
+            rests = await tab.unless_trouble(_wait(tab, policy, began))
+            page = await tab.unless_trouble(_keep(tab, page, policy, evidence, rests))
+    except TimeoutError:
+        slow = PageTrouble("too-slow", f"the page was not done within {policy.max_total_s:g} s")
+        page = msgspec.structs.replace(page, failure=slow.failure)
+    except ScriptError as error:
+        unread = PageTrouble("no-answer", f"the page could not be read: {error}")
+        page = msgspec.structs.replace(page, failure=unread.failure)
+    except PageTrouble as trouble:
+        page = msgspec.structs.replace(page, failure=trouble.failure)
+    response = tab.response
+    return msgspec.structs.replace(
+        page,
+        final_url=page.final_url or (tab.hops[-1] if tab.hops else ""),
+        redirects=tuple(tab.hops[1:-1]),
+        status=response.status if response is not None else None,
+        content_type=content_type(response) if response is not None else "",
+        blocked_requests=tab.lane.refused,
+        seconds=round(time.monotonic() - began, 3),
+    )
+
+
+async def _wait(tab: BrowserTab, policy: WebPolicy, began: float) -> bool:
+    """Until the document is complete and nothing more is loaded; False where patience for the latter is at its end."""
+    from playwright.async_api import TimeoutError as Late
+
+    left_s = max(policy.navigation_s - (time.monotonic() - began), 1.0)
+    try:
+        await tab.page.wait_for_load_state("domcontentloaded", timeout=left_s * 1000)
+    except Late:
+        raise PageTrouble("too-slow", f"the document was not complete within {policy.navigation_s:g} s") from None
+    rests = await tab.still(policy.quiet_s)
+    tab.raise_trouble(tab.page.url)
+    return rests
+
+
+async def _keep(
+    tab: BrowserTab, page: RenderedPage, policy: WebPolicy, evidence: EvidenceFolder, rests: bool
+) -> RenderedPage:
+    since = time.monotonic()
+    await tab.run("freeze")
+    dismissed = await tab.run("banners")
+    height = await _scroll_through(tab, policy, rests)
+    await asyncio.sleep(max(0.0, since + _LINGER_S - time.monotonic()))
+    dismissed += await tab.run("banners")
+    kept = await tab.run("kept", {"text": policy.max_text_chars, "html": policy.max_html_bytes})
+    url, text, html = str(kept["url"]), kept["text"], kept["html"]
+    tab.raise_trouble(url)  # A page may have gone on after it was quiet.
+    if html["length"] > policy.max_html_bytes:
+        raise PageTrouble(
+            "too-large", f"the rendered document has {html['length']} characters, more than {policy.max_html_bytes}"
+        )
+    segments: list[Segment] = []
+    for top in segment_tops(max(height, int(kept["height"])), policy.max_segments):
+        file = evidence.put(await tab.picture(top), ".png")
+        segments.append(Segment(file=file, size=VIEWPORT, top_px=top))
+    name, digest = put_html(html["html"], evidence)
+    return msgspec.structs.replace(
+        page,
+        final_url=url,
+        html_file=name,
+        html_sha256=digest,
+        title=_clean(kept["title"]),
+        text=_clean(text["text"]),
+        text_cut=bool(text["cut"]),
+        # In a thread: the guard of the other pages must not wait for a long document.
+        data=await asyncio.to_thread(_structured, html["html"], url),
+        segments=tuple(segments),
+        dismissed=tuple(map(str, dismissed[:_MOST_BANNERS])),
+    )
+
+
+async def _scroll_through(tab: BrowserTab, policy: WebPolicy, rests: bool) -> int:
+    """Bring all of the page into view once, so that what loads late loads; how tall it is in the end.
+
+    A page that has come to rest so far is waited for at each height until it does so again, however busy the machine
+    is; one that does not rest is not waited for as long.
+    """
+    top, height = 0, 0
+    for _ in range(policy.max_scrolls):
+        begun = tab.traffic.begun
+        at = await tab.run("scroll", top)
+        if tab.traffic.begun != begun:
+            rests = await tab.still(policy.quiet_s if rests else _RESTLESS_S) and rests
+            at = await tab.run("scroll", top)
+        height = int(at["height"])
+        if at["top"] + VIEWPORT.height >= height:
+            break
+        top = int(at["top"] + VIEWPORT.height * _STEP_SHARE)
+    return height
+
+
+def segment_tops(height_px: int, most: int) -> tuple[int, ...]:
+    """Where the pictures of a page begin, in its pixels: one viewport each, from the top down, so many at most.
+
+    The last ends where the page does and may repeat some of the one before.
+    """
+    last = max(height_px - VIEWPORT.height, 0)
+    tops = [min(top, last) for top in range(0, height_px, VIEWPORT.height)] or [0]
+    return tuple(dict.fromkeys(tops))[:most]
+
+
+def _structured(html: str, url: str) -> tuple[StructuredData, ...]:
+    from grounding.benchmarks.agenticshop.extraction.structured import structured_data
+
+    return tuple(structured_data(html, url))
+
+
+def _clean(text: Any) -> str:
+    """Text without halves of characters, which no file can hold."""
+    return str(text).encode("utf-8", "replace").decode("utf-8")

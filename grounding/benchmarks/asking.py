@@ -1,0 +1,414 @@
+"""What commands share that have a chat model write or judge: opening it, asking about each item, keeping answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from grounding.benchmarks.words import ask_in_words
+from grounding.cards import Json, PlannerCard, PlanRule
+from grounding.errors import UserError
+from grounding.llm.anymodel import find_planner
+from grounding.llm.budget import Budget, dollars
+from grounding.llm.chat import ChatModel, ChatOptions, open_chat
+from grounding.options import Display
+from grounding.planners.prompts import check_card
+from grounding.records import Call, Failure, Record
+from grounding.run.display import Progress
+from grounding.run.journal import Journal, Keyed
+from grounding.run.lock import LockedFolder
+from grounding.run.runner import Done, Runner, Stage, attended
+
+ItemT = TypeVar("ItemT")
+COLOURS = {"done": "green", "unparsed": "magenta", "error": "red"}
+FLAG = "--base-url"
+
+
+class Opened(Record, frozen=True, kw_only=True):
+    """A chat model and the card that its replies are read by."""
+
+    model: ChatModel
+    card: PlannerCard
+
+
+class Tally(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """How many items there are, and their last answers by what they are; the rest was not asked about."""
+
+    items: int
+    done: int = 0
+    unparsed: int = 0
+    error: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to be asked."""
+        return self.done + self.unparsed == self.items
+
+    @property
+    def left(self) -> str:
+        """What has no answer."""
+        unasked = self.items - self.done - self.unparsed - self.error
+        return f"unparsed {self.unparsed} · errors {self.error} · not asked yet {unasked}, of {self.items}"
+
+
+class AskingResult(Record, frozen=True, kw_only=True):
+    """What became of one run of a stage: how many answers it made, and why it stopped before the end."""
+
+    answers: int
+    stopped: str = ""
+
+
+def new_progress(display: Display | None, unit: str) -> Progress:
+    """The progress of one stage."""
+    return Progress(display, COLOURS, ("done",), unit)
+
+
+def open_model(
+    name: str,
+    chat: ChatOptions,
+    *,
+    model: str | None,
+    cost_limit: float | None,
+    budget: Budget,
+    progress: Progress,
+    option: str,
+    flag: str = FLAG,
+    min_output_tokens: int = 0,
+) -> Opened:
+    """Open the chat model of a card, whose own prompt takes no part.
+
+    ``option`` named the card and ``flag`` takes its address, for messages; a card's lower ``max_tokens`` is raised to
+    ``min_output_tokens``.
+
+    Raises:
+        UserError: there is no such card, it can't do what is asked, or its address or key is missing.
+    """
+    card = find_card(name, chat.base_url, model=model, cost_limit=cost_limit, option=option, flag=flag)
+    if chat.temperature is not None and "temperature" not in card.takes:
+        raise UserError(f"--temperature: {card.name} takes no temperature; leave it out")
+    if chat.seed is not None and "seed" not in card.takes:
+        chat = msgspec.structs.replace(chat, seed=None)
+    card = msgspec.structs.replace(
+        card,
+        system=None,
+        user=(),
+        prefill=None,
+        no_history="",
+        no_goal="",
+        strip_suffix="",
+        prompt="",
+        plan=PlanRule(drop_thinking=True),
+        parameters=_with_room(card, min_output_tokens),
+    )
+    opened = open_chat(card, chat, flag=flag, budget=budget, on_retry=progress.retried)
+    return Opened(model=opened.model, card=card)
+
+
+def find_card(
+    name: str, base_url: str | None, *, model: str | None, cost_limit: float | None, option: str, flag: str
+) -> PlannerCard:
+    """The card of a chat model that can still be asked; says on standard error what is odd about it.
+
+    Raises:
+        UserError: there is no such card, its vendor has retired the model, or it has no price where a limit is to be
+            kept.
+    """
+    card = find_planner(name, base_url, flag=flag, model=model, name_flag=option)
+    check_card(card, own_address=base_url is not None, option=option, address_flag=flag, cost_limit=cost_limit)
+    return card
+
+
+def _with_room(card: PlannerCard, tokens: int) -> dict[str, Json]:
+    """A card's parameters with replies of at least so many tokens; cards are made for plans, which are short."""
+    raised = {
+        name: max(tokens, value)
+        for name in ("max_tokens", "max_completion_tokens")
+        if isinstance(value := card.parameters.get(name), int)
+    }
+    return {**card.parameters, **raised}
+
+
+async def run_stage(
+    stage: Stage[ItemT], items: Sequence[ItemT], progress: Progress, check: Callable[[], Awaitable[None]]
+) -> AskingResult:
+    """Take all items through one stage.
+
+    ``check`` is called before the first question, if there is one to ask.
+
+    Raises:
+        OSError: an answer can't be written.
+        UserError: the writer can't go on, and the user can put it right.
+    """
+    asked = 0
+
+    def told(done: Done) -> None:
+        nonlocal asked
+        if done.source == "stored":
+            progress.kept()
+        else:
+            asked += 1
+
+    def through(_item: ItemT, last: Any) -> None:
+        progress.count(last.failure.kind if last is not None and last.failure else "done")
+
+    if any(_answer(stage, item) is None for item in items):
+        await check()
+    with progress.steps(len(items)):
+        stopped = await Runner[ItemT]((stage,), on_record=told, on_item=through).run(items)
+    return AskingResult(answers=asked, stopped=stopped.reason if stopped else "")
+
+
+def tally(stage: Stage[ItemT], items: Iterable[ItemT]) -> Tally:
+    """Count the answers that a stage's journal holds to the questions as they are asked now."""
+    counts = {"done": 0, "unparsed": 0, "error": 0}
+    total = 0
+    for item in items:
+        total += 1
+        last = last_answer(stage, item)
+        if last is not None:
+            counts[last.failure.kind if last.failure else "done"] += 1
+    return Tally(items=total, **counts)
+
+
+def last_answer(stage: Stage[ItemT], item: ItemT) -> Any:
+    """The last answer to a question as it is asked now, whatever it says; None where there is none."""
+    journal: Journal[Any] = stage.journal
+    found: Keyed | None = journal.last(stage.item_id(item))
+    return found if found is not None and found.key == stage.key(item, None) else None
+
+
+def _answer(stage: Stage[ItemT], item: ItemT) -> Any:
+    return stage.journal.settled(stage.item_id(item), stage.key(item, None))
+
+
+def finished(work: Coroutine[Any, Any, str], kept: Path) -> str:
+    """Run to the end or to a stop; why it stopped, "" where it did not. ``kept`` is where answers are, for the message.
+
+    Raises:
+        UserError: the disk failed.
+    """
+    return attended(lambda: work, kept)
+
+
+def calls_of(journals: Iterable[Journal[Any]]) -> Iterator[Call]:
+    """What all answers took, also those that later ones took the place of."""
+    return (made.call for journal in journals for made in journal.every() if made.call is not None)
+
+
+def paid(journals: Iterable[Journal[Any]]) -> float | None:
+    """What all of that cost in US dollars; None where nobody knows."""
+    known = [call.cost_usd for call in calls_of(journals) if call.cost_usd is not None]
+    return sum(known) if known else None
+
+
+# --- one question about each item ------------------------------------------------------------------------------------
+
+
+class Kept(Record, frozen=True, kw_only=True):
+    """An answer as it is kept: to what, under which key, the reply as it came, why there is none, and what it took."""
+
+    step_id: str = ""
+    key: str = ""
+    raw: str = ""
+    failure: Failure | None = None
+    call: Call | None = None
+
+
+class HasId(Protocol):
+    """What a question is about."""
+
+    @property
+    def id(self) -> str:
+        """Unique among the items."""
+
+
+KeptT = TypeVar("KeptT", bound=Kept)
+AboutT = TypeVar("AboutT", bound=HasId)
+
+
+class Asking(Record, frozen=True, kw_only=True):
+    """Whom a command asks, and how; ``option`` is the one that named ``who``."""
+
+    who: str
+    option: str = "--by"
+    model: str | None = None
+    chat: ChatOptions = ChatOptions()
+    cost_limit: float | None = None
+    display: Display | None = None
+
+    def opened(self, budget: Budget, progress: Progress) -> Opened:
+        """The model. Raises as :func:`open_model`."""
+        return open_model(
+            self.who,
+            self.chat,
+            model=self.model,
+            cost_limit=self.cost_limit,
+            budget=budget,
+            progress=progress,
+            option=self.option,
+        )
+
+
+class StageAnswers(Record, Generic[KeptT], frozen=True, kw_only=True):
+    """The last answers by item, and what became of the asking; ``tally`` is None where no model was asked."""
+
+    by: str
+    answers: dict[str, KeptT]
+    tally: Tally | None = None
+    cost_usd: float | None = None
+    stopped: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to be asked."""
+        return not self.stopped and (self.tally is None or self.tally.complete)
+
+    @property
+    def lines(self) -> list[str]:
+        """What to tell of it."""
+        said = [] if self.tally is None else [f"replies    {self.tally.left}"]
+        said += [] if self.cost_usd is None else [f"cost       {dollars(self.cost_usd)}"]
+        return said + ([f"stopped before the end: {self.stopped}"] if self.stopped else [])
+
+
+class KeptStage(Generic[AboutT, KeptT]):
+    """Has each item answered by itself; every answer is kept under a key.
+
+    ``told`` gives everything that the answer to an item hangs on, ``answer`` the answer without id and key.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        journal: Journal[KeptT],
+        max_concurrency: int,
+        *,
+        told: Callable[[AboutT], tuple[object, ...]],
+        answer: Callable[[AboutT], Awaitable[KeptT]],
+    ) -> None:
+        self.name, self.journal, self.max_concurrency = name, journal, max_concurrency
+        self._told, self._answer = told, answer
+
+    def item_id(self, item: AboutT) -> str:
+        """The item's id."""
+        return item.id
+
+    def key(self, item: AboutT, earlier: None) -> str:  # noqa: ARG002
+        """A hash of everything that the answer hangs on."""
+        return hashlib.sha256(msgspec.json.encode(self._told(item))).hexdigest()[:32]
+
+    async def run(self, item: AboutT, earlier: None, key: str) -> KeptT:  # noqa: ARG002
+        """Answer one item."""
+        return msgspec.structs.replace(await self._answer(item), step_id=item.id, key=key)
+
+
+async def answer_of(
+    opened: Opened,
+    kept: type[KeptT],
+    prompt: str,
+    read: Callable[[str], Mapping[str, Any] | Failure],
+    *,
+    system: str = "",
+) -> KeptT:
+    """Ask one question in words.
+
+    ``read`` gives the answer's own fields in a reply's words, or why they can't be read.
+    """
+    reply = await ask_in_words(opened.model, opened.card, prompt, system=system)
+    found = reply.failure or read(reply.text)
+    if not isinstance(found, Failure):
+        return kept(raw=reply.raw, call=reply.call, **found)
+    if reply.cut_off and found.kind == "unparsed":
+        found = Failure(kind="unparsed", message=f"the reply was cut off at the limit of its length; {found.message}")
+    return kept(raw=reply.raw, call=reply.call, failure=found)
+
+
+@contextmanager
+def figures_folder(out: Path | None, names: Sequence[str]) -> Iterator[LockedFolder | None]:
+    """The folder for figures and replies, made and locked; None where none is wanted.
+
+    Raises:
+        UserError: it holds something else than these files, or can't be made.
+    """
+    if out is None:
+        yield None
+        return
+    if out.exists() and not out.is_dir():
+        raise UserError(f"--out {out}: is a file: give a folder")
+    if out.is_dir() and any(out.iterdir()) and not any((out / name).exists() for name in names):
+        raise UserError(f"--out {out}: holds something else: choose another folder")
+    with LockedFolder(out, what="the folder", flag="--out").held() as folder:
+        yield folder
+
+
+FiguresT = TypeVar("FiguresT", bound=Record)
+
+
+def ask_and_figure(
+    asking: Asking,
+    items: Sequence[AboutT],
+    *,
+    out: Path | None,
+    names: tuple[str, str],
+    unit: str,
+    kept: type[KeptT],
+    question: Callable[[AboutT], str],
+    read: Callable[[AboutT, str], Mapping[str, Any] | Failure],
+    offline: Callable[[], StageAnswers[KeptT]] | None,
+    figures: Callable[[StageAnswers[KeptT]], FiguresT],
+) -> tuple[FiguresT, StageAnswers[KeptT]]:
+    """Have every question answered, or those that are left, and work the figures out.
+
+    ``names`` are the files of figures and of replies in ``out``, which is needed where a model is asked; ``read`` is as
+    in :func:`answer_of`; ``offline`` answers without a model.
+
+    Raises:
+        UserError: something is missing or wrong, or the disk failed (what was answered is kept).
+    """
+    if offline is not None:
+        with figures_folder(out, names) as folder:
+            answers = offline()
+            return _written(folder, names[0], figures(answers)), answers
+    if out is None:
+        raise UserError(
+            f"{asking.option} {asking.who}: give a folder for the replies with --out, so that nothing is paid for twice"
+        )
+    budget, progress = Budget(asking.cost_limit), new_progress(asking.display, unit)
+    opened = asking.opened(budget, progress)
+    with figures_folder(out, names) as folder, closing(Journal(out / names[1], kept)) as journal:
+        budget.take_up(calls_of([journal]))
+        stage: KeptStage[AboutT, KeptT] = KeptStage(
+            "ask",
+            journal,
+            opened.model.max_concurrency,
+            told=lambda item: (opened.model.identity, question(item)),
+            answer=lambda item: answer_of(opened, kept, question(item), lambda text: read(item, text)),
+        )
+
+        async def through() -> str:
+            try:
+                return (await run_stage(stage, items, progress, opened.model.check)).stopped
+            finally:
+                await opened.model.aclose()
+
+        stopped = finished(through(), journal.path)
+        last = {one.id: last_answer(stage, one) for one in items}
+        answers = StageAnswers(
+            by=f"{opened.card.name} ({opened.card.model})",
+            answers={name: answer for name, answer in last.items() if answer is not None},
+            tally=tally(stage, items),
+            cost_usd=paid([journal]),
+            stopped=stopped,
+        )
+        return _written(folder, names[0], figures(answers)), answers
+
+
+def _written(folder: LockedFolder | None, name: str, found: FiguresT) -> FiguresT:
+    if folder is not None:
+        folder.replace_json(name, found)
+    return found

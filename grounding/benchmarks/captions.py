@@ -1,0 +1,415 @@
+"""A history in words, written by a model from what can be seen: the screen before an action, and the screen after it.
+
+RealWebAssist (section 4) gives its planners a text history that a VLM wrote from consecutive screenshots and the
+instruction at each step.
+
+No gold region, action or task label takes part: a ``Moment`` has no field for them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import time
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import zip_longest
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from grounding.analysis.prompts import NamedPrompt, find_model, find_prompt
+from grounding.atomic import atomic_write
+from grounding.benchmarks.asking import (
+    Kept,
+    KeptStage,
+    Tally,
+    finished,
+    last_answer,
+    new_progress,
+    paid,
+    run_stage,
+    tally,
+)
+from grounding.cards import PlannerCard, PlanRule
+from grounding.data import load_dataset
+from grounding.data.fields import DatasetProblems
+from grounding.data.history import FORMAT, CaptionedStep, CaptionFile, read_captions
+from grounding.data.images import Picture, picture_sizes, prepare_picture
+from grounding.data.option import ready
+from grounding.errors import UserError
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatModel, ChatOptions, open_chat
+from grounding.llm.wire import Completion, ImagePart, Message, TextPart
+from grounding.options import Display
+from grounding.planners.prompts import plan_outcome
+from grounding.records import Failure, ImageSizes, Record, Screenshot, Session
+from grounding.run.journal import Journal
+
+
+class Moment(Record, frozen=True, kw_only=True):
+    """The screen before an action, what was said over it, and the screen that the session goes on with.
+
+    ``after`` is None at the last step of a session. There is no place here for where the click was right, or for what
+    the data set says about the action.
+    """
+
+    id: str
+    instruction: str
+    before: Screenshot
+    after: Screenshot | None = None
+
+
+def moments(sessions: Iterable[Session], participants: Collection[str] = ()) -> tuple[Moment, ...]:
+    """Every step of the sessions, scored or not, in session order."""
+    return tuple(
+        Moment(
+            id=step.id,
+            instruction=step.instruction,
+            before=step.screenshot,
+            after=None if following is None else following.screenshot,
+        )
+        for session in sessions
+        if not participants or session.participant in participants
+        for step, following in zip_longest(session.steps, session.steps[1:])
+    )
+
+
+_INSTRUCTION = "{instruction}"
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+class CaptionPart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One part of the message: a text, in which ``{instruction}`` is filled in, or one of the two screenshots."""
+
+    text: str | None = None
+    image: Literal["before", "after"] | None = None
+
+
+class CaptionPrompt(NamedPrompt, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A captioner's prompt. ``user`` asks about two screenshots, ``user_last`` about the last one of a session."""
+
+    title: str
+    user: tuple[CaptionPart, ...]
+    user_last: tuple[CaptionPart, ...]
+
+    @property
+    def label(self) -> str:
+        """Name, version and hash over both messages."""
+        return self.label_over(self.user, self.user_last)
+
+    def __post_init__(self) -> None:
+        for name, parts, wanted in (
+            ("user", self.user, ["before", "after"]),
+            ("user_last", self.user_last, ["before"]),
+        ):
+            texts = [part.text for part in parts if part.text is not None]
+            other = [field for text in texts for field in _FIELD.findall(text) if field != "instruction"]
+            if any((part.text is None) == (part.image is None) for part in parts):
+                raise ValueError(f"field {name}: each part is either `text` or `image`, exactly one of them")
+            if [part.image for part in parts if part.image] != wanted:
+                pictures = " and then ".join(f"`image: {each}`" for each in wanted)
+                raise ValueError(f"field {name}: expected {pictures}, once, in this order")
+            if not any(_INSTRUCTION in text for text in texts):
+                raise ValueError(f"field {name}: the instruction's place {_INSTRUCTION} is missing")
+            if other:
+                raise ValueError(
+                    f"field {name}: {{{other[0]}}} is not known here; a captioner is shown {_INSTRUCTION} and pictures"
+                )
+
+
+def render(prompt: CaptionPrompt, moment: Moment, before: Picture, after: Picture | None) -> tuple[Message, ...]:
+    """The conversation about one moment. Braces in the user's own words stay as they are."""
+    pictures = {"before": before, "after": after}
+
+    def part(template: CaptionPart) -> TextPart | ImagePart:
+        picture = pictures[template.image] if template.image is not None else None
+        if picture is not None:
+            return ImagePart(url_json=picture.url_json)
+        return TextPart(text=(template.text or "").replace(_INSTRUCTION, moment.instruction))
+
+    system = [] if prompt.system is None else [Message(role="system", parts=(TextPart(text=prompt.system),))]
+    parts = prompt.user_last if after is None else prompt.user
+    return (*system, Message(role="user", parts=tuple(part(each) for each in parts)))
+
+
+MAX_CAPTION_CHARS = 1000
+"""A longer text is no sentence on one action: ten of them are told to a planner at each step."""
+
+
+class Caption(Kept, frozen=True, kw_only=True):
+    """What was done at a step, in words, or the reason why nobody can say."""
+
+    text: str | None = None
+
+
+def captioner_card(card: PlannerCard, prompt: CaptionPrompt) -> PlannerCard:
+    """A planner's card without its own prompt and without what belongs to it: the prompt for captions stands for it."""
+    return msgspec.structs.replace(
+        card,
+        system=prompt.system,
+        user=(),
+        prefill=None,
+        no_history="",
+        no_goal="",
+        strip_suffix="",
+        prompt=prompt.label,
+        plan=PlanRule(drop_thinking=True),
+    )
+
+
+def read_caption(card: PlannerCard, said: Completion) -> str | Failure:
+    """The sentence in a reply, its white space made single blanks; never an empty one, half of one, or a refusal."""
+    outcome = plan_outcome(card, said)
+    if outcome.failure is not None or outcome.text is None:
+        return outcome.failure or Failure(kind="unparsed", message="the reply is empty")
+    if said.finish_reason == "length":
+        return Failure(kind="unparsed", message="the reply was cut off (finish reason: length)")
+    text = " ".join(outcome.text.split())
+    if len(text) > MAX_CAPTION_CHARS:
+        what = f"the reply has {len(text)} characters where one sentence was asked for (at most {MAX_CAPTION_CHARS})"
+        return Failure(kind="unparsed", message=what)
+    return text
+
+
+def caption_stage(
+    prompt: CaptionPrompt, model: ChatModel, card: PlannerCard, journal: Journal[Caption]
+) -> KeptStage[Moment, Caption]:
+    """The stage that asks for captions: once a step; a reply that is no sentence is ``unparsed``, kept in full."""
+    who = identity(prompt, model)
+
+    def sizes(shot: Screenshot) -> ImageSizes:
+        try:
+            return picture_sizes(shot.size, card.image)
+        except ValueError as error:
+            raise ValueError(f"{shot.path}: {error}") from error
+
+    def picture(shot: Screenshot) -> Picture:
+        try:
+            return prepare_picture(shot, card.image)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{shot.path}: {error}") from error
+
+    def messages(moment: Moment) -> tuple[Message, ...]:
+        after = None if moment.after is None else picture(moment.after)
+        return render(prompt, moment, picture(moment.before), after)
+
+    async def answer(moment: Moment) -> Caption:
+        shots = [shot for shot in (moment.before, moment.after) if shot is not None]
+        try:
+            largest = max(map(sizes, shots), key=lambda one: one.sent.width * one.sent.height)
+        except ValueError as error:
+            return Caption(failure=Failure(kind="error", message=str(error)))
+        asked = await model.send(lambda: messages(moment), largest)
+        if asked.completion is None:
+            return Caption(failure=asked.failure, call=asked.call)
+        found, raw = read_caption(card, asked.completion), asked.completion.text
+        if isinstance(found, Failure):
+            return Caption(raw=raw, failure=found, call=asked.call)
+        return Caption(text=found, raw=raw, call=asked.call)
+
+    def told(moment: Moment) -> tuple[object, ...]:
+        return who, moment.instruction, moment.before.sha256, None if moment.after is None else moment.after.sha256
+
+    return KeptStage("caption", journal, model.max_concurrency, told=told, answer=answer)
+
+
+def identity(prompt: CaptionPrompt, model: ChatModel) -> str:
+    """Canonical text of everything but the moment that can change a caption."""
+    return msgspec.json.encode(("caption", prompt.label, model.identity)).decode()
+
+
+def replies_path(out: Path) -> Path:
+    """Where the replies lie: ``captions.json.replies.jsonl`` beside ``captions.json``."""
+    return out.with_name(f"{out.name}.replies.jsonl")
+
+
+@contextmanager
+def open_replies(out: Path) -> Iterator[Journal[Caption]]:
+    """The journal of replies, kept from other processes while it is open; its folder is made.
+
+    Raises:
+        UserError: it can't be made or opened, a line of it is damaged, or another process is writing to it.
+    """
+    path = replies_path(out)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Before the journal is opened: opening one takes a torn last line away, which may be another's half-written.
+        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise UserError(f"--out {out}: {path} can't be written: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(f"another process is writing to {out}: wait for it, or choose another --out") from error
+        journal = Journal(path, Caption)
+        try:
+            yield journal
+        finally:
+            journal.close()
+    finally:
+        os.close(lock)
+
+
+def set_aside(out: Path) -> Path | None:
+    """Rename the files of an earlier run, if there are any, so that nothing paid for is lost; the new name of ``out``.
+
+    Raises:
+        UserError: another process is writing to them, or they can't be renamed.
+    """
+    if not out.exists() and not replies_path(out).exists():
+        return None
+    number = 1
+    while (aside := out.with_name(f"{out.name}.old{number}")).exists() or replies_path(aside).exists():
+        number += 1
+    with open_replies(out):
+        try:
+            replies_path(out).rename(replies_path(aside))
+            if out.exists():
+                out.rename(aside)
+        except OSError as error:
+            raise UserError(f"--out {out}: can't be set aside: {error.strerror}") from error
+    return aside
+
+
+def check_out(out: Path, wanted: CaptionFile) -> None:
+    """See that nothing else is overwritten: the file is not there, or holds captions by the same model and prompt.
+
+    Raises:
+        UserError: it holds something else.
+    """
+    if out.is_dir():
+        raise UserError(f"--out {out}: is a folder: give the name of a file")
+    if not out.exists():
+        return
+    try:
+        found = read_captions(out)
+    except DatasetProblems as error:
+        raise UserError(
+            f"--out {out}: there is a file already, and it holds no captions: choose another name"
+        ) from error
+    if found.identity != wanted.identity:
+        if (found.captioner, found.prompt) == (wanted.captioner, wanted.prompt):
+            differs = f"by {found.captioner} with other parameters"
+        else:
+            differs = f"by {found.captioner} with the prompt {found.prompt}"
+        raise UserError(f"--out {out}: holds captions {differs}: choose another name, or set it aside with --fresh")
+
+
+def _step(moment: Moment, caption: Caption | None) -> CaptionedStep:
+    return CaptionedStep(
+        step_id=moment.id,
+        instruction=moment.instruction,
+        before_sha256=moment.before.sha256,
+        after_sha256=None if moment.after is None else moment.after.sha256,
+        action=None if caption is None else caption.text,
+        failure=None if caption is None else caption.failure,
+    )
+
+
+def _write(out: Path, captions: CaptionFile) -> None:
+    try:
+        atomic_write(out, msgspec.json.format(msgspec.json.encode(captions), indent=1) + b"\n")
+    except OSError as error:
+        raise UserError(
+            f"--out {out}: can't be written: {error.strerror}. The replies are kept in {replies_path(out)}; make room "
+            "and run the same command again."
+        ) from error
+
+
+class CaptionOptions(Record, frozen=True, kw_only=True):
+    """The options of ``grounding caption``; see its ``--help``."""
+
+    dataset: str
+    captioner: str
+    out: Path
+    data_dir: Path | None = None
+    questions: str | None = None
+    participant: tuple[str, ...] = ()
+    prompt: str = "consecutive"
+    model: str | None = None
+    chat: ChatOptions = ChatOptions()
+    cost_limit: float | None = None
+    fresh: bool = False
+    display: Display | None = None
+
+
+class Captioned(Record, frozen=True, kw_only=True):
+    """What became of a run.
+
+    ``tally`` is over the last replies of all steps; ``asked`` counts the requests of this run that got an answer or
+    failed. ``cost_usd`` is what all replies cost together, also those of earlier runs; None where nobody knows.
+    ``stopped`` says why the run ended early.
+    """
+
+    captioner: str
+    tally: Tally
+    asked: int
+    cost_usd: float | None
+    seconds: float
+    stopped: str = ""
+    set_aside: Path | None = None
+
+
+def caption_dataset(options: CaptionOptions) -> Captioned:
+    """Caption every step of a data set, or go on where an earlier run stopped, and write the history file.
+
+    Raises:
+        UserError: something is missing or wrong; nothing was asked yet, or the disk failed (what was answered is kept).
+    """
+    progress, budget = new_progress(options.display, "steps"), Budget(options.cost_limit)
+    prompt = find_prompt(options.prompt, CaptionPrompt, "captions", flag="--prompt")
+    found = find_model(options.captioner, options.chat, options.model, options.cost_limit, flag="--captioner")
+    card = captioner_card(found, prompt)
+    model = open_chat(card, options.chat, flag="--base-url", budget=budget, on_retry=progress.retried).model
+    ready(options.data_dir)
+    with progress.phase("reading the data set"):
+        dataset = load_dataset(options.dataset, options.data_dir, questions=options.questions)
+    known = [session.participant for session in dataset.sessions]
+    for name in options.participant:
+        if name not in known:
+            raise UserError(f"--participant {name}: the data set has {', '.join(known)}")
+    shown = moments(dataset.sessions, options.participant)
+    empty = CaptionFile(
+        format=FORMAT,
+        dataset=dataset.name,
+        captioner=card.name,
+        prompt=prompt.label,
+        identity=identity(prompt, model),
+        steps=(),
+    )
+    aside = set_aside(options.out) if options.fresh else None
+    check_out(options.out, empty)
+    started, asked = time.monotonic(), 0
+    with open_replies(options.out) as replies:
+        budget.take_up(each.call for each in replies if each.call)
+        stage = caption_stage(prompt, model, card, replies)
+
+        def write() -> None:
+            steps = tuple(_step(moment, last_answer(stage, moment)) for moment in shown)
+            _write(options.out, msgspec.structs.replace(empty, steps=steps))
+
+        async def ask() -> str:
+            nonlocal asked
+            try:
+                done = await run_stage(stage, shown, progress, model.check)
+                asked = done.answers
+                return done.stopped
+            finally:
+                await model.aclose()
+
+        write()  # What is being written here is known from the first moment on, even if this process dies.
+        stopped = finished(ask(), replies.path)
+        write()
+        return Captioned(
+            captioner=card.name,
+            tally=tally(stage, shown),
+            asked=asked,
+            cost_usd=paid([replies]),
+            seconds=time.monotonic() - started,
+            stopped=stopped,
+            set_aside=aside,
+        )

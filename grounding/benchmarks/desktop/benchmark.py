@@ -1,0 +1,388 @@
+"""Desktop tasks (PERCU): an agent sees a step's screenshot, instruction and memory, and says what it would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
+
+import msgspec
+
+from grounding import __version__
+from grounding.benchmarks.desktop.agents import Agent, entry_of
+from grounding.benchmarks.desktop.chat import StyledModel, agent_card, agent_probe, asking, build_agent, has_model
+from grounding.benchmarks.desktop.folder import (
+    ActStage,
+    DesktopAsked,
+    DesktopFolder,
+    DesktopRunInfo,
+    DesktopScored,
+    DesktopStepLine,
+    check_tolerance,
+    memories,
+    score_desktop,
+    signed,
+)
+from grounding.benchmarks.desktop.rows import NAMES, print_runs, print_tables_of, write_page
+from grounding.benchmarks.episodes import AgentBenchmark
+from grounding.cards import GrounderCard, PlannerCard
+from grounding.data import load_desktop
+from grounding.data.desktop_records import DesktopPrediction, DesktopTask
+from grounding.data.option import ready
+from grounding.errors import UserError
+from grounding.llm.budget import Budget
+from grounding.options import DesktopScoringName, Display, EvalOptions, MemoryKind, TaskKind
+from grounding.records import Record
+from grounding.report.html.written import written_or_warned
+from grounding.run.benchmark import Pass, Shared, Takes, Work, void_words
+from grounding.run.building import chat_options, check_numbers
+from grounding.run.combinations import combine
+from grounding.run.display import Progress
+from grounding.run.dry import AskedModel
+from grounding.run.folder import library_versions, run_id, utc_now
+from grounding.run.ray.pool import AHEAD, RemoteStage, Workers, key_variables
+from grounding.run.ray.staff import ModelAddress, check_executor, staff
+from grounding.run.ray.worker import OpenedStage, Services, opened
+from grounding.run.ray.worker import StageWork as RemoteWork
+from grounding.run.signature import image_rule_text
+from grounding.scoring.desktop.rules import DESKTOP_RULES, TOLERANCE_PX, judge_desktop
+from grounding.serving.beside import ANYWHERE, Beside
+from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from grounding.run.runner import Stage
+
+
+def select_desktop(
+    tasks: Sequence[DesktopTask], *, kind: TaskKind | None, sample_ids: Sequence[str], limit: int | None
+) -> tuple[tuple[DesktopTask, ...], str]:
+    """The tasks with the steps of a kind, of these ids, the first ``limit`` of them, and that choice in words.
+
+    Raises UserError where a name is none of the data set's, or nothing is left.
+    """
+    known = {step.id for task in tasks for step in task.steps}
+    for step_id in sample_ids:
+        if step_id not in known:
+            raise UserError(f"--sample-id {step_id}: no such step; ids look like {min(known, default='task/1')}")
+    of_kind = [task for task in tasks if kind in (None, task.kind)]
+    left = [step.id for task in of_kind for step in task.steps if not sample_ids or step.id in sample_ids][:limit]
+    if not left:
+        raise UserError("no step is left by --kind, --sample-id and --limit")
+    wanted = frozenset(left)
+    chosen = ((task, tuple(step for step in task.steps if step.id in wanted)) for task in of_kind)
+    words = {"kind": kind, "steps": ",".join(sorted(set(sample_ids))), "limit": limit}
+    said = ";".join(f"{name}={value}" for name, value in words.items() if value not in (None, ""))
+    return tuple(msgspec.structs.replace(task, steps=steps) for task, steps in chosen if steps), said or "all"
+
+
+class PreparedDesktop(Record, frozen=True, kw_only=True):
+    """Everything a run needs, checked before the first question is asked.
+
+    ``beside`` is the server that each worker on a cluster starts for itself. ``model`` is the agent's card as the user
+    named it, None for an agent without a model; ``served`` the same where one serves it oneself.
+    """
+
+    options: EvalOptions
+    model: StyledModel | None
+    served: GrounderCard | None
+    lines: tuple[DesktopStepLine, ...]
+    agent: Agent
+    base_url: str
+    servers: ManagedServers | None
+    beside: Beside | None
+    info: DesktopRunInfo
+    warnings: tuple[str, ...]
+
+    async def aclose(self) -> None:
+        """Close what the agent holds."""
+        await self.agent.aclose()
+
+
+def _check_card(options: EvalOptions, agent: Agent, model: StyledModel | None) -> None:
+    if options.base_url and model is None:
+        address = " ".join(options.base_url)
+        raise UserError(
+            f"--base-url {address}: the agent {agent.name} asks no server; name the model that is served there, "
+            "or leave it out"
+        )
+    if options.temperature is not None and (model is None or "temperature" not in model.card.takes):
+        raise UserError(f"--temperature: {agent.name} takes no temperature; leave it out")
+    if options.cost_limit is not None and model is not None and model.card.price is None:
+        raise UserError(
+            f"--cost-limit: the card of {agent.name} states no price (field price), so no limit can be kept"
+        )
+
+
+async def in_workers(own: ActStage, prepared: PreparedDesktop, workers: Workers) -> RemoteStage:
+    """The stage of a run with its agent in workers.
+
+    Raises UserError where there is no cluster, it has no room, or a worker can't be made ready; ClusterLost where the
+    cluster went away meanwhile.
+    """
+    options, model = prepared.options, prepared.model
+    card = None if model is None else model.model
+    address = " ".join(options.base_url)
+    work = RemoteWork(
+        opener=open_act,
+        options=options,
+        identity=own.identity,
+        given=card,
+        keys=key_variables([card]),
+        beside=prepared.beside,
+    )
+    staffed = partial(
+        staff,
+        workers=options.workers or (options.replicas if options.replicas > 1 else None),
+        models=() if model is None else (ModelAddress(card=model.card, base_url=address, flag="--base-url"),),
+        max_connections=options.max_connections,
+        beside=prepared.beside,
+        computes=False,
+    )
+    return await workers.stage(own, work, staffed, ahead=AHEAD)
+
+
+def open_act(work: RemoteWork, services: Services) -> OpenedStage:
+    """The stage in a worker, which reads no data set: what an agent is asked comes with every item.
+
+    Raises UserError where something that the agent needs is missing here; says what.
+    """
+    options: EvalOptions = work.options
+    card: GrounderCard | PlannerCard | None = work.given
+    chat = chat_options(options, services.base_url or " ".join(options.base_url))
+    chat = msgspec.structs.replace(chat, max_connections=services.connections or chat.max_connections)
+    model = None if card is None else asking(card, options.style, options.attempts)
+    agent, _ = build_agent(options, model, (), chat, services.budget, services.progress.retried)
+    stage = ActStage(agent, services.journal)
+
+    async def run(item: DesktopStepLine, key: str) -> object:
+        shown = await services.locate(item.step.screenshot)
+        step = msgspec.structs.replace(item.step, screenshot=shown)
+        return await stage.run(msgspec.structs.replace(item, step=step), None, key)
+
+    return replace(opened(stage, agent.check, agent.aclose), run=run)
+
+
+_COLOURS = {"right": "green", "wrong": "yellow", "unparsed": "magenta", "missing": "red", "error": "red"}
+_NO_PLANNER = "an agent gets no plan: it reads the instruction and its memory itself"
+_SENSELESS = {
+    **dict.fromkeys(("planner", "planner_prompt", "planner_model", "planner_base_url", "plan_ahead"), _NO_PLANNER),
+    "plans": _NO_PLANNER,
+    **dict.fromkeys(
+        ("history", "history_file", "history_scope"), "an agent is told its memory and no history; see --memory"
+    ),
+    "questions": "desktop tasks have one file each and no questions file",
+    **dict.fromkeys(("transcript", "asr_base_url", "normaliser", "noise_dir"), "desktop tasks have no recordings"),
+    "participant": "desktop tasks have no participants; choose with --kind or --sample-id",
+    "clusters": "desktop tasks have no participants: their intervals are over tasks",
+    "send": "agents are sent their screenshots in the request",
+    **dict.fromkeys(("backend", "model_path", "dtype", "device", "batch_size"), "agents are asked over a server"),
+}
+
+
+class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
+    """The benchmark."""
+
+    name = "desktop"
+    takes = Takes(
+        what="whose steps are answered with actions on a desktop",
+        names=(frozenset(EvalOptions.__struct_fields__) | {"json", "scoring", "published", "epochs", "baseline"})
+        - {*_SENSELESS, "plan_store", "no_plan_store"},
+        choices={"memory": get_args(MemoryKind), "kind": get_args(TaskKind), "scoring": DESKTOP_RULES},
+        why=_SENSELESS,
+        harmless={"backend": "server", "no_plan_store": True},
+    )
+    axes = ("grounder", "planner", "plans", "memory")
+    again: ClassVar = {"tolerance": "tolerance_px"}
+    folder = DesktopFolder
+    answers: ClassVar = {"predictions.jsonl": DesktopPrediction}
+    unit = "steps"
+    wide = 124
+
+    def runs(self, given: Mapping[str, Any], axes: Sequence[str], command: str) -> tuple[EvalOptions, ...]:
+        """One for every agent and memory, or every combination of what is swept."""
+        runs = combine(given, axes, command=command)
+        if len({run.grounder for run in runs}) < 2:
+            return runs
+        # What is meant for models is left out for agents without one.
+        usual = {"base_url": (), "style": EvalOptions().style, "attempts": None}
+        return tuple(run if has_model(run.grounder) else msgspec.structs.replace(run, **usual) for run in runs)
+
+    def progress(self, display: Display | None) -> Progress:
+        """Counts what is right by the paper and what is not."""
+        return Progress(display, _COLOURS, ("right", "wrong"))
+
+    def prepare(
+        self, options: EvalOptions, budget: Budget, progress: Progress, shared: Shared, *, dry: bool = False
+    ) -> PreparedDesktop:
+        """Find everything that a run needs."""
+        options = msgspec.structs.replace(options, dry_run=dry)
+        check_executor(options.executor, options.workers, options.ray_address)
+        check_numbers(options)
+        check_tolerance(options.tolerance)
+        if options.attempts is not None and not 1 <= options.attempts <= 3:
+            raise UserError(f"--attempts {options.attempts}: expected 1, 2 or 3")
+        # The data set is read after the card and before the agent is made: some agents need it.
+        model = agent_card(options)
+        ready(options.data_dir)
+        with progress.phase("reading the data set"):
+            what = ("desktop", options.dataset, options.data_dir)
+            dataset = shared.once(what, lambda: load_desktop(options.dataset, options.data_dir))
+        tasks, selected = select_desktop(
+            dataset.tasks, kind=options.kind, sample_ids=options.sample_id, limit=options.limit
+        )
+        served = model.model if model is not None and isinstance(model.model, GrounderCard) else None
+        servers = beside = None
+        if options.executor == "local":
+            if (servers := manage_servers(served, options, ())) is not None:
+                servers = shared.servers.matching(servers)
+        elif served is not None and (elsewhere := server_elsewhere(served, options, ())) is not None:
+            beside = Beside(card=served, options=elsewhere)
+        address = ANYWHERE if beside else servers.base_url if servers else " ".join(options.base_url)
+        chat = chat_options(options, address)
+        agent, base_url = build_agent(options, model, dataset.tasks, chat, budget, progress.retried)
+        _check_card(options, agent, model)
+        asked = DesktopAsked(
+            dataset=dataset.name,
+            fingerprint=dataset.fingerprint,
+            select=selected,
+            agent=agent.name,
+            agent_identity=agent.identity,
+            base_url=MANAGED if servers is not None or beside is not None else base_url,
+            memory=options.memory,
+            style=None if model is None else model.style,
+            attempts=1 if model is None else model.attempts,
+            seed=options.seed or 0,
+            version=__version__,
+        )
+        info = DesktopRunInfo(
+            run_id=run_id(asked, (asked.dataset, asked.agent, asked.memory)),
+            status="started",
+            signature="",
+            asked=asked,
+            data_dir=str(options.data_dir or ""),
+            command=options.command,
+            versions=library_versions(),
+            started_at=utc_now(),
+            family=None if model is None else model.card.family,
+            tolerance_px=TOLERANCE_PX if options.tolerance is None else options.tolerance,
+            prompt="none" if model is None else f"{model.style}@{model.card.prompt_hash}",
+            image="original" if model is None else image_rule_text(model.card.image),
+            departs=dataset.departs,
+        )
+        memory_of = memories(dataset.tasks, options.memory, asked.seed)
+        return PreparedDesktop(
+            options=options,
+            model=model,
+            served=served,
+            lines=tuple(
+                DesktopStepLine(
+                    task=task.id,
+                    kind=task.kind,
+                    category=task.category,
+                    description=task.description,
+                    memory=memory_of[step.id],
+                    step=step,
+                )
+                for task in tasks
+                for step in task.steps
+            ),
+            agent=agent,
+            base_url=base_url,
+            servers=servers,
+            beside=beside,
+            info=signed(info),
+            warnings=dataset.warnings,
+        )
+
+    def write_items(self, prepared: PreparedDesktop, folder: DesktopFolder) -> None:
+        """Write the steps."""
+        folder.replace_lines("steps.jsonl", prepared.lines)
+
+    def around(self, prepared: PreparedDesktop, work: Work, shared: Shared) -> AbstractContextManager[object]:
+        """The servers of the model, where there is something left to ask it."""
+        unanswered = work.journals["predictions.jsonl"].settled_count < len(prepared.lines)
+        return shared.servers.running(prepared.servers if unanswered else None, work.folder / "server.log")
+
+    def passes(self, prepared: PreparedDesktop, work: Work) -> Iterator[Pass]:
+        """One: the agent acts on every step."""
+        agent, model, tolerance = prepared.agent, prepared.model, prepared.info.tolerance_px
+        stage = ActStage(agent, work.journals["predictions.jsonl"])
+        entry = entry_of(prepared.options.grounder)
+
+        def outcome(item: DesktopStepLine, answer: DesktopPrediction) -> str:
+            failure = judge_desktop(item.step, answer, tolerance).failure
+            if failure is None:
+                return "right"
+            return failure if failure in _COLOURS else "wrong"
+
+        async def elsewhere(workers: Workers) -> Stage[Any]:
+            return await in_workers(stage, prepared, workers)
+
+        async def check() -> None:
+            await agent.check()
+            if prepared.served is not None and not prepared.options.no_probe and not prepared.beside:
+                assert model is not None
+                await agent_probe(model, agent).run(work.folder, work.progress)
+
+        asks = []
+        if model is not None:
+            first = lambda item, key: stage.run(item, None, key)  # noqa: E731
+            asks.append(AskedModel("agent", model.card, first=first, calls=(1, prepared.info.asked.attempts)))
+        yield Pass(
+            stage=stage,
+            items=prepared.lines,
+            progress=work.progress,
+            outcome=outcome,
+            check=check,
+            early=bool(prepared.base_url) and prepared.servers is None and prepared.beside is None,
+            elsewhere=None if entry is not None and entry.looks_up else elsewhere,
+            asks=tuple(asks),
+        )
+
+    def score(self, folder: DesktopFolder, *, tolerance_px: float | None = None) -> DesktopScored:
+        """Judge every stored answer again, with another tolerance where one is given."""
+        return score_desktop(folder, tolerance_px=tolerance_px)
+
+    def page(self, scored: DesktopScored) -> Path | None:
+        """Write the page."""
+        return written_or_warned(lambda: write_page(scored.folder, None))
+
+    def void(self, scored: DesktopScored) -> str:
+        """Recorded replies that are for none of the steps."""
+        counts = scored.summary.counts
+        is_void = counts.failures["missing"] == counts.steps and not counts.unasked
+        return void_words(counts.steps) if is_void else ""
+
+    def baseline(self, runs: Sequence[EvalOptions], varying: Sequence[str]) -> int:
+        """The one without a memory, where memory is what varies; else the first."""
+        without = [number for number, run in enumerate(runs) if run.memory == "none"]
+        return without[0] if "memory" in varying and without else 0
+
+    def figures(self, scored: DesktopScored, scoring: str | None) -> dict[str, float | None]:
+        """The averages by one rule, in per cent."""
+        found = scored.summary.scores[scoring or "paper"]
+        return {"micro": found.micro.value, "macro": found.macro_task.value}
+
+    def reading(self, scored: DesktopScored) -> DesktopScoringName:  # noqa: ARG002
+        """The paper's."""
+        return "paper"
+
+    def print_runs(self, console: Console, results: Sequence[DesktopScored], rule: DesktopScoringName) -> None:
+        """Print the tables of one run, or a row for each of several."""
+        print_runs(console, results, rule)
+
+    def print_published(self, console: Console, results: Sequence[DesktopScored]) -> None:
+        """Print the paper's tables."""
+        print_tables_of(console, results)
+
+    def measures(self, rule: DesktopScoringName) -> tuple[str, ...]:
+        """Accuracy of steps by the rule."""
+        return (NAMES[rule],)
+
+
+BENCHMARK = Desktop()

@@ -1,0 +1,273 @@
+"""Agents that are chat models: function calling with a memory, PUMA, RecMind, InteRecAgent, ReAct and Reflexion.
+
+They ask what the release's agents ask (``agents/gpt_function_calling_agent.py``, ``agents/chat_react_agent.py``): a
+reply whose arguments are no JSON is asked for again, ten times in all, and what a model only says goes to the user.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+
+from grounding.benchmarks.calls import fill
+from grounding.benchmarks.personalwab.agents.base import (
+    OFFERED,
+    Given,
+    NoMove,
+    Play,
+    ShopAgent,
+    completion_of,
+    function_call,
+    plain,
+    react_rules,
+    system_text,
+    text_message,
+    with_calls,
+    with_text,
+)
+from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, behaviour_text, shop_prompts
+from grounding.benchmarks.personalwab.records import Episode, FunctionCall, TaskType, TaskView, Turn
+from grounding.benchmarks.personalwab.web import TOOLS, read_arguments
+from grounding.llm.chat import NO_PICTURES
+from grounding.llm.wire import Completion, Message
+from grounding.records import Record
+
+MOST_ASKED = 10
+"""So often one move is asked for, where replies can't be read (release)."""
+
+MAX_KEPT_CHARS = 20_000
+"""Of what a model says beside its calls, so much is kept."""
+
+MOST_BEHAVIOURS, MOST_EXPECTED = 200, 30
+START_TOKENS = 5000
+"""InteRecAgent's profile: from how many purchases it is made, in a reply of how many tokens, and how long it gets."""
+
+
+class ChatAgent(ShopAgent):
+    """A chat model with a memory in its system prompt: the paper's prompts under the preset paper, or the release's."""
+
+    def __init__(self, given: Given) -> None:
+        assert given.model is not None, "options without one are refused"
+        self.name = given.options.agent
+        self._model, self._memory = given.model, given.memory
+        self._paper = given.options.preset == "paper"
+        self.max_concurrency = given.model.max_concurrency
+        self.identity = (
+            f"{self.name}:2|{given.model.identity}|{given.memory.identity}|{shop_prompts().label}|paper={self._paper}"
+        )
+
+    async def start(self, play: Play) -> None:
+        """Choose what is remembered, beside other work: embeddings take long enough to keep requests waiting."""
+        play.memory = await asyncio.to_thread(self._memory.recall, play.view, predicted=play.predicted)
+
+    def system(self, play: Play) -> str:
+        """The rules that the agent is given, without its memory."""
+        return system_text(self._memory.kind, play.track, play.max_steps, paper=self._paper)
+
+    async def say(self, play: Play, prompt: str, **parameters: int) -> str:
+        """What it answers beside the conversation; as in the release, at the model's own temperature."""
+        model = self._model.varied(**{"temperature": None, **parameters})
+        asked = await model.send(lambda: [text_message("system", prompt)], NO_PICTURES)
+        return completion_of(asked, play.calls).text
+
+    async def ask(
+        self, play: Play, messages: Callable[[], list[Message]], read: Callable[[Completion], Turn | str], **more: Any
+    ) -> Turn:
+        """Ask until a reply can be read, at most ten times; ``read`` says why one can't. A failure is not asked again.
+
+        Raises NoMove where no reply came, it is empty, or the tenth can't be read.
+        """
+        found: Turn | str = ""
+        for _ in range(MOST_ASKED):
+            said = completion_of(await self._model.send(messages, NO_PICTURES, **more), play.calls)
+            if not (said.tool_calls or said.text.strip()):
+                raise NoMove("unparsed", "the reply is empty: no call, no word")
+            found = read(said)
+            if isinstance(found, Turn):
+                return found
+        raise NoMove("unparsed", f"{found}, {MOST_ASKED} times in a row")
+
+
+# --- function calling -------------------------------------------------------------------------------------------------
+
+
+class FunctionAgent(ChatAgent):
+    """A chat model with function calls; with ``task-specific`` it is PUMA.
+
+    PUMA's function comes from a file of predictions (release). Without one the model is asked first, without a memory,
+    which is a method of this toolkit.
+    """
+
+    def __init__(self, given: Given) -> None:
+        super().__init__(given)
+        self._predictions = given.predictions
+        if given.predictions is not None:
+            self.identity += f"|{predictions_hash(given.predictions)}"
+        self._tools = [tool for name, tool in TOOLS.items() if given.memory.kind == "recmind" or name in OFFERED]
+
+    async def start(self, play: Play) -> None:
+        """Choose what is remembered; for PUMA the function comes first."""
+        if self._predictions is not None:
+            play.predicted = self._predictions[play.view.instruction]
+        elif self._memory.kind == "task-specific":
+            bare = system_text("none", "single", play.max_steps, paper=self._paper)
+            named = (await self._called(play, bare, ())).call.name
+            # A model that only talks has not seen that anything is to be recommended or written.
+            play.predicted = next((kind for kind, name in FUNCTION_OF.items() if name == named), "search")
+        await super().start(play)
+
+    async def move(self, play: Play) -> Turn:
+        """Ask for the next call. A message without one is said to the user; of several calls the first counts."""
+        return await self._called(play, self.system(play) + play.memory.text, play.turns)
+
+    async def _called(self, play: Play, system: str, turns: Sequence[Turn]) -> Turn:
+        return await self.ask(play, lambda: with_calls(system, play.view, turns), read_call, tools=self._tools)
+
+
+def predictions_hash(predictions: dict[str, TaskType]) -> str:
+    """What predictions add to an agent's identity."""
+    return f"functions={hashlib.sha256(msgspec.json.encode(sorted(predictions.items()))).hexdigest()[:16]}"
+
+
+def read_call(said: Completion) -> Turn | str:
+    """The move that a reply with function calls makes, or why there is none."""
+    text = said.text[:MAX_KEPT_CHARS]
+    if not said.tool_calls:
+        return Turn(call=function_call("respond", content=text))
+    first = said.tool_calls[0]
+    if read_arguments(first.arguments) is None:
+        return f"the arguments of {first.name[:100]} are no JSON object"
+    call = FunctionCall(name=first.name, arguments=first.arguments)
+    return Turn(call=call, call_id=first.id, thought=text, extra_calls=len(said.tool_calls) - 1)
+
+
+# --- InteRecAgent -----------------------------------------------------------------------------------------------------
+
+
+class Likings(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Products by ASIN that the user likes and dislikes, and what it expects, in words."""
+
+    like: tuple[str, ...] = ()
+    dislike: tuple[str, ...] = ()
+    expect: tuple[str, ...] = ()
+
+    def updated(self, later: Likings) -> Likings:
+        """With what a later conversation showed: the later word counts, at most 30 expectations stay."""
+        like = [one for one in self.like if one not in later.dislike]
+        dislike = [one for one in self.dislike if one not in later.like]
+        expect = tuple(dict.fromkeys([*self.expect, *later.expect]))
+        return Likings(
+            like=tuple(dict.fromkeys([*like, *later.like])),
+            dislike=tuple(dict.fromkeys([*dislike, *later.dislike])),
+            expect=expect[-MOST_EXPECTED:],
+        )
+
+    @property
+    def text(self) -> str:
+        """As the prompt has it."""
+        return f"\nLike:\n{list(self.like)}\nDislike:\n{list(self.dislike)}\nExpect:\n{list(self.expect)}"
+
+
+class InterecAgent(FunctionAgent):
+    """A profile of likings beside the history, made once for each user and updated after each of the user's tasks.
+
+    It is made from the purchases of the split ``history`` (release, ``init_interecagent_memory.py``) and carried on,
+    so tasks of one user are worked on one after the other, in their order.
+    """
+
+    def __init__(self, given: Given) -> None:
+        super().__init__(given)
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.likings: dict[str, Likings] = {}
+
+    @asynccontextmanager
+    async def alone(self, view: TaskView) -> AsyncIterator[None]:
+        """One task of a user at a time, in the order in which they come."""
+        async with self._locks[view.user_id]:
+            yield
+
+    def take_up(self, episodes: Iterable[tuple[str, Episode]]) -> None:
+        """Go on with the profiles as earlier tasks left them."""
+        for user, episode in episodes:
+            if episode.likings:
+                self.likings[user] = msgspec.json.decode(episode.likings, type=Likings)
+
+    async def start(self, play: Play) -> None:
+        """Remember the history and what the user likes; distil that first where nobody has."""
+        await super().start(play)
+        if play.view.user_id not in self.likings:
+            dataset, prompts = self._memory.dataset, shop_prompts()
+            user = dataset.users.get(play.view.user_id)
+            past = [one for one in (user.behaviours if user else ()) if one.split == "history"][-MOST_BEHAVIOURS:]
+            found = None
+            if past:
+                entry = prompts.interecagent_start_entry
+                history = "".join(behaviour_text(entry, 0, one, dataset.products[one.asin]) for one in past)
+                prompt = fill(prompts.interecagent_start, History=history)
+                found = read_likings(await self.say(play, prompt, temperature=0, max_tokens=START_TOKENS))
+            self.likings[play.view.user_id] = found or Likings()
+        told = play.memory.text + self.likings[play.view.user_id].text
+        play.memory = msgspec.structs.replace(play.memory, text=told)
+
+    async def finish(self, play: Play) -> None:
+        """Distil what the conversation shows; where no profile comes it stays as it was."""
+        user = play.view.user_id
+        spoken = "".join(f"{each.role}:{plain(each)}\n" for each in with_calls("", play.view, play.turns)[1:])
+        try:
+            later = read_likings(await self.say(play, fill(shop_prompts().interecagent_update, conversation=spoken)))
+        except NoMove:
+            later = None
+        if later is not None:
+            self.likings[user] = self.likings[user].updated(later)
+        play.likings = msgspec.json.encode(self.likings[user]).decode()
+
+
+def read_likings(text: str) -> Likings | None:
+    """The profile in a reply, with or without a fence around it; None where there is none."""
+    values = read_arguments(text[text.find("{") : text.rfind("}") + 1] or "?")
+    if values is None:
+        return None
+    lists = {name: value for name, value in values.items() if isinstance(value, list)}
+    names = Likings.__struct_fields__
+    return Likings(**{name: tuple(one for one in lists.get(name, ()) if isinstance(one, str)) for name in names})
+
+
+# --- ReAct and Reflexion ----------------------------------------------------------------------------------------------
+
+
+class ReactAgent(ChatAgent):
+    """A chat model that writes thought, action and arguments; Reflexion also thinks about every reply of the user."""
+
+    async def move(self, play: Play) -> Turn:
+        """Ask for the next thought and action."""
+        system = self.system(play) + react_rules() + play.memory.text
+        return await self.ask(play, lambda: with_text(system, play.view, play.turns), read_react)
+
+    async def reflect(self, play: Play) -> None:
+        """Ask what went wrong, from the conversation and the user's last reply."""
+        if self.name != "reflexion":
+            return
+        acted = "".join(f"{each.role}:{plain(each)}\n" for each in with_text("", play.view, play.turns)[1:-1])
+        last, task = play.turns[-1], play.view.instruction
+        prompt = fill(shop_prompts().reflexion, task=task, actions=acted, feedback=last.user_reply or "")
+        thought = (await self.say(play, prompt))[:MAX_KEPT_CHARS]
+        play.turns[-1] = msgspec.structs.replace(last, reflection=thought)
+
+
+def read_react(said: Completion) -> Turn | str:
+    """The move that a reply in text makes: what follows the last ``Action:`` and the line after ``Arguments:``."""
+    raw = said.text[:MAX_KEPT_CHARS]
+    name = raw.split("Action:")[-1].split("Arguments:")[0].strip()
+    written = raw.split("Arguments:")[-1].strip().split("\n")[0]
+    thought = raw.partition("Thought:")[2].partition("Action:")[0].strip()
+    if name in ("", "respond"):
+        return Turn(call=function_call("respond", content=written), thought=thought, raw=raw)
+    if not written or read_arguments(written) is None:
+        return "the reply has no arguments that are JSON"
+    return Turn(call=FunctionCall(name=name, arguments=written), thought=thought, raw=raw)

@@ -1,0 +1,254 @@
+"""PUMA with a model of one's own, and what PUMA keeps in files: predicted functions, and how a model was trained.
+
+As in the release (``puma_agent.py``): the prompt is plain text, a causal language model goes on with it greedily for at
+most 256 tokens, and what it writes is the function's one parameter: a query, ASINs with commas between them, or a
+review; ``Say: …`` speaks to the user and ``stop`` ends. Which function it is, the same model says where it has learnt
+to, or a file, or the words do. The memory is worded for the predicted function, where the release looks at the task's
+own type. Prompts and readings are functions of their own, since training words and reads the same texts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from grounding.benchmarks.calls import fill
+from grounding.benchmarks.personalwab.agents.base import Given, NoMove, Play, ShopAgent, function_call
+from grounding.benchmarks.personalwab.agents.chat import predictions_hash
+from grounding.benchmarks.personalwab.agents.offline import meant_by
+from grounding.benchmarks.personalwab.embeddings import needs
+from grounding.benchmarks.personalwab.prompts import (
+    FUNCTION_OF,
+    function_prompt,
+    named_function,
+    product_fields,
+    puma_prompts,
+    shop_prompts,
+)
+from grounding.benchmarks.personalwab.records import FunctionCall, ShopTask, TaskType, TaskView, Turn
+from grounding.errors import UserError
+from grounding.records import Call, Record, Usage
+
+FILE = "puma.json"
+MAX_NEW_TOKENS = 256
+MAX_FUNCTION_TOKENS = 32
+"""How long the name of a function may be (release, PUMA/scripts/generate_function.sh)."""
+
+PARAMETER_MARK = "### Tool Parameter:\n"
+NO_PAST = "none"
+"""What stands in the place of a memory where the user has no past (release)."""
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+class TrainedAs(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """How a model of PUMA was trained: ``puma.json`` in its folder. Options of the user win over what stands here.
+
+    ``variant`` is the row of the paper's table 5. ``memory_length`` is in behaviours, 0 for a model without memory,
+    ``memory_tokens`` in tokens of its own tokenizer. ``predicts_functions`` says whether it has learnt to name the
+    function of an instruction. ``stages`` are the methods it went through, ``dataset`` what it was trained on.
+    ``parameter_prompt``: whether it learned from the release's prompt for training or from that of its agents.
+    """
+
+    variant: str
+    memory_length: int
+    memory_tokens: int
+    predicts_functions: bool
+    stages: tuple[str, ...]
+    dataset: str
+    base: str
+    parameter_prompt: Literal["agents", "training"] = "agents"
+
+
+def read_predictions(path: Path, tasks: Sequence[ShopTask]) -> dict[str, TaskType]:
+    """The type that each instruction is taken for, by a file of predicted functions that has all of the tasks.
+
+    PUMA's ``function_res.json`` is an object of instructions and lists of candidates, of which the first counts: ``{"A
+    lamp": ["search_product_by_query"]}``. Raises UserError where it is not there or holds something else.
+    """
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=dict[str, list[str]])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"--functions {path}: expected an object of instructions and functions: {error}") from error
+    missing = [task for task in tasks if task.instruction not in found]
+    if missing:
+        raise UserError(
+            f"--functions {path}: {len(missing)} of {len(tasks)} tasks are not in it, such as {missing[0].id} "
+            f"({missing[0].instruction[:80]!r}); its keys must be the instructions, word for word"
+        )
+    by_text: dict[str, TaskType] = {}
+    for task in tasks:
+        first = next(iter(found[task.instruction]), "")
+        kind = named_function(first)
+        if kind is None:
+            known = ", ".join(FUNCTION_OF.values())
+            raise UserError(f"--functions {path}: the function of {task.id} is {first[:80]!r}; expected one of {known}")
+        by_text[task.instruction] = kind
+    return by_text
+
+
+# --- the model ------------------------------------------------------------------------------------------------------
+
+
+class Tokens:
+    """Texts as a model's tokenizer takes them apart."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, with those that the tokenizer puts around it."""
+        return len(self._tokenizer(text)["input_ids"])
+
+    def cut(self, text: str, most: int) -> str:
+        """The first ``most`` tokens of a text, as text again (release, ``load_input_prompt``)."""
+        kept = self._tokenizer(text, truncation=True, max_length=most)["input_ids"]
+        return str(self._tokenizer.decode(kept, skip_special_tokens=True))
+
+
+class LocalTextModel:
+    """A causal language model of ``transformers``, or adapters to one, from a folder, and how it was ``trained``."""
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise UserError(f"--model-path {folder}: no such folder; give the one of a causal language model")
+        with needs("torch", "transformers", "peft"):
+            import torch
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+
+            try:
+                self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+                # Of a folder of adapters the base model that they name is loaded, too.
+                model: Any = AutoModelForCausalLM.from_pretrained(folder)
+            except (OSError, ValueError, KeyError) as error:
+                raise UserError(f"--model-path {folder}: no model that can be loaded: {str(error)[:300]}") from None
+        self.tokens = Tokens(self._tokenizer)
+        self.trained: TrainedAs | None = None
+        try:
+            self.trained = msgspec.json.decode((folder / FILE).read_bytes(), type=TrainedAs)
+        except FileNotFoundError:
+            pass  # A model that was trained elsewhere.
+        except (OSError, msgspec.DecodeError) as error:
+            raise UserError(f"{folder / FILE}: damaged ({error}); delete it to use the model without it") from None
+        self._torch = torch
+        self._model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+        self.identity = f"local:{folder_hash(folder)};greedy;{MAX_NEW_TOKENS}"
+
+    def write(self, prompt: str, max_new_tokens: int = MAX_NEW_TOKENS) -> tuple[str, Usage]:
+        """Go on greedily: what is written after the prompt, and the tokens of both."""
+        read = self._tokenizer(prompt, return_tensors="pt").to(self._model.device)
+        read.pop("token_type_ids", None)
+        with self._torch.no_grad():
+            made = self._model.generate(**read, max_new_tokens=max_new_tokens, do_sample=False, num_beams=1)
+        before = read["input_ids"].shape[1]
+        text = self._tokenizer.decode(made[0][before:], skip_special_tokens=True)
+        return text, Usage(input_tokens=before, output_tokens=int(made.shape[1]) - before)
+
+
+def folder_hash(folder: Path) -> str:
+    """Sixteen hex digits over the names and bytes of a folder's files."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.iterdir() if path.is_file()):
+        digest.update(file.name.encode() + b"\0")
+        with file.open("rb") as content:
+            digest.update(hashlib.file_digest(content, "sha256").digest())
+    return digest.hexdigest()[:16]
+
+
+# --- the agent ------------------------------------------------------------------------------------------------------
+
+
+class ParameterAgent(ShopAgent):
+    """A predicted function, a memory for it, and a model that writes the parameter.
+
+    The function is named by a file, by the words, or by the model itself where it has learnt to. Under the preset
+    official ASINs are put into an order of the seed, where the release's comes out of a set.
+    """
+
+    def __init__(self, given: Given) -> None:
+        assert given.local is not None, "options without a folder are refused"
+        options, trained = given.options, given.local.trained
+        self._model, self._memory, self._predictions = given.local, given.memory, given.predictions
+        named_by = None if options.functions is None else str(options.functions)
+        learnt = trained is not None and trained.predicts_functions
+        self._names = puma_prompts() if named_by == "model" or (named_by is None and learnt) else None
+        as_trained = trained is not None and trained.parameter_prompt == "training"
+        self._learned = puma_prompts() if as_trained else None
+        self._shuffle_seed = None if options.preset == "paper" else options.seed or 0
+        order = "in order" if self._shuffle_seed is None else f"shuffled by {self._shuffle_seed}"
+        said_by = "words" if given.predictions is None else predictions_hash(given.predictions)
+        said_by = said_by if self._names is None else f"model;{self._names.label}"
+        made_of = (given.local.identity, given.memory.identity, shop_prompts().label, said_by, order)
+        self.identity = "|".join(("puma-local:3", *made_of))
+        if self._learned is not None:
+            self.identity += f"|asked as in {self._learned.label}"
+
+    async def start(self, play: Play) -> None:
+        """Predict the function and word the memory for it; a model that names no function fails the task."""
+        view = play.view
+        if self._names is not None:
+            text = await self._write(play, function_prompt(self._names, view.instruction), MAX_FUNCTION_TOKENS)
+            play.predicted = named_function(text)
+            if play.predicted is None:
+                raise NoMove("unparsed", f"the model named no function: {text[:200]!r}")
+        else:
+            play.predicted = (self._predictions or {}).get(view.instruction) or meant_by(view)
+        recalled = self._memory.recall(view, predicted=play.predicted)
+        user = self._memory.dataset.users.get(view.user_id)
+        known = user is not None and user.before(view.timestamp_ms)
+        play.memory = recalled if known else msgspec.structs.replace(recalled, text=NO_PAST)
+
+    async def move(self, play: Play) -> Turn:
+        """Write the parameter; the model sees neither results nor replies, as in the release."""
+        predicted = play.predicted or "search"
+        prompt = parameter_prompt(shop_prompts(), play.view, predicted, play.memory.text, learned=self._learned)
+        parameter = parameter_of(await self._write(play, prompt, MAX_NEW_TOKENS))
+        made = read_parameter(predicted, parameter, play.view, shuffle_seed=self._shuffle_seed)
+        return Turn(call=made, raw=parameter)
+
+    async def _write(self, play: Play, prompt: str, max_new_tokens: int) -> str:
+        began = time.perf_counter()
+        try:
+            text, usage = await asyncio.to_thread(self._model.write, prompt, max_new_tokens)
+        except (RuntimeError, IndexError) as error:
+            # torch: no memory left, or a prompt beyond the positions that the model has.
+            raise NoMove("error", f"the model failed: {str(error)[:300]}") from error
+        play.calls.append(Call(seconds=time.perf_counter() - began, usage=usage))
+        return text
+
+
+def parameter_prompt(prompts: Any, view: TaskView, predicted: TaskType, memory: str, *, learned: Any = None) -> str:
+    """The text that the model goes on with to write a parameter; ``learned`` gives that of training."""
+    asked = view.instruction
+    if predicted == "review" and view.review_product is not None:
+        fields = product_fields(view.review_product)
+        asked += fill(prompts.puma_product, **fields)
+    template = prompts.puma_parameter if learned is None else learned.parameter
+    return fill(template, instruction=asked, insturction=asked, memory=memory, tool=FUNCTION_OF[predicted])
+
+
+def parameter_of(written: str) -> str:
+    """The parameter in what a model wrote: what stands after the last mark, or all of it."""
+    return written.strip().rpartition(PARAMETER_MARK)[2]
+
+
+def read_parameter(predicted: TaskType, text: str, view: TaskView, *, shuffle_seed: int | None = None) -> FunctionCall:
+    """The call that a parameter stands for."""
+    if text.startswith("Say:"):
+        return function_call("respond", content=text.rpartition("Say: ")[2])
+    if text.startswith("stop"):
+        return function_call("stop")
+    if predicted == "recommend":
+        asins = list(dict.fromkeys(part.strip() for part in text.split(",")))
+        if shuffle_seed is not None:
+            random.Random(f"{shuffle_seed}:{view.task_id}").shuffle(asins)
+        return function_call(FUNCTION_OF[predicted], product_sequence=asins)
+    return function_call(FUNCTION_OF[predicted], **{"query" if predicted == "search" else "review": text})

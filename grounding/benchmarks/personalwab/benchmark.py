@@ -1,0 +1,487 @@
+"""Web functions over a shop (PersonalWAB): an agent calls them for a user, in one turn or in a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
+
+import msgspec
+
+from grounding import __version__
+from grounding.benchmarks.asking import COLOURS, find_card
+from grounding.benchmarks.episodes import HARMLESS, TAKEN, AgentBenchmark, addresses, combinations, select_tasks
+from grounding.benchmarks.personalwab.agents.base import Given, Play, ShopAgent
+from grounding.benchmarks.personalwab.agents.puma import LocalTextModel, read_predictions
+from grounding.benchmarks.personalwab.embeddings import kept_embeddings
+from grounding.benchmarks.personalwab.episode import EpisodeStage, HumanUser, ModelUser, ScriptedUser, view_of
+from grounding.benchmarks.personalwab.loader import find_files, load_shop
+from grounding.benchmarks.personalwab.memory import RELEASE_TOKENS, Memory
+from grounding.benchmarks.personalwab.options import (
+    AGENTS,
+    HUMAN,
+    OWN_MEMORY,
+    WITHOUT_MODEL,
+    ShopOptions,
+    check_options,
+)
+from grounding.benchmarks.personalwab.prompts import shop_prompts
+from grounding.benchmarks.personalwab.recommend import Recommender, open_recommender
+from grounding.benchmarks.personalwab.records import Episode, ShopDataset, ShopTask, TaskType
+from grounding.benchmarks.personalwab.rows import shop_page
+from grounding.benchmarks.personalwab.scorebook import BENCHMARK as NAME
+from grounding.benchmarks.personalwab.scorebook import (
+    ShopAsked,
+    ShopFolder,
+    ShopRunInfo,
+    ShopScored,
+    TaskLine,
+    score_shop,
+    shop_signature,
+)
+from grounding.benchmarks.personalwab.search import open_search
+from grounding.benchmarks.personalwab.table import print_published_shop, print_shop
+from grounding.benchmarks.personalwab.web import WebFunctions
+from grounding.cards import PlannerCard
+from grounding.data.option import local_folder, ready, url_behind
+from grounding.data.registry import locate
+from grounding.errors import UserError
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatModel, open_chat
+from grounding.options import Display, ScoringName, ShopMemory
+from grounding.records import Record
+from grounding.run.benchmark import Pass, Shared, Takes, Work
+from grounding.run.building import chat_options
+from grounding.run.display import Progress
+from grounding.run.dry import AskedModel
+from grounding.run.folder import library_versions, run_id, utc_now
+from grounding.run.journal import Journal
+from grounding.run.ray.pool import RemoteStage, Workers, key_variables
+from grounding.run.ray.staff import ModelAddress, staff
+from grounding.run.ray.worker import OpenedStage, Services, opened
+from grounding.run.ray.worker import StageWork as WorkerWork
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from grounding.run.runner import Stage
+
+SCRIPTED = "scripted"
+AGENT_TEMPERATURE = 0.0
+"""What the release asks its agents with, where a model takes one and neither card nor user says otherwise."""
+
+USER_TEMPERATURE = 1.0
+USER_MAX_TOKENS = 150
+"""What the release asks its simulated user with (``envs/user.py``)."""
+
+LIBRARIES = ("bm25s", "nltk", "regex", "sentence-transformers", "torch", "transformers")
+_DESKTOP_MEMORY = ("thought",)
+"""What ``--memory`` is where nobody gives it: the desktop's."""
+
+
+def outcome(_task: ShopTask, episode: Episode) -> str:
+    """Whether an episode was played, or what broke it off."""
+    return "done" if episode.failure is None else episode.failure.kind
+
+
+class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
+    """The benchmark."""
+
+    name = NAME
+    takes = Takes(
+        what="whose tasks are calls of web functions",
+        names=frozenset(ShopOptions.__struct_fields__) | TAKEN,
+        choices={
+            "agent": tuple(AGENTS),
+            "memory": get_args(ShopMemory),
+            "kind": get_args(TaskType),
+            "scoring": get_args(ScoringName),
+        },
+        harmless=HARMLESS,
+    )
+    axes = ("agent", "model", "memory")
+    folder = ShopFolder
+    answers: ClassVar = {"episodes.jsonl": Episode}
+
+    def runs(self, given: Mapping[str, Any], axes: Sequence[str], command: str) -> tuple[ShopOptions, ...]:
+        """One for every agent, model and memory that it can have."""
+        given = dict(given)
+        if tuple(given["memory"]) == _DESKTOP_MEMORY:
+            given["memory"] = ()
+        several, models = len(tuple(given["agent"])) > 1, tuple(given["model"])
+        found = []
+        for one in combinations(given, axes, ShopOptions.__struct_fields__):
+            # For grounders it may be an id on the hub, which is text; here it is a folder.
+            one["model_path"] = None if one["model_path"] is None else Path(one["model_path"])
+            one["base_url"] = addresses(one["base_url"], one.get("model"), models)
+            # What is meant for the other agents is left out: a memory for one that has its own, a model and its server.
+            agent = one.get("agent")
+            if several and agent in OWN_MEMORY:
+                one["memory"] = None
+            if several and agent in WITHOUT_MODEL:
+                one |= {"model": None, "base_url": ()}
+            if one.get("user") == HUMAN:
+                one["display"] = "none"  # A bar would be painted over what is typed.
+            found.append(ShopOptions(**{**one, "command": command}))
+        return tuple(dict.fromkeys(found))
+
+    def progress(self, display: Display | None) -> Progress:
+        """Counts the episodes."""
+        return Progress(display, COLOURS, ("done",), unit="tasks")
+
+    def prepare(
+        self, options: ShopOptions, budget: Budget, progress: Progress, shared: Shared, *, dry: bool = False
+    ) -> PreparedShop:
+        """Find everything that a run needs."""
+        return prepare_shop(options, budget, progress, shared, dry=dry)
+
+    def write_items(self, prepared: PreparedShop, folder: ShopFolder) -> None:
+        """Write the tasks, each with who it is of and the product that was meant."""
+        lines = []
+        for task in prepared.tasks:
+            user, product = prepared.dataset.users[task.user_id], prepared.dataset.products[task.target_asin]
+            earlier = len(user.before(task.timestamp_ms))
+            lines.append(TaskLine(task=task, earlier_behaviours=earlier, profile=user.profile, product=product))
+        folder.replace_lines("steps.jsonl", lines)
+
+    def passes(self, prepared: PreparedShop, work: Work) -> Iterator[Pass]:
+        """One: the agent plays an episode for every task."""
+        stage = prepared.stage(work.journals["episodes.jsonl"])
+
+        async def elsewhere(workers: Workers) -> Stage[Any]:
+            return await in_workers(stage, prepared, workers)
+
+        yield Pass(
+            stage=stage,
+            items=prepared.tasks,
+            progress=work.progress,
+            outcome=outcome,
+            check=prepared.check,
+            early=prepared.options.model_path is None,
+            elsewhere=elsewhere,
+            asks=tuple(prepared.asked(stage)),
+        )
+
+    def score(self, folder: ShopFolder) -> ShopScored:
+        """Judge every stored episode again."""
+        return score_shop(folder)
+
+    def page(self, scored: ShopScored) -> Path | None:
+        """Write the page."""
+        return shop_page(scored)
+
+    def figures(self, scored: ShopScored, scoring: str | None) -> dict[str, float | None]:
+        """Function and result over all tasks, from 0 to 1."""
+        found = scored.summary.scores["official" if scoring == "official" else self.reading(scored)].overall
+        return {"function": found.function.value, "result": found.result.value}
+
+    def reading(self, scored: ShopScored) -> ScoringName:
+        """That of the preset."""
+        return scored.info.asked.preset
+
+    def print_runs(self, console: Console, results: Sequence[ShopScored], rule: ScoringName) -> None:
+        """Print one table for each track."""
+        for track in dict.fromkeys(one.info.asked.track for one in results):
+            print_shop(console, [one for one in results if one.info.asked.track == track], rule=rule)
+
+    def print_published(self, console: Console, results: Sequence[ShopScored]) -> None:
+        """Print the paper's tables."""
+        print_published_shop(console, results)
+
+    def measures(self, rule: ScoringName) -> tuple[str, ...]:
+        """Function, result and outcome by a reading, and steps."""
+        lead = "official_" if rule == "official" else ""
+        return (*(f"{lead}{name}" for name in ("function", "result", "outcome")), "steps")
+
+
+# --- what a run needs -------------------------------------------------------------------------------------------------
+
+
+class PreparedShop(Record, frozen=True):
+    """Everything a run needs, checked before the first question is asked.
+
+    ``cards`` and ``models`` are the chat models by the options that name them, ``model`` and ``user``.
+    """
+
+    options: ShopOptions
+    cards: dict[str, PlannerCard]
+    models: dict[str, ChatModel]
+    dataset: ShopDataset
+    tasks: tuple[ShopTask, ...]
+    functions: WebFunctions
+    agent: ShopAgent
+    user: ScriptedUser | None
+    info: ShopRunInfo
+    warnings: tuple[str, ...] = ()
+
+    async def aclose(self) -> None:
+        """Close the connections of the models."""
+        for model in self.models.values():
+            await model.aclose()
+
+    async def check(self) -> None:
+        """Ask the models' servers whether they can be asked. Raises UserError where one of them can't."""
+        for model in self.models.values():
+            await model.check()
+
+    def stage(self, journal: Journal[Episode]) -> EpisodeStage:
+        """The stage of the run."""
+        track, steps, shop = self.options.track, self.options.steps, self.dataset.fingerprint
+        given = (self.agent, self.functions, self.user, journal)
+        stage = EpisodeStage(*given, track=track, max_steps=steps, shop=shop)
+        stage.take_up(self.tasks)
+        return stage
+
+    def asked(self, stage: EpisodeStage) -> Iterator[AskedModel]:
+        """The chat models of an episode, with the least and the most requests that one takes."""
+        options, user = self.options, self.user
+        if "model" in self.cards:
+            # Beside the moves puma-chat asks for the function; InteRecAgent for a profile, before and after; Reflexion
+            # after every reply.
+            beside = {"interecagent": 2, "puma-chat": 1}.get(options.agent, 0)
+            most = options.steps * (2 if options.agent == "reflexion" else 1)
+            yield AskedModel(
+                "agent",
+                self.cards["model"],
+                first=lambda task, key: stage.run(task, None, key),
+                calls=(1 + beside, most + beside),
+            )
+        if "user" in self.cards and user is not None:
+            yield AskedModel(
+                "user",
+                self.cards["user"],
+                first=lambda task, _: user.reply(task, Play(view=view_of(task, None)), ""),
+                calls=(0, options.steps),
+            )
+
+
+def dataset_of(options: ShopOptions, shared: Shared) -> ShopDataset:
+    """The data set that the options name. Raises UserError where it is not there or wrong."""
+    what = ("shop", options.dataset, options.data_dir, options.split)
+    return shared.once(what, lambda: load_shop(options.dataset, options.data_dir, splits=(options.split,)))
+
+
+def web_of(options: ShopOptions, dataset: ShopDataset, shared: Shared) -> WebFunctions:
+    """The functions over a data set as the options want them. Raises UserError where a file or a package is missing."""
+
+    def make() -> WebFunctions:
+        files = find_files(locate(options.dataset, options.data_dir).folder)
+        recommender = Recommender()
+        if files.checkpoint is not None and files.numbers is not None:
+            recommender = open_recommender(files.checkpoint, files.numbers)
+        return WebFunctions(dataset.products, open_search(options.search, dataset.products), recommender)
+
+    return shared.once(("web", dataset.fingerprint, options.data_dir, options.search), make)
+
+
+def prepare_shop(
+    options: ShopOptions,
+    budget: Budget,
+    progress: Progress,
+    shared: Shared | None = None,
+    *,
+    cards: Mapping[str, PlannerCard] | None = None,
+    dry: bool = False,
+) -> PreparedShop:
+    """Find everything that a run needs; see :meth:`grounding.run.benchmark.Benchmark.prepare`.
+
+    ``cards`` are those of the chat models by the options that name them, where they are known already.
+    """
+    shared = shared or Shared()
+    check_options(options)
+    # What is missing at an endpoint is said before anything that takes long.
+    found, models = _open_models(options, cards or {}, budget, progress, dry=dry)
+    ready(options.data_dir)
+    with progress.phase("reading the data set"):
+        dataset = dataset_of(options, shared)
+    tasks = select_tasks(
+        dataset.tasks,
+        options,
+        user_of=lambda task: task.user_id,
+        id_of=lambda task: task.id,
+        by="--kind",
+        also=lambda task: options.kind is None or task.type == options.kind,
+    )
+    named_in = options.functions_file
+    predictions = None if named_in is None else read_predictions(named_in, tasks)
+    with progress.phase("building the search index and the recommender"):
+        web = web_of(options, dataset, shared)
+    tasks, warnings = _scorable(tasks, web, options)
+    local = None
+    if options.model_path is not None:
+        # The memory that a model of PUMA was trained with, where the user asked for no other.
+        local = LocalTextModel(options.model_path)
+        length, tokens = None, RELEASE_TOKENS if options.preset == "official" else None
+        if local.trained is not None:
+            length, tokens = local.trained.memory_length, local.trained.memory_tokens
+        length = length if options.memory_length is None else options.memory_length
+        options = msgspec.structs.replace(options, memory_length=length, memory_tokens=options.memory_tokens or tokens)
+    kind, prompts = options.memory_kind, shop_prompts()
+    memory = Memory(
+        kind,
+        dataset,
+        prompts,
+        length=options.behaviours,
+        max_tokens=options.memory_tokens,
+        seed=options.seed or 0,
+        # torch is loaded only by runs that need it.
+        embed=kept_embeddings() if kind in ("relevant", "task-specific") else None,
+        cut=None if local is None else local.tokens.cut,
+        react=options.agent in ("react", "reflexion"),
+    )
+    given = Given(options, web, memory, models.get("model"), predictions, local)
+    agent = AGENTS[options.agent].make(given)
+    user = None if options.track == "single" else ScriptedUser(dataset)
+    if user is not None and options.user == HUMAN:
+        user = HumanUser(dataset)
+    elif user is not None and "user" in models:
+        user = ModelUser(dataset, models["user"])
+    model = found["model"].name if "model" in found else str(options.model_path or "")
+    as_given = ("split", "agent", "memory_tokens", "search", "track", "preset")
+    asked = ShopAsked(
+        **{name: getattr(options, name) for name in as_given},
+        dataset=dataset.name,
+        fingerprint=dataset.fingerprint,
+        select=_selection_text(options, recommends=bool(web.recommender.numbers)),
+        agent_identity=agent.identity,
+        model=model,
+        base_url=" ".join(options.base_url),
+        memory=kind,
+        memory_length=options.behaviours,
+        user=(options.user or SCRIPTED) if user is not None else "",
+        user_identity=user.identity if user is not None else "",
+        functions_identity=web.identity,
+        max_steps=options.steps,
+        seed=options.seed or 0,
+        version=__version__,
+    )
+    info = ShopRunInfo(
+        run_id=run_id(asked, (asked.dataset, asked.agent, model if "model" in found else "offline", asked.memory)),
+        status="started",
+        signature="",
+        asked=asked,
+        data_dir=str(options.data_dir or ""),
+        command=options.command,
+        versions=library_versions(LIBRARIES),
+        started_at=utc_now(),
+        prompt="" if options.agent in ("rules", "oracle") else prompts.label,
+        products=len(dataset.products),
+        recommended=len(web.recommender.numbers),
+        departs=dataset.departs,
+    )
+    info = msgspec.structs.replace(info, signature=shop_signature(info))
+    return PreparedShop(options, found, models, dataset, tasks, web, agent, user, info, warnings)
+
+
+def _selection_text(options: ShopOptions, *, recommends: bool) -> str:
+    """The choice of tasks for the signature."""
+    said = {
+        "kind": options.kind,
+        "users": ",".join(sorted(options.participant)),
+        "tasks": ",".join(sorted(options.sample_id)),
+        "limit": options.limit,
+        "split": "" if options.split == "test" else options.split,
+        "without": "" if recommends else "recommend",
+    }
+    return ";".join(f"{name}={value}" for name, value in said.items() if value not in (None, "")) or "all"
+
+
+def _scorable(
+    tasks: tuple[ShopTask, ...], web: WebFunctions, options: ShopOptions
+) -> tuple[tuple[ShopTask, ...], tuple[str, ...]]:
+    """The tasks that can be scored, and what to say of the others: without a recommender no list has the target."""
+    kept = tuple(task for task in tasks if task.type != "recommend" or web.recommender.numbers)
+    if len(kept) == len(tasks):
+        return tasks, ()
+    lacks = find_files(locate(options.dataset, options.data_dir).folder).lacks
+    words = (
+        f"{len(tasks) - len(kept)} of {len(tasks)} tasks ask for recommendations, and there is no {lacks}: they "
+        f"are neither asked nor scored. Fetch the release's functions/recommender beside the data, or train one with "
+        f"`grounding shop recommender {options.data_dir or options.dataset}`"
+    )
+    if not kept:
+        raise UserError(words)
+    return kept, (words,)
+
+
+# --- the chat models, here and in workers -----------------------------------------------------------------------------
+
+
+def _endpoints(options: ShopOptions) -> dict[str, tuple[str, str, str]]:
+    """The names of the chat models, their addresses and the flags of these, by the options that name them."""
+    named = {}
+    if options.model is not None:
+        named["model"] = (options.model, " ".join(options.base_url), "--base-url")
+    if options.user not in (None, SCRIPTED, HUMAN):
+        named["user"] = (str(options.user), options.user_base_url or "", "--user-base-url")
+    return named
+
+
+def _open_models(
+    options: ShopOptions, known: Mapping[str, PlannerCard], budget: Budget, progress: Progress, *, dry: bool
+) -> tuple[dict[str, PlannerCard], dict[str, ChatModel]]:
+    """The cards and the chat models by the options that name them.
+
+    They are asked with the release's parameters, where neither card nor user has others.
+    """
+    cards: dict[str, PlannerCard] = {}
+    models: dict[str, ChatModel] = {}
+    for role, (name, url, flag) in _endpoints(options).items():
+        is_user, limit = role == "user", options.cost_limit
+        card = known.get(role) or find_card(
+            name, url or None, model=None, cost_limit=limit, option=f"--{role}", flag=flag
+        )
+        cards[role], most = card, card.parameters.get("max_tokens")
+        if is_user and (most is None or isinstance(most, int)) and "max_completion_tokens" not in card.parameters:
+            parameters = {**card.parameters, "max_tokens": min(most or USER_MAX_TOKENS, USER_MAX_TOKENS)}
+            card = msgspec.structs.replace(card, parameters=parameters)
+        temperature = None if is_user else options.temperature
+        if temperature is not None and "temperature" not in card.takes:
+            raise UserError(f"--temperature: {options.model} takes no temperature; leave it out")
+        if temperature is None and "temperature" not in card.parameters:
+            temperature = USER_TEMPERATURE if is_user else AGENT_TEMPERATURE
+        chat = msgspec.structs.replace(chat_options(options, url), temperature=temperature, dry=dry)
+        models[role] = open_chat(card, chat, flag=flag, budget=budget, on_retry=progress.retried).model
+    return cards, models
+
+
+async def in_workers(own: EpisodeStage, prepared: PreparedShop, workers: Workers) -> RemoteStage:
+    """The stage of a run with its agent, its user and its web in workers.
+
+    Raises UserError where there is no cluster, it has no room, or a worker can't be made ready; ClusterLost where the
+    cluster went away meanwhile.
+    """
+    options, cards = prepared.options, prepared.cards
+    named = [(name, url, flag) for name, (_, url, flag) in _endpoints(options).items()]
+    staffed = partial(
+        staff,
+        workers=options.workers,
+        models=[ModelAddress(card=cards[name], base_url=url, flag=flag) for name, url, flag in named],
+        max_connections=options.max_connections,
+        in_process=options.model_path is not None,
+    )
+    work = WorkerWork(
+        opener=open_episodes,
+        options=options,
+        identity=own.identity,
+        given=(cards, url_behind(options.data_dir)),
+        keys=key_variables(cards),
+    )
+    return await workers.stage(own, work, staffed)
+
+
+def open_episodes(work: WorkerWork, services: Services) -> OpenedStage:
+    """The stage in a worker. Raises UserError where something that it needs is missing here; says what."""
+    options: ShopOptions = work.options
+    cards, url = work.given
+    options = msgspec.structs.replace(
+        options,
+        data_dir=local_folder(url) if url else options.data_dir,
+        max_connections=services.connections or options.max_connections,
+    )
+    prepared = prepare_shop(options, services.budget, services.progress, cards=cards)
+    return opened(prepared.stage(services.journal), prepared.check, prepared.aclose)
+
+
+BENCHMARK = PersonalWab()

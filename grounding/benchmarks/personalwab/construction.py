@@ -1,0 +1,373 @@
+"""Amazon-Reviews-2023 in, a shop's folder out: users drawn, profiles and instructions written, a recommender trained.
+
+As in the paper (section 3.2): users are drawn by chance, each one's behaviour is cut by time into 80 % history, 10 %
+train and 10 % test, a chat model describes every user from all behaviour and writes one instruction for every behaviour
+of train and test. The folder holds, beside the files of the shop, ``made-with.json`` (of what it was made, with what,
+how far it is) and ``work/`` (the drawn users and every reply), from which the same command goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from grounding import __version__
+from grounding.atomic import atomic_write
+from grounding.benchmarks.asking import (
+    Asking,
+    Kept,
+    KeptStage,
+    Tally,
+    calls_of,
+    finished,
+    last_answer,
+    new_progress,
+    paid,
+    run_stage,
+    tally,
+)
+from grounding.benchmarks.calls import fill, json_values
+from grounding.benchmarks.making import BY_MODEL, WORK, SourceFile, made_folder, source_files
+from grounding.benchmarks.personalwab.drawing import (
+    CATEGORIES,
+    Job,
+    Selection,
+    draw_users,
+    find_categories,
+    instruction_jobs,
+)
+from grounding.benchmarks.personalwab.loader import INSTRUCTIONS, PROFILES
+from grounding.benchmarks.personalwab.prompts import product_text, wording
+from grounding.benchmarks.personalwab.recommend import NUMBERS, TrainedRecommender, numbered, train_recommender
+from grounding.benchmarks.personalwab.records import PROFILE_FIELDS, Behaviour, Product, Profile, ShopUser
+from grounding.benchmarks.words import ask_in_words
+from grounding.errors import UserError
+from grounding.llm.budget import Budget, dollars
+from grounding.records import Failure, Record
+from grounding.run.display import Progress
+from grounding.run.journal import Journal
+from grounding.run.lock import LockedFolder
+
+RECIPE = 3
+DESCRIBED_BY = 100
+LONGEST_TEXT = 1500
+"""A user's newest behaviours, and characters of one review, that a profile is made of: it has to fit one request."""
+
+LONGEST_SAID = 2_000
+
+
+# --- what is asked ----------------------------------------------------------------------------------------------------
+
+
+def profile_prompt(prompts: Any, user: ShopUser, products: Mapping[str, Product]) -> str:
+    """What a model is asked to describe a user by the newest behaviours."""
+    entries, offered = [], {}
+    for place, one in enumerate(user.behaviours[-DESCRIBED_BY:], start=1):
+        product, review = products[one.asin], one.review
+        names = ("title", "store", "price", "average_rating", "rating_number")
+        fields = {name: str(getattr(product, name)) for name in names}
+        said = {"rating": str(review.rating), "review_title": review.title, "text": review.text[:LONGEST_TEXT]}
+        category = " > ".join(product.categories) or str(product.main_category)
+        entries.append(fill(prompts.entry, place=str(place), category=category, **fields, **said))
+    for name, choice in prompts.choices.items():
+        mark = '"' if name == "focus_aspect" else ""
+        listed = ", ".join(f"{mark}{one}{mark}" for one in choice)
+        if isinstance(choice, dict):
+            listed = ",\n".join(f'"{level}": "{text}"' for level, text in choice.items())
+        offered[name] = f"[{listed}]"
+    return fill(prompts.profile, **offered, history="\n".join(entries))
+
+
+def instruction_prompt(prompts: Any, job: Job, profile: Profile, product: Product) -> str:
+    """What a model is asked to write an instruction."""
+    template: str = getattr(prompts, job.type)
+    review, talk, most = job.behaviour.review, profile.interaction_complexity, prompts.words[job.type]
+
+    def described(name: str, said: str) -> str:
+        """Without its full stop, which the prompt's line has."""
+        return str(dict(prompts.choices[name]).get(said, said)).removesuffix(".")
+
+    return fill(
+        template,
+        profile="\n".join(fill(prompts.profile_line, name=name, value=value) for name, value in profile.told.items()),
+        product=product_text(product).rstrip(),
+        review=fill(prompts.review_text, rating=str(review.rating), review_title=review.title, text=review.text),
+        diversity=described("diversity", profile.diversity_preference),
+        interaction=described("interaction", talk),
+        focus_aspect=profile.focus_aspect,
+        tone_and_style=profile.tone_and_style,
+        num=str(most.get(talk, most["Medium"])),
+    )
+
+
+# --- what is read of replies ------------------------------------------------------------------------------------------
+
+_LEADS = re.compile(r"^(search|recommendation|review)( request| instruction)?\s*:\s*", re.IGNORECASE)
+_QUOTES = {('"', '"'), ("'", "'"), ("“", "”")}
+
+
+class Written(Kept, frozen=True, kw_only=True):
+    """A profile or an instruction."""
+
+    profile: Profile | None = None
+    text: str = ""
+
+
+def read_profile(text: str) -> Profile | Failure:
+    """The profile in a reply: its JSON object, whose names may differ in case and signs and may lie in sections.
+
+    All eleven dimensions have to be there and say something.
+    """
+    found = next((value for value in json_values(text) if isinstance(value, dict)), None)
+    if found is None:
+        return _unparsed("the reply holds no JSON object")
+    said, values = _flat(found), {}
+    for theirs, ours in PROFILE_FIELDS.items():
+        value = said.get(_letters(theirs))
+        values[ours] = " ".join((", ".join(map(str, value)) if isinstance(value, list) else str(value or "")).split())
+        if not 0 < len(values[ours]) <= LONGEST_SAID:
+            return _unparsed(f"{theirs} has {len(values[ours])} characters; expected 1 to {LONGEST_SAID}")
+    return Profile(**values)
+
+
+def read_instruction(text: str) -> str | Failure:
+    """The instruction in a reply, its white space made single blanks, without quotes around it or a heading."""
+    said = _LEADS.sub("", " ".join(text.split()))
+    if len(said) > 2 and (said[0], said[-1]) in _QUOTES and said[0] not in said[1:-1]:
+        said = said[1:-1].strip()
+    if not any(character.isalnum() for character in said):
+        return _unparsed("the reply is empty")
+    if len(said) > LONGEST_SAID:
+        return _unparsed(f"the reply has {len(said)} characters where a request was asked for")
+    return said
+
+
+def _flat(found: dict[str, Any]) -> dict[str, Any]:
+    """An object and the objects in it as one, by the letters of their names."""
+    flat: dict[str, Any] = {}
+    for key, value in found.items():
+        flat |= _flat(value) if isinstance(value, dict) else {_letters(key): value}
+    return flat
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.lower())
+
+
+def _unparsed(why: str) -> Failure:
+    return Failure(kind="unparsed", message=why)
+
+
+# --- the build --------------------------------------------------------------------------------------------------------
+
+
+class Recipe(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Everything that decides what the shop becomes. Another recipe is another shop, and needs another folder."""
+
+    recipe: int = RECIPE
+    files: tuple[SourceFile, ...]
+    users: int
+    seed: int
+    writer: str
+    prompts: str
+    parameters: dict[str, object]
+    epochs: int
+
+
+class MadeWith(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What a shop was made with, as it lies beside its files, and how far it is.
+
+    ``counts`` says what is in the files.
+    """
+
+    format: int = 2
+    status: str
+    recipe: Recipe
+    written_by: str = BY_MODEL
+    version: str = __version__
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
+    profiles: Tally | None = None
+    instructions: Tally | None = None
+    recommender: TrainedRecommender | None = None
+    cost_usd: float | None = None
+
+
+def build_shop(
+    out: Path,
+    reviews: Path,
+    asking: Asking,
+    *,
+    categories: Sequence[str] = (),
+    users: int = 1000,
+    epochs: int = 200,
+    seed: int = 0,
+    fresh: bool = False,
+) -> tuple[MadeWith, str, list[str]]:
+    """Make a shop, or go on where an earlier run stopped; the options are those of ``grounding shop build``.
+
+    Returns what it was made with, why it stopped before the end ("" where it did not), and lines that tell of it.
+    Raises UserError where something is missing or wrong, or the disk failed (what was answered is kept).
+    """
+    budget, progress = Budget(asking.cost_limit), new_progress(asking.display, "users")
+    files = find_categories(reviews, categories or CATEGORIES)
+    prompts = wording("construction")
+    opened = asking.opened(budget, progress)
+    recipe = Recipe(
+        files=source_files([path for both in files for path in both]),
+        users=users,
+        seed=seed,
+        writer=f"{opened.card.name} ({opened.card.model})",
+        prompts=prompts.label,
+        parameters=dict(opened.model.parameters),
+        epochs=epochs,
+    )
+    begun, work = MadeWith(status="started", recipe=recipe), out / WORK
+    with (
+        made_folder(out, begun, what="a shop", fresh=fresh) as folder,
+        closing(Journal(work / "replies.jsonl", Written)) as journal,
+    ):
+        shop = _selection(work / "selection.json", files, recipe, progress)
+        jobs, profiles = instruction_jobs(shop.users, seed), dict[str, Profile]()
+
+        def prompt(item: ShopUser | Job) -> str:
+            if isinstance(item, ShopUser):
+                return profile_prompt(prompts, item, shop.products)
+            return instruction_prompt(prompts, item, profiles[item.user_id], shop.products[item.behaviour.asin])
+
+        async def answer(item: ShopUser | Job) -> Written:
+            reply = await ask_in_words(opened.model, opened.card, prompt(item))
+            cut = _unparsed("the reply was cut off (finish reason: length)") if reply.cut_off else None
+            read = read_profile if isinstance(item, ShopUser) else read_instruction
+            found = reply.failure or cut or read(reply.text)
+            return Written(
+                raw=reply.raw,
+                call=reply.call,
+                failure=found if isinstance(found, Failure) else None,
+                profile=found if isinstance(found, Profile) else None,
+                text=found if isinstance(found, str) else "",
+            )
+
+        def possible() -> list[Job]:
+            """The instructions whose user has a profile by now."""
+            found = {user.id: last_answer(stage, user) for user in shop.users}
+            profiles.update({name: one.profile for name, one in found.items() if one is not None and one.profile})
+            return [job for job in jobs if job.user_id in profiles]
+
+        async def through() -> str:
+            try:
+                first = await run_stage(stage, shop.users, progress, opened.model.check)
+                if first.stopped:
+                    return first.stopped
+                more = new_progress(asking.display, "instructions")
+                return (await run_stage(stage, possible(), more, opened.model.check)).stopped
+            finally:
+                await opened.model.aclose()
+
+        budget.take_up(calls_of([journal]))
+        stage: KeptStage[Any, Written] = KeptStage(
+            "write",
+            journal,
+            opened.model.max_concurrency,
+            told=lambda item: (opened.model.identity, prompt(item)),
+            answer=answer,
+        )
+        stopped = finished(through(), work)
+        ready = possible()
+        answers = [(job, last_answer(stage, job)) for job in ready]
+        texts = [(job, one.text) for job, one in answers if one is not None and one.failure is None]
+        tallies = tally(stage, shop.users), tally(stage, ready)
+        _write_shop(folder, shop, profiles, texts)
+        trained = None
+        if epochs and not stopped:
+            numbers = numbered(shop.products)
+            trained = train_recommender(shop.users, numbers, out, epochs=epochs, seed=seed, display=asking.display)
+        complete = not stopped and all(one.complete for one in tallies)
+        made = msgspec.structs.replace(
+            begun,
+            status="complete" if complete else "partial",
+            counts={
+                "users": len(shop.users),
+                "users with a profile": len(profiles),
+                "products": len(shop.products),
+                **Counter(one.split for user in shop.users for one in user.behaviours),
+                **Counter(f"{job.behaviour.split}/{job.type}" for job, _ in texts),
+            },
+            profiles=tallies[0],
+            instructions=tallies[1],
+            recommender=trained,
+            cost_usd=paid([journal]),
+        )
+        folder.write_made_with(made)
+    lines = [f"the earlier folder was set aside as {folder.set_aside_as}"] if folder.set_aside_as else []
+    lines += [f"{out}: {line}" if at == 0 else line for at, line in enumerate(_told(made))]
+    return made, stopped, lines + ([f"stopped before the end: {stopped}"] if stopped else [])
+
+
+def _selection(path: Path, files: Sequence[tuple[Path, Path]], recipe: Recipe, progress: Progress) -> Selection:
+    """The users as they were drawn before, or drawn now and kept."""
+    if path.exists():
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Selection)
+        except msgspec.DecodeError as error:
+            raise UserError(f"{path}: damaged ({error}); delete it to have the users drawn again") from None
+    with progress.phase("reading reviews and products"):
+        selection = draw_users(files, recipe.users, recipe.seed)
+    atomic_write(path, msgspec.json.encode(selection))
+    return selection
+
+
+# --- the files --------------------------------------------------------------------------------------------------------
+
+
+def _write_shop(
+    folder: LockedFolder, shop: Selection, profiles: Mapping[str, Profile], instructions: Iterable[tuple[Job, str]]
+) -> None:
+    """Write all files of a shop in the release's layout; reading them gives the same records."""
+    wire = {}
+    for asin, product in shop.products.items():
+        fields = msgspec.structs.asdict(product) | {"details": msgspec.json.decode(product.details)}
+        wire[fields.pop("asin")] = {**fields, "parent_asin": asin}
+
+    def bought(one: Behaviour) -> dict[str, Any]:
+        said = msgspec.structs.asdict(one.review)
+        review = {"parent_asin": said.pop("asin"), "timestamp": said.pop("timestamp_ms"), **said}
+        return {"product_info": wire[one.asin], "review": review}
+
+    lists: dict[str, list[dict[str, Any]]] = {"train": [], "test": []}
+    for job, text in instructions:
+        common = {"user_id": job.user_id, "task": text, "type": job.type}
+        one = job.behaviour
+        lists[one.split].append({**common, "timestamp": one.review.timestamp_ms, "target": bought(one)})
+    parts: dict[str, Any] = {
+        PROFILES: {
+            user: {"user_profile": {theirs: getattr(one, ours) for theirs, ours in PROFILE_FIELDS.items()}}
+            for user, one in profiles.items()
+        },
+        NUMBERS: numbered(wire),
+        INSTRUCTIONS: lists,
+        "all_products_part_1.json": wire,
+        "user_history_part_1.json": {
+            user.id: [{**bought(one), "split": one.split} for one in user.behaviours] for user in shop.users
+        },
+    }
+    for name, content in parts.items():
+        folder.replace(name, msgspec.json.encode(content))
+
+
+def _told(made: MadeWith) -> Iterator[str]:
+    yield " · ".join(f"{name} {count:,}" for name, count in made.counts.items())
+    if made.counts["users"] < made.recipe.users:
+        yield f"note          {made.recipe.users} users were asked for, and no more can be drawn"
+    if made.recommender is not None:
+        yield f"recommender   {made.recommender.text}"
+    cost = "" if made.cost_usd is None else f" · {dollars(made.cost_usd)} in all"
+    yield f"written by    {made.recipe.writer}: {made.written_by}{cost}"
+    for name, asked in (("profiles", made.profiles), ("instructions", made.instructions)):
+        if asked is not None and asked.done < asked.items:
+            yield f"{name:<13} {asked.left}"

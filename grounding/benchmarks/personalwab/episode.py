@@ -1,0 +1,278 @@
+"""One episode: an agent, the web and, in the multi-turn track, a user; a task in, everything that happened out.
+
+Single-turn (paper, section 3.3): the first call of one of the three functions that end a task ends it, also one that
+was refused; so does talking, because nobody listens. Multi-turn: the agent's ``stop`` or the limit of steps ends it;
+every move is a step. The user is a chat model, rules, or a person at the terminal; it knows the target and the review,
+and hears what is said to it, never results.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sys
+import threading
+from collections.abc import Sequence
+
+import msgspec
+
+from grounding.benchmarks.personalwab.agents.base import NoMove, Play, ShopAgent, completion_of, said, text_message
+from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, product_text, shop_prompts, user_text
+from grounding.benchmarks.personalwab.records import (
+    EndReason,
+    Episode,
+    Product,
+    Profile,
+    ShopDataset,
+    ShopTask,
+    TaskView,
+    Track,
+    Turn,
+)
+from grounding.benchmarks.personalwab.search import terms
+from grounding.benchmarks.personalwab.web import WebFunctions
+from grounding.errors import Halted
+from grounding.llm.budget import together
+from grounding.llm.chat import NO_PICTURES, ChatModel
+from grounding.llm.wire import Message
+from grounding.records import Failure
+from grounding.run.journal import Journal
+
+MAX_REPLY_CHARS = 4_000
+YES = "Yes, that is the one."
+NO = "No, that is not it."
+
+
+def view_of(task: ShopTask, product: Product | None) -> TaskView:
+    """What an agent may know of a task; the product is told for reviews alone."""
+    return TaskView(
+        task_id=task.id,
+        user_id=task.user_id,
+        instruction=task.instruction,
+        timestamp_ms=task.timestamp_ms,
+        review_product=product if task.type == "review" else None,
+    )
+
+
+# --- who answers ------------------------------------------------------------------------------------------------------
+
+
+class ScriptedUser:
+    """Answers by rules: yes to its product, no to others with a hint that changes with every question.
+
+    A product counts as named when its id or all the terms of its title are said. ``identity`` is canonical text of
+    everything that can change a reply.
+    """
+
+    identity = "scripted:1"
+
+    def __init__(self, dataset: ShopDataset) -> None:
+        self.products, self._users = dataset.products, dataset.users
+
+    def profile(self, task: ShopTask) -> Profile:
+        """That of the task's user; an empty one where there is none."""
+        user = self._users.get(task.user_id)
+        return user.profile if user and user.profile else Profile()
+
+    async def opening(self, task: ShopTask) -> str:  # noqa: ARG002
+        """What the user says first; "" for the task's instruction."""
+        return ""
+
+    async def reply(self, task: ShopTask, play: Play, heard: str) -> str:
+        """Answer what the agent says now, after the turns so far. Raises NoMove where no answer comes."""
+        product = self.products[task.target_asin]
+        if task.type == "review":
+            rating = None if task.target_review is None else task.target_review.rating
+            if rating is None:
+                return "Please write it the way I would."
+            felt = "I was happy with it." if rating >= 4 else "I was not happy with it." if rating <= 2 else ""
+            return f"Please write it the way I would. {felt or 'It was all right.'}"
+        title = set(terms(product.title))
+        if product.asin in heard or (title and title <= set(terms(heard))):
+            return YES
+        # Its own likes and the kind of thing, never its title.
+        focus = self.profile(task).focus_aspect
+        hints = [
+            *([f"What matters to me: {focus}."] if focus else []),
+            *([f"I mean something from {product.store}."] if product.store else []),
+            *([f"It belongs to {product.categories[-1]}."] if product.categories else []),
+            *([f"It should cost about {product.price}."] if product.price not in (None, "", "None") else []),
+        ] or ["Something else, please."]
+        asked = sum(turn.call.name == "respond" for turn in play.turns)
+        first = int.from_bytes(hashlib.sha256(task.id.encode()).digest()[:2], "big")
+        return f"{NO} {hints[(first + asked) % len(hints)]}"
+
+
+class ModelUser(ScriptedUser):
+    """A chat model that plays the user, told profile, product and review (release, ``envs/user.py``).
+
+    The agent is its user, and its replies are the assistant's.
+    """
+
+    def __init__(self, dataset: ShopDataset, model: ChatModel) -> None:
+        super().__init__(dataset)
+        self._model = model
+        self.identity = f"model-user:1|{model.identity}|{shop_prompts().label}"
+
+    async def reply(self, task: ShopTask, play: Play, heard: str) -> str:
+        """Ask the model for the user's next line."""
+
+        def messages() -> list[Message]:
+            told = user_text(task, self.profile(task), self.products[task.target_asin])
+            spoken = [("user", shop_prompts().user_greeting), ("assistant", task.instruction)]
+            for turn in play.turns:
+                if turn.call.name == "respond":
+                    spoken += [("user", said(turn.call)), ("assistant", turn.user_reply or "")]
+            lines = [("system", told), *spoken, ("user", heard)]
+            return [text_message(role, text) for role, text in lines]  # type: ignore[arg-type]
+
+        asked = await self._model.send(messages, NO_PICTURES)
+        return completion_of(asked, play.user_calls).text[:MAX_REPLY_CHARS]
+
+
+class HumanUser(ScriptedUser):
+    """A person at the terminal, who is shown the task and types the first message and every reply (release)."""
+
+    identity = "human:1"
+
+    async def opening(self, task: ShopTask) -> str:
+        """Show the task, and hear what is typed."""
+        wanted = product_text(self.products[task.target_asin])
+        own = "" if task.type != "review" or task.target_review is None else f"\nyour review: {task.target_review.text}"
+        return await _typed(
+            f"\n--- task {task.id} ({task.type}), user {task.user_id}\n{task.instruction}\n{wanted}{own}\nyou: "
+        )
+
+    async def reply(self, task: ShopTask, play: Play, heard: str) -> str:  # noqa: ARG002
+        """Show what the agent says, and hear what is typed."""
+        return await _typed(f"\nagent: {heard}\nyou: ")
+
+
+async def _typed(prompt: str) -> str:
+    """Read a line in a thread that does not keep the program from ending."""
+    loop = asyncio.get_running_loop()
+    heard: asyncio.Future[str] = loop.create_future()
+
+    def read() -> None:
+        print(prompt, end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        loop.call_soon_threadsafe(heard.set_result, line)
+
+    threading.Thread(target=read, daemon=True).start()
+    line = await heard
+    if not line:
+        raise NoMove("error", "the input ended where the user was to type")
+    return line.rstrip("\n")[:MAX_REPLY_CHARS]
+
+
+# --- the stage --------------------------------------------------------------------------------------------------------
+
+
+class EpisodeStage:
+    """The one stage of a run over a shop: lets the agent work on each task until it ends."""
+
+    name = "act"
+    item_type = ShopTask
+    record_type = Episode
+
+    def __init__(
+        self,
+        agent: ShopAgent,
+        functions: WebFunctions,
+        user: ScriptedUser | None,
+        journal: Journal[Episode],
+        *,
+        track: Track,
+        max_steps: int,
+        shop: str,
+    ) -> None:
+        self._agent, self._functions, self._user = agent, functions, user
+        self._track: Track = track
+        self._max_steps = max_steps
+        self.journal = journal
+        # One person types one line at a time.
+        self.max_concurrency = 1 if isinstance(user, HumanUser) else agent.max_concurrency
+        heard = "" if user is None else user.identity
+        self._made_by = (agent.identity, functions.identity, heard, track, max_steps, shop)
+        self.identity = msgspec.json.encode(self._made_by).decode()
+
+    def item_id(self, item: ShopTask) -> str:
+        """The task's id."""
+        return item.id
+
+    def key(self, item: ShopTask, earlier: None) -> str:  # noqa: ARG002
+        """Agent, web, user, track, limit, shop and task."""
+        return hashlib.sha256(msgspec.json.encode((*self._made_by, item))).hexdigest()[:32]
+
+    def failed(self, item: ShopTask, key: str, failure: Failure) -> Episode:
+        """The episode of a task that nobody could work on."""
+        return Episode(task_id=item.id, key=key, failure=failure)
+
+    def take_up(self, tasks: Sequence[ShopTask]) -> None:
+        """Let the agent know of the tasks that are done already."""
+        settled = ((task.user_id, self.journal.settled(task.id, self.key(task, None))) for task in tasks)
+        self._agent.take_up((user, episode) for user, episode in settled if episode is not None)
+
+    async def run(self, item: ShopTask, earlier: None, key: str) -> Episode:  # noqa: ARG002
+        """Play the episode. Failures are recorded, not raised.
+
+        Raises Halted where the cost limit leaves no room for the first request, or no server is there. Later ones are
+        an episode that failed; UserError where a model refuses every request.
+        """
+        view = view_of(item, self._functions.products.get(item.target_asin))
+        play = Play(view=view, track=self._track, max_steps=self._max_steps)
+        end: EndReason = "failed"
+        failure: Failure | None = None
+        async with self._agent.alone(view):
+            try:
+                end = await self._play(play, item)
+                await self._agent.finish(play)
+            except NoMove as reason:
+                failure = reason.failure
+                end = "gave-up" if failure.kind == "unparsed" else "failed"
+            except Halted as reached:
+                if not play.calls and not play.user_calls:
+                    raise
+                failure, end = Failure(kind="error", message=f"broken off: {reached}"), "failed"
+        return Episode(
+            task_id=item.id,
+            key=key,
+            turns=tuple(play.turns),
+            end=end,
+            memory=play.memory.text,
+            memory_behaviours=len(play.memory.chosen),
+            likings=play.likings,
+            opening=play.view.opening,
+            predicted_type=play.predicted,
+            call=together(play.calls),
+            user_call=together(play.user_calls),
+            failure=failure,
+        )
+
+    async def _play(self, play: Play, task: ShopTask) -> EndReason:
+        if self._user is not None:
+            play.view = msgspec.structs.replace(play.view, opening=await self._user.opening(task))
+        await self._agent.start(play)
+        for _ in range(play.max_steps):
+            turn = await self._agent.move(play)
+            if turn.call.name == "respond":
+                if play.track == "single" or self._user is None:
+                    play.turns.append(turn)
+                    return "responded"
+                await self._told(self._user, play, task, turn)
+                continue
+            play.turns.append(msgspec.structs.replace(turn, observation=self._functions.call(turn.call)))
+            if turn.call.name == "stop":
+                return "stopped"
+            if play.track == "single" and turn.call.name in FUNCTION_OF.values():
+                return "terminal-call"
+        return "step-limit"
+
+    async def _told(self, user: ScriptedUser, play: Play, task: ShopTask, turn: Turn) -> None:
+        """The agent talks, and the user answers; where no answer comes the turn is kept without one."""
+        reply = ""
+        try:
+            reply = await user.reply(task, play, said(turn.call))
+        finally:
+            play.turns.append(msgspec.structs.replace(turn, user_reply=reply))
+        await self._agent.reflect(play)

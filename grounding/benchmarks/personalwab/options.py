@@ -1,0 +1,120 @@
+"""The options of a run over a shop, and what may go together."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from grounding.benchmarks.personalwab.agents import AGENTS as AGENTS
+from grounding.benchmarks.personalwab.memory import PAPER_LENGTHS, RECMIND_LENGTH, RELEASE_LENGTH, MemoryName
+from grounding.benchmarks.personalwab.records import Preset, Split, TaskType, Track
+from grounding.errors import UserError
+from grounding.options import RunOptions, ShopSearch
+from grounding.run.ray.staff import check_executor
+
+WITHOUT_MODEL = tuple(name for name, entry in AGENTS.items() if entry.needs != "model")
+OWN_MEMORY = {name: entry.memory for name, entry in AGENTS.items() if entry.memory is not None}
+"""Agents whose memory is a part of them."""
+
+HUMAN = "human"
+"""The user who is a person at the terminal."""
+
+MAX_STEPS = 10
+"""Moves of an episode, at most (release; its ReAct agent takes 3 in the single-turn track)."""
+
+
+class ShopOptions(RunOptions, frozen=True, kw_only=True):
+    """What a run over a shop is asked for; see ``grounding eval --help``."""
+
+    dataset: str = "sample-shop"
+    split: Split = "test"
+    agent: str = "rules"
+    model: str | None = None
+    model_path: Path | None = None
+    functions: Path | None = None
+    track: Track = "single"
+    memory: MemoryName | None = None
+    memory_length: int | None = None
+    memory_tokens: int | None = None
+    max_steps: int | None = None
+    user: str | None = None
+    user_base_url: str | None = None
+    search: ShopSearch = "bm25"
+    preset: Preset = "paper"
+    kind: TaskType | None = None
+
+    @property
+    def memory_kind(self) -> MemoryName:
+        """The memory that the agent has: its own, the one that was chosen, or the last purchases."""
+        return OWN_MEMORY.get(self.agent) or self.memory or "last"
+
+    @property
+    def behaviours(self) -> int:
+        """How many behaviours are told: as asked for, or as the preset has it for track and agent."""
+        if self.memory_length is not None:
+            return self.memory_length
+        if self.preset == "official":
+            return RELEASE_LENGTH
+        return RECMIND_LENGTH if self.agent == "recmind" else PAPER_LENGTHS[self.track]
+
+    @property
+    def steps(self) -> int:
+        """How many moves an episode has at most."""
+        if self.max_steps is not None:
+            return self.max_steps
+        # The released ReAct agent stops after three replies where it may not talk.
+        react = self.preset == "official" and self.track == "single" and self.agent in ("react", "reflexion")
+        return 3 if react else MAX_STEPS
+
+    @property
+    def functions_file(self) -> Path | None:
+        """The file that says which function PUMA is to call; None where its own model does, or the words."""
+        return None if str(self.functions) in ("None", "model", "words") else self.functions
+
+
+def check_options(options: ShopOptions) -> None:
+    """Refuse what can't be meant. Raises UserError: says which option, what came and what is expected."""
+    check_executor(options.executor, options.workers, options.ray_address)
+    if options.agent not in AGENTS:
+        raise UserError(f"--agent {options.agent}: expected one of {', '.join(AGENTS)}")
+    least = {"memory_length": 0, "memory_tokens": 1, "max_steps": 1, "limit": 1, "seed": 0, "timeout": 0}
+    for name, lowest in {**least, "cost_limit": 0}.items():
+        value = getattr(options, name)
+        if value is not None and not lowest <= value < math.inf:
+            raise UserError(f"--{name.replace('_', '-')} {value}: expected {lowest} or more")
+    agent, memory, functions = options.agent, options.memory, options.functions
+    own, modelless, single = OWN_MEMORY.get(agent), agent in WITHOUT_MODEL, options.track == "single"
+    refused = {
+        f"--memory {memory}: the agent {agent} has a memory of its own": own is not None and memory not in (None, own),
+        "--memory task-specific needs the function to be predicted first: that is --agent puma": (
+            memory == "task-specific" and agent in ("react", "reflexion", "function-calling")
+        ),
+        f"--model, --base-url: the agent {agent} asks no chat model": modelless and (options.model or options.base_url),
+        f"--temperature: the agent {agent} takes no temperature": modelless and options.temperature is not None,
+        f"--agent {agent} needs a chat model: --model gpt-4o, say; see `grounding list planners`": (
+            not modelless and options.model is None
+        ),
+        "--model-path is the folder of the model of --agent puma-local: give both or neither": (
+            (agent == "puma-local") != (options.model_path is not None)
+        ),
+        "--memory-tokens: only the memory of --agent puma-local is cut": (
+            agent != "puma-local" and options.memory_tokens is not None
+        ),
+        "--agent puma takes the function of each task from a file, as released: --functions FILE "
+        '({"instruction": ["function"]}); with --agent puma-chat the model itself is asked first': (
+            agent == "puma" and options.functions_file is None
+        ),
+        "--functions: only --agent puma and puma-local predict a function": (
+            functions is not None and agent not in ("puma", "puma-local")
+        ),
+        f"--user {options.user}: nobody answers in the single-turn track; add --track multi": (
+            single and options.user is not None
+        ),
+        "--agent reflexion reflects on the user's replies: add --track multi": single and agent == "reflexion",
+        "--user human and --agent interecagent work in this process alone: leave out --executor ray": (
+            options.executor == "ray" and (options.user == HUMAN or agent == "interecagent")
+        ),
+    }
+    for words, is_so in refused.items():
+        if is_so:
+            raise UserError(words)

@@ -1,0 +1,165 @@
+"""The release's own result files: written from a run's folder for its leaderboard, and read back into figures.
+
+Such a file is a list (``run.py``): first ``{"run_args", "total cost", "results"}``, then one entry a task with what
+every call that could end it was worth (``action_acc``, ``res_acc``), the calls (``info``) and the conversation
+(``traj``). The figures are those of its ``calculate_statistics``: the best of the calls with the right function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from grounding.atomic import atomic_write
+from grounding.benchmarks.personalwab.agents.base import plain, react_rules, system_text, with_calls, with_text
+from grounding.benchmarks.personalwab.episode import view_of
+from grounding.benchmarks.personalwab.records import TYPES, Episode
+from grounding.benchmarks.personalwab.scorebook import ShopAsked, TaskLine, read_shop_run
+from grounding.benchmarks.personalwab.scoring import ShopVerdict
+from grounding.benchmarks.personalwab.web import read_arguments
+from grounding.errors import UserError
+from grounding.records import Usage
+
+STRATEGIES = {"react": "react", "reflexion": "react_reflect", "recmind": "recmind", "puma-local": "puma"}
+Statistics = dict[str, dict[str, float]]
+"""The release's figures by type of task and over all, by its own names."""
+
+
+class _Task(msgspec.Struct):
+    type: str = ""
+
+
+class _Info(msgspec.Struct):
+    task: _Task
+    usage: dict[str, Any] = {}
+
+
+class _Result(msgspec.Struct):
+    action_acc: list[float] = []
+    res_acc: list[float] = []
+    info: _Info | None = None
+
+
+def statistics(results: Sequence[_Result]) -> Statistics:
+    """The release's figures by type of task and over all."""
+    found = {}
+    for kind in (*TYPES, "overall"):
+        rows = [(one, one.info) for one in results if one.info and one.info.task.type in TYPES]
+        rows = [(one, info) for one, info in rows if kind in (info.task.type, "overall")]
+        steps = sum(len(info.usage.get("completion_tokens", ())) for _, info in rows)
+        right = [[res for act, res in zip(one.action_acc, one.res_acc, strict=False) if act == 1] for one, _ in rows]
+        sums = {
+            "avg_interaction_times": steps,
+            "avg_action_acc": sum(map(bool, right)),
+            "avg_res_acc": sum(max(one, default=0.0) for one in right),
+        }
+        count = len(rows) if steps else 0
+        found[kind] = {"total_count": len(rows)} | {name: one / count if count else 0.0 for name, one in sums.items()}
+    return found
+
+
+def read_results(path: Path) -> Statistics:
+    """The figures of a result file, computed from its tasks again.
+
+    Raises UserError where it can't be read, or holds no tasks.
+    """
+    try:
+        results = msgspec.json.decode(path.read_bytes(), type=list[_Result])
+    except (OSError, msgspec.DecodeError) as error:
+        raise UserError(f"{path}: no result file of PersonalWAB's run.py, a list of tasks: {error}") from None
+    if not any(one.info for one in results):
+        raise UserError(f"{path}: holds no task; expected entries with action_acc, res_acc and info")
+    return statistics(results)
+
+
+def write_results(run: Path, out: Path) -> Statistics:
+    """Write a scored run as the release's result file; its figures.
+
+    Where a run keeps what an episode took as one sum, the tokens stand at its first reply and 0 at the others. Raises
+    UserError where the folder holds no scored run, or a file in it is damaged.
+    """
+    scored = read_shop_run(run)
+    asked, official = scored.info.asked, {one.task_id: one for one in scored.verdicts["official"]}
+    episodes = scored.episodes()
+    entries = [
+        _entry(number, line, official[line.task.id], episodes[line.task.id], asked)
+        for number, line in enumerate(scored.tasks)
+        if line.task.id in episodes and line.task.id in official
+    ]
+    found = statistics(msgspec.convert(entries, list[_Result]))
+    arguments = {
+        "env": "pwab",
+        "model": asked.model,
+        "user_mode": {"": "no", "human": "human"}.get(asked.user, "naive"),
+        "user_model": asked.user,
+        "agent_strategy": STRATEGIES.get(asked.agent, "function_calling"),
+        "temperature": 0.0,
+        "task_split": asked.split,
+        "agent_memory": "taskspe" if asked.memory == "task-specific" else asked.memory,
+        "memory_length": asked.memory_length,
+        "max_steps": -1 if asked.track == "single" else asked.max_steps,
+        "seed": asked.seed,
+        "grounding": asked.version,
+        "signature": scored.info.signature,
+    }
+    cost = sum(entry["info"]["usage"]["total_price"] for entry in entries)
+    head = {"run_args": arguments, "total cost": cost, "results": found}
+    atomic_write(out, msgspec.json.format(msgspec.json.encode([head, *entries]), indent=2) + b"\n")
+    return found
+
+
+def _entry(number: int, line: TaskLine, verdict: ShopVerdict, episode: Episode, asked: ShopAsked) -> dict[str, Any]:
+    # Talking where nobody listens is an attempt without worth in the release's lists.
+    talked = [0] if episode.end == "responded" else []
+    task, call = line.task, episode.call
+    usage = call.usage if call is not None and call.usage is not None else Usage(input_tokens=0, output_tokens=0)
+    counts = {"completion_tokens": usage.output_tokens, "prompt_tokens": usage.input_tokens, "total_tokens": 0}
+    actions = [turn.call for turn in episode.turns if turn.call.name != "respond"]
+    return {
+        "task_id": number,
+        "action_acc": [int(one.function) for one in verdict.attempts] + talked,
+        "res_acc": [one.outcome for one in verdict.attempts] + talked,
+        "info": {
+            "task": {
+                "user_id": task.user_id,
+                "task": task.instruction,
+                "type": task.type,
+                "timestamp": task.timestamp_ms,
+                "target": task.target_asin,
+            },
+            "actions": [{"name": one.name, "arguments": read_arguments(one.arguments) or {}} for one in actions],
+            "user_cost": 0 if episode.user_call is None else episode.user_call.cost_usd or 0,
+            "usage": {name: [count, *[0] * (verdict.steps - 1)][: verdict.steps] for name, count in counts.items()}
+            | {"total_price": 0 if call is None else call.cost_usd or 0},
+        },
+        "traj": _conversation(line, episode, asked),
+        "trial": 0,
+    }
+
+
+def _conversation(line: TaskLine, episode: Episode, asked: ShopAsked) -> list[dict[str, Any]]:
+    view = msgspec.structs.replace(view_of(line.task, line.product), opening=episode.opening)
+    rules = system_text(asked.memory, asked.track, asked.max_steps, paper=asked.preset == "paper")
+    as_text = asked.agent in ("react", "reflexion")
+    rules += (react_rules() if as_text else "") + episode.memory
+    found: list[dict[str, Any]] = []
+    for message in (with_text if as_text else with_calls)(rules, view, episode.turns):
+        said = {"function_call" if message.tool_calls else "content": plain(message)}
+        answers = {"tool_call_id": message.answers, "name": message.name} if message.role == "tool" else {}
+        found.append({"role": message.role, **answers, **said})
+    return found
+
+
+def print_results(console: Console, title: str, found: Mapping[str, Mapping[str, float]]) -> None:
+    """The release's figures as a table."""
+    table = Table("type", "tasks", "F", "R", "steps", title=title, title_justify="left", box=SIMPLE_HEAD)
+    for kind, one in found.items():
+        cells = (one["avg_action_acc"], one["avg_res_acc"], one["avg_interaction_times"])
+        table.add_row(kind, str(one["total_count"]), *(f"{value:.3f}" for value in cells))
+    console.print(table)

@@ -1,0 +1,183 @@
+"""SASRec: the next product of a sequence, by self-attention over the products before (Kang and McAuley, 2018).
+
+The layers carry the tensor names of the released checkpoint (``item_emb``, ``pos_emb``, ``attention_layernorms``,
+``attention_layers``, ``forward_layernorms``, ``forward_layers``, ``last_layernorm``), so that it loads as it is. Names
+and shapes leave open where the residuals go; here, as in the implementation that the release builds on at that time
+(pmixer/SASRec.pytorch before its option ``norm_first``), the normalised query is added to what attention makes of the
+unnormalised sequence, and the feed-forward layer is added to its normalised input.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from grounding.errors import UserError
+
+EPSILON = 1e-8
+DROPOUT = 0.5
+BATCH, LEARNING_RATE, BETAS = 128, 0.001, (0.9, 0.98)
+"""As the release trains, for 1,000 epochs on about 19,000 users."""
+
+
+class _FeedForward(nn.Module):
+    def __init__(self, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv1d(hidden, hidden, kernel_size=1)
+        self.dropout1 = nn.Dropout(dropout)
+        self.conv2 = nn.Conv1d(hidden, hidden, kernel_size=1)
+        self.dropout2 = nn.Dropout(dropout)
+
+    def forward(self, features: Tensor) -> Tensor:
+        inner = torch.relu(self.dropout1(self.conv1(features.transpose(1, 2))))
+        outer: Tensor = self.dropout2(self.conv2(inner)).transpose(1, 2)
+        return features + outer
+
+
+class Sasrec(nn.Module):
+    """The network, by default of the released model's sizes; products are numbered from 1 to ``items``, 0 fills up.
+
+    Sequences are ``batch x max_length`` numbers of products, filled up on the left.
+    """
+
+    def __init__(self, items: int, *, max_length: int = 30, hidden: int = 50, blocks: int = 2, heads: int = 2) -> None:
+        super().__init__()
+        self.items, self.max_length, self.hidden = items, max_length, hidden
+        self.item_emb = nn.Embedding(items + 1, hidden, padding_idx=0)
+        self.pos_emb = nn.Embedding(max_length + 1, hidden, padding_idx=0)
+        self.emb_dropout = nn.Dropout(DROPOUT)
+        every = range(blocks)
+        self.attention_layernorms = nn.ModuleList(nn.LayerNorm(hidden, eps=EPSILON) for _ in every)
+        self.attention_layers = nn.ModuleList(nn.MultiheadAttention(hidden, heads, DROPOUT) for _ in every)
+        self.forward_layernorms = nn.ModuleList(nn.LayerNorm(hidden, eps=EPSILON) for _ in every)
+        self.forward_layers = nn.ModuleList(_FeedForward(hidden, DROPOUT) for _ in every)
+        self.last_layernorm = nn.LayerNorm(hidden, eps=EPSILON)
+
+    def features(self, sequences: Tensor) -> Tensor:
+        """What is known at each place of the sequences: ``batch x length x hidden``."""
+        length = sequences.shape[1]
+        places = torch.arange(1, length + 1, device=sequences.device).expand_as(sequences) * (sequences != 0)
+        known = self.item_emb(sequences) * self.hidden**0.5 + self.pos_emb(places)
+        known = self.emb_dropout(known)
+        later = ~torch.tril(torch.ones((length, length), dtype=torch.bool, device=sequences.device))
+        attending = zip(self.attention_layernorms, self.attention_layers, strict=True)
+        forwarding = zip(self.forward_layernorms, self.forward_layers, strict=True)
+        for (attention_norm, attention), (forward_norm, forward) in zip(attending, forwarding, strict=True):
+            by_place = known.transpose(0, 1)
+            query = attention_norm(by_place)
+            attended, _ = attention(query, by_place, by_place, attn_mask=later, need_weights=False)
+            known = forward(forward_norm((query + attended).transpose(0, 1)))
+        last: Tensor = self.last_layernorm(known)
+        return last
+
+    def forward(self, sequences: Tensor, items: Tensor) -> Tensor:
+        """The scores of ``items`` at each place: the same shape as ``items``, one product a place."""
+        scored: Tensor = (self.features(sequences) * self.item_emb(items)).sum(dim=-1)
+        return scored
+
+    @torch.no_grad()
+    def scores(self, sequence: list[int], items: Tensor) -> Tensor:
+        """How likely each of ``items`` comes after the sequence, as logits; the last ``max_length`` products count."""
+        kept = sequence[-self.max_length :]
+        filled = [0] * (self.max_length - len(kept)) + kept
+        feature = self.features(torch.tensor([filled], device=self.item_emb.weight.device))[0, -1]
+        scored: Tensor = self.item_emb(items) @ feature
+        return scored
+
+
+def load_sasrec(path: Path) -> Sasrec:
+    """Load a checkpoint, a state dict by ``torch.save``. Its tensors tell its sizes, but not the heads: two (release).
+
+    Nothing in it is executed. Raises UserError where it can't be read, or is another model's.
+    """
+    try:
+        tensors: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        items, hidden = tensors["item_emb.weight"].shape
+        length = tensors["pos_emb.weight"].shape[0] - 1
+        blocks = sum(name.startswith("attention_layernorms.") and name.endswith(".weight") for name in tensors)
+        model = Sasrec(items - 1, max_length=length, hidden=hidden, blocks=blocks)
+        model.load_state_dict(tensors)
+    except Exception as error:  # noqa: BLE001  torch and pickle raise whatever the bytes make of them
+        raise UserError(f"{path}: no checkpoint of a SASRec model: {str(error)[:300]}") from None
+    return model.eval()
+
+
+def train_sasrec(
+    sequences: Sequence[Sequence[int]],
+    items: int,
+    *,
+    epochs: int,
+    seed: int = 0,
+    on_epoch: Callable[[int, float], None] = lambda _epoch, _loss: None,
+) -> Sasrec:
+    """Train a model of the numbers up to ``items`` on one processor; the same seed gives the same model.
+
+    ``sequences`` are the products of each user by number (from 1), oldest first; those with fewer than two are left
+    out. ``on_epoch`` is told of each epoch's number, from 1, and its mean loss.
+    """
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    model = Sasrec(items).train()
+    rows = [sequence[-model.max_length - 1 :] for sequence in sequences if len(sequence) > 1]
+    inputs, targets = (np.zeros((len(rows), model.max_length), dtype=np.int64) for _ in range(2))
+    for row, sequence in enumerate(rows):
+        inputs[row, 1 - len(sequence) :], targets[row, 1 - len(sequence) :] = sequence[:-1], sequence[1:]
+    bought = [np.unique(np.concatenate((row, target))) for row, target in zip(inputs, targets, strict=True)]
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            torch.nn.init.xavier_normal_(parameter)
+    with torch.no_grad():
+        model.item_emb.weight[0] = 0
+        model.pos_emb.weight[0] = 0
+    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE, betas=BETAS)
+    for epoch in range(1, epochs + 1):
+        losses = []
+        order = rng.permutation(len(inputs))
+        for start in range(0, len(order), BATCH):
+            chosen = order[start : start + BATCH]
+            wrong = np.stack([_not_bought(rng, bought[row], targets[row], items) for row in chosen])
+            batch, right = torch.from_numpy(inputs[chosen]), torch.from_numpy(targets[chosen])
+            counts = right != 0
+            good, bad = model(batch, right)[counts], model(batch, torch.from_numpy(wrong))[counts]
+            loss = binary_cross_entropy_with_logits(good, torch.ones_like(good))
+            loss = loss + binary_cross_entropy_with_logits(bad, torch.zeros_like(bad))
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            losses.append(loss.item())
+        on_epoch(epoch, sum(losses) / max(1, len(losses)))
+    return model.eval()
+
+
+def _not_bought(rng: np.random.Generator, bought: np.ndarray, target: np.ndarray, items: int) -> np.ndarray:
+    """A wrong product for each right one, none that the user bought."""
+    drawn = rng.integers(1, items + 1, size=len(target))
+    # A user who has bought nearly everything would be drawn for without end.
+    for _ in range(100):
+        again = np.isin(drawn, bought) & (target != 0)
+        if not again.any():
+            break
+        drawn[again] = rng.integers(1, items + 1, size=int(again.sum()))
+    return np.where(target != 0, drawn, 0)
+
+
+def last_gains(model: Sasrec, sequences: Sequence[Sequence[int]], items: Sequence[int]) -> list[float]:
+    """What the rank of each sequence's last product among ``items`` is worth, from the products before it: NDCG at 10.
+
+    Sequences of fewer than two, or whose last is not among them, are left out.
+    """
+    among, place = torch.tensor(list(items)), {item: index for index, item in enumerate(items)}
+    gains = []
+    for sequence in sequences:
+        if len(sequence) > 1 and sequence[-1] in place:
+            scores = model.scores(list(sequence[:-1]), among)
+            better = int((scores > scores[place[sequence[-1]]]).sum())
+            gains.append(1 / math.log2(better + 2) if better < 10 else 0.0)
+    return gains

@@ -1,0 +1,147 @@
+"""``grounding blame``: a run folder and what can tell who was wrong in, the error split out. No logic of its own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from grounding.data.option import DataDir
+from grounding.options import Display
+
+BLAME_EXAMPLES = """
+Examples:
+
+```
+# The bundled sample, with its own reference instructions
+grounding blame results/sample-web_none_ocr_0123456789
+
+# Your instructions, your grounder, a judge, and what two people say
+grounding blame RUN --reference plans.json \\
+    --base-url http://127.0.0.1:8000/v1 \\
+    --judge gpt-4o --labels ann.jsonl bob.jsonl
+```
+"""
+
+EXIT_PARTIAL = 1
+EXIT_INTERRUPTED = 130
+
+_Several = Parameter(consume_multiple=True, negative="", show_default=False)
+_Flag = Parameter(negative="", show_default=False)
+
+
+def blame_command(
+    run: Path,
+    /,
+    *,
+    reference: Path | None = None,
+    reference_run: Path | None = None,
+    no_reference: Annotated[bool, _Flag] = False,
+    dataset: str | None = None,
+    data_dir: DataDir | None = None,
+    grounder: str | None = None,
+    base_url: Annotated[tuple[str, ...], _Several] = (),
+    judge: str | None = None,
+    judge_base_url: str | None = None,
+    judge_model: str | None = None,
+    judge_prompt: str = "error-split",
+    cost_limit: float | None = None,
+    labels: Annotated[tuple[Path, ...], _Several] = (),
+    pictures: Annotated[bool, _Flag] = False,
+    max_connections: int | None = None,
+    timeout: float | None = None,
+    max_retries: int = 5,
+    server_wait: float = 600.0,
+    per_participant: Annotated[bool, _Flag] = False,
+    display: Display | None = None,
+    json: Annotated[bool, _Flag] = False,
+) -> int:
+    """For every miss of a run, say who was wrong: the plan (reasoning), or the grounder that did not follow it.
+
+    Up to three kinds of source tell, and are compared: a reference instruction for the same grounder (right with it,
+    wrong with the plan: reasoning; wrong with both: grounding), a judge model that sees the gold place framed, and
+    people's labels. Writes error_split.json and error_split.jsonl in the run's folder. The same command again asks
+    nothing twice. Exit code 0: every source has said all it can; 1: answers are still to come; 2: something about the
+    command or the files is wrong.
+
+    Args:
+        run: The run's folder.
+        reference: Reference instructions, `{participant: {image number: text}}`; the misses are grounded again with
+            them [default: those that come with the data set].
+        reference_run: A finished run of the same grounder over reference instructions, instead of grounding again.
+        no_reference: Leave the data set's own reference instructions out.
+        dataset: The data set's name or card, if the run's command doesn't tell any more.
+        data_dir: Where the data lie, if they have moved.
+        grounder: The grounder's card, if it has moved.
+        base_url: The grounder's server or servers [default: those of the run].
+        judge: A chat model that judges: the name of a planner's card, or a path to one (.yaml).
+        judge_base_url: The judge's server, instead of the one in its card; any model is asked there by its name.
+        judge_model: The name of the judge's model at that server, instead of the one in its card.
+        judge_prompt: What the judge is told: a name, or a path to a prompt (.yaml).
+        cost_limit: US dollars that the judge may cost in all; it stops before and can go on with a higher limit.
+        labels: People's labels, JSON lines such as {"step": "3/42", "label": "grounding", "labeller": "ann"}.
+        pictures: Keep the screenshots of the misses, gold places framed, in error_split/pictures.
+        max_connections: Requests open at once, for each model [default: the card's].
+        timeout: Seconds to wait for a reply [default: the card's].
+        max_retries: How often a request is tried again after 429, 5xx, a timeout or a dropped connection.
+        server_wait: Seconds to wait for a server that is away; then the run ends, and the same command goes on with it.
+        per_participant: Show the split of each participant, too.
+        display: Progress as a bar, as lines, or not at all [default: a bar on a terminal, else none].
+        json: Print error_split.json instead of the tables.
+    """
+    import msgspec
+
+    from grounding.analysis.showing import print_split
+    from grounding.benchmarks.clicks.regrounding import Overrides
+    from grounding.benchmarks.clicks.splitting import JudgeChoice, Sources, split_errors
+    from grounding.console import wide_console
+    from grounding.errors import UserError
+    from grounding.llm.chat import ChatOptions
+    from grounding.run.runner import terminated_like_interrupted
+
+    choice = None
+    if judge is not None:
+        chat = ChatOptions(
+            base_url=judge_base_url,
+            max_connections=max_connections,
+            timeout_s=timeout,
+            max_retries=max_retries,
+            server_wait_s=server_wait,
+        )
+        choice = JudgeChoice(
+            card=judge, prompt=judge_prompt, model=judge_model, options=chat, cost_limit_usd=cost_limit
+        )
+    elif judge_base_url is not None or cost_limit is not None:
+        raise UserError("--judge-base-url and --cost-limit belong to a judge: name one with --judge CARD")
+    sources = Sources(
+        reference=reference,
+        reference_run=reference_run,
+        no_reference=no_reference,
+        judge=choice,
+        labels=labels,
+        pictures=pictures,
+        overrides=Overrides(
+            dataset=dataset,
+            data_dir=data_dir,
+            grounder=grounder,
+            base_url=base_url,
+            max_connections=max_connections,
+            timeout=timeout,
+            max_retries=max_retries,
+            server_wait=server_wait,
+            display=display,
+        ),
+    )
+    with terminated_like_interrupted():
+        result = split_errors(run, sources)
+    if json:
+        print(msgspec.json.format(msgspec.json.encode(result.split), indent=2).decode())
+    else:
+        console = wide_console(110)
+        print_split(console, result.split, run, per_participant=per_participant)
+    if result.interrupted:
+        print("interrupted; the same command again goes on from here", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    return 0 if result.split.status == "complete" else EXIT_PARTIAL

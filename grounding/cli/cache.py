@@ -1,0 +1,205 @@
+"""``grounding cache``: where things are kept between runs, how much there is, and how to be rid of it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from grounding.cache import kept_files
+from grounding.cards.places import cache_dir
+from grounding.data.fetch import KeptSource, forget, kept_sources
+from grounding.errors import UserError
+from grounding.records import Record
+
+CACHE_EXAMPLES = """
+Examples:
+
+```
+# Where plans and readings are kept, and how much there is
+grounding cache
+
+# Forget the readings of screens; they are made again without cost
+grounding cache clear --ocr
+
+# Forget the plans that are older than three months
+grounding cache clear --plans --older-than 90
+
+# Make room: data sets that were fetched from elsewhere
+grounding cache clear --data
+```
+"""
+
+_DAY_S = 86_400.0
+_Flag = Parameter(negative="", show_default=False)
+
+cache_app = App(name="cache", help_epilogue=CACHE_EXAMPLES)
+
+
+class CacheEntry(Record, frozen=True, kw_only=True):
+    """One row of what is kept: which store, of which model, engine or address, and its files.
+
+    ``source`` is a data set from elsewhere, which goes as a whole.
+    """
+
+    store: str
+    what: str
+    files: tuple[Path, ...]
+    size_bytes: int
+    source: KeptSource | None = None
+
+
+@cache_app.default
+def show_cache(*, plan_store: Path | None = None) -> int:
+    """Show where plans, readings of screens, transcripts of speech and fetched data are kept, and how much there is.
+
+    Args:
+        plan_store: A store of plans other than the usual one.
+    """
+    from rich.table import Column, Table
+
+    from grounding.console import wide_console
+
+    plans, readings, transcripts = _folders(plan_store)
+    folders = {"plans": plans, "readings": readings, "transcripts": transcripts}
+    rows = [*(row for store, folder in folders.items() for row in _kept(store, folder, None)), *_data(None)]
+    console = wide_console(markup=False, emoji=False, highlight=False)
+    if rows:
+        table = Table("kept", "by what", Column("entries", justify="right"), Column("size", justify="right"))
+        for row in rows:
+            table.add_row(row.store, row.what, f"{len(row.files):,}", _size(row.size_bytes))
+        console.print(table)
+    data = None if (kept_in := cache_dir()) is None else kept_in / "data"
+    for name, folder in {**folders, "data": data}.items():
+        state = "" if folder is None or folder.is_dir() else " (nothing there yet)"
+        where = "nowhere: GROUNDING_NO_CACHE is set" if folder is None else f"{folder}{state}"
+        console.print(f"{name:<11} {where}", soft_wrap=True)
+    return 0
+
+
+@cache_app.command
+def clear(
+    *,
+    plans: Annotated[bool, _Flag] = False,
+    ocr: Annotated[bool, _Flag] = False,
+    transcripts: Annotated[bool, _Flag] = False,
+    data: Annotated[bool, _Flag] = False,
+    older_than: float | None = None,
+    plan_store: Path | None = None,
+    yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative="", show_default=False)] = False,
+) -> int:
+    """Delete stored plans, readings of screens, transcripts and fetched data; all where none is named.
+
+    Run folders are left alone. Plans of chat models cost money to make again, as transcripts of an endpoint may, the
+    others only time.
+
+    Args:
+        plans: Only plans.
+        ocr: Only readings.
+        transcripts: Only transcripts.
+        data: Only data sets, and single screenshots, that were fetched from elsewhere.
+        older_than: Only what was written more than so many days ago; data, what was last used then.
+        plan_store: A store of plans other than the usual one.
+        yes: Don't ask first.
+    """
+    if older_than is not None and not older_than >= 0:
+        raise UserError(f"--older-than {older_than}: expected days, 0 or more")
+    before = None if older_than is None else time.time() - older_than * _DAY_S
+    plan_folder, ocr_folder, transcript_folder = _folders(plan_store)
+    everything = not (plans or ocr or transcripts or data)
+    rows = [
+        *(_kept("plans", plan_folder, before) if plans or everything else ()),
+        *(_kept("readings", ocr_folder, before) if ocr or everything else ()),
+        *(_kept("transcripts", transcript_folder, before) if transcripts or everything else ()),
+        *(_data(before) if data or everything else ()),
+    ]
+    if not rows:
+        print("nothing to delete")
+        return 0
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts[row.store] += len(row.files) if row.source is None else 1
+    what = " and ".join(f"{count:,} {store}" for store, count in counts.items())
+    if not yes and not _confirmed(f"delete {what} ({_size(sum(row.size_bytes for row in rows))})?"):
+        print("nothing was deleted")
+        return 0
+    for row in rows:
+        if row.source is not None:
+            forget(row.source)
+            continue
+        for path in row.files:
+            _delete(path)
+    print(f"deleted {what}")
+    return 0
+
+
+def _folders(plan_store: Path | None) -> tuple[Path | None, Path | None, Path | None]:
+    from grounding.asr.transcribe import transcript_store_dir
+    from grounding.grounders.ocr.reader import ocr_cache_dir
+    from grounding.planners.store import plan_store_dir
+
+    return plan_store_dir(plan_store, off=False), ocr_cache_dir(), transcript_store_dir()
+
+
+def _kept(store: str, folder: Path | None, before: float | None) -> list[CacheEntry]:
+    found = {} if folder is None else kept_files(folder, before=before)
+    return [CacheEntry(store=store, what=who, files=files, size_bytes=size) for who, (files, size) in found.items()]
+
+
+def _data(before: float | None) -> list[CacheEntry]:
+    found = [
+        CacheEntry(store="data sets", what=one.shown, files=one.files, size_bytes=one.size_bytes, source=one)
+        for one in kept_sources(before)
+    ]
+    folder = cache_dir()
+    pictures = () if folder is None else _pictures(folder / "pictures", before)
+    if pictures:
+        size = sum(map(_bytes, pictures))
+        found.append(
+            CacheEntry(store="pictures", what="single screenshots, for workers", files=pictures, size_bytes=size)
+        )
+    return found
+
+
+def _pictures(folder: Path, before: float | None) -> tuple[Path, ...]:
+    """The files there, sorted; only those written before a time in seconds since 1970 where it is given."""
+    found = []
+    for path in sorted(folder.glob("*/*")):
+        with contextlib.suppress(OSError):
+            if before is None or path.stat().st_mtime < before:
+                found.append(path)
+    return tuple(found)
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:  # Another process was faster to delete it.
+        return 0
+
+
+def _confirmed(question: str) -> bool:
+    if not sys.stdin.isatty():
+        raise UserError(f"{question} There is no terminal to ask at: give --yes to delete without asking")
+    print(f"{question} [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _delete(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"{path}: can't be deleted: {error.strerror}") from error
+
+
+def _size(size_bytes: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if size_bytes < 1000:
+            return f"{size_bytes:.0f} {unit}" if unit == "B" else f"{size_bytes:.1f} {unit}"
+        size_bytes /= 1000
+    return f"{size_bytes:.1f} GB"

@@ -1,0 +1,344 @@
+"""What a run would take, before anything is asked: requests, tokens, dollars.
+
+Also requests as files for reading: the body as JSON, with its pictures beside it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import math
+import re
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grounding.cards.schema import ChatCard
+from grounding.errors import UserError
+from grounding.llm.budget import dollars
+from grounding.llm.tokens import RequestTokens
+from grounding.records import Record
+
+MIN_REPLIES = 5
+"""Fewer real replies say less than the card."""
+
+
+class TokenRange(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Tokens of a reply, on average over a run: a low, an expected and a high figure, and where they come from."""
+
+    low: float
+    expected: float
+    high: float
+    source: str
+
+
+class ExtraCost(Record, frozen=True, kw_only=True):
+    """What an answer costs beside the tokens that are counted, in US dollars, and what that is a guess of."""
+
+    low_usd: float
+    expected_usd: float
+    high_usd: float
+    words: str
+
+
+def output_spread(card: ChatCard, replies: Sequence[int], requests: int, limit: int | None) -> TokenRange | None:
+    """The output tokens of a request; None where neither the card nor earlier replies say anything.
+
+    Real replies give their mean, and as low and high what the mean of the coming ones is within with about 95 %: twice
+    the standard error of both. No reply is longer than the request's own limit.
+
+    ``limit`` is the most that a reply can have; ``requests`` are to come.
+    """
+    if len(replies) >= MIN_REPLIES:
+        mean = statistics.fmean(replies)
+        error = 2 * statistics.stdev(replies) * math.sqrt(1 / len(replies) + 1 / max(1, requests))
+        source = f"{len(replies):,} earlier replies to this prompt, {mean:,.0f} tokens on average"
+        return _bounded(TokenRange(low=max(1.0, mean - error), expected=mean, high=mean + error, source=source), limit)
+    if card.output_tokens is not None:
+        said = card.output_tokens
+        source = f"the card: {said.source}"
+        return _bounded(TokenRange(low=said.low, expected=said.expected, high=said.high, source=source), limit)
+    if limit is not None:
+        # Nothing is known but that a reply has at least a token and no more than its limit.
+        return TokenRange(low=1.0, expected=float(limit), high=float(limit), source="the request's limit")
+    return None
+
+
+def _bounded(spread: TokenRange, limit: int | None) -> TokenRange:
+    if limit is None:
+        return spread
+    figures = {name: min(getattr(spread, name), limit) for name in ("low", "expected", "high")}
+    return msgspec.structs.replace(spread, **figures)
+
+
+Role = Literal["planner", "grounder", "probe", "agent", "user", "extractor", "judge"]
+TEXT_ERROR = 0.05
+"""How far the count of a long text may be off: part of the low and the high figure."""
+
+
+class AlreadyAnswered(Record, frozen=True, kw_only=True):
+    """What is there already: steps answered in the run folder, and in the plan store.
+
+    ``outputs`` are the output tokens of real replies to the same prompt. ``shared`` are plans that an earlier run of
+    the same command will have asked for by then.
+    """
+
+    answered: int = 0
+    stored: int = 0
+    shared: int = 0
+    outputs: tuple[int, ...] = ()
+
+
+class ModelEstimate(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What one model would be asked for. Dollars are None without a price, and None where tokens are not known.
+
+    Where an answer takes more than one request, ``requests`` is the least and ``most_requests`` the most: tokens are
+    those of the least, the high figure that of the most, and nothing is expected in between.
+    ``image_tokens`` is None where no rule for the model's pictures is known: its input is then the text alone.
+    """
+
+    role: Role
+    name: str
+    requests: int
+    most_requests: int
+    answered: int
+    stored: int
+    shared: int
+    text_tokens: int
+    image_tokens: int | None
+    output: TokenRange | None
+    low_usd: float | None
+    expected_usd: float | None
+    high_usd: float | None
+    price_date: str
+    notes: tuple[str, ...] = ()
+
+
+def estimate_model(
+    role: Role,
+    card: ChatCard,
+    asks: Sequence[RequestTokens],
+    known: AlreadyAnswered,
+    *,
+    notes: Sequence[str] = (),
+    calls: tuple[int, int] = (1, 1),
+    usual: TokenRange | None = None,
+    beside: ExtraCost | None = None,
+) -> ModelEstimate:
+    """Add up the requests to one model.
+
+    Input that a provider has cached is billed for less: that is not counted on.
+
+    ``asks`` are the requests, or the first request of each answer, which takes between the least and the most
+    ``calls``, each counted as long as the first. ``usual`` is how long replies are taken for as long as there are too
+    few of them, ``beside`` what each answer costs in addition.
+    """
+    text = sum(ask.text for ask in asks)
+    counted = [ask.images for ask in asks if ask.images is not None]
+    images = sum(counted) if len(counted) == len(asks) else None
+    limits = [ask.output_most for ask in asks if ask.output_most is not None]
+    limit = max(limits) if len(limits) == len(asks) and limits else None
+    output = output_spread(card, known.outputs, len(asks), limit)
+    if usual is not None and len(known.outputs) < MIN_REPLIES:
+        output = _bounded(usual, limit)
+    told = list(notes)
+    if images is None:
+        told.append("the tokens of its pictures are not known (no rule in the card): text only")
+    if card.price is None:
+        told.append("no price in the card: tokens only")
+    elif output is None:
+        told.append("the length of its replies is not known, so no dollars are stated")
+    low = expected = high = None
+    if card.price is not None and images is not None and output is not None:
+        low, expected, high = (
+            ((text * share + images) * card.price.input_usd + len(asks) * tokens * card.price.output_usd) / 1_000_000
+            for share, tokens in ((1 - TEXT_ERROR, output.low), (1, output.expected), (1 + TEXT_ERROR, output.high))
+        )
+        if beside is not None:
+            low, expected = low + len(asks) * beside.low_usd, expected + len(asks) * beside.expected_usd
+            high += len(asks) * beside.high_usd
+            told.append(beside.words)
+    elif not asks and card.price is not None:
+        low = expected = high = 0.0
+    least, most = calls
+    return ModelEstimate(
+        role=role,
+        name=card.name,
+        requests=least * len(asks),
+        most_requests=most * len(asks),
+        answered=known.answered,
+        stored=known.stored,
+        shared=known.shared,
+        text_tokens=least * text,
+        image_tokens=None if images is None else least * images,
+        output=output,
+        low_usd=None if low is None else least * low,
+        expected_usd=None if expected is None or least != most else least * expected,
+        high_usd=None if high is None else most * high,
+        price_date=card.price.date if card.price else "",
+        notes=tuple(told) if asks else (),
+    )
+
+
+def total_usd(models: Sequence[ModelEstimate]) -> tuple[float, float | None, float] | None:
+    """Low, expected and high over all models with a price, expected None where one has a range only; None for none."""
+    priced = [model for model in models if model.low_usd is not None and model.high_usd is not None]
+    if not priced:
+        return None
+    low, high = sum(model.low_usd or 0.0 for model in priced), sum(model.high_usd or 0.0 for model in priced)
+    if any(model.expected_usd is None for model in priced):
+        return low, None, high
+    return low, sum(model.expected_usd or 0.0 for model in priced), high
+
+
+def sum_usd(totals: Sequence[tuple[float, float | None, float]]) -> tuple[float, float | None, float]:
+    """Several totals as one."""
+    expected = [total[1] for total in totals if total[1] is not None]
+    whole = sum(expected) if len(expected) == len(totals) else None
+    return sum(total[0] for total in totals), whole, sum(total[2] for total in totals)
+
+
+def usd_words(total: tuple[float, float | None, float]) -> str:
+    """What a total says: the expected figure and the range, or the range alone."""
+    low, expected, high = total
+    between = f"{dollars(low)} to {dollars(high)}"
+    return between if expected is None else f"{dollars(expected)} expected, {between}"
+
+
+_DATA = re.compile(r"data:image/(?P<kind>[a-z]+);base64,(?P<content>[A-Za-z0-9+/=]+)")
+_OURS = re.compile(
+    r"(?:planner|grounder|agent|user|extractor|judge)-\d+\.(?:json|md)|picture-[0-9a-f]{12}\.(?:png|jpg|webp)|estimate\.json"
+)
+
+_ENDINGS = {"png": "png", "jpeg": "jpg", "webp": "webp"}
+
+
+def clear(folder: Path) -> None:
+    """Make the folder, without what an earlier look left in it; files of others stay.
+
+    Raises:
+        UserError: it can't be made or cleared.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.iterdir():
+            if _OURS.fullmatch(path.name) and path.is_file():
+                path.unlink()
+    except OSError as error:
+        raise UserError(f"the folder {folder} can't be written: {error.strerror} (see --log-dir)") from error
+
+
+def write_request(folder: Path, name: str, content: bytes) -> str:
+    """Write the body of a request, and its pictures byte for byte beside it; returns the file's name.
+
+    Raises:
+        UserError: the disk is full or the folder can't be written.
+    """
+    pictures: dict[str, bytes] = {}
+    body = _without_pictures(msgspec.json.decode(content), pictures)
+    for picture, shown in pictures.items():
+        write_file(folder / picture, shown)
+    write_file(folder / f"{name}.json", msgspec.json.format(msgspec.json.encode(body), indent=2) + b"\n")
+    return f"{name}.json"
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file of the folder.
+
+    Raises:
+        UserError: the disk is full or the folder can't be written.
+    """
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise UserError(f"{path}: can't be written: {error.strerror}") from error
+
+
+def _without_pictures(node: Any, pictures: dict[str, bytes]) -> Any:
+    """The body with the name of a file in the place of every picture."""
+    if isinstance(node, dict):
+        return {key: _without_pictures(value, pictures) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_without_pictures(value, pictures) for value in node]
+    found = _DATA.fullmatch(node) if isinstance(node, str) else None
+    if found is None or found["kind"] not in _ENDINGS:
+        return node
+    try:
+        content = base64.b64decode(found["content"], validate=True)
+    except binascii.Error:
+        return node
+    name = f"picture-{hashlib.sha256(content).hexdigest()[:12]}.{_ENDINGS[found['kind']]}"
+    pictures[name] = content
+    return name
+
+
+def print_estimates(console: Console, models: Sequence[ModelEstimate], *, title: str) -> None:
+    """Print what each model would be asked, what it would cost, and what these figures rest on."""
+    table = Table(title=Text(title), title_style="bold", title_justify="left")
+    table.add_column("model", overflow="fold")
+    names = ["requests", "there already", "text in", "pictures in", "out", "low", "expected", "high"]
+    for name in names:
+        table.add_column(name, justify="right", overflow="fold")
+    for model in models:
+        table.add_row(Text(f"{model.role} {model.name}"), *_cells(model))
+    console.print(table)
+    for line in _lines(models):
+        console.print(Text(line), soft_wrap=True, highlight=False)
+
+
+def _cells(model: ModelEstimate) -> list[str]:
+    out = "?" if model.output is None else f"{model.requests * model.output.expected:,.0f}"
+    there = model.answered + model.stored + model.shared
+    pictures = "?" if model.image_tokens is None else f"{model.image_tokens:,}"
+    return [
+        f"{model.requests:,}"
+        if model.requests == model.most_requests
+        else f"{model.requests:,} to {model.most_requests:,}",
+        f"{there:,}",
+        f"{model.text_tokens:,}",
+        pictures,
+        out,
+        *("-" if usd is None else dollars(usd) for usd in (model.low_usd, model.expected_usd, model.high_usd)),
+    ]
+
+
+def _lines(models: Sequence[ModelEstimate]) -> list[str]:
+    lines = []
+    for model in models:
+        who = f"{model.role} {model.name}"
+        found = [
+            words
+            for number, words in (
+                (model.answered, f"{model.answered:,} answered in the run folder"),
+                (model.stored, f"{model.stored:,} plans in the store"),
+                (model.shared, f"{model.shared:,} plans asked for by an earlier run of this command"),
+            )
+            if number
+        ]
+        if found:
+            lines.append(f"{who}: there already: {', '.join(found)}")
+        if model.requests != model.most_requests:
+            lines.append(
+                f"{who}: how many requests an answer takes is not known: tokens are of the fewest, and every request "
+                "is counted as long as the first, though later ones of a conversation are longer"
+            )
+        if model.requests and model.output is not None:
+            each = model.output
+            lines.append(
+                f"{who}: output tokens a reply: {each.low:,.0f} low, {each.expected:,.0f} expected, "
+                f"{each.high:,.0f} high, from {each.source}"
+            )
+        lines += [f"{who}: {note}" for note in model.notes]
+    total = total_usd(models)
+    if total is None:
+        return [*lines, "total: no dollars known"]
+    dates = sorted({model.price_date for model in models if model.price_date})
+    priced = f"; prices of {', '.join(dates)}" if dates else ""
+    return [*lines, f"total: {usd_words(total)}{priced}"]

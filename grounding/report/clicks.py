@@ -1,0 +1,237 @@
+"""A run whose steps are answered with points, as it is shown: its files in, one record a scored step out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+# importing the module registers the paper's metrics
+import grounding.scoring.metrics  # noqa: F401
+from grounding.options import DesktopScoringName
+from grounding.records import Plan, Prediction, Region
+from grounding.report.published import print_published as print_tables
+from grounding.report.rows import ItemRow, ItemTask, RunRows, call_fields, run_names
+from grounding.report.table import print_summary
+from grounding.run.folder import RunFolder
+from grounding.run.scorebook import ScoredClicks, read_run, scored_tasks
+from grounding.scoring.metrics import Metric, Part, registered, shown
+from grounding.scoring.scored import ScoredStep, ScoredTask, StepFacts, task_facts
+
+METRICS = registered()
+_WORDS = (3, 6, 10, 15, 25)
+POSITIONS = (1, 2, 5, 10, 20)
+"""The last steps of a task that are put together."""
+
+AREA_SIDES_PX = (16, 32, 64, 128, 256)
+"""The sides of squares as large as regions that are put together are at most."""
+
+Value = Callable[[ScoredStep, StepFacts], str]
+
+
+def _bin(value: int, ends: Sequence[int]) -> str:
+    """``4-6`` for 5 with ends 3, 6, 10; the last is open: ``11+``."""
+    start = 1
+    for end in ends:
+        if value <= end:
+            return str(end) if start == end else f"{start}-{end}"
+        start = end + 1
+    return f"{start}+"
+
+
+def _area(scored: ScoredStep, facts: StepFacts) -> str:
+    if scored.step.target_absent:
+        return "absent"
+    before = 0
+    for side in AREA_SIDES_PX:
+        if facts.gold_area_px2 < side * side:
+            return f"under {side}x{side} px" if not before else f"{before}x{before} to {side}x{side} px"
+        before = side
+    return f"{before}x{before} px and more"
+
+
+def _place(scored: ScoredStep, facts: StepFacts) -> str:
+    """Which ninth of the screen the middle of the first right region is in."""
+    region = scored.step.region
+    if region is None or (not region.boxes and not region.polygons):
+        return "absent"
+    if region.boxes:
+        middle = region.boxes[0].center
+        x_px, y_px = middle.x_px, middle.y_px
+    else:
+        points = region.polygons[0].points
+        x_px, y_px = (sum(each) / len(points) for each in zip(*((p.x_px, p.y_px) for p in points), strict=True))
+    across, down = 3 * x_px / facts.screen_width_px, 3 * y_px / facts.screen_height_px
+    return f"{_DOWN[min(2, max(0, int(down)))]} {_ACROSS[min(2, max(0, int(across)))]}"
+
+
+_DOWN, _ACROSS = ("top", "middle", "bottom"), ("left", "centre", "right")
+
+COLUMNS: dict[str, Value] = {
+    "participant": lambda scored, _: scored.step.participant,
+    "task": lambda scored, _: f"{scored.step.participant}: {scored.step.task}",
+    "instruction-words": lambda _, facts: _bin(facts.instruction_words, _WORDS) if facts.instruction_words else "0",
+    "gold-shapes": lambda _, facts: str(facts.gold_shapes) if facts.gold_shapes < 4 else "4+",
+    "gold-area": _area,
+    "screen-place": _place,
+    "screen": lambda _, facts: f"{facts.screen_width_px}x{facts.screen_height_px}",
+    "position": lambda _, facts: _bin(facts.position, POSITIONS),
+    "action": lambda scored, _: scored.step.action or "not stated",
+}
+"""What every data set can be broken down by, beside the labels that it gives its steps."""
+
+ORDERS = {
+    "screen-place": (*(f"{down} {across}" for down in _DOWN for across in _ACROSS), "absent"),
+    "instruction-words": ("0", "1-3", "4-6", "7-10", "11-15", "16-25", "26+"),
+    "position": ("1", "2", "3-5", "6-10", "11-20", "21+"),
+    "gold-shapes": ("0", "1", "2", "3", "4+"),
+    "gold-area": (
+        "absent",
+        "under 16x16 px",
+        *(f"{one}x{one} to {two}x{two} px" for one, two in pairwise(AREA_SIDES_PX)),
+        "256x256 px and more",
+    ),
+}
+
+
+def read(path: Path) -> RunRows:
+    """A scored run of clicks.
+
+    Raises:
+        UserError: the folder holds no scored run, or a file in it is damaged.
+    """
+    folder = RunFolder(path)
+    info, summary = folder.read_info(), folder.read_summary()
+    asked = info.asked
+    stored = shown([summary.scores], alone=summary.independent)
+    own = [each for each in registered() if each.per_step or not summary.independent]
+    metrics = tuple({each.name: each for each in (*own, *stored)}.values())
+    return RunRows(
+        folder=path,
+        benchmark="",
+        name=f"{asked.planner} + {asked.grounder}",
+        who={"planner": asked.planner, "grounder": asked.grounder},
+        same={
+            "the questions": asked.questions or "default",
+            "the definition of the scores": _definition(summary.signature),
+        },
+        metrics=metrics_of_items(metrics),
+        read=lambda: _rows(read_run(path)),
+        info=info,
+        summary=summary,
+        load=lambda: read_run(path),
+        clusters=info.clusters,
+        kinds=tuple(summary.averages),
+        orders=ORDERS,
+        table=tuple(each.name for each in shown([summary.scores], alone=summary.independent, several=True)),
+        stored={each.name: found for each in stored if (found := summary.scores.of(each.name)) is not None},
+    )
+
+
+def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
+    """The run's own table."""
+    print_summary(console, run.scored, scoring="official" if scoring == "official" else "paper")
+
+
+def print_published(console: Console, runs: Sequence[RunRows]) -> None:
+    """The tables of RealWebAssist's paper with the runs under them."""
+    print_tables(console, [run.scored for run in runs], run_names(runs))
+
+
+def write_page(path: Path, out: Path | None) -> Path:
+    """The page of a run."""
+    from grounding.report.html.page import REPORT, weigh_path
+    from grounding.report.html.page import write_page as write_pages
+
+    return write_pages([weigh_path(path)], out or path / REPORT)
+
+
+def _definition(signature: str) -> str:
+    """The part of a signature that names the arithmetic; what intervals were drawn over is no part of a score."""
+    parts = (part.partition(":") for part in signature.split("|"))
+    return next((value for name, _, value in parts if name == "scoring"), "") or "not stated"
+
+
+def metrics_of_items(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+    """Metrics of scored steps as metrics of what is shown of them."""
+    return tuple(msgspec.structs.replace(each, function=_of_items(each.function)) for each in metrics)
+
+
+def _of_items(function: Callable[[Any], Part]) -> Callable[[ItemTask], Part]:
+    def part(task: ItemTask) -> Part:
+        steps = tuple(row.record for row in task.steps)
+        return function(ScoredTask(participant=task.participant, label=task.label, steps=steps))
+
+    return part
+
+
+def _rows(scored: ScoredClicks) -> Iterator[ItemRow]:
+    folder = RunFolder(scored.folder)
+    plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
+    try:
+        yield from rows_of(scored_tasks(scored), plans.last, predictions.last)
+    finally:
+        plans.close()
+        predictions.close()
+
+
+def rows_of(
+    tasks: Iterable[ScoredTask],
+    plan_of: Callable[[str], Plan | None] = lambda _: None,
+    prediction_of: Callable[[str], Prediction | None] = lambda _: None,
+) -> Iterator[ItemRow]:
+    """One record for each scored step of these tasks, with the answers that these functions find by the step's id."""
+    for task in tasks:
+        for one, facts in task_facts(task):
+            yield _row(task, one, facts, plan_of(one.id), prediction_of(one.id))
+
+
+def _row(
+    task: ScoredTask, one: ScoredStep, facts: StepFacts, plan: Plan | None, prediction: Prediction | None
+) -> ItemRow:
+    step, verdict = one.step, one.verdict
+    groups: dict[str, tuple[str, ...]] = {column: (value(one, facts),) for column, value in COLUMNS.items()}
+    for label in step.groups:
+        if label.kind not in COLUMNS:
+            groups[label.kind] = tuple(dict.fromkeys((*groups.get(label.kind, ()), label.name)))
+    point = verdict.point
+    return ItemRow(
+        id=step.id,
+        task=str(task.label),
+        user=step.participant,
+        outcome=verdict.outcome,
+        result=verdict.outcome,
+        was_asked=verdict.was_asked,
+        scores={"step_accuracy": 100.0 * one.is_hit if verdict.was_asked else None},
+        groups=groups,
+        instruction=step.instruction,
+        plan=(plan.text if plan is not None else None) or "",
+        reply=(prediction.raw if prediction is not None else None) or "",
+        answer="" if point is None else f"({point.x_px:g}, {point.y_px:g})",
+        target=region_text(step.region, absent=step.target_absent),
+        reason=verdict.reason,
+        screenshot=step.screenshot,
+        region=step.region,
+        points=() if point is None else (point,),
+        distance_px=verdict.distance_px,
+        record=one,
+        **call_fields(*(each.call for each in (plan, prediction) if each is not None)),
+    )
+
+
+def region_text(region: Region | None, *, absent: bool = False) -> str:
+    """Where a click is right, in words: ``(10, 10) to (20, 20); …``."""
+    if absent:
+        return "not on the screen"
+    boxes = [] if region is None else region.boxes
+    polygons = [] if region is None else region.polygons
+    return "; ".join(
+        [
+            *(f"({b.left_px:g}, {b.top_px:g}) to ({b.right_px:g}, {b.bottom_px:g})" for b in boxes),
+            *("around " + " ".join(f"({p.x_px:g}, {p.y_px:g})" for p in one.points) for one in polygons),
+        ]
+    )

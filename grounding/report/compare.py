@@ -1,0 +1,443 @@
+"""Scored runs of any benchmark in, how they differ from one of them and whether it could be chance out.
+
+Items are paired by their ids. Differences and p-values come from one bootstrap that draws whole tasks, or whole
+participants, of both runs together; what is right or wrong has McNemar's test, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from grounding.errors import UserError
+from grounding.records import Record, html_table
+from grounding.report.groups import digits_of
+from grounding.report.rows import ItemRow, ItemTask, Result, RunRows, read_rows, run_names, tasks_of
+from grounding.scoring.intervals import RESAMPLES
+from grounding.scoring.metrics import Metric, task_sums
+from grounding.scoring.paired import (
+    Comparison,
+    McNemar,
+    common_tasks,
+    compare,
+    holm,
+    least_significant,
+    mcnemar,
+    minimum_detectable,
+    wald_difference,
+)
+from grounding.scoring.scored import ClusterName
+
+Intervals = Literal["bootstrap", "wald"]
+
+ALL = "all"
+FEW_CLUSTERS = 10
+"""With fewer than that a bootstrap is too sure of itself (Cameron, Gelbach and Miller, 2008, among others)."""
+
+
+class ComparedMetric(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """One metric of a run and of the baseline, in percent or in ``unit``, and their difference in points or in it.
+
+    ``group`` names the items that it is over, "all" for all. Only the items that both have, and have come to, are
+    counted. ``k`` of ``n`` are right where the metric counts things. ``low`` and ``high`` are the difference's 95 %
+    interval by the method that :class:`ComparisonResult` names; None with one cluster and where no draw differs, which
+    says nothing about how sure the difference is. ``p`` is the bootstrap's, ``p_holm`` corrected over all metrics of
+    all runs. ``detectable`` is the true difference, in points, that this comparison would have found with a power of
+    80 % at the 5 % level; None where there is no interval.
+    """
+
+    metric: str
+    label: str
+    group: str
+    value: float | None
+    k: int | None
+    n: int
+    baseline_value: float | None
+    baseline_k: int | None
+    baseline_n: int
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    detectable: float | None
+    unit: str = "%"
+
+
+def difference_text(each: ComparedMetric) -> str:
+    """The difference with its interval: ``+39.3 [+31.3, +45.7]``."""
+    if each.difference is None:
+        return "-"
+    form = f"+.{digits_of(each.unit)}f"
+    interval = "" if each.low is None or each.high is None else f" [{each.low:{form}}, {each.high:{form}}]"
+    return f"{each.difference:{form}}{interval}"
+
+
+class PairedTest(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """McNemar's test over the items, or over the tasks that are right as a whole; ``p_holm`` over all such tests.
+
+    ``unit`` says what is counted and ``right`` what counts as right, "" where that is a hit. ``least`` is how far apart
+    won and lost would have had to be for a p-value of 5 % (uncorrected), with as many changed as did or as few as can
+    do; None where even all of them would not.
+    """
+
+    unit: Literal["steps", "tasks"]
+    test: McNemar
+    p_holm: float
+    least: int | None
+    right: str = ""
+
+
+class Flip(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """An item that only one of the two has right: what became of it in each."""
+
+    step_id: str
+    participant: str
+    task: str
+    instruction: str
+    outcome: str
+    baseline_outcome: str
+    result: Result
+
+    @property
+    def is_won(self) -> bool:
+        """Whether the run has it right and the baseline has not."""
+        return self.result == "hit"
+
+
+class ComparedRun(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """One run beside the baseline.
+
+    ``steps`` and ``tasks`` are how many items and tasks both have, ``users`` whose; ``left_out`` counts the items that
+    only one of them has. ``differs`` says in words what keeps the two from being comparable: empty unless the
+    comparison was forced.
+    """
+
+    name: str
+    folder: str
+    signature: str
+    steps: int
+    tasks: int
+    users: int
+    left_out: int
+    differs: tuple[str, ...]
+    metrics: tuple[ComparedMetric, ...]
+    tests: tuple[PairedTest, ...]
+    flips: tuple[Flip, ...]
+
+
+class ComparisonResult(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """All runs beside one baseline. ``clusters`` is what was drawn, ``intervals`` how intervals were made.
+
+    ``item`` is what one item is called.
+    """
+
+    schema: Literal[2] = 2
+    baseline: str
+    baseline_folder: str
+    baseline_signature: str
+    clusters: str
+    item: Literal["step", "task"]
+    intervals: Intervals
+    seed: int
+    resamples: int
+    runs: tuple[ComparedRun, ...]
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<Comparison with {self.baseline}: {'; '.join(' '.join(row) for row in self._said())}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(f"difference to {self.baseline}", self._said())
+
+    def _said(self) -> Iterator[tuple[str, str, str]]:
+        for run in self.runs:
+            for each in run.metrics:
+                if each.group == ALL:
+                    yield run.name, each.label, difference_text(each)
+
+
+def compare_runs(
+    paths: Sequence[Path],
+    *,
+    baseline: Path | None = None,
+    clusters: ClusterName = "task",
+    intervals: Intervals = "bootstrap",
+    force: bool = False,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> ComparisonResult:
+    """Every run beside the baseline, paired by item and by task. Judges nothing and writes nothing.
+
+    Args:
+        paths: Run folders, each scored.
+        baseline: The run that the others are compared with, among ``paths`` or beside them; None for the first.
+        clusters: What is drawn together by the bootstrap; where tasks are scored as wholes it is always users.
+        intervals: How the differences' intervals are made; ``wald`` takes the runs for independent samples, and only
+            metrics that count things have one.
+        force: Compare what differs, too, over the items that both have.
+        seed: Of the bootstrap.
+        resamples: Its size.
+
+    Raises:
+        UserError: a folder holds no scored run, there is one run only, or two can't be compared; says what differs.
+    """
+    first = baseline or paths[0]
+    others = [path for path in dict.fromkeys(paths) if path.resolve() != first.resolve()]
+    if not others:
+        raise UserError(f"expected at least two runs to compare, got {first} alone; name another run folder")
+    base, *rest = [read_rows(path) for path in (first, *others)]
+    for run in (base, *rest):
+        if clusters == "participant" and not run.by_user and not any(row.user for row in run.rows):
+            raise UserError(f"{run.folder}: its tasks have no participants: leave out --clusters participant")
+    return compare_rows(base, rest, clusters=clusters, intervals=intervals, force=force, seed=seed, resamples=resamples)
+
+
+def compare_rows(
+    base: RunRows,
+    others: Sequence[RunRows],
+    *,
+    metrics: Sequence[str] = (),
+    clusters: ClusterName = "task",
+    intervals: Intervals = "bootstrap",
+    force: bool = False,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> ComparisonResult:
+    """:func:`compare_runs` of runs that are read already, by these metrics alone where any are named.
+
+    Raises:
+        UserError: two runs can't be compared; says what differs.
+    """
+    runs = (base, *others)
+    names = run_names(runs)
+    drawn = base.drawn(clusters)
+    compared = [
+        _compared(run, name, base, drawn, intervals, metrics, force=force, seed=seed, resamples=resamples)
+        for run, name in zip(others, names[1:], strict=True)
+    ]
+    word = "user" if base.by_user else drawn
+    count = len(base.tasks) if drawn == "task" else len({task.participant for task in base.tasks})
+    drawn_words = f"{count} {word}{'s are' if count != 1 else ' is'} drawn"
+    few = f"only {drawn_words}: intervals are too narrow and p-values too small with so few"
+    return ComparisonResult(
+        baseline=names[0],
+        baseline_folder=str(base.folder),
+        baseline_signature=base.signature,
+        clusters=word,
+        item=base.item,
+        intervals=intervals,
+        seed=seed,
+        resamples=resamples,
+        runs=_corrected(compared),
+        warnings=(
+            *(f"{name}: {_partial(run)}" for run, name in zip(runs, names, strict=True) if run.status == "partial"),
+            *((few,) if count < FEW_CLUSTERS else ()),
+        ),
+    )
+
+
+def differences(run: RunRows, base: RunRows) -> list[str]:
+    """What keeps two runs from being comparable, one sentence each, both values named; empty where nothing does.
+
+    What answered may differ, and how it was asked: that is what runs are compared for.
+    """
+    if run.benchmark != base.benchmark:
+        kinds = (one.benchmark or "clicks" for one in (run, base))
+        return [f"the benchmark: {' and '.join(kinds)}"]
+    found = []
+    for what, there in base.same.items():
+        if (here := run.same.get(what, "")) != there:
+            again = "; where versions differ, `grounding score` brings both up to date" if "scores" in what else ""
+            found.append(f"{what}{'' if ':' in what else ':'} {here} and {there}{again}")
+    mine, theirs = ({row.id: row for row in one.rows} for one in (run, base))
+    for whose, only in (("the run", mine.keys() - theirs.keys()), ("the baseline", theirs.keys() - mine.keys())):
+        if only:
+            found.append(f"the {base.item}s: {len(only)} are only in {whose}, such as {min(only)}")
+    both = mine.keys() & theirs.keys()
+    changed = [name for name in both if mine[name].target != theirs[name].target]
+    if changed:
+        found.append(f"what is right: another answer at {len(changed)} {base.item}s, such as {min(changed)}")
+    moved = [name for name in both if (mine[name].task, mine[name].user) != (theirs[name].task, theirs[name].user)]
+    if moved:
+        found.append(f"the tasks: {len(moved)} {base.item}s belong to another task, such as {min(moved)}")
+    return found
+
+
+def _partial(run: RunRows) -> str:
+    asked, every = run.answered, len(run.rows)
+    if asked == every:
+        return f"the run is partial; {run.item}s that ended in an error count as wrong"
+    return f"the run is partial, {asked} of {every} {run.item}s answered: only what both runs have answered is compared"
+
+
+def _compared(
+    run: RunRows,
+    name: str,
+    base: RunRows,
+    clusters: ClusterName,
+    intervals: Intervals,
+    wanted: Sequence[str],
+    *,
+    force: bool,
+    seed: int,
+    resamples: int,
+) -> ComparedRun:
+    differs = differences(run, base)
+    if differs and (not force or run.benchmark != base.benchmark):
+        listed = "\n".join(f"  - {each}" for each in differs)
+        other = f"go on with the {base.item}s that both have: --force"
+        hint = "" if run.benchmark != base.benchmark else f"\nRun one of them again like the other, or {other}"
+        raise UserError(
+            f"{run.folder} and {base.folder} can't be compared. What differs (run and baseline):\n{listed}{hint}"
+        )
+    mine, theirs = common_tasks(run.tasks, base.tasks)
+    if not mine:
+        raise UserError(f"{run.folder} and {base.folder} have no {base.item} in common; nothing can be compared")
+    known = {each.name for each in base.metrics}
+    # Where groups stand beside all, what a table of several runs has no room for would crowd out the rest.
+    metrics = [each for each in run.metrics if each.name in known and not (base.compared and each.narrow)]
+    if wanted:
+        metrics = [each for each in run.metrics if each.name in wanted]
+    whole = compare(metrics, mine, theirs, seed=seed, resamples=resamples, clusters=clusters)
+    compared = _metrics(ALL, metrics, mine, theirs, whole, intervals)
+    for group in () if wanted else _groups(base):
+        ours, others = (_in_group(tasks, base.compared, group) for tasks in (mine, theirs))
+        if ours:
+            found = compare(metrics, ours, others, seed=seed, resamples=resamples, clusters=clusters)
+            compared += _metrics(group, metrics, ours, others, found, intervals)
+    pairs = [
+        (one, other)
+        for task, their in zip(mine, theirs, strict=True)
+        for one, other in zip(task.steps, their.steps, strict=True)
+        if one.is_hit != other.is_hit
+    ]
+    every = run.answered + base.answered
+    return ComparedRun(
+        name=name,
+        folder=str(run.folder),
+        signature=run.signature,
+        steps=whole.steps,
+        tasks=whole.tasks,
+        users=len({task.participant for task in mine if task.asked()}),
+        left_out=every - 2 * whole.steps,
+        differs=tuple(differs),
+        metrics=tuple(compared),
+        tests=_tests(base, mine, theirs, whole),
+        flips=tuple(_flip(one, other) for one, other in pairs),
+    )
+
+
+def _groups(base: RunRows) -> list[str]:
+    """The groups that stand beside all, in the order of their own."""
+    if not base.compared:
+        return []
+    found = {name for row in base.rows for name in row.groups.get(base.compared, ())}
+    order = base.orders.get(base.compared, sorted(found))
+    return [name for name in order if name in found]
+
+
+def _in_group(tasks: Sequence[ItemTask], kind: str, group: str) -> tuple[ItemTask, ...]:
+    return tasks_of(row for task in tasks for row in task.steps if group in row.groups.get(kind, ()))
+
+
+def _flip(one: ItemRow, other: ItemRow) -> Flip:
+    return Flip(
+        step_id=one.id,
+        participant=one.user,
+        task=one.task,
+        instruction=one.instruction,
+        outcome=one.outcome,
+        baseline_outcome=other.outcome,
+        result=one.result,
+    )
+
+
+def _metrics(
+    group: str,
+    metrics: Sequence[Metric],
+    tasks: Sequence[ItemTask],
+    theirs: Sequence[ItemTask],
+    found: Comparison,
+    intervals: Intervals,
+) -> list[ComparedMetric]:
+    compared = []
+    above, below = (part.sum(axis=0) for part in task_sums(metrics, tasks))
+    their_above, their_below = (part.sum(axis=0) for part in task_sums(metrics, theirs))
+    for number, each in enumerate(metrics):
+        difference = found.metrics[each.name]
+        value = float(above[number] / below[number]) if below[number] else None
+        their_value = float(their_above[number] / their_below[number]) if their_below[number] else None
+        error = difference.standard_error
+        low, high = difference.low, difference.high
+        n, their_n = round(below[number]), round(their_below[number])
+        if intervals == "wald":
+            low = high = None
+            if each.counted and each.most is not None and value is not None and their_value is not None:
+                wald = wald_difference(value, n, their_value, their_n)
+                low, high = wald.low, wald.high
+        compared.append(
+            ComparedMetric(
+                metric=each.name,
+                label=each.label,
+                group=group,
+                unit=each.unit,
+                value=value,
+                k=round(above[number] / each.scale) if each.counted else None,
+                n=n,
+                baseline_value=their_value,
+                baseline_k=round(their_above[number] / each.scale) if each.counted else None,
+                baseline_n=their_n,
+                difference=difference.value,
+                low=low,
+                high=high,
+                p=difference.p,
+                p_holm=None,
+                detectable=minimum_detectable(error) if error else None,
+            )
+        )
+    return compared
+
+
+def _tests(
+    base: RunRows, tasks: Sequence[ItemTask], theirs: Sequence[ItemTask], found: Comparison
+) -> tuple[PairedTest, ...]:
+    items = mcnemar(found.won, found.lost, found.steps)
+    units: list[tuple[Literal["steps", "tasks"], McNemar]] = [("steps" if base.item == "step" else "tasks", items)]
+    # Whole tasks mean something only where a metric needs the whole of one.
+    if any(not each.per_step for each in base.metrics):
+        pairs = [
+            (all(one.is_hit for one in task.steps), all(one.is_hit for one in their.steps))
+            for task, their in zip(tasks, theirs, strict=True)
+            if len(task.asked()) == len(task.steps)
+        ]
+        units.append(("tasks", mcnemar(pairs.count((True, False)), pairs.count((False, True)), len(pairs))))
+    return tuple(
+        PairedTest(
+            unit=unit,
+            test=test,
+            p_holm=test.p,
+            least=least_significant(test.won + test.lost, test.n),
+            right=base.right,
+        )
+        for unit, test in units
+    )
+
+
+def _corrected(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ...]:
+    """Put Holm's correction in: one family of all bootstrap tests, another of all McNemar tests."""
+    drawn = iter(holm([each.p for run in runs for each in run.metrics if each.p is not None]))
+    paired = iter(holm([each.test.p for run in runs for each in run.tests]))
+    return tuple(
+        msgspec.structs.replace(
+            run,
+            metrics=tuple(
+                msgspec.structs.replace(each, p_holm=None if each.p is None else next(drawn)) for each in run.metrics
+            ),
+            tests=tuple(msgspec.structs.replace(each, p_holm=next(paired)) for each in run.tests),
+        )
+        for run in runs
+    )

@@ -1,0 +1,117 @@
+"""A comparison as tables for the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grounding.report.compare import ALL, ComparedRun, ComparisonResult, difference_text
+from grounding.report.groups import digits_of, table_of
+
+
+def print_comparison(console: Console, result: ComparisonResult, *, flips: bool = False) -> None:
+    """Print each run's differences to the baseline, the paired tests, and with ``flips`` the items that changed."""
+    console.print(Text(f"baseline   {result.baseline}  ({result.baseline_folder})"), soft_wrap=True, highlight=False)
+    for run in result.runs:
+        console.print(_metrics(run, result))
+        for line in lines_of(run, result):
+            console.print(line, soft_wrap=True, highlight=False)
+        if flips:
+            console.print(_flips(run, result))
+    for line in closing(result, flips=flips):
+        console.print(line, soft_wrap=True, highlight=False)
+
+
+def _metrics(run: ComparedRun, result: ComparisonResult) -> Table:
+    over = f"{run.steps} steps in {run.tasks} tasks" if result.item == "step" else f"{run.tasks} tasks"
+    over += f" of {run.users} users" if result.clusters == "user" else ""
+    title = f"{run.name} minus {result.baseline} · {over}"
+    grouped = any(each.group != ALL for each in run.metrics)
+    figures = ("run", "baseline", "difference, points", "p", "p (Holm)", "detectable")
+    table = table_of(title, [f"{result.item}s", "metric"] if grouped else ["metric"], figures)
+    before = None
+    for each in run.metrics:
+        if before not in (None, each.group):
+            table.add_section()
+        kind = ("" if each.group == before else each.group,) if grouped else ()
+        before = each.group
+        digits = digits_of(each.unit)
+        table.add_row(
+            *kind,
+            each.label,
+            value_text(each.value, each.k, each.n, each.unit),
+            value_text(each.baseline_value, each.baseline_k, each.baseline_n, each.unit),
+            difference_text(each),
+            p_text(each.p),
+            p_text(each.p_holm),
+            "-" if each.detectable is None else f"{each.detectable:.{digits}f}",
+        )
+    return table
+
+
+def value_text(value: float | None, k: int | None, n: int, unit: str) -> str:
+    """A score with what it was counted from: ``66.7 % (8/12)``."""
+    count = f"n = {n}" if k is None else f"{k}/{n}"
+    return f"- ({count})" if value is None else f"{f'{value:.{digits_of(unit)}f} {unit}'.rstrip()} ({count})"
+
+
+def p_text(p: float | None) -> str:
+    """Four decimals, and never 0: a test can't tell a probability of nothing."""
+    if p is None:
+        return "-"
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def lines_of(run: ComparedRun, result: ComparisonResult) -> list[Text]:
+    """The paired tests of a run, and what keeps it from being comparable."""
+    lines = []
+    for each in run.tests:
+        test = each.test
+        exact = "exact" if test.method == "exact" else f"chi-square {test.statistic:.2f}"
+        what = each.right or ("steps" if each.unit == "steps" else "whole tasks")
+        p = p_text(test.p) if test.p < 0.0001 else f"= {p_text(test.p)}"
+        least = f"; p < 0.05 takes a net {each.least}" if each.least else "; too few for p < 0.05 ever"
+        points = f" ({100 * each.least / test.n:.1f} points)" if each.least else ""
+        lines.append(
+            Text(
+                f"McNemar    {what}: {test.won} won, {test.lost} lost of {test.n}, p {p} ({exact}), "
+                f"{p_text(each.p_holm)} by Holm{least}{points}"
+            )
+        )
+    lines += [Text(f"warning    forced: {each}", style="yellow") for each in run.differs]
+    if run.left_out:
+        words = f"{run.left_out} {result.item}s that only one of the two has are left out"
+        lines.append(Text(f"warning    {words}", style="yellow"))
+    return lines
+
+
+def _flips(run: ComparedRun, result: ComparisonResult) -> Table:
+    ids = ("step", "task") if result.item == "step" else ("task",)
+    table = table_of(f"{result.item}s that flipped · {run.name}", (*ids, "instruction", "baseline", "run"))
+    for each in sorted(run.flips, key=lambda flip: not flip.is_won):
+        named = (each.step_id, each.task) if result.item == "step" else (each.step_id,)
+        words = each.instruction if len(each.instruction) <= 80 else each.instruction[:79] + "…"
+        table.add_row(*map(Text, (*named, words, each.baseline_outcome, each.outcome)))
+    return table
+
+
+def closing(result: ComparisonResult, *, flips: bool) -> list[Text]:
+    """How the figures were made, and warnings; ``flips`` where these are shown."""
+    clusters = f"{result.clusters}s"
+    drawn = f"{result.resamples:,} draws of whole {clusters}, both runs' together, seed {result.seed}"
+    if result.intervals == "wald":
+        lines = [Text("intervals  95 % Wald, as if the runs were over different tasks: to compare with published ones")]
+        lines.append(Text(f"p          paired bootstrap, {drawn}"))
+    else:
+        lines = [Text(f"intervals  95 % paired bootstrap, {drawn}; p from the same draws")]
+        if any(each.difference is not None and each.low is None for run in result.runs for each in run.metrics):
+            none = f"one {result.clusters}, or {clusters} that all differ alike, say nothing of others"
+            lines.append(Text(f"           none where {none}"))
+    lines.append(Text("p (Holm)   corrected over all bootstrap tests above; McNemar's tests are a family of their own"))
+    lines.append(
+        Text("detectable the true difference found with 80 % power at the 5 % level: 2.80 standard errors, uncorrected")
+    )
+    if not flips and any(run.flips for run in result.runs):
+        lines.append(Text(f"flips      --flips lists the {result.item}s won and lost"))
+    return lines + [Text(f"warning    {each}", style="yellow") for each in result.warnings]

@@ -1,0 +1,122 @@
+"""A comparison of runs as a page: paired differences, tests, and every item that flipped, with a link to it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from grounding.atomic import atomic_write
+from grounding.errors import UserError
+from grounding.records import Record
+from grounding.report.compare import ALL, ComparedRun, ComparisonResult, compare_runs, difference_text
+from grounding.report.comparetable import closing, lines_of, p_text, value_text
+from grounding.report.html.content import SummaryTable
+from grounding.report.html.embed import embedded_json, page_html, static_text
+
+Link = Callable[[Path], str]
+"""Where a run's own page is; "" for nowhere."""
+
+
+class ComparedPage(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What the page shows: ``rows`` are metric, run, baseline, difference, p and p by Holm, all as text."""
+
+    class Run(Record, frozen=True, kw_only=True, omit_defaults=False):
+        """One run beside the baseline; ``flips`` are id, instruction, baseline's outcome, run's, and whether won."""
+
+        name: str
+        link: str
+        rows: tuple[tuple[str, ...], ...]
+        lines: tuple[str, ...]
+        flips: tuple[tuple[str, str, str, str, bool], ...]
+
+    title: str
+    baseline: str
+    baseline_link: str
+    item: str
+    runs: tuple[Run, ...]
+    notes: tuple[str, ...]
+
+
+def _rows(run: ComparedRun) -> tuple[tuple[str, ...], ...]:
+    """Metric, run, baseline, difference, p and p by Holm."""
+    return tuple(
+        (
+            each.label if each.group == ALL else f"{each.group}: {each.label}",
+            value_text(each.value, each.k, each.n, each.unit),
+            value_text(each.baseline_value, each.baseline_k, each.baseline_n, each.unit),
+            difference_text(each),
+            p_text(each.p),
+            p_text(each.p_holm),
+        )
+        for each in run.metrics
+    )
+
+
+def paired_tables(folders: Sequence[Path]) -> tuple[SummaryTable, ...]:
+    """Each run against the first, for a page over several; none of one run. Says why where they can't be compared."""
+    if len(folders) < 2:
+        return ()
+    try:
+        found = compare_runs(folders)
+    except UserError as error:
+        return (SummaryTable(title="no paired difference", heads=("",), rows=(), note=str(error)),)
+    heads = ("metric", "run", "against", "difference, points", "p", "p (Holm)")
+    return tuple(
+        SummaryTable(
+            title=f"{run.name} minus {found.baseline}",
+            heads=heads,
+            rows=_rows(run),
+            note="; ".join(" ".join(each.plain.split()) for each in lines_of(run, found)),
+        )
+        for run in found.runs
+    )
+
+
+def render_comparison(result: ComparisonResult, link: Link) -> str:
+    """The page as HTML."""
+    runs = []
+    for run in result.runs:
+        flips = ((f.step_id, f.instruction, f.baseline_outcome, f.outcome, f.is_won) for f in run.flips)
+        lines = tuple(each.plain for each in lines_of(run, result))
+        runs.append(
+            ComparedPage.Run(
+                name=run.name, link=link(Path(run.folder)), rows=_rows(run), lines=lines, flips=tuple(flips)
+            )
+        )
+    page = ComparedPage(
+        title=f"{' and '.join(run.name for run in result.runs)} against {result.baseline}",
+        baseline=result.baseline,
+        baseline_link=link(Path(result.baseline_folder)),
+        item=result.item,
+        runs=tuple(runs),
+        notes=tuple(each.plain for each in closing(result, flips=True)),
+    )
+    return page_html(
+        static_text("comparison.html"),
+        title=page.title,
+        style=static_text("comparison.css"),
+        script="\n".join(static_text(name) for name in ("dom.js", "comparison.js")),
+        data=embedded_json(page),
+        sources="img-src data:",
+    )
+
+
+def write_comparison(result: ComparisonResult) -> Path:
+    """Write the page beside the runs' folders; the same runs have the same page.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    folders = [Path(each).resolve() for each in (result.baseline_folder, *(run.folder for run in result.runs))]
+    named = hashlib.sha256("\n".join(each.name for each in folders).encode()).hexdigest()[:10]
+    path = folders[0].parent / f"compare_{named}.html"
+
+    def link(run: Path) -> str:
+        report = run.resolve() / "report.html"
+        return quote(os.path.relpath(report, path.parent)) if report.exists() else ""
+
+    atomic_write(path, render_comparison(result, link).encode(), shared=True)
+    return path

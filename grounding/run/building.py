@@ -1,0 +1,180 @@
+"""Options to a planner and a grounder: the same in a run's own process and on another machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from grounding.cards import GrounderCard, PlannerCard
+from grounding.cards.places import models_dir
+from grounding.errors import UserError
+from grounding.grounders import BuiltGrounder, build_grounder, card_behind
+from grounding.grounders.hf.loading import HfOptions
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatOptions
+from grounding.options import EvalOptions, RunOptions
+from grounding.planners import BuiltPlanner, build_planner
+from grounding.records import Session
+from grounding.serving.managed import send_as
+
+_LEAST = {"history": 0, "limit": 1, "seed": 0, "max_connections": 1, "max_retries": 0, "server_wait": 0}
+_POSITIVE = {"timeout": "seconds", "cost_limit": "US dollars"}
+
+
+def check_numbers(options: RunOptions) -> None:
+    """Refuse numbers that can't be meant.
+
+    Raises:
+        UserError: says which option, what came and what is expected.
+    """
+    for name, value in msgspec.structs.asdict(options).items():
+        if value is not None and name in _LEAST and value < _LEAST[name]:
+            raise UserError(f"--{name.replace('_', '-')} {value}: expected {_LEAST[name]} or more")
+        if value is not None and name in _POSITIVE and not (math.isfinite(value) and value > 0):
+            raise UserError(f"--{name.replace('_', '-')} {value}: expected {_POSITIVE[name]}, more than 0")
+
+
+def chat_options(options: RunOptions, base_url: str | None = None) -> ChatOptions:
+    """What a user may set for chat models, as far as all models of a run have it in common."""
+    return ChatOptions(
+        base_url=base_url or None,
+        temperature=options.temperature,
+        seed=options.seed,
+        max_connections=options.max_connections,
+        timeout_s=options.timeout,
+        max_retries=options.max_retries,
+        server_wait_s=options.server_wait,
+        dry=options.dry_run,
+    )
+
+
+def planner_of(
+    options: EvalOptions,
+    *,
+    base_url: str | None,
+    budget: Budget,
+    on_retry: Callable[[], None],
+    card: PlannerCard | None = None,
+    max_connections: int | None = None,
+) -> BuiltPlanner:
+    """The planner that a run's options name.
+
+    ``card`` is taken instead of the one that goes by the name, ``max_connections`` instead of the options' own.
+
+    Raises:
+        UserError: nothing is called so, or something it needs is missing; says what.
+    """
+    chat = chat_options(options)
+    return build_planner(
+        options.planner,
+        plans=options.plans,
+        cards=models_dir() / "planners",
+        options=msgspec.structs.replace(
+            chat, base_url=base_url, max_connections=max_connections or chat.max_connections
+        ),
+        budget=budget,
+        on_retry=on_retry,
+        prompt=options.planner_prompt,
+        model=options.planner_model,
+        ahead=options.plan_ahead,
+        card=card,
+    )
+
+
+def grounder_of(
+    options: EvalOptions,
+    *,
+    card: GrounderCard | None,
+    base_url: str | None,
+    sessions: Sequence[Session],
+    budget: Budget,
+    on_retry: Callable[[], None],
+    max_connections: int | None = None,
+) -> BuiltGrounder:
+    """The grounder that a run's options name.
+
+    ``sessions`` are for grounders that answer out of the data set; ``max_connections`` is taken instead of the options'
+    own.
+
+    Raises:
+        UserError: nothing is called so, or something it needs is missing; says what.
+    """
+    chat = chat_options(options)
+    return build_grounder(
+        options.grounder,
+        card=card,
+        local=hf_options(options, card),
+        predictions=options.predictions,
+        sessions=sessions,
+        seed=options.seed or 0,
+        cards=models_dir() / "grounders",
+        options=msgspec.structs.replace(
+            chat, base_url=base_url, max_connections=max_connections or chat.max_connections
+        ),
+        budget=budget,
+        on_retry=on_retry,
+    )
+
+
+def open_grounder(name: str, chat: ChatOptions, budget: Budget, on_retry: Callable[[], None]) -> BuiltGrounder:
+    """A grounder for pictures that are no data set's: a built-in one, a card's name or path, Set-of-Mark.
+
+    Raises:
+        UserError: nothing is called so, it needs a data set, or something it needs is missing.
+    """
+    if name in ("replay", "oracle"):
+        raise UserError(f"--grounder {name}: it answers for the steps of a data set; name ocr, som or a model's card")
+    return build_grounder(
+        name,
+        predictions=None,
+        sessions=(),
+        seed=0,
+        cards=models_dir() / "grounders",
+        options=chat,
+        budget=budget,
+        on_retry=on_retry,
+    )
+
+
+def grounder_card(options: EvalOptions) -> GrounderCard | None:
+    """The card behind the grounder with the user's --send; None where no card stands behind it.
+
+    Raises:
+        UserError: nothing is called so, or --send is for a grounder that sends nothing.
+    """
+    address = " ".join(options.base_url) or None
+    card = None
+    if options.predictions is None:
+        card = card_behind(options.grounder, models_dir() / "grounders", address)
+    if card is None and options.send is not None:
+        raise UserError(f"--send: {options.grounder} sends no pictures to a server; leave it out")
+    return None if card is None else send_as(card, options.send)
+
+
+def hf_options(options: EvalOptions, card: GrounderCard | None) -> HfOptions | None:
+    """How the weights run in this process, where the user or the card asks for that.
+
+    Raises:
+        UserError: options for weights contradict the others.
+    """
+    given = (options.model_path, options.dtype, options.device, options.batch_size)
+    in_process = card is not None and card.serving.how == "in-process"
+    if options.backend != "hf" and not (in_process and options.backend is None and not options.base_url):
+        if any(value is not None for value in given):
+            raise UserError(
+                "--model-path, --dtype, --device and --batch-size belong to --backend hf, which takes no --base-url"
+            )
+        return None
+    if card is None:
+        raise UserError(f"--backend hf runs the model of a card, and {options.grounder} has none: leave it out")
+    if options.base_url:
+        raise UserError("--backend hf runs the model in this process: leave out --base-url")
+    usual = HfOptions()
+    return HfOptions(
+        model_path=options.model_path or usual.model_path,
+        dtype=options.dtype or usual.dtype,
+        device=options.device or usual.device,
+        batch_size=options.batch_size or usual.batch_size,
+    )

@@ -1,0 +1,567 @@
+"""What runs are at, for those who look: bars on a terminal, lines on request, and files for other programs.
+
+Everything that is shown goes to standard error; standard output belongs to results. ``queue.json`` lies in the folder
+of a command with several runs (of a sweep, of a matrix), beside the folders of its runs. ``progress.json`` lies in a
+run's folder while the run is at work; one that was killed leaves it there. Both are replaced as a whole at every
+change, so that no reader finds half of one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sys
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as RichProgress
+from rich.table import Column
+from rich.text import Text
+
+from grounding.atomic import atomic_write
+from grounding.errors import UserError, printable
+from grounding.llm.addresses import AWAITED
+from grounding.llm.budget import dollars
+from grounding.options import Display
+from grounding.records import Point, Record, Region, Screenshot
+
+QUEUE, PROGRESS = "queue.json", "progress.json"
+LINE_EVERY_S = 5.0
+QUIET_S = 1.5
+NARROW, WIDE_ENOUGH = 72, 120
+"""So many columns have room for the time that is left, and for all that is counted."""
+LATEST = 12
+"""So many of the newest steps are kept to be looked at."""
+_MOST_BYTES = 64 << 20
+_RATE_OVER_S, _RATE_FROM_S, _SAMPLE_EVERY_S = 60.0, 1.0, 0.5
+
+QueueStateName = Literal["waiting", "starting", "running", "complete", "partial", "failed"]
+ENDED: frozenset[QueueStateName] = frozenset(("complete", "partial", "failed"))
+"""States that a run leaves only when the command is given again."""
+
+_HITS = {"hit": "green", "miss": "yellow", "unparsed": "magenta", "error": "red", "missing": "red"}
+_RESULTS = {"green": "hit", "yellow": "miss", "magenta": "unparsed", "red": "error"}
+_STYLES: dict[QueueStateName, str] = {"complete": "green", "partial": "yellow", "failed": "red"}
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+class QueuedRun(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """One of the runs. Times are those of :func:`grounding.run.folder.utc_now`, "" where they have not come.
+
+    ``folder`` is the run's folder; of it only the last part counts (see :func:`folder_of`). ``steps`` is how many are
+    scored, 0 where nobody knows yet. ``server`` names the group of runs that share one server, "" for a run that asks
+    none or none of the command's. ``problem`` says why a run failed or ended early.
+    """
+
+    name: str
+    run_id: str
+    folder: str
+    steps: int = 0
+    state: QueueStateName = "waiting"
+    problem: str = ""
+    server: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+    planner: str = ""
+    grounder: str = ""
+
+
+class QueueState(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The content of ``queue.json``. ``cost_limit_usd`` is for all runs together."""
+
+    schema: Literal[1] = 1
+    command: str
+    started_at: str
+    cost_limit_usd: float | None = None
+    runs: tuple[QueuedRun, ...] = ()
+
+    def with_run(self, run_id: str, **changes: Any) -> QueueState:
+        """The same with fields of one run changed."""
+        runs = tuple(msgspec.structs.replace(run, **changes) if run.run_id == run_id else run for run in self.runs)
+        return msgspec.structs.replace(self, runs=runs)
+
+
+class LatestStep(Record, frozen=True, kw_only=True):
+    """A step that a run has just come through."""
+
+    id: str
+    instruction: str
+    screenshot: Screenshot
+    region: Region | None = None
+    point: Point | None = None
+    outcome: str
+
+
+class RunState(Record, frozen=True, kw_only=True):
+    """The content of ``progress.json``.
+
+    ``doing`` is what is done before the first step, "" from then on. ``kept`` steps were answered by an earlier start
+    of the same run; ``rate_per_s`` leaves them out and is None until it can be told. ``waiting_s`` is for how long a
+    server has been waited for. ``spent_usd`` is what servers reported, None where no price is known, and
+    ``unreported_usd`` the most that may have been charged besides; ``limit_usd`` is the run's limit
+    on both. ``latest`` has the newest step first.
+    """
+
+    doing: str = ""
+    done: int = 0
+    steps: int = 0
+    counts: Mapping[str, int] = {}
+    kept: int = 0
+    retries: int = 0
+    rate_per_s: float | None = None
+    waiting_s: float | None = None
+    spent_usd: float | None = None
+    unreported_usd: float = 0.0
+    limit_usd: float | None = None
+    latest: tuple[LatestStep, ...] = ()
+
+
+def distinct_names(queue: QueueState) -> dict[str, str]:
+    """A name for each run by its id, different for each: where a name comes again, the end of the id goes with it.
+
+    >>> runs = [QueuedRun(name="a + b", run_id=f"made_a_b_{each}", folder="") for each in ("0123456789", "abcdef0123")]
+    >>> distinct_names(QueueState(command="", started_at="", runs=tuple(runs)))
+    {'made_a_b_0123456789': 'a + b (0123456789)', 'made_a_b_abcdef0123': 'a + b (abcdef0123)'}
+    """
+    times = Counter(run.name for run in queue.runs)
+    return {
+        run.run_id: run.name if times[run.name] == 1 else f"{run.name} ({run.run_id.rpartition('_')[2]})"
+        for run in queue.runs
+    }
+
+
+def folder_of(folder: Path, run: QueuedRun) -> Path:
+    """Where a run's files lie: beside the queue's folder, wherever that has been moved to, and nowhere else."""
+    name = Path(run.folder).name
+    return folder.parent / (Path(run.run_id).name if name in ("", "..") else name)
+
+
+def write_queue(folder: Path, state: QueueState) -> None:
+    """Replace ``queue.json`` in one step; the folder is made where there is none.
+
+    Raises:
+        UserError: it can't be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Several commands at once may change it in the same moment.
+        atomic_write(folder / QUEUE, msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n", shared=True)
+    except OSError as error:
+        raise UserError(
+            f"{folder / QUEUE}: can't be written: {error.strerror}. What was answered is kept; make room and run the "
+            "same command again."
+        ) from error
+
+
+def read_queue(folder: Path) -> QueueState:
+    """Read ``queue.json``.
+
+    Raises:
+        UserError: there is none in the folder, or it is damaged.
+    """
+    path = folder / QUEUE
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise UserError(f"{path}: expected at most {_MOST_BYTES >> 20} MiB; this is no queue that a command wrote")
+        return msgspec.json.decode(path.read_bytes(), type=QueueState)
+    except OSError as error:
+        raise UserError(
+            f"{folder} is not a folder of several runs: {QUEUE} can't be read ({error.strerror})"
+        ) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(
+            f"{path}: not a queue of this version: {error}; the same command again writes it anew"
+        ) from error
+
+
+def write_progress(folder: Path, state: RunState | None) -> None:
+    """Replace ``progress.json``, or take it away (None). A disk that refuses it costs no run: it is only looked at."""
+    with contextlib.suppress(OSError):
+        if state is None:
+            (folder / PROGRESS).unlink(missing_ok=True)
+        else:
+            atomic_write(folder / PROGRESS, msgspec.json.encode(state), flush=False)
+
+
+def read_progress(folder: Path) -> RunState | None:
+    """Read ``progress.json``; None where there is none of this version."""
+    try:
+        return msgspec.json.decode((folder / PROGRESS).read_bytes(), type=RunState)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a process of this machine is at work on a folder, by the lock that it holds on it.
+
+    To find out, the lock is taken for an instant where it is free: ask this only of folders in which nothing has moved
+    for a while, so as not to keep a run that is just starting out of its own folder.
+    """
+    try:
+        opened = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(opened)
+    return False
+
+
+class _FirstWord:
+    """Where nothing is shown because nobody asked and standard error is no terminal: says after a while how to see it.
+
+    What takes less time says nothing but its result.
+    """
+
+    def __init__(self, display: Display | None) -> None:
+        self._timer = threading.Timer(QUIET_S, self._say)
+        self._timer.daemon = True
+        if display is None and not sys.stderr.isatty():
+            self._timer.start()
+
+    @staticmethod
+    def _say() -> None:
+        print("grounding: at work; --display plain shows here how far it is", file=sys.stderr, flush=True)
+
+    def cancel(self) -> None:
+        """It is over, or shown elsewhere."""
+        self._timer.cancel()
+
+
+# --- one run ----------------------------------------------------------------------------------------------------------
+
+
+class Progress:
+    """Counts outcomes as they come and shows them.
+
+    Args:
+        display: How; None for a bar on a terminal and nothing elsewhere.
+        colours: Every outcome that there can be, in the order in which they are shown, and its colour.
+        always: The outcomes that are shown from the beginning; the first is the good one.
+        unit: What goes by.
+
+    ``money`` tells what servers have reported and the most that they may have charged besides, in US dollars; it is set
+    by a run whose price is known. ``moved`` is called at every change where somebody else shows this.
+    """
+
+    def __init__(
+        self,
+        display: Display | None,
+        colours: Mapping[str, str] = _HITS,
+        always: Sequence[str] = ("hit", "miss"),
+        unit: str = "steps",
+    ) -> None:
+        self.doing = ""
+        self.total = self._kept = self._retries = 0
+        self.money: Callable[[], tuple[float, float]] | None = None
+        self.moved: Callable[[Progress], None] | None = None
+        self._colours, self._always, self._unit = colours, always, unit
+        self._display: Display = display or ("rich" if sys.stderr.isatty() else "none")
+        self._console = Console(stderr=True)
+        self._outcomes: Counter[str] = Counter()
+        self._latest: deque[LatestStep] = deque(maxlen=LATEST)
+        self._started = self._last_line = 0.0
+        self._samples: deque[tuple[float, int]] = deque()
+        self._bar: RichProgress | None = None
+        self._first_word = _FirstWord(display)
+
+    def tell(self, moved: Callable[[Progress], None]) -> None:
+        """Show nothing by itself from now on: ``moved`` is called at every change."""
+        self._display, self.moved = "none", moved
+        self._first_word.cancel()
+
+    @property
+    def done(self) -> int:
+        """How many are through."""
+        return self._outcomes.total()
+
+    @property
+    def rate_per_s(self) -> float | None:
+        """Answers a second over the last minute, without those from before; None where too few came yet to tell."""
+        if not self._samples:
+            return None
+        (since, before), now = self._samples[0], time.monotonic()
+        asked = self.done - self._kept - before
+        return asked / (now - since) if asked > 0 and now - since >= _RATE_FROM_S else None
+
+    @contextmanager
+    def phase(self, words: str) -> Iterator[None]:
+        """Say what is being done before the first step."""
+        before, self.doing = self.doing, words
+        if self.moved is not None:
+            self.moved(self)
+        shown = self._console.status(f"{words} …") if self._display == "rich" else contextlib.nullcontext()
+        try:
+            with shown:
+                yield
+        finally:
+            self.doing = before
+
+    @contextmanager
+    def steps(self, total: int) -> Iterator[None]:
+        """Show the steps go by."""
+        self.total, self._started, self.doing = total, time.monotonic(), ""
+        self._samples.append((self._started, 0))
+        if self._display == "rich":
+            bar_column = BarColumn(bar_width=None, table_column=Column(ratio=1))
+            count = MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=2 * len(str(total)) + 1))
+            columns = (TextColumn(f"[bold]{self._unit}"), bar_column, count, TimeElapsedColumn())
+            words = (TextColumn("{task.fields[left]}"), TextColumn("{task.fields[words]}"), _Awaited())
+            with RichProgress(*columns, *words, console=self._console, expand=True) as bar:
+                self._bar = bar
+                bar.add_task(self._unit, total=self.total, words="", left="")
+                yield
+            self._bar = None
+            return
+        yield
+        self._first_word.cancel()
+        if self._display == "plain":
+            self._line()
+
+    def retried(self) -> None:
+        """A request is tried again."""
+        self._retries += 1
+        self._show()
+
+    def kept(self) -> None:
+        """An answer was there from before."""
+        self._kept += 1
+
+    def count(self, outcome: str, step: LatestStep | None = None) -> None:
+        """A step is through; ``step`` is what there is to see of it."""
+        self._outcomes[outcome] += 1
+        if step is not None:
+            self._latest.appendleft(step)
+        now = time.monotonic()
+        if not self._samples or now - self._samples[-1][0] >= _SAMPLE_EVERY_S:
+            self._samples.append((now, self.done - self._kept))
+            while now - self._samples[0][0] > _RATE_OVER_S and len(self._samples) > 2:
+                self._samples.popleft()
+        self._show()
+
+    def _show(self) -> None:
+        if self.moved is not None:
+            self.moved(self)
+        elif self._bar is not None:
+            words = self._words(colour=True) if self._console.width >= WIDE_ENOUGH else self.hit_words
+            left = _left(self) if self._console.width >= NARROW else ""
+            self._bar.update(self._bar.task_ids[0], completed=self.done, words=words, left=left)
+        elif self._display == "plain" and self._started and time.monotonic() - self._last_line > LINE_EVERY_S:
+            self._line()
+
+    def _words(self, *, colour: bool) -> str:
+        found = [name for name in self._colours if self._outcomes[name] or name in self._always]
+        words = [f"{name} {self._outcomes[name]}" for name in found]
+        if colour:
+            words = [f"[{self._colours[name]}]{text}[/]" for name, text in zip(found, words, strict=True)]
+        words += [f"retries {self._retries}"] if self._retries else []
+        return " · ".join([*words, *([f"kept from before {self._kept}"] if self._kept else [])])
+
+    def line(self) -> str:
+        """How far it is, in a line."""
+        elapsed = time.monotonic() - self._started
+        return f"{self.done}/{self.total} {self._unit}, {elapsed:.0f} s: {self._words(colour=False)}"
+
+    def _line(self) -> None:
+        self._last_line = time.monotonic()
+        print(self.line(), file=sys.stderr, flush=True)
+
+    @property
+    def hit_words(self) -> str:
+        """The share of good outcomes so far, and the errors."""
+        errors = self._outcomes["error"]
+        words = f" · {errors:,} error{'s' if errors > 1 else ''}" if errors else ""
+        good = "hits" if self._always[0] == "hit" else self._always[0]
+        return f"{100 * self._outcomes[self._always[0]] / self.done:.1f} % {good}{words}" if self.done else ""
+
+    def ended_words(self) -> str:
+        """How far the run came, in how long."""
+        elapsed_s = time.monotonic() - self._started if self._started else 0.0
+        words = [f"{self.done:,}/{self.total:,} {self._unit} in {clock(elapsed_s)}", self.hit_words]
+        return ", ".join(filter(None, words))
+
+    def state(self) -> RunState:
+        """The run as it stands, its counts in the five words that all benchmarks share, by the colours of their own."""
+        counts = dict.fromkeys(_HITS, 0)
+        for name, colour in self._colours.items():
+            counts[name if name in counts else _RESULTS[colour]] += self._outcomes[name]
+        spent_usd, unreported_usd = (None, 0.0) if self.money is None else self.money()
+        return RunState(
+            doing=self.doing,
+            done=self.done,
+            steps=self.total,
+            counts=counts,
+            kept=self._kept,
+            retries=self._retries,
+            rate_per_s=self.rate_per_s,
+            waiting_s=_waiting_s(),
+            spent_usd=spent_usd,
+            unreported_usd=unreported_usd,
+            latest=tuple(self._latest),
+        )
+
+
+# --- several ----------------------------------------------------------------------------------------------------------
+
+
+class ManyProgress:
+    """Shows several runs of one command, which are called as by :func:`distinct_names`. To be used in a ``with``.
+
+    On a terminal there is a bar for all together and one for each run at work; what is said meanwhile on standard error
+    stands above them, and so does a line for each run that has ended.
+    """
+
+    def __init__(self, display: Display | None, queue: QueueState) -> None:
+        self._display: Display = display or ("rich" if sys.stderr.isatty() else "none")
+        self._steps = {name: run.steps for run, name in zip(queue.runs, distinct_names(queue).values(), strict=True)}
+        self._limit_usd = queue.cost_limit_usd
+        self._runs: dict[str, Progress] = {}
+        self._bars: dict[str, TaskID] = {}
+        self._lines: dict[str, float] = {}
+        self._ended: dict[str, QueueStateName] = {}
+        self._began = time.monotonic()
+        self._console = Console(stderr=True)
+        whole, cut = Column(no_wrap=True), Column(no_wrap=True, overflow="ellipsis")
+        self._rich = RichProgress(
+            TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+            BarColumn(bar_width=16),
+            MofNCompleteColumn(table_column=whole),
+            TextColumn("{task.fields[words]}", table_column=cut),
+            TextColumn("{task.fields[left]}", table_column=cut.copy()),
+            _Awaited(),
+            console=self._console,
+            # Standard output belongs to results and may well be a file.
+            redirect_stdout=False,
+            expand=True,
+        )
+        self._first_word = _FirstWord(display)
+        self._all = self._rich.add_task("all runs", total=sum(self._steps.values()) or None, words="", left="")
+
+    def __enter__(self) -> Self:
+        if self._display == "rich":
+            self._rich.start()
+            self._show_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._first_word.cancel()
+        for task in self._bars.values():
+            self._rich.remove_task(task)
+        self._show_all()
+        if self._display == "rich":
+            self._rich.stop()
+        elif self._display == "plain":
+            done = sum(run.done for run in self._runs.values())
+            self._print(f"all: {done:,} steps in {clock(time.monotonic() - self._began)} · {self._all_words()}")
+
+    def begins(self, name: str, progress: Progress) -> None:
+        """A run starts now, and its progress is shown here."""
+        progress.tell(partial(self._on_move, name))
+        bar = self._rich.add_task(_plain(name), total=self._steps[name] or None, words="starting …", left="")
+        self._runs[name], self._bars[name] = progress, bar
+        self._lines[name] = time.monotonic()
+        if self._display == "plain":
+            self._print(f"{name}: starting")
+
+    def ended(self, name: str, state: QueueStateName, problem: str = "") -> None:
+        """A run is over; ``problem`` says why it failed or is not complete."""
+        self._ended[name] = state
+        run = self._runs.get(name)
+        if run is not None:
+            self._rich.remove_task(self._bars.pop(name))
+        words = [run.ended_words() if run is not None and run.total else "", problem]
+        self._print(name, "; ".join([f": [{_STYLES[state]}]{state}[/]", *(_plain(each) for each in words if each)]))
+        self._show_all()
+
+    def _on_move(self, name: str, run: Progress) -> None:
+        words = _plain(run.doing) + " …" if run.doing else run.hit_words
+        if (bar := self._bars.get(name)) is not None:
+            self._rich.update(bar, completed=run.done, total=run.total or None, words=words, left=_left(run))
+        self._show_all()
+        # Many runs together say no more in a minute than a few.
+        every_s = LINE_EVERY_S * max(1, len(self._bars))
+        now = time.monotonic()
+        if self._display == "plain" and now - self._lines.get(name, now) > every_s and run.done < run.total:
+            self._lines[name] = now
+            self._print(f"{name}: {run.line()}")
+
+    def _show_all(self) -> None:
+        done = sum(run.done for run in self._runs.values())
+        self._rich.update(self._all, completed=done, words=self._all_words())
+
+    def _all_words(self) -> str:
+        found = Counter(self._ended.values())
+        words = [f"{found[name]} {name}" for name in _STYLES if found[name]]
+        words = [" · ".join([*words[:-1], f"{words[-1]} of {len(self._steps)}"])] if words else []
+        paid = [sum(run.money()) for run in self._runs.values() if run.money is not None]
+        if paid:
+            limit = f" of {dollars(self._limit_usd)}" if self._limit_usd is not None else ""
+            words.append(f"{dollars(sum(paid))}{limit} spent")
+        return " · ".join(words)
+
+    def _print(self, name: str, markup: str = "") -> None:
+        line = Text.from_markup(f"{_plain(name)}{markup}")
+        if self._display == "rich":
+            self._console.print(line, soft_wrap=True, highlight=False)
+        elif self._display == "plain":
+            print(line.plain, file=sys.stderr, flush=True)
+
+
+class _Awaited(ProgressColumn):
+    """For how long the servers are being waited for, while they are."""
+
+    max_refresh = 0.5
+
+    def render(self, _task: Task) -> Text:
+        waited = _waiting_s()
+        return Text("" if waited is None else f"waiting for the server, {waited:.0f} s", style="red")
+
+
+def _waiting_s() -> float | None:
+    since = min(AWAITED.values(), default=None)
+    return None if since is None else time.monotonic() - since
+
+
+def _plain(text: str) -> str:
+    """A text in one line, without anything that moves a cursor or that rich takes for markup."""
+    return escape(" ".join(printable(text).split()))
+
+
+def _left(run: Progress) -> str:
+    """How fast the steps go by, and when they are through at that rate."""
+    rate = run.rate_per_s
+    if rate is None:
+        return ""
+    left = f" · {clock((run.total - run.done) / rate)} left" if run.total > run.done else ""
+    return f"{rate:,.0f}/s{left}" if rate >= 100 else f"{rate:.{1 if rate >= 1 else 2}f}/s{left}"
+
+
+def clock(seconds: float) -> str:
+    """A time as hours, minutes and seconds, from a day on as days and hours.
+
+    >>> clock(75), clock(3_661), clock(200_000)
+    ('0:01:15', '1:01:01', '2 d 7 h')
+    """
+    whole = round(seconds)
+    if whole >= 86_400:
+        return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+    return f"{whole // 3600}:{whole % 3600 // 60:02}:{whole % 60:02}"

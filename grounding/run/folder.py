@@ -1,0 +1,215 @@
+"""A run of clicks as it lies on disk: what was asked, what came, and what it amounts to.
+
+``run.json`` says what was asked, ``steps.jsonl`` holds the steps with their gold regions (so that a run can be scored
+again wherever the data has gone), ``plans.jsonl`` and ``predictions.jsonl`` the answers as they came;
+``verdicts.jsonl``, ``summary.json`` and ``time.json`` are derived from those and can be deleted.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import importlib.metadata
+import platform
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+
+import msgspec
+
+from grounding import __version__
+from grounding.cards.schema import Family
+from grounding.data.history import HistoryScope
+from grounding.errors import UserError
+from grounding.records import Plan, Prediction, Record, Session, Step, Verdict
+from grounding.run.journal import Journal
+from grounding.run.lock import AboutRun, DescribedFolder
+from grounding.scoring.scored import ClusterName
+from grounding.scoring.summary import Summary
+
+_LIBRARIES = ("aiohttp", "msgspec", "numpy", "onnxruntime", "opencv-python-headless", "pillow", "rapidocr", "shapely")
+
+
+def run_id(asked: Record, names: Sequence[str]) -> str:
+    """A readable name with the hash of everything that was asked, so that a changed option is another folder."""
+    digest = hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()[:10]
+    words = "_".join(name.replace(":", "-").replace("/", "-") for name in names)
+    return f"{words}_{digest}"
+
+
+def library_versions(more: Sequence[str] = ()) -> dict[str, str]:
+    """The versions of this package, of Python, the platform and the libraries that can change an answer."""
+    found = {"grounding": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    for name in (*_LIBRARIES, *more):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+class AskedTranscript(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Where the words of a run come from, if not from the questions file: all that can change them.
+
+    ``condition`` is the canonical text of the source. ``recogniser`` and ``noise`` are identities (name, version,
+    options; the mixer's version, its sources, level and seed), "" where there is none; ``source`` is the hash of the
+    recordings' bytes or of the recorded transcripts. ``normaliser`` is what word error rates are computed after.
+    """
+
+    condition: str
+    recogniser: str
+    noise: str
+    source: str
+    normaliser: str
+
+
+class RunSettings(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Everything that can change an answer or a score; its hash is the run's id.
+
+    ``history_scope`` and ``plan_ahead`` are as asked where they change anything, else their defaults.
+    ``epoch`` is the number of a repeat, from 2; a run that repeats none has none written, and one over the true words
+    no ``transcript``.
+    ``planner_identity`` and ``grounder_identity`` are canonical texts of model, prompt, image rule and parameters.
+    """
+
+    dataset: str
+    fingerprint: str
+    questions: str
+    history: int
+    history_scope: HistoryScope = "session"
+    history_file: str
+    select: str
+    planner: str
+    planner_identity: str
+    planner_base_url: str
+    plan_ahead: bool = False
+    grounder: str
+    grounder_identity: str
+    base_url: str
+    seed: int
+    version: str
+    epoch: int | msgspec.UnsetType = msgspec.UNSET
+    transcript: AskedTranscript | msgspec.UnsetType = msgspec.UNSET
+
+
+class GrounderSetup(Record, frozen=True, kw_only=True):
+    """The user's options for data and grounder, so that the same grounder can be asked again; paths are absolute.
+
+    What an answer hangs on is in :class:`RunSettings`; this is how to come by it. The names are those of ``grounding
+    eval``.
+    """
+
+    dataset: str
+    data_dir: str | None = None
+    questions: str | None = None
+    history_file: str | None = None
+    grounder: str
+    zoom: str = "none"
+    predictions: str | None = None
+    send: str | None = None
+    backend: str | None = None
+    model_path: str | None = None
+    dtype: str | None = None
+    device: str | None = None
+    batch_size: int | None = None
+    base_url: tuple[str, ...] = ()
+    replicas: int = 1
+    server_command: str | None = None
+    temperature: float | None = None
+    seed: int | None = None
+
+
+class RunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
+    """The content of ``run.json``.
+
+    ``family`` is the grounder's architecture, which says how many tokens its pictures take; it changes no answer.
+    ``setup`` is None in runs of older versions. ``clusters`` is what the intervals are drawn over.
+    """
+
+    asked: RunSettings
+    family: Family | None = None
+    setup: GrounderSetup | None = None
+    clusters: ClusterName = "task"
+
+
+TRANSCRIPTS = "transcripts.json"
+"""What a run was told instead of the true words; only there where it was."""
+
+
+def utc_now() -> str:
+    """The time of day for ``run.json``, to the second."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class ScatteredSessions(Exception):
+    """Steps of a participant came after those of another and before more of its own."""
+
+
+class RunFolder(DescribedFolder[RunInfo]):
+    """The folder of one run."""
+
+    info_type = RunInfo
+    kind = "a run of clicks"
+
+    def write_steps(self, sessions: Iterable[Session]) -> None:
+        """Write the steps that are scored in this run and those between them."""
+        self.replace_lines("steps.jsonl", (step for session in sessions for step in session.steps))
+
+    def read_sessions(self) -> tuple[Session, ...]:
+        """The steps of the run, by participant.
+
+        Raises:
+            UserError: the file is missing or damaged.
+        """
+        by_participant: dict[str, list[Step]] = {}
+        for step in self.stream_lines("steps.jsonl", Step, what="a step"):
+            by_participant.setdefault(step.participant, []).append(step)
+        return tuple(Session(participant=name, steps=tuple(steps)) for name, steps in by_participant.items())
+
+    def stream_sessions(self) -> Iterator[Session]:
+        """The same one after the other, so that only one is held at a time.
+
+        Raises:
+            UserError: the file is missing or damaged.
+            ScatteredSessions: the steps of a participant do not follow one another, as in a file that was put together
+                by hand; ``read_sessions`` reads that too.
+        """
+        seen: set[str] = set()
+        for participant, steps in groupby(
+            self.stream_lines("steps.jsonl", Step, what="a step"), key=attrgetter("participant")
+        ):
+            if participant in seen:
+                raise ScatteredSessions(participant)
+            seen.add(participant)
+            yield Session(participant=participant, steps=tuple(steps))
+
+    def plans(self, *, read_only: bool = False) -> Journal[Plan]:
+        """Open ``plans.jsonl``."""
+        return Journal(self.path / "plans.jsonl", Plan, read_only=read_only)
+
+    def predictions(self, *, read_only: bool = False) -> Journal[Prediction]:
+        """Open ``predictions.jsonl``."""
+        return Journal(self.path / "predictions.jsonl", Prediction, read_only=read_only)
+
+    def write_verdicts(self, verdicts: Iterable[Verdict]) -> None:
+        """Replace ``verdicts.jsonl``."""
+        self.replace_lines("verdicts.jsonl", verdicts)
+
+    def stream_verdicts(self) -> Iterator[Verdict]:
+        """Read ``verdicts.jsonl``.
+
+        Raises:
+            UserError: the run was never scored, or the file is damaged.
+        """
+        try:
+            yield from self.stream_lines("verdicts.jsonl", Verdict, what="a verdict")
+        except UserError as error:
+            raise UserError(f"{error}; `grounding score {self.path}` makes it from the stored answers") from error
+
+    def read_summary(self) -> Summary:  # type: ignore[override]
+        """Read ``summary.json``.
+
+        Raises:
+            UserError: the run was never scored, or the file is damaged.
+        """
+        return super().read_summary(Summary)

@@ -1,0 +1,241 @@
+"""An append-only file of records, one JSON object a line, that survives a kill at any moment.
+
+Each record has a ``step_id`` (what it answers), a ``key`` (hash of everything that made it) and perhaps a failure. The
+last line for a step counts. A last line without its end was torn off by a crash: it is dropped and asked again.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+
+from grounding.errors import UserError
+from grounding.records import Failure
+
+
+class Keyed(Protocol):
+    """What a journal needs to know of a record."""
+
+    @property
+    def step_id(self) -> str:
+        """What the record answers."""
+
+    @property
+    def key(self) -> str:
+        """Hash of everything that made it."""
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why there is no answer, if there is none."""
+
+
+RecordT = TypeVar("RecordT", bound=Keyed)
+_BUFFER = 1 << 20  # bytes read at a time
+_NONE, _ERROR, _ANSWERED, _FAILED = range(4)  # what the last record of a step says; _NONE: there is none
+AnyT = TypeVar("AnyT")
+
+
+def scan(path: Path, record_type: type[AnyT]) -> Iterator[AnyT]:
+    """Every record of such a file in the order in which it was written, one at a time; a torn last line is passed over.
+
+    ``record_type`` may have fewer fields than were written. Another process may be appending to the file.
+
+    Raises:
+        UserError: the file can't be read, or a line of it is damaged.
+    """
+    try:
+        lines = path.open("rb", buffering=_BUFFER)
+    except OSError as error:
+        raise UserError(f"{path}: can't be opened: {error.strerror}") from error
+    decode = msgspec.json.Decoder(record_type).decode
+    number = 0
+    with lines:
+        for line in lines:
+            number += 1
+            if not line.endswith(b"\n"):
+                return
+            try:
+                record = decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise _damaged(path, number, error) from error
+            yield record
+
+
+def _damaged(path: Path, number: int, error: Exception) -> UserError:
+    return UserError(
+        f"{path}, line {number}: not a record of this run ({error}); delete that line to have the step asked again, or "
+        "start over with --fresh"
+    )
+
+
+def rows_for(step_ids: Iterable[str]) -> dict[str, int]:
+    """A row for each step that will have records, for :class:`Journal`; one table may serve several journals."""
+    return {step_id: row for row, step_id in enumerate(step_ids)}
+
+
+class Journal(Generic[RecordT]):
+    """One such file, open for appending. Only the places of records are held in memory, not the records.
+
+    That is 25 bytes for each row, however long the records are, and the table of rows. With the table given, all of it
+    is there from the beginning, and memory does not grow with the answers.
+
+    Opened ``read_only``, a torn last line is passed over and left in the file, which another process may be writing.
+    """
+
+    def __init__(
+        self, path: Path, record_type: type[RecordT], *, read_only: bool = False, rows: dict[str, int] | None = None
+    ) -> None:
+        """Open the file, made if there is none, and read where its records are.
+
+        ``rows`` as by :func:`rows_for`; steps that it lacks are added to it.
+
+        Raises:
+            UserError: the file can't be opened, or a line of it is damaged.
+        """
+        self.path = path
+        self._read_only = read_only
+        self._decoder = msgspec.json.Decoder(record_type)
+        self._encoder = msgspec.json.Encoder()
+        self._rows = {} if rows is None else rows
+        self._offsets, self._lengths = array("Q"), array("I")
+        self._keys = array("q")  # hashes: what lies in the file decides
+        self._turns = array("I")  # how many records came before the step's first
+        self._states = bytearray()
+        self._make_room()
+        self._counts = [0, 0, 0, 0]
+        self._records = 0
+        self._end = 0
+        try:
+            self._file = os.open(path, os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise UserError(f"{path}: can't be opened: {error.strerror}") from error
+        try:
+            self._load()
+        except UserError:
+            self.close()
+            raise
+
+    def _make_room(self) -> None:
+        """Have a place for every row of the table."""
+        lacking = len(self._rows) - len(self._states)
+        for column in (self._offsets, self._lengths, self._keys, self._turns):
+            column.frombytes(bytes(lacking * column.itemsize))
+        self._states.extend(bytes(lacking))
+
+    def _load(self) -> None:
+        decode, note = self._decoder.decode, self._note
+        with open(self._file, "rb", buffering=_BUFFER, closefd=False) as lines:
+            for line in lines:
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    record = decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                    raise _damaged(self.path, self._records + 1, error) from error
+                note(record, len(line))
+        if not self._read_only:
+            os.ftruncate(self._file, self._end)
+
+    def _note(self, record: Keyed, length: int) -> None:
+        failure = record.failure
+        state = _ANSWERED if failure is None else _ERROR if failure.kind == "error" else _FAILED
+        row = self._rows.setdefault(record.step_id, len(self._rows))
+        if row >= len(self._states):
+            self._make_room()
+        before = self._states[row]
+        if before == _NONE:
+            self._turns[row] = self._records
+        else:
+            self._counts[before] -= 1
+        self._offsets[row], self._lengths[row] = self._end, length
+        self._keys[row], self._states[row] = hash(record.key), state
+        self._counts[state] += 1
+        self._records += 1
+        self._end += length
+
+    def _row(self, step_id: str) -> int | None:
+        """The row of a step that has a record."""
+        row = self._rows.get(step_id)
+        # Another journal of the same table may have added a row of its own.
+        return row if row is not None and row < len(self._states) and self._states[row] != _NONE else None
+
+    def __len__(self) -> int:
+        """How many steps have a record."""
+        return sum(self._counts)
+
+    @property
+    def settled_count(self) -> int:
+        """How many steps have an answer that will not be asked for again (under its key)."""
+        return self._counts[_ANSWERED] + self._counts[_FAILED]
+
+    @property
+    def failed_count(self) -> int:
+        """How many of those say that there is no answer."""
+        return self._counts[_FAILED]
+
+    def __contains__(self, step_id: object) -> bool:
+        """Whether a step has a record."""
+        return isinstance(step_id, str) and self._row(step_id) is not None
+
+    def settled(self, step_id: str, key: str) -> RecordT | None:
+        """The stored answer under this key; None where there is none or only an infrastructure error."""
+        row = self._row(step_id)
+        if row is None or self._keys[row] != hash(key) or self._states[row] == _ERROR:
+            return None
+        record = self._read(row)
+        return record if record.key == key else None
+
+    def last(self, step_id: str) -> RecordT | None:
+        """The last record for a step, whatever it says."""
+        row = self._row(step_id)
+        return None if row is None else self._read(row)
+
+    def _read(self, row: int) -> RecordT:
+        return self._decoder.decode(os.pread(self._file, self._lengths[row], self._offsets[row]))
+
+    def __iter__(self) -> Iterator[RecordT]:
+        """The last record of every step, in the order in which the steps were first answered."""
+        if self._records == len(self):
+            # no line took the place of another: the file's order is the steps'
+            yield from self.every()
+            return
+        present = (row for row, state in enumerate(self._states) if state != _NONE)
+        for row in sorted(present, key=self._turns.__getitem__):
+            yield self._read(row)
+
+    def every(self) -> Iterator[RecordT]:
+        """Every record ever written, also those that a later one took the place of: all of them may have cost money."""
+        offset = 0
+        with open(self._file, "rb", buffering=_BUFFER, closefd=False) as lines:
+            lines.seek(0)
+            decode = self._decoder.decode
+            for line in lines:
+                offset += len(line)
+                if offset > self._end:
+                    return
+                yield decode(line)
+
+    def append(self, record: RecordT) -> None:
+        """Write a record and hand it to the operating system before returning.
+
+        Raises:
+            OSError: the disk is full or failing; the half-written line is taken back.
+        """
+        line = self._encoder.encode(record) + b"\n"
+        try:
+            written = 0
+            while written < len(line):
+                written += os.pwrite(self._file, line[written:], self._end + written)
+        except OSError:
+            os.ftruncate(self._file, self._end)
+            raise
+        self._note(record, len(line))
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)

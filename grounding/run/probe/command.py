@@ -1,0 +1,335 @@
+"""``grounding probe`` and ``grounding audit``: does a card fit what its server answers?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grounding.cards import AnswerRule, CardPart, ImageRule
+from grounding.console import wide_console
+from grounding.errors import UserError
+from grounding.geometry import Space
+from grounding.grounders.base import read_answer
+from grounding.grounders.zoom import ZOOMED
+from grounding.llm.anymodel import SPACES
+from grounding.records import Plan, Prediction, Record, Size, Step
+from grounding.run.folder import RunFolder
+from grounding.run.journal import Journal
+from grounding.run.probe.replies import (
+    WORDS,
+    Level,
+    ProbedReply,
+    ProbeFinding,
+    SpaceFit,
+    corners_of,
+    judge_replies,
+    worst,
+)
+from grounding.run.probe.report import ProbeReport
+from grounding.run.probe.tokens import TokenLine, text_chars, token_findings, token_lines
+
+PROBE_EXAMPLES = """
+Examples:
+
+```
+# Does the card fit what the server answers?
+grounding probe gta1 --base-url http://127.0.0.1:8000/v1
+
+# In which space does a model without a card answer?
+grounding probe my-org/pointer --base-url http://127.0.0.1:8000/v1
+```
+"""
+
+AUDIT_EXAMPLES = "Example: grounding audit results/sample-web_none_gta1_0123456789"
+EXIT_WARNINGS = 1
+AUDIT_TOLERANCE = 24
+"""The words of instructions take one token more or fewer than their length lets expect."""
+_STYLES = {"ok": "", "warning": "yellow", "broken": "red"}
+
+
+def probe_command(
+    grounder: str,
+    *,
+    base_url: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="", show_default=False)] = (),
+    timeout: float | None = None,
+    max_retries: int = 5,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+) -> int:
+    """Ask a grounder for a labelled button on a dozen drawn screenshots of several sizes, and compare with its card.
+
+    Of a model without a card it tells which space its answers are in, for --grounder NAME@SPACE.
+
+    Tells whether the replies parse, whether their numbers lie in the card's range, whether another coordinate space
+    would explain them much better, and whether the server counts as many image tokens as the card lets expect. Exit
+    code 0: the card fits; 1: there are warnings; 2: the server can't be asked.
+
+    Args:
+        grounder: A card's name, its model's id, a path to a card (.yaml), the folder of a model that was tuned, or the
+            name of any model at --base-url.
+        base_url: The grounder's server, such as http://127.0.0.1:8000/v1 [default: the card's].
+        timeout: Seconds to wait for a reply [default: the card's].
+        max_retries: How often a request is tried again after 429, 5xx, a timeout or a dropped connection.
+        json: Print the result as JSON instead of the table.
+    """
+    from grounding.grounders import BUILTIN
+    from grounding.llm.anymodel import UNKNOWN, find_grounder
+    from grounding.llm.budget import Budget
+    from grounding.llm.chat import ChatOptions
+    from grounding.run.probe.gate import SIZES, SizeCheck, ask_all, open_for_probe, said_in
+
+    found = find_grounder(grounder, " ".join(base_url) or None, builtin=tuple(BUILTIN), probed=True)
+    options = ChatOptions(base_url=" ".join(base_url) or None, timeout_s=timeout, max_retries=max_retries)
+
+    async def ask() -> ProbeReport:
+        model = open_for_probe(found, options, budget=Budget(None), on_retry=lambda: None)
+        try:
+            await model.check()
+            sizes = SizeCheck(found, options, SIZES, budget=Budget(None), on_retry=lambda: None)
+            return await ask_all(
+                model, found, space=found.answer.space, said=said_in(found), untouched=await sizes.passed()
+            )
+        finally:
+            await model.aclose()
+
+    report = asyncio.run(ask())
+    if report.unreachable:
+        raise UserError(f"{found.name}: no request of the probe was answered; the first: {report.unreachable}")
+    unknown = found.name.endswith(UNKNOWN)
+    if json:
+        _print_json(report)
+    else:
+        console = wide_console()
+        _print_fits(console, report.fits, None if unknown else report.declared, report.replied)
+        (_print_spaces if unknown else _print_probe)(console, report)
+    return 0 if (report.spaces if unknown else report.level == "ok") else EXIT_WARNINGS
+
+
+def audit_command(run: Path, /, *, json: Annotated[bool, Parameter(negative="", show_default=False)] = False) -> int:
+    """Read a run's stored replies again under every known coordinate space. Asks no model.
+
+    Tells whether another space than the card's would explain the replies much better, whether their numbers lie in
+    the card's range, and whether the server counted as many image tokens as the card lets expect. Exit code 0: the
+    card fits; 1: there are warnings; 2: there are no raw replies.
+
+    Args:
+        run: The run's folder.
+        json: Print the result as JSON instead of the tables.
+    """
+    report = audit_run(run)
+    if json:
+        _print_json(report)
+    else:
+        console = wide_console()
+        _print_fits(console, report.fits, report.declared, report.steps)
+        _print_tokens(console, report.tokens)
+        _print_verdict(console, report.findings, report.level)
+    return 0 if report.level == "ok" else EXIT_WARNINGS
+
+
+class _Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """What an audit needs of the card, from the text that the run keeps of it."""
+
+    answer: AnswerRule | None = None
+    prefill: str | None = None
+    system: str | None = None
+    user: tuple[CardPart, ...] = ()
+    image: ImageRule = ImageRule()
+
+    @property
+    def templates(self) -> tuple[str | None, ...]:
+        """All text of the prompt."""
+        return (self.system, *(part.text for part in self.user), self.prefill)
+
+    @property
+    def tells_tokens(self) -> bool:
+        """Whether the tokens of a request can be foretold: from a stated size and a text without history."""
+        return self.image.resize != "none" and not any("{history}" in text for text in self.templates if text)
+
+
+class AuditReport(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What a run's raw replies say about its card. ``steps`` are those that are scored, answered or not."""
+
+    schema: Literal[1] = 1
+    run_id: str
+    grounder: str
+    declared: Space
+    level: Level
+    findings: tuple[ProbeFinding, ...]
+    steps: int
+    replied: int
+    fits: tuple[SpaceFit, ...]
+    tokens: tuple[TokenLine, ...]
+
+
+def audit_run(path: Path) -> AuditReport:
+    """Read a run's stored replies again.
+
+    Raises:
+        UserError: there is no run, it is damaged, or its grounder leaves no raw replies.
+    """
+    folder = RunFolder(path)
+    info = folder.read_info()
+    identity = _identity(info.asked.grounder_identity.partition(ZOOMED)[0])
+    if identity is None or identity.answer is None:
+        raise UserError(
+            f"{path}: the grounder {info.asked.grounder} answers with places on the screen, not with text: there are "
+            "no raw replies to audit"
+        )
+    steps = [step for session in folder.read_sessions() for step in session.steps if step.region is not None]
+    plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
+    try:
+        seen = [_observation(step, identity, identity.answer, plans, predictions) for step in steps]
+    finally:
+        plans.close()
+        predictions.close()
+    observations = [found for found in seen if found is not None]
+    if not observations:
+        raise UserError(f"{path}: no raw reply is stored in this run")
+    judged = judge_replies(observations, declared=identity.answer.space)
+    family = info.family if identity.tells_tokens else None
+    lines = token_lines(observations, family, tolerance=AUDIT_TOLERANCE)
+    findings = (*judged.findings, *token_findings(lines))
+    return AuditReport(
+        run_id=info.run_id,
+        grounder=info.asked.grounder,
+        declared=identity.answer.space,
+        level=worst(findings),
+        findings=findings,
+        steps=len(steps),
+        replied=len(observations),
+        fits=judged.fits,
+        tokens=lines,
+    )
+
+
+def _identity(text: str) -> _Identity | None:
+    """The card in a run's text; None for a grounder that has none.
+
+    Raises:
+        UserError: the card is of another version.
+    """
+    try:
+        return msgspec.json.decode(text, type=_Identity)
+    except msgspec.ValidationError as error:
+        raise UserError(f"the run's card (grounder_identity in run.json) is not of this version: {error}") from error
+    except msgspec.DecodeError:
+        return None
+
+
+def _observation(
+    step: Step, identity: _Identity, rule: AnswerRule, plans: Journal[Plan], predictions: Journal[Prediction]
+) -> ProbedReply | None:
+    """A step's reply beside its gold region; None where no reply came."""
+    prediction = predictions.last(step.id)
+    if prediction is not None and prediction.passes:
+        prediction = prediction.passes[0]  # The look at all of the screenshot.
+    if prediction is None or prediction.raw is None or prediction.sizes is None or step.region is None:
+        return None
+    if step.target_absent:
+        # Where a right reply names no place, numbers say nothing about the space that they are in.
+        return None
+    plan = plans.last(step.id)
+    # The run's own verdict on a reply goes before: a refusal may hold numbers.
+    place = None if prediction.failure else read_answer((identity.prefill or "") + prediction.raw, rule)
+    call = prediction.call
+    return ProbedReply(
+        corners=corners_of(place),
+        sizes=prediction.sizes,
+        region=step.region,
+        input_tokens=call.usage.input_tokens if call and call.usage else None,
+        text_chars=text_chars(identity.templates, plan.text if plan and plan.text else step.instruction),
+    )
+
+
+# --- what is printed --------------------------------------------------------------------------------------------------
+
+
+def _print_json(report: Record) -> None:
+    print(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+
+
+def _print_probe(console: Console, report: ProbeReport) -> None:
+    offset = "-" if report.median_offset_px is None else f"{report.median_offset_px:g} px"
+    _print_tokens(console, report.tokens)
+    sizes = [reply.sizes for reply in report.replies if reply.sizes is not None]
+    if any(size.sent != size.model for size in sizes):
+        _say(console, "pictures   sent as they are: the server resizes them")
+    elif any(size.sent != size.original for size in sizes):
+        _say(console, "pictures   resized here before they are sent")
+    figures = f"{report.parsed} of {report.asked} parsed, {report.hits} hit, median offset from the centre {offset}"
+    _say(console, f"replies    {figures}")
+    _print_verdict(console, report.findings, report.level)
+
+
+def _print_spaces(console: Console, report: ProbeReport) -> None:
+    """The outcome for a model without a card: which spaces would explain its answers."""
+    found = [f"--grounder {report.model}@{space}" for space in report.spaces if space in SPACES]
+    words = f"{report.model} answers in {' or '.join(WORDS[space] for space in report.spaces)}"
+    none = f"no known space explains what {report.model} answers: a card of its own can say more (prompt, resizing)"
+    _say(console, f"space      {words}: {', or '.join(found)}" if found else f"space      {none}")
+
+
+def _print_verdict(console: Console, findings: Sequence[ProbeFinding], level: Level) -> None:
+    for finding in findings:
+        word = "note" if finding.level == "ok" else finding.level
+        _say(console, f"{word:<10} {finding.text}", _STYLES[finding.level])
+    _say(console, f"verdict    {level}", _STYLES[level])
+
+
+def _print_fits(console: Console, fits: Sequence[SpaceFit], declared: Space | None, total: int) -> None:
+    """One row for each known space, a card's own marked. ``total`` is what a share of hits is a share of."""
+    table = Table("space", title="the replies read in every known space", title_justify="left")
+    for name in ("parsed", "in range", "hits", "median distance"):
+        table.add_column(name, justify="right")
+    for fit in fits:
+        own = fit.name == declared
+        table.add_row(
+            f"{fit.name} (the card's)" if own else fit.name,
+            str(fit.parsed),
+            _share(fit.in_range, fit.parsed),
+            f"{fit.hits}/{total} ({_share(fit.hits, total)})",
+            "-" if fit.median_px is None else f"{fit.median_px:,.1f} px",
+            style="bold" if own else None,
+        )
+    console.print(table)
+
+
+def _print_tokens(console: Console, lines: Sequence[TokenLine]) -> None:
+    """One row for each size of screenshot; nothing where nothing is known."""
+    if not lines:
+        return
+    table = Table("screenshot", "the card says", "the server saw", title="image tokens", title_justify="left")
+    for name in ("replies", "prompt tokens (min, median, max)"):
+        table.add_column(name, justify="right")
+    for line in lines:
+        seen = f"{'' if line.agrees else 'about '}{_size(line.seen)} ({line.seen_tokens:,})"
+        table.add_row(
+            _size(line.original),
+            "the server's size" if line.expected is None else f"{_size(line.expected)} ({line.expected_tokens:,})",
+            "the same" if line.agrees and line.expected is not None else seen,
+            str(line.replies),
+            f"{line.prompt_min:,}, {line.prompt_median:,.0f}, {line.prompt_max:,}",
+            style=None if line.agrees or line.expected is None else "yellow",
+        )
+    console.print(table)
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    """One line, never broken."""
+    console.print(Text(text, style=style), soft_wrap=True, highlight=False)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def _size(size: Size) -> str:
+    return f"{size.width}x{size.height}"

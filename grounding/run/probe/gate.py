@@ -1,0 +1,431 @@
+"""The probe at the start of a run: twelve drawn windows with one labelled button, asked about before the data set.
+
+It is asked once and kept beside the answers; what doesn't fit the card is a warning. Before it, blank pictures tell
+whether a server makes the card's sizes by itself: a request's tokens are those of its text, the same each time, and
+those of its picture. Where each count is the card's for that picture and one and the same number more, the server's
+processor has the card's factor and limits, for all sizes between the smallest and the largest that were asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from PIL import Image, ImageDraw, ImageFont
+
+from grounding.cards import ChatCard, GrounderCard
+from grounding.data.images import picture_sizes
+from grounding.errors import UserError
+from grounding.geometry import ModelPoint, Space
+from grounding.grounders import BuiltGrounder
+from grounding.grounders.base import Grounder, read_answer
+from grounding.grounders.chat import ChatGrounder
+from grounding.llm.budget import Budget, BudgetReached
+from grounding.llm.chat import ChatOptions, open_chat
+from grounding.llm.client import ServerGone
+from grounding.llm.tokens import OUTPUT_LIMITS
+from grounding.records import Box, Prediction, Query, Record, Region, Screenshot, Size
+from grounding.run.display import Progress
+from grounding.run.probe.replies import ProbedReply, ProbeFinding, corners_of, judge_replies, worst
+from grounding.run.probe.report import ProbeReport, read_probe, write_probe
+from grounding.run.probe.tokens import text_chars, token_findings, token_lines
+
+WORD = "Save"
+INSTRUCTION = f"Click the '{WORD}' button"
+BUTTON_COLOUR = (30, 110, 220)
+_WINDOW, _TITLE_BAR, _LINE, _WHITE = (245, 245, 245), (210, 214, 220), (160, 165, 172), (255, 255, 255)
+_BUTTON = Size(width=96, height=40)
+_MARGIN, _TITLE_HEIGHT = 12, 32
+_PLACES = {
+    "centre": (0.5, 0.5),
+    "right edge": (1.0, 0.4),
+    "left edge": (0.0, 0.7),
+    "lower edge": (0.65, 1.0),
+    "upper right": (1.0, 0.0),
+    "lower right": (1.0, 1.0),
+    "inside": (0.75, 0.7),
+}
+_LAYOUT: tuple[tuple[int, int, tuple[str, ...]], ...] = (
+    (320, 240, ("centre",)),
+    (1000, 1000, ("lower right",)),
+    (1280, 720, ("centre", "lower edge")),
+    (1920, 1080, ("right edge", "lower edge", "upper right")),
+    (2560, 1440, ("lower right", "inside", "left edge")),
+    (1080, 1920, ("centre", "lower edge")),
+)
+SIZES = tuple(Size(width=width, height=height) for width, height, _ in _LAYOUT)
+TOKEN_TOLERANCE = 8
+"""Sizes in a prompt are written digit by digit, so that a larger screenshot can take a few tokens more of text."""
+MOST_SIZES = 4
+MOST_DIGITS = 4
+"""A prompt that names the picture's size takes up to so many tokens more for a larger one."""
+
+
+class ProbeTarget(Record, frozen=True, kw_only=True):
+    """One picture on disk and where its button is."""
+
+    id: str
+    screenshot: Screenshot
+    button: Box
+
+    @property
+    def region(self) -> Region:
+        """The button, as the place where a click is right."""
+        return Region(boxes=(self.button,))
+
+    def query(self, *, untouched: bool = False) -> Query:
+        """The question about it; ``untouched`` pictures go out as they are."""
+        return Query(
+            step_id=self.id, key="probe", screenshot=self.screenshot, instruction=INSTRUCTION, untouched=untouched
+        )
+
+
+# --- the pictures -----------------------------------------------------------------------------------------------------
+
+
+def draw_targets(folder: Path) -> tuple[ProbeTarget, ...]:
+    """Draw all pictures into a folder, the same on every machine."""
+    return tuple(
+        _draw(folder, Size(width=width, height=height), place) for width, height, places in _LAYOUT for place in places
+    )
+
+
+def _draw(folder: Path, size: Size, place: str) -> ProbeTarget:
+    across, down = _PLACES[place]
+    left = round(_MARGIN + across * (size.width - 2 * _MARGIN - _BUTTON.width))
+    top = round(_TITLE_HEIGHT + _MARGIN + down * (size.height - _TITLE_HEIGHT - 2 * _MARGIN - _BUTTON.height))
+    box = Box(left_px=left, top_px=top, right_px=left + _BUTTON.width - 1, bottom_px=top + _BUTTON.height - 1)
+    image = Image.new("RGB", (size.width, size.height), _WINDOW)
+    pen = ImageDraw.Draw(image)
+    pen.rectangle((0, 0, size.width - 1, _TITLE_HEIGHT - 1), fill=_TITLE_BAR)
+    pen.line((0, _TITLE_HEIGHT, size.width - 1, _TITLE_HEIGHT), fill=_LINE)
+    pen.text((_MARGIN, _TITLE_HEIGHT / 2), "Document", fill=(60, 60, 60), font=ImageFont.load_default(16), anchor="lm")
+    pen.rectangle((box.left_px, box.top_px, box.right_px, box.bottom_px), fill=BUTTON_COLOUR)
+    middle = (box.center.x_px, box.center.y_px)
+    pen.text(middle, WORD, fill=_WHITE, font=ImageFont.load_default(20), anchor="mm")
+    name = f"{size.width}x{size.height} {place}"
+    path = folder / f"{name.replace(' ', '-')}.png"
+    image.save(path, "PNG", compress_level=1)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return ProbeTarget(id=name, screenshot=Screenshot(path=str(path), size=size, sha256=digest), button=box)
+
+
+# --- asking about them ------------------------------------------------------------------------------------------------
+
+
+def open_for_probe(
+    card: GrounderCard, options: ChatOptions, *, budget: Budget, on_retry: Callable[[], None]
+) -> ChatGrounder:
+    """The grounder of a card for the probe's own pictures, which no server finds on its disk: they go out as base64."""
+    card = msgspec.structs.replace(card, image=msgspec.structs.replace(card.image, send="base64"))
+    return ChatGrounder(card, open_chat(card, options, flag="--base-url", budget=budget, on_retry=on_retry).model)
+
+
+def said_in(card: GrounderCard) -> Callable[[Prediction], tuple[ModelPoint, ...]]:
+    """What reads the numbers of a reply by a card's rule."""
+    return lambda reply: corners_of(read_answer((card.prefill or "") + (reply.raw or ""), card.answer))
+
+
+async def ask_all(
+    grounder: Grounder,
+    card: ChatCard,
+    *,
+    space: Space,
+    said: Callable[[Prediction], tuple[ModelPoint, ...]],
+    untouched: bool = False,
+    earlier: Sequence[Prediction] = (),
+) -> ProbeReport:
+    """Ask about every picture, sent as a run would; where the cost limit leaves no room for one it is left out.
+
+    ``said`` reads the numbers of a reply that is no failure, which ought to be in ``space``.
+    """
+
+    async def ask(target: ProbeTarget) -> Prediction | None:
+        try:
+            return await grounder.ground(target.query(untouched=untouched))
+        except BudgetReached:
+            return None
+
+    with tempfile.TemporaryDirectory(prefix="grounding-probe-") as folder:
+        targets = await asyncio.to_thread(draw_targets, Path(folder))
+        replies = await asyncio.gather(*map(ask, targets))
+    return _report(card, space, said, targets, [reply for reply in replies if reply is not None], earlier)
+
+
+def _report(
+    card: ChatCard,
+    space: Space,
+    said: Callable[[Prediction], tuple[ModelPoint, ...]],
+    targets: Sequence[ProbeTarget],
+    replies: Sequence[Prediction],
+    earlier: Sequence[Prediction],
+) -> ProbeReport:
+    by_id = {target.id: target for target in targets}
+    chars = text_chars((card.system, *(part.text for part in card.user), card.prefill), INSTRUCTION)
+    observations = [
+        ProbedReply(
+            corners=() if reply.failure else said(reply),
+            sizes=reply.sizes,
+            region=by_id[reply.step_id].region,
+            input_tokens=reply.call.usage.input_tokens if reply.call and reply.call.usage else None,
+            text_chars=chars,
+        )
+        for reply in replies
+        if reply.raw is not None and reply.sizes is not None
+    ]
+    judged = judge_replies(observations, declared=space)
+    # A card that resizes nothing says nothing of what its server does; what the server saw is told all the same.
+    declared = card.image.resize != "none"
+    lines = token_lines(observations, card.family, tolerance=TOKEN_TOLERANCE, declared=declared)
+    findings = (*_errors(replies), *judged.findings, *token_findings(lines))
+    own = next(fit for fit in judged.fits if fit.name == space)
+    offsets = [
+        math.hypot(reply.point.x_px - middle.x_px, reply.point.y_px - middle.y_px)
+        for reply in replies
+        if reply.point is not None and (middle := by_id[reply.step_id].button.center)
+    ]
+    return ProbeReport(
+        card=card.name,
+        model=card.model,
+        declared=space,
+        level=worst(findings),
+        findings=findings,
+        asked=len(targets),
+        replied=len(observations),
+        parsed=own.parsed,
+        hits=own.hits,
+        median_offset_px=round(statistics.median(offsets), 1) if offsets else None,
+        fits=judged.fits,
+        tokens=lines,
+        replies=tuple(replies),
+        earlier=tuple(earlier),
+    )
+
+
+def _errors(replies: Sequence[Prediction]) -> tuple[ProbeFinding, ...]:
+    failed = [
+        f"{reply.step_id}: {reply.failure.message}"
+        for reply in replies
+        if reply.failure is not None and reply.failure.kind == "error"
+    ]
+    if not failed:
+        return ()
+    text = f"{len(failed)} of {len(replies)} requests failed, the first at {failed[0]}"
+    return (ProbeFinding(kind="errors", level="warning", text=text),)
+
+
+# --- whose sizes a server makes ---------------------------------------------------------------------------------------
+
+
+def short_card(card: GrounderCard) -> GrounderCard:
+    """The card for these questions alone, whose replies nobody reads: one token will do."""
+    kept = {name: value for name, value in card.parameters.items() if name not in OUTPUT_LIMITS}
+    return msgspec.structs.replace(card, parameters={**kept, "max_tokens": 1})
+
+
+class SizeCheck:
+    """Asks servers whether they make a card's sizes of pictures like those of a run.
+
+    Nobody is asked of a card that leaves no picture to its server, or that has a price.
+
+    ``shown`` are the sizes of the screenshots that will be asked about.
+    """
+
+    def __init__(
+        self,
+        card: GrounderCard,
+        options: ChatOptions,
+        shown: Iterable[Size],
+        *,
+        budget: Budget,
+        on_retry: Callable[[], None],
+    ) -> None:
+        self._card, self._sizes = card, _sizes_to_ask(card, shown)
+        self.asks = card.image.resize == "auto" and card.price is None
+        short = short_card(card)
+        self._grounders = [
+            open_for_probe(
+                short, msgspec.structs.replace(options, base_url=url or None), budget=budget, on_retry=on_retry
+            )
+            for url in ((options.base_url or "").split(" ") if self.asks else ())
+        ]
+
+    async def passed(self) -> bool:
+        """Whether all of them do."""
+        try:
+            if not self._sizes or not self._grounders:
+                return False
+            with tempfile.TemporaryDirectory(prefix="grounding-sizes-") as folder:
+                shots = await asyncio.to_thread(_blank_pictures, Path(folder), self._sizes)
+                return all(await asyncio.gather(*(self._fits(each, shots) for each in self._grounders)))
+        finally:
+            await asyncio.gather(*(grounder.aclose() for grounder in self._grounders))
+
+    async def _fits(self, grounder: Grounder, shots: Sequence[Screenshot]) -> bool:
+        queries = [
+            Query(step_id=Path(shot.path).stem, key="sizes", screenshot=shot, instruction=INSTRUCTION, untouched=True)
+            for shot in shots
+        ]
+        try:
+            replies = await asyncio.gather(*(grounder.ground(query) for query in queries))
+        except (BudgetReached, UserError):  # What is wrong is said of the questions that count.
+            return False
+        counts = [reply.call.usage.input_tokens if reply.call and reply.call.usage else 0 for reply in replies]
+        expected = [_tokens(self._card, shot.size) for shot in shots]
+        text = [count - picture for count, picture in zip(counts, expected, strict=True)]
+        words = " ".join([self._card.system or "", *(part.text or "" for part in self._card.user)])
+        apart = MOST_DIGITS if "{width}" in words or "{height}" in words else 0
+        return all(counts) and len(set(expected)) > 1 and min(text) > 0 and max(text) - min(text) <= apart
+
+
+def _tokens(card: GrounderCard, size: Size) -> int:
+    """A picture's tokens; 0 where the model refuses its shape."""
+    try:
+        seen = picture_sizes(size, card.image).model
+    except ValueError:
+        return 0
+    return seen.width * seen.height // (card.image.factor or 1) ** 2
+
+
+def _sizes_to_ask(card: GrounderCard, shown: Iterable[Size]) -> tuple[Size, ...]:
+    """The smallest, the largest and what lies between; one picture alone would not tell its tokens from the text's."""
+    known = sorted({size for size in shown if _tokens(card, size)}, key=lambda size: size.width * size.height)
+    if not known:
+        return ()
+    last = len(known) - 1
+    sizes = [known[place] for place in sorted({last * part // (MOST_SIZES - 1) for part in range(MOST_SIZES)})]
+    if len({_tokens(card, size) for size in sizes}) == 1:
+        sizes.append(Size(width=max(1, known[-1].width // 2), height=max(1, known[-1].height // 2)))
+    return tuple(sizes)
+
+
+def _blank_pictures(folder: Path, sizes: Sequence[Size]) -> tuple[Screenshot, ...]:
+    shots = []
+    for size in sizes:
+        path = folder / f"{size.width}x{size.height}.png"
+        Image.new("L", (size.width, size.height), 255).save(path, compress_level=1)
+        shots.append(Screenshot(path=str(path), size=size, sha256=""))
+    return tuple(shots)
+
+
+# --- before a run -----------------------------------------------------------------------------------------------------
+
+
+class EvalProbe:
+    """What a run does before its first question. ``lent`` says that the grounder is the run's own, which goes on.
+
+    ``space`` and ``said`` are as in :func:`ask_all`, by default those of a grounder's card.
+    """
+
+    def __init__(
+        self,
+        card: ChatCard,
+        grounder: Grounder,
+        *,
+        lent: bool = False,
+        sizes: SizeCheck | None = None,
+        space: Space | None = None,
+        said: Callable[[Prediction], tuple[ModelPoint, ...]] | None = None,
+    ) -> None:
+        self.card = card
+        self._grounder, self._lent, self._sizes = grounder, lent, sizes
+        if space is None or said is None:
+            assert isinstance(card, GrounderCard)
+            space, said = card.answer.space, said_in(card)
+        self._space, self._said = space, said
+
+    def on_workers(self, grounder: Grounder) -> EvalProbe | None:
+        """The same, asked of workers elsewhere; None where their servers see no pictures but those of the data set."""
+        if self.card.image.send == "file":
+            return None
+        return EvalProbe(self.card, grounder, lent=True, sizes=self._sizes)
+
+    @contextmanager
+    def _asking(self, progress: Progress) -> Iterator[None]:
+        """A probe without a server is no run that stopped early: nothing of the data set was asked."""
+        try:
+            with progress.phase("probing the grounder"):
+                yield
+        except ServerGone as gone:
+            raise UserError(f"the probe of {self.card.name} was not answered: {gone}") from gone
+
+    async def servers_make_the_sizes(self, progress: Progress) -> bool:
+        """Whether pictures may go out as they are; asked at every start, as another server may answer now."""
+        if self._sizes is None or not self._sizes.asks:
+            return False
+        with self._asking(progress):
+            passed = await self._sizes.passed()
+        if not passed:
+            limits = f'{{"min_pixels":{self.card.image.min_pixels},"max_pixels":{self.card.image.max_pixels}}}'
+            text = (
+                "pictures are resized here, which takes longer than sending them: the server's counts of tokens don't "
+                f"show that it makes the card's sizes itself; vLLM does with --mm-processor-kwargs '{limits}'"
+            )
+            print(f"grounding: {self.card.name}: {text}", file=sys.stderr, flush=True)
+        return passed
+
+    async def run(self, folder: Path, progress: Progress, *, untouched: bool = False) -> None:
+        """Ask about the pictures, unless that was done; say what doesn't fit.
+
+        ``untouched`` is how the run's own pictures go out.
+
+        Raises:
+            UserError: nobody answered, or not one reply could be read, so that the run would be paid for in vain.
+        """
+        before = read_probe(folder)
+        if before is not None and before.settled:
+            return
+        earlier = () if before is None else before.all_replies
+        try:
+            with self._asking(progress):
+                report = await ask_all(
+                    self._grounder, self.card, space=self._space, said=self._said, untouched=untouched, earlier=earlier
+                )
+        finally:
+            if not self._lent:
+                await self._grounder.aclose()
+        write_probe(folder, report)
+        if report.unreachable or report.level == "broken":
+            said = next((reply.raw for reply in report.replies if reply.raw is not None), "")
+            what = (
+                f"none of the {len(report.replies)} requests of the probe was answered; the first: {report.unreachable}"
+                if report.unreachable
+                else f"none of the {report.replied} replies to the probe holds an answer in the form that the card "
+                f"reads; the first is {said[:200]!r}"
+            )
+            raise UserError(
+                f"{self.card.name}: {what}. Nothing of the data set was asked yet. Put the card or the server "
+                "right, or go on with --no-probe."
+            )
+        for text in report.warnings:
+            print(f"grounding: probe: {text}", file=sys.stderr, flush=True)
+
+
+def eval_probe(
+    built: BuiltGrounder,
+    options: ChatOptions,
+    *,
+    wanted: bool,
+    budget: Budget,
+    on_retry: Callable[[], None],
+    shown: Collection[Size] = (),
+) -> EvalProbe | None:
+    """The probe of a run over screenshots of these sizes.
+
+    None where it is not wanted or no chat model stands behind the grounder.
+    """
+    if not wanted or not isinstance(built.card, GrounderCard) or not isinstance(built.grounder, ChatGrounder):
+        return None
+    if not built.base_url:  # The weights are in this process: loaded once, and any picture on this disk can be shown.
+        return EvalProbe(built.card, built.grounder, lent=True)
+    options = msgspec.structs.replace(options, base_url=built.base_url)
+    sizes = SizeCheck(built.card, options, shown, budget=budget, on_retry=on_retry)
+    return EvalProbe(built.card, open_for_probe(built.card, options, budget=budget, on_retry=on_retry), sizes=sizes)

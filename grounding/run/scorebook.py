@@ -1,0 +1,208 @@
+"""Stored answers to verdicts and a summary: everything after the last model call, for a new run and an old one."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from grounding.records import Call, Failure, Point, Record, Session, Verdict
+from grounding.run.folder import RunFolder, RunInfo, ScatteredSessions
+from grounding.run.journal import scan
+from grounding.run.lock import read_time, write_time
+from grounding.run.probe.report import probe_predictions, probe_warnings
+from grounding.scoring.metrics import signed
+from grounding.scoring.scored import ScoredTask, join, judge
+from grounding.scoring.summary import RunSums, Summariser, Summary, TimeTotals
+
+
+class ScoredClicks(Record, frozen=True, kw_only=True):
+    """A scored run: its description as it stands now, its verdicts in step order and its figures.
+
+    ``time`` is what differs each time. ``warnings`` are what the probe before the run found. ``set_aside`` is where an
+    earlier run of the same command was moved, if one was, ``report`` the page that was written, if one was.
+    """
+
+    folder: Path
+    info: RunInfo
+    verdicts: tuple[Verdict, ...]
+    summary: Summary
+    time: TimeTotals = TimeTotals()
+    warnings: tuple[str, ...] = ()
+    set_aside: Path | None = None
+    report: Path | None = None
+
+
+class _PlanLine(msgspec.Struct, frozen=True):
+    """The fields of :class:`~grounding.records.Plan` that count here, and the one that every plan has."""
+
+    step_id: str
+    text: str | None
+    failure: Failure | None = None
+    call: Call | None = None
+    reused: bool = False
+
+
+class _PredictionLine(msgspec.Struct, frozen=True):
+    """The fields of :class:`~grounding.records.Prediction` that count here."""
+
+    step_id: str
+    point: Point | None
+    failure: Failure | None = None
+    call: Call | None = None
+    declined: bool = False
+
+
+class EndedAtPlan(msgspec.Struct, frozen=True):
+    """A plan that is none: the step went no further."""
+
+    failure: Failure
+
+
+class StepAnswer(msgspec.Struct, frozen=True):
+    """What the grounder said last about a step."""
+
+    point: Point | None
+    failure: Failure | None
+    declined: bool
+
+
+class RunAnswers(msgspec.Struct, frozen=True):
+    """What came. ``ended`` and ``predictions`` hold the last word about each step that has one, by its id."""
+
+    ended: dict[str, EndedAtPlan]
+    predictions: dict[str, StepAnswer]
+    sums: RunSums
+
+
+def read_answers(path: Path) -> RunAnswers:
+    """Read ``plans.jsonl`` and ``predictions.jsonl`` of a run folder; another process may be appending to them.
+
+    Raises:
+        UserError: a file is missing or damaged.
+    """
+    ended: dict[str, EndedAtPlan] = {}
+    predictions: dict[str, StepAnswer] = {}
+    sums = RunSums()
+    for plan in scan(path / "plans.jsonl", _PlanLine):
+        sums.add_plan(plan)
+        if plan.failure is not None:
+            ended[plan.step_id] = EndedAtPlan(plan.failure)
+        elif ended:
+            ended.pop(plan.step_id, None)
+    for line in scan(path / "predictions.jsonl", _PredictionLine):
+        sums.add_prediction(line)
+        predictions[line.step_id] = StepAnswer(line.point, line.failure, line.declined)
+    return RunAnswers(ended, predictions, sums)
+
+
+def score_run(folder: RunFolder, sessions: Sequence[Session] | None = None) -> ScoredClicks:
+    """Judge every stored answer of a run again and write what is derived from them. Asks no model.
+
+    ``sessions`` are corrected steps to judge against; None for those stored with the run.
+
+    Raises:
+        UserError: the folder holds no run, or a file in it is damaged.
+    """
+    scored = weigh(folder, sessions)
+    folder.write_verdicts(scored.verdicts)
+    write_time(folder, scored.time)
+    folder.write_summary(scored.summary)
+    return scored
+
+
+def weigh(folder: RunFolder, sessions: Sequence[Session] | None = None) -> ScoredClicks:
+    """Judge every stored answer of a run and write nothing, as for a run that another process is at work on.
+
+    ``sessions`` as for :func:`score_run`.
+
+    Raises:
+        UserError: the folder holds no run, or a file in it is damaged.
+    """
+    info = folder.read_info()
+    with no_cycles():
+        answers = read_answers(folder.path)
+        for reply in probe_predictions(folder.path):
+            answers.sums.add_prediction(reply)
+        if sessions is not None:
+            return _weigh(folder, info, answers, sessions)
+        try:
+            return _weigh(folder, info, answers, folder.stream_sessions())
+        except ScatteredSessions:
+            return _weigh(folder, info, answers, folder.read_sessions())
+
+
+def _weigh(folder: RunFolder, info: RunInfo, answers: RunAnswers, sessions: Iterable[Session]) -> ScoredClicks:
+    predictions, ended = answers.predictions, answers.ended
+    summariser, verdicts = Summariser(), list[Verdict]()
+    unasked, seen = False, set[str]()
+    for session in sessions:
+        steps = [step for step in session.steps if step.region is not None]
+        found = [judge(step, ended.get(step.id), predictions.get(step.id)) for step in steps]
+        unasked = unasked or any(step.id not in predictions and step.id not in ended for step in steps)
+        if not seen.isdisjoint(ids := {step.id for step in session.steps}):
+            raise ValueError(f"two steps carry the id {min(seen & ids)}, expected one")
+        seen |= ids
+        (joined,) = join([session], found)
+        summariser.add(joined)
+        verdicts += found
+    errors = any(verdict.outcome == "error" for verdict in verdicts)
+    sums = answers.sums.totals(wall_s=info.wall_s)
+    summary = summariser.summary(
+        status="partial" if errors or unasked else "complete",
+        signature=signed(info.signature, info.clusters),
+        clusters=info.clusters,
+        seed=info.asked.seed,
+        cost=sums.cost,
+    )
+    return ScoredClicks(
+        folder=folder.path,
+        info=info,
+        verdicts=tuple(verdicts),
+        summary=summary,
+        time=sums.time,
+        warnings=tuple(probe_warnings(folder.path)),
+    )
+
+
+@contextlib.contextmanager
+def no_cycles() -> Iterator[None]:
+    """Keep the collector of cyclic garbage from looking through millions of records, which hold no cycle."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def scored_tasks(scored: ScoredClicks) -> tuple[ScoredTask, ...]:
+    """The tasks of a run with what became of each of their steps: what runs are compared by.
+
+    Raises:
+        UserError: the stored steps are missing or damaged.
+    """
+    sessions = join(RunFolder(scored.folder).read_sessions(), scored.verdicts)
+    return tuple(task for session in sessions for task in session.tasks)
+
+
+def read_run(path: Path) -> ScoredClicks:
+    """A run as it was scored last, from its folder. Judges nothing and writes nothing.
+
+    Raises:
+        UserError: there is no run in the folder, it was never scored, or a file is damaged.
+    """
+    folder = RunFolder(path)
+    info = folder.read_info()
+    return ScoredClicks(
+        folder=path,
+        info=info,
+        verdicts=tuple(folder.stream_verdicts()),
+        summary=folder.read_summary(),
+        time=read_time(path, wall_s=info.wall_s),
+        warnings=tuple(probe_warnings(path)),
+    )

@@ -1,0 +1,371 @@
+"""One run of any benchmark: from options to a scored folder, and from a stored folder to scores."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from grounding.errors import Halted
+from grounding.llm.budget import Budget
+from grounding.records import Call
+from grounding.run.benchmark import Benchmark, OptionsT, Pass, PreparedT, ScoredT, Shared, Work
+from grounding.run.display import Progress, write_progress
+from grounding.run.journal import Journal, rows_for
+from grounding.run.payments import PaidCalls
+from grounding.run.runner import Done, Runner, Stage, attended
+
+if TYPE_CHECKING:
+    from grounding.run.ray.pool import Workers
+
+REPORT = "report.html"
+TOLD_EVERY_S = 1.0
+"""How often a run at work says how far it is."""
+
+
+def evaluate(
+    benchmark: Benchmark[OptionsT, PreparedT, ScoredT],
+    options: OptionsT,
+    shared: Shared | None = None,
+    *,
+    progress: Progress | None = None,
+    elsewhere: Iterable[Call] = (),
+    begun: Callable[[], None] | None = None,
+) -> ScoredT:
+    """Run what the options ask for, or continue it where it stopped; score it and write the run folder.
+
+    ``elsewhere`` is what other runs paid under the same cost limit; ``begun`` is called when the folder is open.
+
+    Raises:
+        UserError: something is missing or wrong and nothing was asked of any model yet, another process is at work in
+            the folder, or the disk failed in mid-run (what was answered is kept).
+    """
+    if shared is None:
+        shared = Shared()
+        with shared.servers:
+            return evaluate(benchmark, options, shared, progress=progress, elsewhere=elsewhere, begun=begun)
+    asked: Any = options
+    progress, budget = progress or benchmark.progress(asked.display), Budget(asked.cost_limit)
+    budget.take_up(elsewhere)
+    others_usd = budget.spent_usd, budget.unreported_usd
+    prepared = benchmark.prepare(options, budget, progress, shared)
+    for warning in prepared.warnings:
+        print(f"grounding: warning: {warning}", file=sys.stderr, flush=True)
+    info = prepared.info
+    folder = benchmark.folder(asked.log_dir / info.run_id)
+    set_aside = folder.set_aside() if asked.fresh else None
+    folder.create()
+    try:
+        before = folder.earlier(folder.read_info)
+        if before is not None:
+            info = msgspec.structs.replace(info, started_at=before.started_at, wall_s=before.wall_s)
+        folder.write_info(info)
+        started = time.monotonic()
+        benchmark.write_items(prepared, folder)
+        rows = rows_for(benchmark.item_ids(prepared))
+        with (
+            journals(folder.path, benchmark.journals(prepared), rows=rows) as opened,
+            closing(PaidCalls(folder.path)) as paid,
+        ):
+            budget.take_up(benchmark.paid(folder.path))
+            if benchmark.episodes:
+                budget.on_paid = paid.add
+            if begun is not None:
+                begun()
+            work = Work(folder.path, opened, progress)
+            money = lambda: (budget.spent_usd - others_usd[0], budget.unreported_usd - others_usd[1])  # noqa: E731
+            around = benchmark.around(prepared, work, shared)
+            stopped = attended(lambda: _ask(benchmark, prepared, work, budget, money), folder.path, around=around)
+        write_progress(folder.path, None)
+        wall_s = info.wall_s + time.monotonic() - started
+        folder.write_info(msgspec.structs.replace(info, stopped=stopped, wall_s=wall_s))
+        scored: Any = benchmark.score(folder)
+        info = msgspec.structs.replace(scored.info, status=scored.summary.status)
+        folder.write_info(info)
+        scored = msgspec.structs.replace(scored, info=info, set_aside=set_aside)
+        found: ScoredT = scored
+        return found if asked.no_report else _with_page(benchmark, found)
+    finally:
+        folder.release()
+
+
+def rescore(benchmark: Benchmark[OptionsT, PreparedT, ScoredT], path: Path, **chosen: Any) -> ScoredT:
+    """Score a finished or stopped run again from its folder alone; asks no chat model.
+
+    ``chosen`` are parameters of the benchmark's ``score``: what is judged otherwise than before.
+
+    Raises:
+        UserError: there is no run in the folder, it is damaged, or a run is at work in it.
+    """
+    folder = benchmark.folder(path)
+    folder.read_info()
+    folder.lock()
+    try:
+        scored = benchmark.score(folder, **chosen)
+        # A page that shows other figures than the table would be believed.
+        return _with_page(benchmark, scored) if (path / REPORT).exists() else scored
+    finally:
+        folder.release()
+
+
+def _with_page(benchmark: Benchmark[Any, Any, ScoredT], scored: ScoredT) -> ScoredT:
+    report = benchmark.page(scored)
+    if report is None:
+        return scored
+    paged: ScoredT = msgspec.structs.replace(scored, report=report)  # type: ignore[type-var]
+    return paged
+
+
+@contextmanager
+def journals(
+    folder: Path,
+    answers: Mapping[str, type[Any]],
+    *,
+    read_only: bool = False,
+    fresh: bool = False,
+    rows: dict[str, int] | None = None,
+) -> Iterator[dict[str, Journal[Any]]]:
+    """The journals of a run, by their names.
+
+    Read-only ones that are not there are empty, and so are all that are ``fresh``. ``rows`` is one table for all of
+    them.
+    """
+    with ExitStack() as stack:
+        opened = {}
+        for name, record in answers.items():
+            path = folder / name
+            if read_only and (fresh or not path.exists()):
+                path = Path(os.devnull)
+            opened[name] = stack.enter_context(closing(Journal(path, record, read_only=read_only, rows=rows)))
+        yield opened
+
+
+async def _ask(
+    benchmark: Benchmark[Any, PreparedT, Any],
+    prepared: PreparedT,
+    work: Work,
+    budget: Budget,
+    money: Callable[[], tuple[float, float]],
+) -> str:
+    """Ask everything that has no answer yet; returns why it stopped early, or nothing."""
+    options = prepared.options
+    async with AsyncExitStack() as ending, _told(work, budget.limit_usd):
+        ending.push_async_callback(prepared.aclose)
+        workers: Workers | None = None
+        await ending.enter_async_context(work.closing)
+        try:
+            for first in benchmark.passes(prepared, work):
+                if any(asked.card.price for one in first.together() for asked in one.asks):
+                    work.progress.money = money
+                if first.followers and options.executor != "ray":
+                    if stopped := await _stream(first, work.progress):
+                        return stopped
+                    continue
+                for one in _in_turn(first):
+                    stages = one.stages
+                    left = one.left()
+                    if left and options.executor == "ray" and one.elsewhere is not None:
+                        if workers is None:
+                            from grounding.run.ray.pool import Workers
+
+                            workers = Workers(options, work.folder, budget, work.progress)
+                            ending.push_async_callback(workers.aclose)
+                        found = await one.elsewhere(workers)
+                        stages = found if isinstance(found, tuple) else (found,)
+                    elif left:
+                        await one.check()
+                        await one.start()
+                    stopped = await _through(one, _runner(one, stages), one.items, work.progress)
+                    if workers is not None:
+                        await workers.send_away()  # Each pass has workers of its own.
+                    if stopped:
+                        return stopped
+        except Halted as halted:
+            return str(halted)
+        except asyncio.CancelledError:
+            print("interrupted: ending what is in flight, then scoring what was answered", file=sys.stderr, flush=True)
+            raise
+    return ""
+
+
+def _runner(one: Pass, stages: tuple[Stage[Any], ...], gives: Callable[[Any, Any], None] | None = None) -> Runner[Any]:
+    progress, last = one.progress, stages[-1].name
+
+    def told(done: Done) -> None:
+        if done.source == "stored" and done.stage == last:
+            progress.kept()
+
+    def through(item: Any, record: Any) -> None:
+        outcome = one.outcome(item, record)
+        progress.count(outcome, None if one.latest is None else one.latest(item, record, outcome))
+        if gives is not None:
+            gives(item, record)
+
+    return Runner[Any](stages, on_record=told, on_item=through)
+
+
+async def _through(one: Pass, runner: Runner[Any], items: Any, whole: Progress) -> str:
+    if one.progress is not whole and whole.moved is not None:
+        one.progress.tell(whole.moved)
+    with one.progress.steps(len(items)):
+        stopped = await runner.run(items)
+    return "" if stopped is None else stopped.reason
+
+
+def _in_turn(one: Pass) -> Iterator[Pass]:
+    """A pass, and once it is through those that follow it."""
+    yield one
+    found = ((item, one.stage.journal.last(one.stage.item_id(item))) for item in one.items) if one.followers else ()
+    given = [each for item, record in found if record is not None and one.gives for each in one.gives(item, record)]
+    for follower in one.followers:
+        yield from _in_turn(replace(follower, items=given))
+
+
+_END = object()
+
+
+class _Line:
+    """A pass and the items that it is handed while it runs; ``closed`` is set when no more will come."""
+
+    def __init__(self, one: Pass) -> None:
+        self.one = one
+        self.runner = _runner(one, one.stages, self._through)
+        self.fed: list[_Line] = []
+        self.count = 0
+        self.closed = asyncio.Event()
+        self.checked = self.started = False
+        self._items: asyncio.Queue[Any] = asyncio.Queue()
+
+    def put(self, items: Iterable[Any]) -> None:
+        for item in items:
+            self.count += 1
+            self._items.put_nowait(item)
+
+    def close(self) -> None:
+        self._items.put_nowait(_END)
+        self.closed.set()
+
+    async def check(self) -> None:
+        if not self.checked:
+            self.checked = True
+            await self.one.check()
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        while (item := await self._items.get()) is not _END:
+            if not self.started and not self.one.is_settled(item):
+                self.started = True
+                try:
+                    await self.check()
+                    await self.one.start()
+                except Halted as halted:
+                    self.runner.halt(str(halted))
+            yield item
+
+    def _through(self, item: Any, record: Any) -> None:
+        for follower in self.fed:
+            follower.put(self.one.gives(item, record) if self.one.gives else ())
+
+
+async def _stream(first: Pass, whole: Progress) -> str:
+    """A pass and its followers at the same time. Where one can't go on, the others end what they have begun.
+
+    Raises:
+        UserError, OSError: as :meth:`grounding.run.runner.Runner.run`; the first one that came.
+    """
+    lines = [_Line(one) for one in first.together()]
+    for line in lines:
+        line.fed = [other for other in lines if any(other.one is follower for follower in line.one.followers)]
+    lines[0].put(first.items)
+    lines[0].close()
+    if first.left():
+        # What is missing further on is said before anything is paid.
+        for line in lines:
+            if line.one is first or line.one.early:
+                await line.check()
+    bar = asyncio.Lock()
+
+    async def through(line: _Line) -> str:
+        try:
+            return await _beside(line, bar, whole)
+        except BaseException as error:
+            for each in lines:
+                each.runner.halt(str(error))
+            raise
+        finally:
+            for follower in line.fed:
+                follower.close()
+
+    ended = await asyncio.gather(*map(through, lines), return_exceptions=True)
+    for one in ended:
+        if isinstance(one, BaseException):
+            raise one
+    return next((one for one in ended if isinstance(one, str) and one), "")
+
+
+async def _beside(line: _Line, bar: asyncio.Lock, whole: Progress) -> str:
+    """Run a pass; its bar is on the screen once those of the passes before it are gone."""
+    progress = line.one.progress
+    work = asyncio.ensure_future(line.runner.run(line))
+    closed = asyncio.ensure_future(line.closed.wait())
+    try:
+        await asyncio.wait((work, closed), return_when=asyncio.FIRST_COMPLETED)
+        async with bar:
+            if progress is not whole and whole.moved is not None:
+                progress.tell(whole.moved)
+            with progress.steps(line.count):
+                stopped = await work
+    finally:
+        for each in (work, closed):
+            each.cancel()
+        await asyncio.gather(work, closed, return_exceptions=True)
+    return "" if stopped is None else stopped.reason
+
+
+@asynccontextmanager
+async def _told(work: Work, limit_usd: float | None) -> AsyncIterator[None]:
+    """Keep ``progress.json`` up to date inside the block, for those who look at the run."""
+
+    async def tell() -> None:
+        while True:
+            write_progress(work.folder, msgspec.structs.replace(work.progress.state(), limit_usd=limit_usd))
+            await asyncio.sleep(TOLD_EVERY_S)
+
+    telling = asyncio.create_task(tell())
+    try:
+        yield
+    finally:
+        telling.cancel()
+
+
+async def check_endpoints(benchmark: Benchmark[Any, PreparedT, Any], prepared: PreparedT) -> int:
+    """Ask the servers of a run that is to come whether they can be asked: free of charge, and before any run is paid.
+
+    Returns:
+        How many items go through the first pass.
+
+    Raises:
+        UserError: one of them can't answer what the run has to ask.
+    """
+    options = prepared.options
+    folder = options.log_dir / prepared.info.run_id
+    try:
+        with journals(folder, benchmark.journals(prepared), read_only=True, fresh=options.fresh) as opened:
+            work = Work(folder, opened, benchmark.progress("none"))
+            behind, items = False, None  # What follows an unfinished pass has items that nobody knows yet.
+            for one in (one for first in benchmark.passes(prepared, work) for one in first.together()):
+                items = len(one.items) if items is None else items
+                left = one.left()
+                if (behind or left) and (one.early or one.before is not None):
+                    await (one.before or one.check)()
+                behind = behind or (left and one.feeds)
+            return items or 0
+    finally:
+        await prepared.aclose()

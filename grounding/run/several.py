@@ -1,0 +1,402 @@
+"""``grounding eval``, ``score`` and repeats over any benchmark: one run or several in turn, printed as one result."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+import statistics
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_WRONG, folded, wide_console
+from grounding.errors import UserError
+from grounding.llm.budget import Budget
+from grounding.run.benchmark import Benchmark, OptionsT, PreparedT, Result, Row, ScoredT, Shared
+from grounding.run.display import ManyProgress, QueuedRun, QueueState, QueueStateName, distinct_names, write_queue
+from grounding.run.epilogue import next_lines
+from grounding.run.folder import utc_now
+from grounding.run.lock import LockedFolder
+from grounding.run.ray.cluster import kept
+from grounding.run.runner import INTERRUPTED
+from grounding.run.session import check_endpoints, evaluate, rescore
+
+AnyBenchmark = Benchmark[Any, Any, Any]
+
+
+def evaluate_command(
+    benchmark: AnyBenchmark,
+    given: Mapping[str, Any],
+    usual: Mapping[str, Any],
+    *,
+    command: str,
+    write_page: Callable[[Path, Sequence[Path]], Path | None],
+    axes: Sequence[str] = (),
+    swept: Sequence[str] = (),
+) -> int:
+    """Run what the arguments of ``grounding eval`` ask for and print it.
+
+    ``usual`` is what each argument is where nobody gives it. ``axes`` are options with a value for each run, by default
+    the benchmark's own; ``swept`` those of ``grounding sweep``, which table and files are then about. ``write_page``
+    writes the page over several runs into the command's folder; it takes their folders, the baseline's first.
+
+    Returns:
+        The exit code: 0 where every run is complete, 1 where not, 2 where nothing was measured, 130 at Ctrl-C.
+
+    Raises:
+        UserError: something is missing or wrong for one of the runs; nothing was asked of any model yet.
+    """
+    dataset = given["dataset"] if isinstance(given["dataset"], str) else " ".join(given["dataset"])
+    benchmark.takes.check(given, usual, dataset)
+    axes = axes or benchmark.axes
+    runs = benchmark.runs(given, axes, command)
+    epochs, baseline, as_json = given["epochs"], given["baseline"], given["json"]
+    if epochs < 1:
+        raise UserError(f"--epochs {epochs}: expected 1 or more")
+    if epochs > 1 and baseline is not None:
+        raise UserError("--baseline compares runs and --epochs repeats them: compare the folders afterwards")
+    repeated = tuple(benchmark.epoch(options, number) for options in runs for number in range(epochs))
+    if swept and len(repeated) < 2:
+        raise UserError("nothing is swept: these combinations are all the same run")
+    if given["dry_run"]:
+        from grounding.run.dry import dry_run_command
+
+        return dry_run_command(benchmark, repeated, as_json=as_json)
+    if len(repeated) == 1 and baseline is not None:
+        raise UserError("--baseline compares runs, and this is one: give an option such as --memory more values")
+    chosen = None if given["scoring"] == usual["scoring"] else given["scoring"]
+    kind = "sweep" if swept else "epochs" if epochs > 1 else "matrix"
+    result = _run_all(benchmark, repeated, swept or _varying(repeated, axes), baseline, kind)
+    if swept:
+        result = replace(result, written=_write(benchmark, result))
+    if result.folder is not None and not given["no_report"]:
+        base = result.rows[result.baseline].scored
+        compared = [] if base is None else [base, *(one for one in result.scored if one is not base)]
+        result = replace(result, page=write_page(result.folder, [one.folder for one in compared]))
+    console = wide_console(benchmark.wide)
+    if epochs > 1:
+        varying = _varying(runs, axes)
+        names = [" · ".join(filter(None, (dataset, benchmark.name_of(run, varying)))) for run in runs]
+        _print_repeats(console, benchmark, result, names, chosen, as_json=as_json)
+        _print_page(console, result, as_json=as_json)
+        _print_next(console, result, as_json=as_json)
+        return exit_code(benchmark, result)
+    return _show(console, benchmark, result, chosen, as_json=as_json, published=given["published"])
+
+
+def score_command(
+    benchmark: AnyBenchmark, run: Path, given: Mapping[str, Any], *, as_json: bool, published: bool
+) -> int:
+    """Score a run again and print it, as ``grounding score`` does.
+
+    ``given`` has None for options that nobody gave.
+
+    Raises:
+        UserError: an option is for other runs, there is no run in the folder, or it is damaged.
+    """
+    shown = {**given, "published": published or None}
+    names = {*benchmark.again, "scoring"} | ({"published"} & benchmark.takes.names)
+    benchmark.takes.only(*names).check(shown, dict.fromkeys(shown), str(run))
+    chosen = {parameter: given[name] for name, parameter in benchmark.again.items() if given[name] is not None}
+    result = Result((Row("", None, rescore(benchmark, run, **chosen)),))
+    console = wide_console(benchmark.wide)
+    return _show(console, benchmark, result, given["scoring"], as_json=as_json, published=published, now=False)
+
+
+def exit_code(benchmark: AnyBenchmark, result: Result[Any], *, now: bool = True) -> int:
+    """What runs amount to, and what the user is told of it; ``now``: they were run now and not only scored again."""
+    if now and any(_broken_off(row) for row in result.rows):
+        print("interrupted; the same command again goes on from here", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    void = benchmark.void(result.scored[0]) if len(result.rows) == 1 else ""
+    if void:
+        print(f"grounding: {void}", file=sys.stderr)
+        return EXIT_WRONG
+    return EXIT_OK if all(_is_complete(benchmark, row) for row in result.rows) else EXIT_PARTIAL
+
+
+def _is_complete(benchmark: AnyBenchmark, row: Row[Any]) -> bool:
+    """Whether every item was answered, or recorded answers were looked up for every item and some were there."""
+    return row.scored is not None and row.scored.summary.status == "complete" and not benchmark.void(row.scored)
+
+
+def _show(
+    console: Console,
+    benchmark: AnyBenchmark,
+    result: Result[Any],
+    scoring: str | None,
+    *,
+    as_json: bool,
+    published: bool,
+    now: bool = True,
+) -> int:
+    for one in result.scored:
+        if one.set_aside is not None:
+            print(f"the earlier run was set aside as {one.set_aside}", file=sys.stderr)
+    if as_json:
+        print(msgspec.json.format(msgspec.json.encode(benchmark.as_json(result)), indent=2).decode())
+    elif result.scored or len(result.rows) > 1:
+        benchmark.show(console, result, scoring, published=published)
+    _print_page(console, result, as_json=as_json)
+    _print_next(console, result, as_json=as_json)
+    return exit_code(benchmark, result, now=now)
+
+
+def _print_page(console: Console, result: Result[Any], *, as_json: bool) -> None:
+    if result.page is not None and not as_json:
+        console.print(Text(f"report     {result.page}"), soft_wrap=True, highlight=False)
+
+
+def _print_next(console: Console, result: Result[Any], *, as_json: bool) -> None:
+    """For who reads it, not for programs."""
+    if console.is_terminal and not as_json:
+        for number, line in enumerate(next_lines(result)):
+            named = f"{'' if number else 'next':<11}{line}"
+            print(folded(named, console.width, indent=15) if line.startswith("grounding ") else named)
+
+
+def _run_all(
+    benchmark: AnyBenchmark, runs: Sequence[Any], varying: Sequence[str], wanted: str | None, kind: str
+) -> Result[Any]:
+    if len(runs) == 1:
+        return Result((Row("", runs[0], evaluate(benchmark, runs[0])),), runs[0].command)
+    shared = Shared(alone=False)
+    with shared.servers:
+        planned = _plan(benchmark, runs, varying, shared, swept=kind == "sweep")
+        first = _baseline(benchmark, planned, varying, wanted)
+        folder = command_folder(kind, planned)
+        rows = _in_turn(benchmark, planned, folder, shared)
+    return Result(rows, runs[0].command, tuple(varying), first, folder, swept=kind == "sweep")
+
+
+def _baseline(benchmark: AnyBenchmark, planned: Sequence[Planned], varying: Sequence[str], wanted: str | None) -> int:
+    """Which run is called so, whatever stands between the parts of its name; the benchmark's own choice for None."""
+
+    def bare(name: str) -> list[str]:
+        return name.replace(",", " ").replace("+", " ").split()
+
+    if wanted is None:
+        return benchmark.baseline([each.options for each in planned], varying)
+    found = [number for number, each in enumerate(planned) if bare(each.name) == bare(wanted)]
+    if not found:
+        names = ", ".join(each.name for each in planned)
+        raise UserError(f"--baseline {wanted}: no run is called so; the runs are {names}")
+    return found[0]
+
+
+def _varying(runs: Sequence[Any], axes: Sequence[str]) -> tuple[str, ...]:
+    """The options that the runs differ in, without those that follow from the others."""
+    fields = (name for name in runs[0].__struct_fields__ if name in axes or name == "seed")
+    return tuple(name for name in fields if len({getattr(run, name) for run in runs}) > 1)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One of several runs, before it starts: its id is known, and that nothing it needs is missing."""
+
+    name: str
+    options: Any
+    run_id: str
+    items: int
+    about: Mapping[str, str]
+
+    @property
+    def folder(self) -> Path:
+        """Where the run is written."""
+        folder: Path = self.options.log_dir / self.run_id
+        return folder
+
+
+def command_folder(kind: str, planned: Sequence[Planned]) -> Path:
+    """The own folder of a command with several runs, beside theirs: the same for the same runs in whatever order."""
+    ids = hashlib.sha256(msgspec.json.encode(sorted(each.run_id for each in planned))).hexdigest()[:10]
+    folder: Path = planned[0].options.log_dir / f"{kind}_{ids}"
+    return folder
+
+
+def _plan(
+    benchmark: Benchmark[OptionsT, PreparedT, ScoredT],
+    runs: Sequence[OptionsT],
+    varying: Sequence[str],
+    shared: Shared,
+    *,
+    swept: bool,
+) -> tuple[Planned, ...]:
+    """Prepare every run once, so that nothing is asked before all of them are known to be possible."""
+    prepared = []
+    for options in runs:
+        with _named(benchmark.name_of(options, varying)):
+            # The limit is for all together: whether it can be kept is asked of all together.
+            asked: Any = msgspec.structs.replace(options, cost_limit=None) if benchmark.limits_together else options
+            prepared.append(benchmark.prepare(asked, Budget(None), benchmark.progress("none"), shared))
+    planned: dict[str, Planned] = {}
+    for options, one in zip(benchmark.together(list(zip(runs, prepared, strict=True))), prepared, strict=True):
+        name, run_id = benchmark.title(one, options, varying, swept=swept), one.info.run_id
+        other = planned.get(run_id)
+        if other is not None and other.options == options:
+            continue
+        if other is not None:
+            raise UserError(
+                f"{_differing(other, name, options, by_options=swept)}: that is the same run twice; leave one out"
+            )
+        with _named(name):
+            items = asyncio.run(check_endpoints(benchmark, one))
+        planned[run_id] = Planned(name, options, run_id, items, benchmark.queued(one))
+    return tuple(planned.values())
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Put the run before what is wrong with it."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{name}: {error} (nothing was asked yet)") from error
+
+
+def _differing(run: Planned, name: str, options: Any, *, by_options: bool) -> str:
+    """Two runs that are the same: by their names, or by the options that make no difference."""
+    if name != run.name and not by_options:
+        return f"{run.name} and {name}"
+    return ", ".join(
+        f"--{field.replace('_', '-')} {getattr(run.options, field)} and {getattr(options, field)}"
+        for field in options.__struct_fields__
+        if getattr(run.options, field) != getattr(options, field)
+    )
+
+
+def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, shared: Shared) -> tuple[Row[Any], ...]:
+    """Run one after the other; one that can't go on leaves its reason, and the others are run.
+
+    The cost limit is for all together. Servers, and workers on a cluster, stay until no run needs them any more.
+    """
+    rows: list[Row[Any]] = []
+    first = planned[0].options
+    queued = (
+        {"name": run.name, "run_id": run.run_id, "folder": str(run.folder), "steps": run.items, **run.about}
+        for run in planned
+    )
+    runs = tuple(QueuedRun(**fields) for fields in queued)  # type: ignore[arg-type]
+    queue = QueueState(command=first.command, started_at=utc_now(), cost_limit_usd=first.cost_limit, runs=runs)
+
+    def change(run: Planned, **changes: str) -> None:
+        nonlocal queue
+        queue = queue.with_run(run.run_id, **changes)
+        write_queue(folder, queue)
+
+    # Locked as long as the command lives, so that others can tell whether it does.
+    with (
+        LockedFolder(folder, what="the folder of these runs").held(),
+        kept(),
+        ManyProgress(first.display, queue) as shown,
+    ):
+        write_queue(folder, queue)
+        names = distinct_names(queue)
+        for number, run in enumerate(planned):
+            if rows and _broken_off(rows[-1]):
+                rows.append(Row(run.name, run.options, None, INTERRUPTED))
+                continue
+            change(run, state="starting", started_at=utc_now())
+            progress = benchmark.progress(run.options.display)
+            shown.begins(names[run.run_id], progress)
+            # What is going to be set aside is not paid under this limit.
+            others = (*planned[:number], *(other for other in planned[number + 1 :] if not other.options.fresh))
+            scored, problem = None, ""
+            try:
+                scored = evaluate(
+                    benchmark,
+                    run.options,
+                    shared,
+                    progress=progress,
+                    elsewhere=itertools.chain.from_iterable(benchmark.paid(other.folder) for other in others),
+                    begun=partial(change, run, state="running"),
+                )
+            except UserError as error:
+                print(f"grounding: {run.name}: {error}", file=sys.stderr, flush=True)
+                problem = str(error)
+            except KeyboardInterrupt:
+                problem = INTERRUPTED
+            rows.append(Row(run.name, run.options, scored, problem))
+            state: QueueStateName = "failed" if scored is None else scored.summary.status
+            if problem == INTERRUPTED:
+                state = "partial"
+            why = problem if scored is None else scored.info.stopped
+            change(run, state=state, problem=why, ended_at=utc_now())
+            shown.ended(names[run.run_id], state, "" if scored is None else why)
+    return tuple(rows)
+
+
+def _broken_off(row: Row[Any]) -> bool:
+    return row.problem == INTERRUPTED or (row.scored is not None and row.scored.info.stopped == INTERRUPTED)
+
+
+def _write(benchmark: AnyBenchmark, result: Result[Any]) -> Any:
+    try:
+        return benchmark.write(result)
+    except OSError as error:
+        raise UserError(
+            f"{result.folder}: can't be written: {error.strerror}. The runs themselves are kept."
+        ) from error
+
+
+def _print_repeats(
+    console: Console,
+    benchmark: AnyBenchmark,
+    result: Result[Any],
+    names: Sequence[str],
+    scoring: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """How far the figures of each run's epochs lie apart, over those that are complete."""
+    printed, epochs = [], len(result.rows) // len(names)
+    for start, named in zip(range(0, len(result.rows), epochs), names, strict=True):
+        rows = result.rows[start : start + epochs]
+        complete = [row.scored for row in rows if row.scored is not None and _is_complete(benchmark, row)]
+        found = [benchmark.figures(one, scoring) for one in complete]
+        spread = {
+            name: _spread([value for one in found if (value := one[name]) is not None])
+            for name in (found[0] if found else ())
+        }
+        folders = [str(row.scored.folder) if row.scored is not None else "" for row in rows]
+        problems = [
+            f"epoch {number}: {row.problem or 'partial: left out of the spread'}"
+            for number, row in enumerate(rows, start=1)
+            if row.scored not in complete
+        ]
+        more = benchmark.repeats(complete)
+        printed.append({"name": named, "folders": folders, "problems": problems, "spread": spread, **more})
+        if as_json:
+            continue
+        table = Table(title=Text(f"{named} · {len(complete)} epochs"), title_style="bold", title_justify="left")
+        table.add_column("metric", overflow="fold")
+        for head in ("mean", "sd", "lowest", "highest"):
+            table.add_column(head, justify="right")
+        for name, figures in spread.items():
+            table.add_row(Text(name), *("-" if value is None else f"{value:.2f}" for value in figures.values()))
+        console.print(table)
+        for head, line in more.items():
+            console.print(Text(f"{head:<10} {line}"), soft_wrap=True, highlight=False)
+        for line in problems:
+            console.print(Text(f"warning    {line}", style="yellow"), soft_wrap=True, highlight=False)
+        for number, folder in enumerate(folders, start=1):
+            console.print(Text(f"run folder {folder}  (epoch {number})"), soft_wrap=True, highlight=False)
+    if as_json:
+        print(msgspec.json.format(msgspec.json.encode(printed), indent=2).decode())
+
+
+def _spread(values: Sequence[float]) -> dict[str, float | None]:
+    if not values:
+        return dict.fromkeys(("mean", "sd", "lowest", "highest"))
+    sd = statistics.stdev(values) if len(values) > 1 else None
+    return {"mean": statistics.fmean(values), "sd": sd, "lowest": min(values), "highest": max(values)}

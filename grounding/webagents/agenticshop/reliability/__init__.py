@@ -1,1 +1,0 @@
-"""How far judges agree with people, and checklists with what users liked."""

@@ -1,1 +1,0 @@
-"""Agents of PersonalWAB: what is known of a task in, calls of web functions out."""

@@ -1,1 +1,0 @@
-"""The page of a run over a shop: ``report.html`` in its folder, which shows every episode."""

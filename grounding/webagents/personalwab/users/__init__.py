@@ -1,1 +1,0 @@
-"""Simulated users of PersonalWAB's multi-turn track."""

@@ -1,0 +1,276 @@
+"""Models with a vendor's own search: one need after the other put to the fake vendors, over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from fakes.search_vendor_shapes import KEY, Page
+from fakes.search_vendors import SearchVendors
+
+from grounding.benchmarks.agenticshop.agents.base import curation_key
+from grounding.benchmarks.agenticshop.agents.needs import curation_prompt, curation_prompts, request_text
+from grounding.benchmarks.agenticshop.agents.products import read_products
+from grounding.benchmarks.agenticshop.agents.search import SearchAgent, open_search_agent
+from grounding.benchmarks.agenticshop.records import Curation, ShopperView, Site, UserContext
+from grounding.errors import UserError
+from grounding.llm.budget import Budget, BudgetReached
+from grounding.llm.chat import ChatOptions
+from grounding.records import Failure
+
+CARDS = {
+    "openai": "gpt-4o-search",
+    "anthropic": "claude-sonnet-5.5-search",
+    "gemini": "gemini-3.8-flash-search",
+    "perplexity-agent": "perplexity-sonar",
+}
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "PERPLEXITY_API_KEY")
+PAGES = [
+    Page(f"http://{shop}.mall.test/p/{kind.replace(' ', '-')}", f"{colour} {kind}", f"A {kind} in {colour}, of steel.")
+    for shop in ("hearth", "brook")
+    for colour, kind in (("copper", "kettle"), ("blue", "tea pot"), ("green", "desk lamp"), ("red", "wool scarf"))
+]
+REAL = {page.url for page in PAGES}
+SITES = tuple(Site(name=name, home_url=f"http://{name}.mall.test/") for name in ("hearth", "brook"))
+VIEW = ShopperView(
+    task_id="explicit_title/U1", user="U1", scenario="explicit_title", situation="The old kettle leaks.",
+    query="a copper kettle", product_type="kettle", budget="under $40",
+    context=UserContext(brand_preferences='Likes "Hearth".', price_sensitivity="Looks at prices."),
+)  # fmt: skip
+PROMPTS = curation_prompts()
+every_vendor = pytest.mark.parametrize("vendor", CARDS)
+
+
+def view(**fields: Any) -> ShopperView:
+    return msgspec.structs.replace(VIEW, **fields)
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in KEYS:
+        monkeypatch.setenv(name, KEY)
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def vendors() -> Iterator[SearchVendors]:
+    with SearchVendors(PAGES) as running:
+        yield running
+
+
+def opened(
+    vendors: SearchVendors, vendor: str, card: str = "", *, budget: Budget | None = None,
+    **chat: Any,
+) -> SearchAgent:  # fmt: skip
+    """The agent of a vendor's card behind the fake."""
+    options = ChatOptions(base_url=vendors.base_url(vendor), **{"max_retries": 2, **chat})
+    agent = open_search_agent(card or CARDS[vendor], options, budget=budget or Budget(None))
+    agent._client._backoff_s = 0.001  # type: ignore[attr-defined]
+    return agent
+
+
+def ask(agent: SearchAgent, *views: ShopperView) -> list[Any]:
+    """What the agent makes of needs, all at once."""
+
+    async def run() -> list[Any]:
+        try:
+            keys = (curation_key(agent.identity, one) for one in views)
+            asked = map(agent.curate, views, keys)
+            return await asyncio.gather(*asked, return_exceptions=len(views) > 1)
+        finally:
+            await agent.aclose()
+
+    return asyncio.run(run())
+
+
+def curated(agent: SearchAgent, one: ShopperView = VIEW) -> Curation:
+    return ask(agent, one)[0]  # type: ignore[no-any-return]
+
+
+def failed(agent: SearchAgent) -> Failure:
+    got = curated(agent)
+    assert got.products == ()
+    assert got.failure is not None
+    return got.failure
+
+
+@every_vendor
+def test_three_products_what_they_cost_and_what_was_told(vendors: SearchVendors, vendor: str) -> None:
+    budget = Budget(None)
+    got = curated(opened(vendors, vendor, budget=budget), view(query="a copper kettle and a tea pot", sites=SITES))
+    assert got.failure is None
+    assert [product.rank for product in got.products] == [0, 1, 2]
+    assert {product.url for product in got.products} <= REAL
+    assert all(product.name and product.reasoning for product in got.products)
+    assert (got.step_id, bool(got.raw)) == ("explicit_title/U1", True)
+    assert got.call is not None
+    charge = vendors.charges[0]
+    assert got.call.cost_usd == budget.spent_usd == pytest.approx(vendors.bill_usd)
+    assert charge.searches > 0
+    assert got.call.usage is not None
+    assert (got.call.usage.input_tokens, got.call.usage.output_tokens) == (charge.input_tokens, charge.output_tokens)
+    sent = vendors.asked[0].content.decode()
+    assert "http://hearth.mall.test/" in sent
+    assert "check" not in sent.lower().replace("checklist/", "")
+
+
+@every_vendor
+def test_searches_and_pages_become_steps_of_no_kind(vendors: SearchVendors, vendor: str) -> None:
+    got = curated(opened(vendors, vendor))
+    searches = [step.action for step in got.trace if step.action.startswith("search: ")]
+    assert searches[:2] == ["search: a copper kettle", "search: kettle"]
+    assert {step.kind for step in got.trace} == {""}
+    cited = set(got.trace[-1].cited_urls)
+    if vendor == "gemini":  # Google names redirects of its own.
+        assert all("grounding-api-redirect" in url for url in cited)
+    else:
+        assert cited >= {"http://hearth.mall.test/p/kettle", "http://brook.mall.test/p/kettle"}
+
+
+def test_the_request_is_the_releases(vendors: SearchVendors) -> None:
+    curated(opened(vendors, "openai"))
+    body = vendors.asked[0].body
+    form = body.pop("text")["format"]
+    assert (form["name"], form["strict"], form["schema"]) == ("SearchResultsPayload", True, PROMPTS.schema)
+    assert body == {
+        "model": "gpt-4o",
+        "tools": [{"type": "web_search"}],
+        "include": ["web_search_call.action.sources"],
+        "input": request_text(PROMPTS, VIEW, in_words=False),
+    }
+
+
+@every_vendor
+def test_what_holds_for_every_need_ends_the_run(
+    vendors: SearchVendors, vendor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = opened(vendors, vendor)
+    agent._interface.parameters["frobnicate"] = 1  # type: ignore[attr-defined]
+    with pytest.raises(UserError, match="check the card's parameters"):
+        curated(agent)
+    for name in KEYS:
+        monkeypatch.setenv(name, "sk-wrong-0123456789")
+    with pytest.raises(UserError, match="check the key in") as caught:
+        curated(opened(vendors, vendor))
+    assert "sk-wrong" not in str(caught.value)
+    assert len(vendors.asked) == 2
+
+
+@every_vendor
+@pytest.mark.parametrize("fault", ["429:0", "500", "529", "cut", "drop", "failed"])
+def test_what_another_try_can_mend_is_tried_again(vendors: SearchVendors, vendor: str, fault: str) -> None:
+    if fault == "failed" and vendor not in ("openai", "perplexity-agent"):
+        pytest.skip("nothing fails so at this vendor's")
+    vendors.faults.append(fault)
+    got = curated(opened(vendors, vendor))
+    assert got.failure is None
+    assert got.call is not None
+    assert got.call.attempts == len(vendors.asked) == 2
+    if fault != "failed":
+        # A reply that was cut off was billed as well, and nobody here was told how much.
+        assert len(vendors.charges) == (2 if fault == "cut" else 1)
+        assert got.call.cost_usd == pytest.approx(vendors.charges[-1].usd)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "faults", "kind", "said"),
+    [
+        *((vendor, ["500"] * 3, "error", "500") for vendor in CARDS),
+        *((vendor, ["words"], "unparsed", "no JSON") for vendor in CARDS),
+        *((vendor, ["none"], "unparsed", "names no product") for vendor in CARDS),
+        *((vendor, ["refusal"], "unparsed", "declined") for vendor in ("openai", "anthropic", "gemini")),
+        ("openai", ["long"], "unparsed", "cut off"),
+        ("anthropic", ["pause"] * 9, "unparsed", "paused 5 times"),
+    ],
+)
+def test_an_answer_without_products_says_why(
+    vendors: SearchVendors, vendor: str, faults: list[str], kind: str, said: str
+) -> None:
+    vendors.faults.extend(faults)
+    failure = failed(opened(vendors, vendor))
+    assert (failure.kind, said in failure.message) == (kind, True), failure
+    assert len(vendors.asked) == {"500": 3, "pause": 5}.get(faults[0], 1)
+
+
+def test_a_paused_turn_is_sent_on_with_what_was_said(vendors: SearchVendors) -> None:
+    vendors.faults.extend(["pause", "pause"])
+    got = curated(opened(vendors, "anthropic"))
+    assert (got.failure, got.requests) == (None, 3)
+    assert [len(received.body["messages"]) for received in vendors.asked] == [1, 2, 3]
+    said = vendors.asked[1].body["messages"][1]
+    assert (said["role"], said["content"][1]["type"]) == ("assistant", "server_tool_use")
+    assert got.call is not None
+    assert got.call.cost_usd == pytest.approx(vendors.bill_usd)
+    assert sum(step.action == "search: kettle" for step in got.trace) == 1
+
+
+def test_the_cost_limit_holds_and_what_a_pause_cost_is_not_forgotten(vendors: SearchVendors) -> None:
+    agent = opened(vendors, "openai", budget=Budget(0.03), max_connections=4)
+    made = ask(agent, *(view(task_id=f"explicit_title/U{number}") for number in range(6)))
+    assert any(isinstance(one, BudgetReached) for one in made)
+    assert 0 < vendors.bill_usd <= 0.03
+    vendors.charges.clear()
+    vendors.faults.append("pause")
+    got = curated(opened(vendors, "anthropic", budget=Budget(0.03)))
+    assert got.failure is not None
+    assert got.failure.kind == "error"
+    assert got.call is not None
+    assert got.call.cost_usd == pytest.approx(vendors.bill_usd)
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_need_is_worded_as_in_the_release() -> None:
+    said = (
+        "You are a shopping assistant helping a user find products that fit their context and needs. "
+        "The user is looking for kettle. "
+        "The user's situation is: The old kettle leaks. They are thinking a budget under $40. "
+        'The user says: "a <BUDGET> {query} kettle". '
+        "The user's shopping preferences and context are as follows: "
+        'brand_preferences: "Likes \'Hearth\'.". price_sensitivity: "Looks at prices.". '
+        "Task: search online and recommend the top 3 products among your search results. "
+        "For each pick, briefly explain why it fits this user, referencing their budget, needs, and preferences. "
+        "The URL should be a direct link to the product selling page."
+    )
+    asked = view(query="a <BUDGET> {query} kettle")
+    assert curation_prompt(PROMPTS, asked) == said
+    assert request_text(PROMPTS, asked, in_words=False) == PROMPTS.system + said
+    text = request_text(PROMPTS, view(sites=SITES), in_words=True)
+    assert "hearth (http://hearth.mall.test/), brook (http://brook.mall.test/)" in text
+    assert text.endswith('"reasoning": "..."}]}')
+    bare = view(product_type=None, budget=None, query="", situation="", context=UserContext())
+    assert curation_prompt(PROMPTS, bare) == PROMPTS.opening + PROMPTS.task
+
+
+ONE = {
+    "product_name": "Kettle",
+    "product_url": "http://a.test/k",
+    "reasoning": "cheap \ue200cite\ue202t0\ue201 and good",
+}
+OTHER = {**ONE, "product_url": "http://a.test/other"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"search_results": [ONE]}),
+        f"Sure!\n```json\n{json.dumps({'search_results': [ONE]}, indent=2)}\n```\nEnjoy.",
+        json.dumps([{"product_name": "x"}, {**ONE, "product_url": " "}, ONE, 3]),
+        json.dumps({"products": [ONE]}),
+        json.dumps(ONE),
+        "I thought of [1] and {a kettle}: " + json.dumps({"search_results": [ONE]}),
+        json.dumps({"note": "none yet"}) + json.dumps({"search_results": [ONE]}),
+        f"{json.dumps([OTHER])} No, better: {json.dumps([ONE])}",
+    ],
+)
+def test_every_usual_form_is_read(text: str) -> None:
+    found = read_products(text)
+    assert isinstance(found, tuple)
+    assert [(one.url, one.reasoning) for one in found] == [("http://a.test/k", "cheap and good")]

@@ -1,0 +1,96 @@
+"""What a judge is told: the wordings, the fence around what others wrote, and quotes that are looked up in it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grounding.benchmarks.agenticshop.asking import bounded, fence_for
+from grounding.benchmarks.agenticshop.judge.model import is_quoted, judge_prompt
+from grounding.errors import UserError
+
+
+def test_the_release_s_wording_is_as_it_was_read() -> None:
+    prompt = judge_prompt("official")
+    # 2,262 characters, as in the released evaluator.py: a blank more is another prompt.
+    assert hashlib.sha256(prompt.system.encode()).hexdigest() == (
+        "ac692b83c00453b901c1a5b487a4d1020a479c34aa61382f13f170321eea0ad4"
+    )
+    assert prompt.full == (
+        "MODEL_RESPONSE (product data):\n        <RESPONSE>\n\n        CHECK_LIST (user requirements):\n"
+        "        <CHECKLIST>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("name: mine", "missing required field"),
+        ("[", "mine.yaml"),
+        ("name: m\nversion: 1\nsource: s\nstyle: evidence\nsystem: s\nfull: f\n", "needs"),
+        (None, "can't be read"),
+    ],
+)
+def test_a_wording_that_can_t_be_used(tmp_path: Path, text: str | None, says: str) -> None:
+    path = tmp_path / "mine.yaml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(UserError, match=says):
+        judge_prompt(str(path))
+    with pytest.raises(UserError, match="evidence, official"):
+        judge_prompt("../agenticshop/judge-evidence")
+
+
+@given(st.lists(st.text(max_size=40), max_size=4))
+def test_a_mark_stands_in_none_of_the_texts_and_is_always_the_same(texts: list[str]) -> None:
+    fence = fence_for(*texts)
+    assert fence == fence_for(*texts)
+    assert len(fence.mark) == 16
+    assert not any(fence.mark in text for text in texts)
+
+
+def test_cut_texts_say_so_and_hold_no_control_characters() -> None:
+    assert bounded("abcd", 3) == "abc\n[cut off here: 3 of 4 characters are shown]"
+    assert bounded("a\x00b\u202ec\td\n\ud800", 99) == "a b c\td\n "
+
+
+PIECES = (
+    "The \u201cKettle\u201d \u2014 it\u2019s  4.6 out of\n5, $1,048.00 incl. VAT",
+    '{"name":"Kettle","brand":{"name":"Brewster"}}',
+)
+
+
+@pytest.mark.parametrize(
+    ("quote", "found"),
+    [
+        ('the "kettle" - it\'s 4.6 out of 5', True),
+        ("'4.6 OUT OF 5.'", True),
+        ('"brand":{"name":"Brewster"}', True),
+        ("kettle ... 4.6", True),
+        ("Kettle' \u200b\u2014 it's", True),
+        ("the \u2026 out of", True),
+        ("1,048", True),
+        ("", False),
+        ("...", False),
+        ("it", False),
+        ("5", False),
+        ("ettle", False),
+        ("4.6 of 5", False),
+        ("048.0", False),
+        ("out of ... kettle", False),
+        ("the ... Brewster", False),
+    ],
+)
+def test_a_quote_is_looked_up_by_whole_words(quote: str, found: bool) -> None:
+    assert is_quoted(quote, PIECES) is found
+
+
+@given(st.lists(st.from_regex(r"[a-z]{3,8}", fullmatch=True), min_size=3, max_size=12), st.data())
+def test_any_run_of_words_is_found(words: list[str], data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(words) - 2))
+    end = data.draw(st.integers(start + 1, len(words)))
+    assert is_quoted("  ".join(words[start:end]).upper(), [" ".join(words)])

@@ -1,0 +1,227 @@
+"""What the release's own programs sent and added up, recorded, beside what we send and add up.
+
+``recorded/`` was made by running the release (github.com/happysnail06/AgenticShop at 884800f) with the ``openai``
+package against a server that keeps requests: ``judge.json`` and ``extractor.json`` are what its Evaluator and its
+Extractor sent for ``inputs.json`` and ``page.html``; ``reports.json`` has reports of a judge and what its
+collect_results.py made of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import http.server
+import io
+import itertools
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import make
+from PIL import Image
+
+from grounding.benchmarks.agenticshop.figures import official_figures
+from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
+from grounding.benchmarks.agenticshop.judge.model import judge_prompt, official_messages
+from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, Judgement, PageClass
+from grounding.benchmarks.agenticshop.release.evaluations import read_evaluation, read_extraction
+from grounding.benchmarks.agenticshop.released import (
+    extraction_messages,
+    extraction_text,
+    open_released,
+    part_bounds,
+    released_extraction,
+    released_judge,
+    released_wire,
+    reply_form,
+)
+from grounding.benchmarks.agenticshop.verdicts import JudgeAnswers, place_verdicts
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatOptions
+from grounding.records import Failure
+from grounding.run.display import Progress
+
+from ..made import made_curation, made_extraction, made_task
+
+RECORDED = Path(__file__).parent / "recorded"
+INPUTS = json.loads((RECORDED / "inputs.json").read_text(encoding="utf-8"))
+CHECKLIST = tuple(
+    ChecklistItem(dimension=dimension, number=number, text=text)
+    for dimension in DIMENSIONS
+    for number, text in enumerate(INPUTS["checklist"].get(dimension, ()))
+)
+
+
+def encoded(messages: Any, prompt: Any) -> bytes:
+    form = reply_form(prompt.schema_name, prompt.schema)
+    return released_wire(make.planner_card()).encode("gpt-5-mini", messages, {}, tools=(form,))
+
+
+def test_the_judge_is_asked_byte_for_byte() -> None:
+    prompt = judge_prompt("official")
+    subject = JudgedProduct(
+        checklist=CHECKLIST,
+        extraction=read_extraction("t/u/0", INPUTS["extraction"]),
+    )
+    sent = encoded(official_messages(prompt, subject), prompt)
+    assert sent == (RECORDED / "judge.json").read_bytes()
+
+
+def test_the_extractor_is_asked_byte_for_byte() -> None:
+    prompt = released_extraction()
+    html = (RECORDED / "page.html").read_text(encoding="utf-8")
+    recorded = json.loads((RECORDED / "extractor.json").read_bytes())
+    pictures = [message["content"][0]["image_url"] for message in recorded["input"][2:]]
+    text = extraction_text(prompt, INPUTS["url"], html)
+    sent = encoded(extraction_messages(prompt, text, pictures), prompt)
+    assert sent == (RECORDED / "extractor.json").read_bytes()
+    for url in pictures:
+        with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
+            assert picture.format == "PNG"
+
+
+@pytest.mark.parametrize(("height", "parts"), [(300, 1), (720, 1), (721, 2), (1440, 3), (2160, 4), (9_000, 5)])
+def test_a_page_is_cut_as_the_release_cuts_it(height: int, parts: int) -> None:
+    bounds = part_bounds(height)
+    assert len(bounds) == parts
+    assert (bounds[0][0], bounds[-1][1]) == (0, height)
+    assert all(one[1] == other[0] for one, other in itertools.pairwise(bounds))
+
+
+def figures_of(scenario: Any, users: dict[str, list[dict[str, Any] | None]]) -> Any:
+    places = []
+    for user, reports in users.items():
+        task = made_task(user, scenario)
+        urls = [f"http://a.test/{rank}" for rank in range(3)]
+        judgements = {}
+        for rank, stats in enumerate(reports):
+            product = f"{task.id}/{rank}"
+            missing = Failure(kind="missing", message="none is recorded")
+            judgements[product] = (
+                Judgement(step_id=f"{product}/release", key="", judge="release", failure=missing)
+                if stats is None
+                else read_evaluation(product, {"stats": stats}, task.checklist)[0]
+            )
+        answers = JudgeAnswers(
+            curation=made_curation(task, urls),
+            extractions=tuple(made_extraction(task, rank, url) for rank, url in enumerate(urls)),
+        )
+        places.append(place_verdicts(task, answers, judgements, "release"))
+    return official_figures(places)
+
+
+def test_scores_are_the_releases_digit_for_digit() -> None:
+    recorded = json.loads((RECORDED / "reports.json").read_text())
+    for scenario, users in recorded["reports"].items():
+        found, expected = figures_of(scenario, users), recorded["figures"][scenario]
+        assert found.satisfaction_percentage == expected["average_satisfaction_percentage"]
+        assert {f"average_{name}_percentage": value for name, value in found.dimensions.items()} == {
+            name: value for name, value in expected.items() if name.removeprefix("average_")[:-11] in DIMENSIONS
+        }
+
+
+def test_a_judge_that_was_asked_for_no_sum_has_no_official_figure() -> None:
+    found = figures_of("explicit_title", {"u": [{"is_product_page": True}] * 3})
+    assert (found.satisfaction_percentage, found.dimensions, found.products) == (None, {}, 0)
+
+
+# --- over HTTP -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def vendor(*texts: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A server of the Responses API that says these texts one after the other, and keeps what it was asked."""
+    asked: list[dict[str, Any]] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            """Nothing is logged."""
+
+        def do_POST(self) -> None:
+            asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            content = [{"type": "output_text", "text": texts[len(asked) - 1]}]
+            output = [
+                {"type": "web_search_call", "action": {"type": "search"}},
+                {"type": "message", "content": content},
+            ]
+            usage = {"input_tokens": 100, "output_tokens": 10}
+            body = json.dumps({"status": "completed", "model": "m", "output": output, "usage": usage}).encode()
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def report(percentage: float, *, product: bool = True) -> str:
+    stats = {"is_product_page": product, "satisfaction_percentage": percentage}
+    page = {"accessible": True, "is_specific_product_page": product}
+    return json.dumps({"page_accessibility": page, "stats": stats, "annotated_checklist": {}})
+
+
+def judged_links(folder: Path, classes: tuple[PageClass, ...], *texts: str) -> tuple[Any, list[Judgement], list[Any]]:
+    task = made_task()
+    urls = [f"http://a.test/{rank}" for rank in range(len(classes))]
+    extractions = tuple(
+        made_extraction(task, rank, url, page_class=kind, **({} if kind == "product" else {"facts": None}))
+        for rank, (url, kind) in enumerate(zip(urls, classes, strict=True))
+    )
+    price = {"input_usd": 1, "output_usd": 1, "date": "2026-11-01"}
+
+    async def run(base_url: str) -> list[Judgement]:
+        card = make.planner_card(price=price)
+        chat = ChatOptions(base_url=base_url)
+        progress = Progress("none", {}, (), "products")
+        opened = open_released(card, chat, flag="--judge-base-url", budget=Budget(None), progress=progress)
+        judge = released_judge(opened)
+        try:
+            return [
+                await judge.judge(
+                    JudgedProduct(checklist=task.checklist, extraction=one),
+                    EvidenceFolder(folder),
+                    "k",
+                )
+                for one in extractions
+            ]
+        finally:
+            await judge.aclose()
+
+    with vendor(*texts) as (base_url, asked):
+        found = asyncio.run(run(base_url))
+    answers = JudgeAnswers(curation=made_curation(task, urls), extractions=extractions)
+    by_product = {one.step_id.removesuffix("/p@official"): one for one in found}
+    return place_verdicts(task, answers, by_product, "p@official"), found, asked
+
+
+def test_one_good_and_two_bad_links_are_a_third(tmp_path: Path) -> None:
+    texts = report(99.0), report(0.0, product=False), report(0.0, product=False)
+    places, judgements, asked = judged_links(tmp_path, ("product", "listing", "error"), *texts)
+    assert len(asked) == 3
+    assert [one["tools"] for one in asked] == [[{"type": "web_search"}]] * 3
+    assert official_figures([places]).satisfaction_percentage == 33.0
+    assert [one.outcome for one in places] == ["judged", "not-product", "unreachable"]
+    # Tokens and the search are paid.
+    assert judgements[0].call is not None
+    assert judgements[0].call.cost_usd == pytest.approx(0.01 + 110e-6)
+
+
+def test_a_reply_that_cannot_be_read_twice_is_unparsed_and_in_no_score(tmp_path: Path) -> None:
+    places, judgements, asked = judged_links(tmp_path, ("product", "product"), "what?", "no", "what?", report(50.0))
+    assert len(asked) == 4
+    assert [one.outcome for one in places] == ["unparsed", "judged", "not-curated"]
+    assert places[0].share is None
+    assert judgements[0].failure is not None
+    assert (judgements[0].failure.kind, judgements[0].requests, judgements[1].requests) == ("unparsed", 2, 2)
+    assert official_figures([places]).satisfaction_percentage == 50.0

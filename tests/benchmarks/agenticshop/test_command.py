@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benchmarks.agenticshop.made import CHECKLIST, made_task
+from benchmarks.agenticshop.runs import write_run
+from grounding.benchmarks.agenticshop.runfiles import CurationFolder
+from grounding.cli import app
+from grounding.errors import UserError
+
+TASKS = (made_task("a"), made_task("b", "aesthetic_driven"))
+ALL = tuple(item.id for item in CHECKLIST)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return write_run(tmp_path / "run", TASKS, {TASKS[0].id: ALL[:2], TASKS[1].id: ALL[:1]}).path
+
+
+def test_a_run_is_shown_by_the_papers_columns(run: Path, capsys: pytest.CaptureFixture[str]):
+    assert app(["score", str(run)]) == 0
+    shown = capsys.readouterr().out
+    for words in ("Exp.", "Aesthe.", "50.0", "25.0", "37.5", "success only", "judged 6 of 6", "signature  dataset:"):
+        assert words in shown, words
+
+
+def test_the_official_reading_has_no_figure_where_no_judge_reports(run: Path, capsys: pytest.CaptureFixture[str]):
+    assert app(["score", str(run), "--scoring", "official"]) == 0
+    shown = capsys.readouterr().out
+    (row,) = [line for line in shown.splitlines() if line.strip().startswith("official ") and "reference" not in line]
+    assert set(row.split()[1:]) == {"\u2013"}
+    assert "official   \u2013: reference adds nothing up" in shown
+
+
+def test_the_papers_tables_stand_beside(run: Path, capsys: pytest.CaptureFixture[str]):
+    assert app(["score", str(run), "--published"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("AgenticShop, Table 4", "AgenticShop, Table 5", "AgenticShop, Table 6", "AgenticShop, Table 7"):
+        assert words in shown
+    assert "37.81" in shown
+    assert "87.64*" in shown
+    assert "site-search (this run)" in shown
+    assert "other data than the paper's" in shown
+
+
+def test_json_is_the_summary(run: Path, capsys: pytest.CaptureFixture[str]):
+    assert app(["score", str(run), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads((run / "summary.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--tolerance", "3"], "--tolerance has no meaning"),
+        (["--clusters", "task"], "--clusters has no meaning"),
+        (["--scoring", "strict"], "expected paper or official"),
+    ],
+)
+def test_options_of_other_benchmarks_are_refused(run: Path, options: list[str], words: str):
+    with pytest.raises(UserError, match=words):
+        app(["score", str(run), *options])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--planner", "o3"], "--planner has no meaning for sample-mall"),
+        (["--track", "multi"], "--track has no meaning for sample-mall"),
+        (["--agent", "puma"], "--agent puma: expected site-search"),
+        (["--scoring", "strict"], "expected paper or official"),
+        (["--scenario", "nonsense"], "no scenario is called 'nonsense'"),
+        (["--participant", "nobody"], "--participant nobody: no task is of this user"),
+        (["--sample-id", "nothing"], "--sample-id nothing: no such task"),
+        (["--agent", "replay", "--curations", "/nowhere"], "/nowhere"),
+        (["--extractions", "/nowhere"], "--extractions /nowhere: expected the folder"),
+        (["--judgements", "/nowhere"], "--judgements /nowhere: expected the folder"),
+        (["--judge", "nobody"], "no model is called 'nobody'"),
+    ],
+)
+def test_what_makes_no_sense_for_curation_is_refused_before_anything_is_opened(
+    options: list[str], words: str, tmp_path: Path
+):
+    with pytest.raises(UserError, match=words):
+        app(["eval", "--dataset", "sample-mall", *options, "--log-dir", str(tmp_path)])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("flag", ["--judge", "--scenario", "--curations"])
+def test_options_of_curation_are_refused_elsewhere(flag: str):
+    with pytest.raises(UserError, match=f"{flag} has no meaning for sample-web"):
+        app(["eval", flag, "x"])
+
+
+def test_a_run_goes_into_the_releases_layout_and_back(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    tree = tmp_path / "tree"
+    assert app(["curation", "export", str(run), "--out", str(tree)]) == 0
+    assert "6 products of 2 tasks" in capsys.readouterr().out
+    results = tree / "eval_results"
+    back = ["eval", "--dataset", "agenticshop", "--data-dir", str(tree / "data"), "--agent", "replay"]
+    back += ["--curations", str(tree / "product_curation_artifacts" / "web_agents" / "site-search")]
+    back += ["--extractions", str(results), "--judgements", str(results), "--log-dir", str(tmp_path / "logs"), "--json"]
+    assert app(back) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["headline"] == "release"
+    assert found["judges"][0]["figures"]["all tasks"]["score"]["value"] == pytest.approx(0.375)
+    # What the judge of the export adds up to is what the official reading finds.
+    assert found["judges"][0]["official"]["all tasks"]["satisfaction_percentage"] == pytest.approx(37.5)
+    with pytest.raises(UserError, match="no such judge"):
+        app(["curation", "export", str(run), "--out", str(tmp_path / "other"), "--judge", "nobody"])
+    with pytest.raises(UserError, match="not empty"):
+        app(["curation", "export", str(run), "--out", str(tree)])
+
+
+def test_a_run_keeps_its_reading_unless_another_is_asked_for(run: Path, capsys: pytest.CaptureFixture[str]):
+    folder = CurationFolder(run)
+    folder.write_info(msgspec.structs.replace(folder.read_info(), preset="official"))
+    for more, words in (((), "% · official"), (("paper",), "% · paper"), (("official",), "% · official")):
+        assert app(["score", str(run), *(part for one in more for part in ("--scoring", one))]) == 0
+        shown = capsys.readouterr().out
+        assert words in shown
+        # Both readings stand in every table.
+        assert "95 % interval" in shown
+        assert "\n   official" in shown
+
+
+def test_a_dry_run_counts_pages_that_nobody_has_opened_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    command = ["eval", "--dataset", "sample-mall", "--preset", "official", "--limit", "2", "--dry-run"]
+    assert app([*command, "--log-dir", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    rows = {line.split()[1]: line.split("│")[2:6] for line in shown.splitlines() if line.startswith("│")}
+    for role in ("extractor", "judge"):
+        requests, _, text, _ = rows[role]
+        assert requests.strip() == "6"
+        assert int(text.replace(",", "")) > 6 * 500
+    assert int(rows["extractor"][3].replace(",", "")) > 0
+    assert "a page that is not open yet counts as" in shown
+    (folder,) = tmp_path.iterdir()
+    assert "MODEL_RESPONSE" in (folder / "judge-1.json").read_text(encoding="utf-8")
+
+
+def test_a_dry_run_prices_the_searches_of_a_vendor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["eval", "--dataset", "sample-mall", "--limit", "2", "--dry-run", "--judge", "reference"]
+    assert app([*command, "--agent", "search", "--model", "gpt-4o-search", "--log-dir", str(tmp_path), "--json"]) == 0
+    (agent,) = json.loads(capsys.readouterr().out)["models"]
+    # Two answers with one search each at least: the card's fee is 10 dollars for 1,000.
+    assert 2 * 0.01 < agent["low_usd"] < agent["expected_usd"] < agent["high_usd"]
+    assert any("the vendor's fee is 0.01 US dollars for a search" in note for note in agent["notes"])

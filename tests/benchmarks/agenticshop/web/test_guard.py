@@ -1,0 +1,190 @@
+"""The guard without a browser: what passes, what does not, and where connections are really made to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import wraps
+from typing import Any
+
+import pytest
+
+from grounding.benchmarks.agenticshop.web.guard import Guard, Lane
+from grounding.benchmarks.agenticshop.web.policy import WebPolicy
+
+from .sites import Site, http, serving
+
+
+def rules(site: Site, **options: Any) -> WebPolicy:
+    chosen: dict[str, Any] = {"idle_s": 2.0, "connect_s": 2.0} | options
+    return WebPolicy(hosts={"shop.test": ("127.0.0.1", site.port)}, **chosen)
+
+
+@asynccontextmanager
+async def open_lane(policy: WebPolicy, *, most: int = 1_000_000, **options: Any) -> AsyncIterator[Lane]:
+    async with Guard(policy, **options).lane(most) as lane:
+        yield lane
+
+
+GET = b"GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n"
+
+
+def asking(host: str, port: int = 80) -> bytes:
+    """A browser's request for a connection, by name."""
+    return b"\x05\x01\x00\x03" + bytes([len(host)]) + host.encode() + port.to_bytes(2)
+
+
+async def ask(lane: Lane, request: bytes, more: bytes = GET) -> tuple[int, bytes]:
+    """How the guard answers a request for a connection (0: it is made), and what comes over it; -1: it broke off."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(lane.proxy_url.rpartition(":")[2]))
+    writer.write(b"\x05\x01\x00" + request + more)
+    try:
+        whole = await asyncio.wait_for(reader.read(), 10)
+    except ConnectionError:
+        return -1, b""
+    finally:
+        writer.close()
+    return (whole[3], whole[12:]) if len(whole) > 3 else (-1, b"")
+
+
+def runs(test: Any) -> Any:
+    """The coroutine of a test as the test."""
+
+    @wraps(test)
+    def whole(*given: Any, **named: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(*given, **named), 60))
+
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("host", "port"),
+    [
+        *((host, 80) for host in ("127.0.0.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1", "127.1", "::1")),
+        *((host, 443) for host in ("::ffff:10.0.0.1", "169.254.169.254", "localhost", "LOCALHOST.", "router.lan", "")),
+        ("shop.test", 8080), ("shop.test", 22), ("a b", 80),
+    ],
+)  # fmt: skip
+@runs
+async def test_what_the_rules_forbid_is_refused(host: str, port: int) -> None:
+    async with serving({"/": http("in")}) as site, open_lane(rules(site)) as lane:
+        assert await ask(lane, asking(host, port)) == (2, b"")
+        assert (lane.refused, lane.refusals[0].trouble, site.connections) == (1, "refused", 0)
+        assert (await ask(lane, asking("Shop.test.")))[1].endswith(b"in")
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"\x05\x01\x00\x01" + bytes((127, 0, 0, 1)) + (80).to_bytes(2),
+        b"\x05\x01\x00\x04" + bytes(15) + b"\x01" + (80).to_bytes(2),
+        b"\x05\x02\x00\x03\x09shop.test\x00\x50",
+        b"\x05\x03\x00\x03\x09shop.test\x00\x50",
+        b"\x05\x01\x00\x09\x09shop.test\x00\x50",
+    ],
+)
+@runs
+async def test_addresses_listening_and_datagrams_are_refused(request_bytes: bytes) -> None:
+    async with serving({"/": http("in")}) as site, open_lane(rules(site)) as lane:
+        assert (await ask(lane, request_bytes))[0] == 2
+        assert site.connections == 0
+
+
+@runs
+async def test_what_is_no_request_breaks_off() -> None:
+    async with serving({"/": http("in")}) as site, open_lane(rules(site)) as lane:
+        for said in (b"", b"GET / HTTP/1.1\r\n\r\n", b"\x05\x01\x02", b"\x05\x01\x00\x05\x01"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(lane.proxy_url.rpartition(":")[2]))
+            writer.write(said)
+            writer.write_eof()
+            assert b"in" not in await reader.read()
+            writer.close()
+        assert site.connections == 0
+
+
+@runs
+async def test_a_name_is_asked_for_once_and_connected_to_where_it_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {"turning.example": [("93.184.215.14",), ("127.0.0.1",)], "mixed.example": [("8.8.8.8", "10.0.0.1")],
+               "inside.example": [("::ffff:127.0.0.1",)], "none.example": [()]}  # fmt: skip
+    asked: list[str] = []
+    reached: list[tuple[str, int]] = []
+    open_connection = asyncio.open_connection
+
+    async def resolve(host: str) -> tuple[str, ...]:
+        asked.append(host)
+        return answers[host].pop(0)
+
+    async with serving({"/": http("public")}) as site, open_lane(rules(site), resolve=resolve) as lane:
+        own = int(lane.proxy_url.rpartition(":")[2])
+
+        async def connecting(host: str, port: int, **options: Any) -> Any:
+            if port == own:
+                return await open_connection(host, port, **options)
+            reached.append((host, port))
+            return await open_connection("127.0.0.1", site.port, **options)
+
+        monkeypatch.setattr(asyncio, "open_connection", connecting)
+        for _ in range(2):
+            assert (await ask(lane, asking("turning.example")))[1].endswith(b"public")
+        assert asked == ["turning.example"]
+        assert reached == [("93.184.215.14", 80)] * 2
+        for host in ("mixed.example", "inside.example"):
+            assert (await ask(lane, asking(host, 443)))[0] == 2
+        assert (await ask(lane, asking("none.example")))[0] == 4
+        assert lane.refusals[-1].trouble == "no-such-host"
+        assert len(reached) == 2
+
+
+@runs
+async def test_connections_pass_both_ways_and_end() -> None:
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while piece := await reader.read(1000):
+            writer.write(piece.upper())
+        writer.close()
+
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    policy = WebPolicy(hosts={"shop.test": ("127.0.0.1", server.sockets[0].getsockname()[1])}, idle_s=0.5)
+    async with server, open_lane(policy) as lane:
+        # Nothing more is said, so that the connection ends by itself.
+        assert (await ask(lane, asking("shop.test", 443), b"hello"))[1] in (b"HELLO", b"")
+        assert lane.received_bytes == 5
+
+
+@runs
+async def test_pages_have_a_size_and_a_number_of_connections() -> None:
+    async def flood(writer: asyncio.StreamWriter, _head: bytes) -> None:
+        for _ in range(10_000):
+            writer.write(b"x" * 1000)
+            await writer.drain()
+
+    async with serving({"/": flood}) as site, open_lane(rules(site), most=100_000) as lane:
+        assert len((await ask(lane, asking("shop.test")))[1]) <= 101_000
+        for told in ("http://shop.test/untold#part", "http://somebody:secret@shop.test/untold"):
+            refusal = lane.refusal_of(told)
+            assert refusal is not None
+            assert refusal.trouble == "too-large"
+        assert (await ask(lane, asking("shop.test")))[0] == 4
+        lane.renew()
+        assert lane.refusal_of("http://shop.test/") is None
+    async with serving({"/": http("x")}) as site, open_lane(rules(site, max_connections=3)) as lane:
+        assert [(await ask(lane, asking("shop.test")))[0] for _ in range(5)] == [0] * 3 + [2] * 2
+
+
+@runs
+async def test_a_site_that_is_gone_has_a_name_and_a_lane_that_closes_leaves_nothing_open() -> None:
+    async def silent(_writer: asyncio.StreamWriter, _head: bytes) -> None:
+        await asyncio.sleep(30)
+
+    async with serving({"/": silent}) as site:
+        async with open_lane(rules(site, idle_s=30.0)) as lane:
+            waiting = [asyncio.create_task(ask(lane, asking("shop.test"))) for _ in range(3)]
+            while site.connections < 3:
+                await asyncio.sleep(0.01)
+        assert all(body == b"" for _, body in await asyncio.gather(*waiting))
+        assert not [task for task in asyncio.all_tasks() if "Lane" in repr(task)]
+        with pytest.raises(OSError):
+            await ask(lane, asking("shop.test"))
+    async with open_lane(rules(site)) as lane:
+        assert (await ask(lane, asking("shop.test")))[0] == 4
+        assert lane.refusals[0].trouble == "no-answer"
