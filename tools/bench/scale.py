@@ -3,10 +3,12 @@
     python tools/bench/scale.py --steps 10000 30000 100000           # one row for each size
     python tools/bench/scale.py --steps 1000000 --pictures 2000      # all steps share so many pictures
     python tools/bench/scale.py --steps 3000 --latency 0.2 --clients bare local ray
+    python tools/bench/scale.py --steps 2000 --latency 0.4 --connections 8 --clients local ray --servers 1 2 4
 
 Every run is killed with SIGKILL at half of its steps and started again. CPU seconds are those of the writing process:
 on a machine that does other work too they mean more than the clock. With --clients the same steps are asked about by
-the bare client and by `grounding eval` with each executor, by turns. The server is raw asyncio and costs next to
+the bare client and by `grounding eval` with each executor, by turns; with --servers by as many addresses, each with
+the connections of --connections. The server is raw asyncio and costs next to
 nothing; the number in each instruction tells it which steps it was asked about.
 """
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import random
@@ -28,7 +31,7 @@ import urllib.request
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -171,10 +174,15 @@ def serving(latency_s: float) -> Iterator[int]:
         process.wait()
 
 
-def stats(port: int) -> dict[str, float]:
-    """What the server was asked so far."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/stats") as reply:
-        found: dict[str, float] = json.load(reply)
+def stats(ports: Sequence[int]) -> dict[str, float]:
+    """What the servers were asked so far, all together."""
+    told = []
+    for port in ports:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/stats") as reply:
+            told.append(json.load(reply))
+    found: dict[str, float] = {name: sum(one[name] for one in told) for name in ("distinct", "requests")}
+    found["first_s"] = min((one["first_s"] for one in told if one["first_s"]), default=0.0)
+    found["last_s"] = max((one["last_s"] for one in told), default=0.0)
     return found
 
 
@@ -199,8 +207,8 @@ class Watched:
         return float(np.interp(steps, [look[0] for look in self.looks], [look[2] for look in self.looks]))
 
 
-def watch(command: Sequence[str], port: int = 0, kill_at: float = float("inf")) -> Watched:
-    """Run a command to its end, or until the server was asked about so many steps.
+def watch(command: Sequence[str], ports: Sequence[int] = (), kill_at: float = float("inf")) -> Watched:
+    """Run a command to its end, or until the servers were asked about so many steps.
 
     Raises:
         SystemExit: it failed.
@@ -211,7 +219,7 @@ def watch(command: Sequence[str], port: int = 0, kill_at: float = float("inf")) 
         while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             time.sleep(0.1)
             fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-            told = stats(port) if port else {"distinct": 0.0}
+            told = stats(ports)
             look = ((int(fields[11]) + int(fields[12])) / _TICKS, int(fields[21]) * _PAGE / 1e6)
             if not found.looks or told["distinct"] != found.looks[-1][0]:
                 found.looks.append((told["distinct"], *look))
@@ -225,16 +233,17 @@ def watch(command: Sequence[str], port: int = 0, kill_at: float = float("inf")) 
         if process.returncode not in (0, -signal.SIGKILL):
             output.seek(0)
             raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output.read().decode()[-4000:]}")
-    told = stats(port) if port else {"first_s": 0.0, "last_s": 0.0}
+    told = stats(ports)
     found.cpu_s, found.peak_mb = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
     found.asking_s = told["last_s"] - told["first_s"]
     return found
 
 
-def eval_command(given: argparse.Namespace, data: Path, port: int, logs: Path, *more: str) -> list[str]:
-    """`grounding eval` over the data set, against the server."""
+def eval_command(given: argparse.Namespace, data: Path, ports: Sequence[int], logs: Path, *more: str) -> list[str]:
+    """`grounding eval` over the data set, against the servers."""
     words = [sys.executable, "-m", "grounding.eval", "--dataset", "realwebassist", "--data-dir", str(data)]
-    words += ["--grounder", str(HERE / "fake-grounder.yaml"), "--base-url", f"http://127.0.0.1:{port}/v1"]
+    words += ["--grounder", str(HERE / "fake-grounder.yaml"), "--base-url"]
+    words += [f"http://127.0.0.1:{port}/v1" for port in ports]
     words += ["--log-dir", str(logs), "--max-connections", str(given.connections), "--no-probe", "--display", "none"]
     return [*words, "--no-report", *more]
 
@@ -245,11 +254,11 @@ def measure_size(given: argparse.Namespace, steps: int) -> dict[str, float]:
     logs = given.folder / "results"
     shutil.rmtree(logs, ignore_errors=True)
     with serving(given.latency) as port:
-        command = eval_command(given, data, port, logs)
-        before = watch(command, port, kill_at=steps / 2)
+        command = eval_command(given, data, [port], logs)
+        before = watch(command, [port], kill_at=steps / 2)
         killed_at = before.looks[-1][0]
-        after = watch(command, port)
-        told = stats(port)
+        after = watch(command, [port])
+        told = stats([port])
     if told["distinct"] != steps:
         raise SystemExit(f"the server was asked about {told['distinct']:.0f} steps of {steps}")
     (run,) = logs.glob("*/predictions.jsonl")
@@ -306,7 +315,7 @@ def print_sizes(rows: Sequence[dict[str, float]]) -> None:
         print(f"\nCPU grows as steps to the power of: {', '.join(grown)}")
 
 
-def print_clients(given: argparse.Namespace, steps: int) -> None:
+def print_clients(given: argparse.Namespace, steps: int, servers: int) -> None:
     """The bare client and `grounding eval` with each executor, by turns; the best of each counts."""
     data = make_data(given.folder, steps, given.pictures or steps, given.picture_bytes)
     best: dict[str, tuple[float, float]] = {}
@@ -314,18 +323,20 @@ def print_clients(given: argparse.Namespace, steps: int) -> None:
         for client in given.clients:
             logs = given.folder / "results"
             shutil.rmtree(logs, ignore_errors=True)
-            with serving(given.latency) as port:
-                command = eval_command(given, data, port, logs, "--executor", client)
+            with ExitStack() as stack:
+                ports = [stack.enter_context(serving(given.latency)) for _ in range(servers)]
+                command = eval_command(given, data, ports, logs, "--executor", client)
                 if client == "bare":
-                    command = [sys.executable, str(HERE / "bare_client.py"), str(data), f"http://127.0.0.1:{port}/v1"]
-                    command += ["--connections", str(given.connections)]
-                found = watch(command, port)
+                    command = [sys.executable, str(HERE / "bare_client.py"), str(data)]
+                    command += [f"http://127.0.0.1:{ports[0]}/v1", "--connections", str(given.connections)]
+                found = watch(command, ports)
             rate = (steps / found.asking_s, 1000 * (found.cpu_at(steps) - found.cpu_at(1)) / steps)
             best[client] = max(rate, best.get(client, rate))
-    print(f"{steps:,} steps, latency {given.latency:g} s, pictures of {given.picture_bytes or 100:,} bytes")
+    many = f"{servers} servers" if servers > 1 else "1 server"
+    print(f"{steps:,} steps, {many}, latency {given.latency:g} s, pictures of {given.picture_bytes or 100:,} bytes")
     for client, (pace, cpu_ms) in best.items():
         ratio = "" if "bare" not in best else f"{pace / best['bare'][0]:6.2f} of bare"
-        print(f"{client:8}{pace:9,.0f} steps/s{ratio}  {cpu_ms:.2f} ms CPU a step")
+        print(f"{client:8}{pace:9,.0f} steps/s{ratio}  {cpu_ms:.2f} ms CPU a step", flush=True)
 
 
 def main() -> None:
@@ -337,6 +348,7 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--clients", nargs="+", default=[], choices=["bare", "local", "ray"])
+    parser.add_argument("--servers", type=int, nargs="+", default=[1], help="that share the steps [default: 1]")
     parser.add_argument("--repeats", type=int, default=2, help="turns of the clients")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "grounding-scale")
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
@@ -344,8 +356,10 @@ def main() -> None:
     if given.serve is not None:
         asyncio.run(serve(given.serve))
     elif given.clients:
-        for steps in given.steps:
-            print_clients(given, steps)
+        if "bare" in given.clients and given.servers != [1]:
+            parser.error("the bare client asks one server only")
+        for steps, servers in itertools.product(given.steps, given.servers):
+            print_clients(given, steps, servers)
     else:
         print_sizes([measure_size(given, steps) for steps in sorted(given.steps)])
 
