@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import glob
 import os
 import re
@@ -75,9 +74,6 @@ def file_system(address: Address) -> tuple[Any, str]:
             "gs://bucket/folder, https://host/folder/, an archive (.zip, .tar.gz) at such an address, or zip::URL"
         ) from error
     return fs, str(path)
-
-
-opened_system = functools.lru_cache(8)(file_system)
 
 
 def is_http(fs: Any) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grounding.data import fetch as fetching
-from grounding.data import filesystems, option
+from grounding.data import option
 from grounding.data.address import parse_address
 
 from .web import Web
@@ -25,7 +25,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for module, name in ((option, "_known"), (fetching, "_in_use")):
         monkeypatch.setattr(module, name, {})
     monkeypatch.setattr(option, "_ready", set())
-    filesystems.opened_system.cache_clear()
     yield tmp_path / "cache" / "grounding" / "data"
     for handle in fetching._in_use.values():
         handle.close()
