@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -43,9 +42,9 @@ from grounding.run.combinations import combine
 from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
 from grounding.run.folder import library_versions, run_id, utc_now
+from grounding.run.ray.cluster import ModelAddress, check_executor, staff
 from grounding.run.ray.pool import AHEAD, RemoteStage, Workers, key_variables
-from grounding.run.ray.staff import ModelAddress, check_executor, staff
-from grounding.run.ray.worker import OpenedStage, Services, opened
+from grounding.run.ray.worker import OpenedStage, Services
 from grounding.run.ray.worker import StageWork as RemoteWork
 from grounding.run.signature import image_rule_text
 from grounding.scoring.desktop.rules import DESKTOP_RULES, TOLERANCE_PX, judge_desktop
@@ -159,12 +158,12 @@ def open_act(work: RemoteWork, services: Services) -> OpenedStage:
     agent, _ = build_agent(options, model, (), chat, services.budget, services.progress.retried)
     stage = ActStage(agent, services.journal)
 
-    async def run(item: DesktopStepLine, key: str) -> object:
+    async def run(item: DesktopStepLine, earlier: None, key: str) -> object:
         shown = await services.locate(item.step.screenshot)
         step = msgspec.structs.replace(item.step, screenshot=shown)
-        return await stage.run(msgspec.structs.replace(item, step=step), None, key)
+        return await stage.run(msgspec.structs.replace(item, step=step), earlier, key)
 
-    return replace(opened(stage, agent.check, agent.aclose), run=run)
+    return OpenedStage(stage.identity, stage.max_concurrency, run, agent.check, agent.aclose)
 
 
 _COLOURS = {"right": "green", "wrong": "yellow", "unparsed": "magenta", "missing": "red", "error": "red"}

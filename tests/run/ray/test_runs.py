@@ -15,7 +15,7 @@ import psutil
 import pytest
 import shell
 from conftest import Item, TinyDataset
-from fakes.cluster import FakeCluster, when
+from fakes.cluster import FakeActor, FakeCluster, when
 from fakes.slow_server import SlowServer, any_point, slow_server
 from serving.helpers import FAKE, asked, is_alive, pids, started
 
@@ -157,6 +157,25 @@ def test_what_a_killed_worker_was_at_is_asked_again_elsewhere(lab: Lab, crew: Cr
         assert STEPS <= server.requests <= STEPS + CONNECTIONS // 2 + 6
     assert " is lost: " in said
     assert lab.summary("cluster") == lab.summary("local")
+
+
+def test_a_worker_that_can_no_longer_be_told_anything_is_lost(
+    lab: Lab, fake: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hear, deaf = FakeActor._call, list[FakeActor]()
+
+    async def call(actor: FakeActor, method: str, *arguments: Any) -> Any:
+        if method == "take" and actor is fake.actors[0]:
+            deaf.append(actor)
+            raise ConnectionError("not sent")
+        return await hear(actor, method, *arguments)
+
+    monkeypatch.setattr(FakeActor, "_call", call)
+    with slow_server() as server:
+        said = lab.call(server, "cluster", *lab.ray)
+        assert server.requests == STEPS
+    assert deaf == fake.actors[:1]
+    assert " is lost: not sent" in said
 
 
 @pytest.mark.parametrize("crew", ["in this process"], indirect=True)
