@@ -66,8 +66,7 @@ class Node(Record, frozen=True, kw_only=True):
 class Cluster:
     """A connection. ``idle`` are workers that the next run of the same command may need, each with what it opened.
 
-    Raises:
-        UserError: there is nothing to connect to; says what to do.
+    Raises UserError: there is nothing to connect to; says what to do.
     """
 
     def __init__(self, address: str | None) -> None:
@@ -117,8 +116,7 @@ class Cluster:
     async def nodes(self) -> list[Node]:
         """The nodes that there are now.
 
-        Raises:
-            ClusterLost: the head doesn't say, or this machine is no longer among them.
+        Raises ClusterLost: the head doesn't say, or this machine is no longer among them.
         """
         import ray
 
@@ -247,10 +245,8 @@ def staff(
     that a user or a card allows to a server are shared out.
 
     ``beside`` is the server that each worker starts for itself; ``in_process``: it has a model in its process, which
-    takes a GPU where there are any; ``computes``: it has things of its own to reckon, such as a browser's pages.
-
-    Raises:
-        UserError: the cluster has no room for a single one, or an address means another machine on each node.
+    takes a GPU where there are any; ``computes``: it has things of its own to reckon, such as a browser's pages. Raises
+    UserError: the cluster has no room for a single one, or an address means another machine on each node.
     """
     most_gpus = max(node.gpus for node in nodes)
     if beside is not None and most_gpus < 1:

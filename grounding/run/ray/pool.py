@@ -121,10 +121,7 @@ class Pool:
 
     ``staffed`` says how many there are to be on the nodes of the cluster; it is asked again as nodes come. ``keep``
     takes a record that a stage writes beside its answers. ``in_folder``: workers write into the run's folder. ``ahead``
-    is how many times as much as it does at once is handed to a worker.
-
-    Raises:
-        UserError: there is no cluster.
+    is how many times as much as it does at once is handed to a worker. Raises UserError: there is no cluster.
     """
 
     def __init__(
@@ -164,9 +161,7 @@ class Pool:
     async def start(self) -> None:
         """Hire, and wait for the first worker that is ready.
 
-        Raises:
-            UserError: the cluster has no room, or a worker can't be made ready.
-            ClusterLost: the cluster went away.
+        Raises UserError: the cluster has no room, or a worker can't be made ready; ClusterLost: the cluster went away.
         """
         if not self._tasks:
             self._staff = self._staffed(await self._cluster.nodes())
@@ -186,10 +181,8 @@ class Pool:
     async def do(self, key: str, item: Any) -> Any:
         """The record of an item from whichever worker has room.
 
-        Raises:
-            ItemLost: it ended in an error, or three workers were lost with it.
-            Halted: the cost limit leaves no room, or the model's servers or the cluster went away.
-            UserError: no worker can work on it.
+        Raises ItemLost: it ended in an error, or three workers were lost with it; Halted: the cost limit leaves no
+        room, or the model's servers or the cluster went away; UserError: no worker can work on it.
         """
         for lost in range(LOSSES_OF_AN_ITEM):
             # What two workers were lost with takes up a whole one, so that it takes no other item with it.

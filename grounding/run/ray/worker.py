@@ -88,11 +88,7 @@ class OpenedStage:
 
 
 def folder_here(work: StageWork) -> Path:
-    """The run's folder, on a machine that sees it.
-
-    Raises:
-        UserError: this machine doesn't.
-    """
+    """The run's folder, on a machine that sees it. Raises UserError: this machine doesn't."""
     folder = Path(work.folder)
     if not (folder / "run.json").exists():
         raise UserError(
@@ -229,10 +225,8 @@ class StageWorker:
     async def open(self, work: StageWork, keys: dict[str, str], connections: int | None) -> tuple[str, int]:
         """Open a stage; nothing more to do where the worker was kept from the run before.
 
-        Returns where this process is, in words, and how many items it works on at once.
-
-        Raises:
-            UserError: it can't be opened here, or would answer otherwise than the writer's own.
+        Returns where this process is, in words, and how many items it works on at once. Raises UserError: it can't be
+        opened here, or would answer otherwise than the writer's own.
         """
         self.line.tell("")  # Ends a call for news that the run before left open, which gets none of this one's.
         self.line = Channel(self)
@@ -308,10 +302,8 @@ async def picture_here(screenshot: Screenshot, want: Callable[[str], Awaitable[b
     """The same screenshot with a path that can be read on this machine; its bytes have the screenshot's hash.
 
     It may lie at the same path here. Else ``want``, given that path, asks the process that writes the run for the
-    bytes, which are kept in ``pictures`` of the cache folder for all workers of this machine.
-
-    Raises:
-        OSError: it can't be read; says why.
+    bytes, which are kept in ``pictures`` of the cache folder for all workers of this machine. Raises OSError: it can't
+    be read; says why.
     """
     sha256, path = screenshot.sha256, Path(screenshot.path)
     kept = _store() / sha256[:2] / f"{sha256}{path.suffix}"
