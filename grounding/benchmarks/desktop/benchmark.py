@@ -54,8 +54,6 @@ from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, s
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from grounding.run.runner import Stage
-
 
 def select_desktop(
     tasks: Sequence[DesktopTask], *, kind: TaskKind | None, sample_ids: Sequence[str], limit: int | None
@@ -319,9 +317,6 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
                 return "right"
             return failure if failure in _COLOURS else "wrong"
 
-        async def elsewhere(workers: Workers) -> Stage[Any]:
-            return await in_workers(stage, prepared, workers)
-
         async def check() -> None:
             await agent.check()
             if prepared.served is not None and not prepared.options.no_probe and not prepared.beside:
@@ -339,7 +334,7 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
             outcome=outcome,
             check=check,
             early=bool(prepared.base_url) and prepared.servers is None and prepared.beside is None,
-            elsewhere=None if entry is not None and entry.looks_up else elsewhere,
+            elsewhere=None if entry is not None and entry.looks_up else partial(in_workers, stage, prepared),
             asks=tuple(asks),
         )
 
