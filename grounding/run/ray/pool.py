@@ -23,7 +23,7 @@ from grounding.options import RunOptions
 from grounding.records import Failure
 from grounding.run.display import Progress
 from grounding.run.ray.cluster import ClusterLost, Node, Staff, connected, is_kept, left
-from grounding.run.ray.worker import Channel, ItemLost, Packed, StageWork, packed, unpacked
+from grounding.run.ray.worker import Channel, ItemLost, StageWork
 
 Staffed = Callable[[Sequence[Node]], Staff]
 AHEAD = 2
@@ -45,34 +45,24 @@ class _Worker:
     def __init__(self, run: Workers, keep: Callable[[Any], None], actor: Any) -> None:
         self.name, self.actor, self.line = f"worker {next(run.numbers)}", actor, Channel(self)
         self.bound = self.busy = 0
-        self.answered = False
-        self.gone: Exception | None = None
-        self._run, self._keep = run, keep
+        self.answered = self.gone = False
+        self.keep, self.paid, self.retried, self._budget = keep, run.budget.paid, run.progress.retried, run.budget
         self._reserved: list[float] = []
 
     async def reserve(self, most_usd: float | None) -> float | BudgetReached:
         try:
-            granted = await self._run.budget.reserve(most_usd)
+            granted = await self._budget.reserve(most_usd)
         except BudgetReached as reached:
             return reached
         self._reserved.append(granted)
-        if self.gone is not None:  # Lost while it waited: nothing was sent.
+        if self.gone:  # Lost while it waited: nothing was sent.
             self.settle(granted, None)
         return granted
 
     def settle(self, reserved_usd: float, cost_usd: float | None, unreported_usd: float = 0.0) -> None:
         if reserved_usd in self._reserved:
             self._reserved.remove(reserved_usd)
-            self._run.budget.settle(reserved_usd, cost_usd, unreported_usd)
-
-    def paid(self, role: str, call: Packed) -> None:
-        self._run.budget.paid(role, unpacked(call))
-
-    def retried(self) -> None:
-        self._run.progress.retried()
-
-    def keep(self, record: Packed) -> None:
-        self._keep(unpacked(record))
+            self._budget.settle(reserved_usd, cost_usd, unreported_usd)
 
     async def picture(self, path: str) -> bytes | None:
         try:
@@ -85,7 +75,7 @@ class _Worker:
 
     def leave(self, error: Exception) -> None:
         """It is gone: each open try may have been charged in full, and nobody will tell."""
-        self.gone = error
+        self.gone = True
         self.line.fail(error)
         for amount_usd in tuple(self._reserved):
             self.settle(amount_usd, None, amount_usd)
@@ -189,7 +179,7 @@ class Pool:
             worker, places = await self._free(whole=lost == LOSSES_OF_AN_ITEM - 1)
             worker.busy += places
             try:
-                answer = await worker.line.ask("work", key, packed(item))
+                answer = await worker.line.ask("work", key, item)
                 break
             except WorkerLost as error:
                 problem = str(error)
@@ -201,7 +191,7 @@ class Pool:
         worker.answered = True
         if isinstance(answer, Exception):
             raise answer
-        return unpacked(answer)
+        return answer
 
     async def _free(self, *, whole: bool = False) -> tuple[_Worker, int]:
         """The least busy worker, as soon as one has room, and how many places the item takes there."""

@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -98,17 +98,19 @@ def folder_here(work: StageWork) -> Path:
     return folder
 
 
-Packed = tuple[type[Any], bytes]
+class _Packed(NamedTuple):
+    """A record on its way. Not pickled as it is: what is left out of JSON hangs on the objects of defaults."""
+
+    kind: type[Any]
+    content: bytes
 
 
-def packed(record: Any) -> Packed:
-    """A record for the other end. Not pickled as it is: what is left out of JSON hangs on the objects of defaults."""
-    return type(record), msgspec.msgpack.encode(record)
+def _packed(value: Any) -> Any:
+    return _Packed(type(value), msgspec.msgpack.encode(value)) if isinstance(value, msgspec.Struct) else value
 
 
-def unpacked(content: Packed) -> Any:
-    """The record."""
-    return msgspec.msgpack.decode(content[1], type=content[0])
+def _unpacked(value: Any) -> Any:
+    return msgspec.msgpack.decode(value.content, type=value.kind) if isinstance(value, _Packed) else value
 
 
 class Channel:
@@ -127,7 +129,7 @@ class Channel:
 
     def tell(self, method: str, *what: Any, number: int = 0) -> None:
         """Call what gives nothing back: in the order of these calls, and before later ones are asked."""
-        self._said.append((number, method, what))
+        self._said.append((number, method, tuple(map(_packed, what))))
         self._any.set()
 
     async def ask(self, method: str, *what: Any) -> Any:
@@ -151,7 +153,8 @@ class Channel:
 
     def hear(self, batch: list[Any]) -> None:
         """Take in what the other end said."""
-        for number, method, what in batch:
+        for number, method, packed in batch:
+            what = tuple(map(_unpacked, packed))
             if not method:
                 answer = self._asked.pop(number, None)
                 if answer is not None and not answer.done():
@@ -179,7 +182,7 @@ class _WritersBudget(Budget):
 
     def __init__(self, limit_usd: float | None, worker: StageWorker) -> None:
         super().__init__(limit_usd)
-        self.on_paid = lambda role, call: worker.line.tell("paid", role, packed(call))
+        self.on_paid = lambda role, call: worker.line.tell("paid", role, call)
         self._worker = worker
 
     async def reserve(self, most_usd: float | None = None) -> float:
@@ -206,7 +209,7 @@ class _WritersRun(Progress):
         self._worker.line.tell("retried")
 
     def append(self, record: Any) -> None:
-        self._worker.line.tell("keep", packed(record))
+        self._worker.line.tell("keep", record)
 
 
 class StageWorker:
@@ -281,12 +284,12 @@ class StageWorker:
         self.line.tell("")
         return left
 
-    async def work(self, key: str, item: Packed) -> Packed | Exception:
+    async def work(self, key: str, item: Any) -> Any:
         """The record of an item, or what kept it from being made."""
         assert self._stage is not None
         try:
             async with self._room:
-                record = await self._stage.run(unpacked(item), None, key)
+                record = await self._stage.run(item, None, key)
                 failed = record.failure is not None and record.failure.kind == "error"
                 while self._base_url and failed and await asyncio.to_thread(ask_health, self._base_url, REPLY_S):
                     # Perhaps no answer, but the server's end: then this worker is lost, and the item asked again.
@@ -295,7 +298,7 @@ class StageWorker:
             return error
         except Exception as error:  # noqa: BLE001 - one item must not take the others of this worker with it
             return ItemLost(f"{type(error).__name__}: {error}")
-        return packed(record)
+        return record
 
 
 async def picture_here(screenshot: Screenshot, want: Callable[[str], Awaitable[bytes | None]]) -> Screenshot:
