@@ -223,7 +223,7 @@ class StageWorker:
         self._node, self.line = node, Channel(self)
         self._stack = AsyncExitStack()
         self._stage: OpenedStage | None = None
-        self._base_url = ""
+        self._base_url = self._gone = ""
 
     async def open(self, work: StageWork, keys: dict[str, str], connections: int | None) -> tuple[str, int]:
         """Open a stage; nothing more to do where the worker was kept from the run before.
@@ -233,6 +233,8 @@ class StageWorker:
         """
         self.line.tell("")  # Ends a call for news that the run before left open, which gets none of this one's.
         self.line = Channel(self)
+        if self._gone:
+            raise RuntimeError(self._gone)
         if self._stage is None:
             os.environ.update(keys)
             with contextlib.suppress(OSError):
@@ -264,6 +266,7 @@ class StageWorker:
         return stage
 
     def _lost(self, reason: str) -> None:
+        self._gone = reason
         self.line.tell("lost", reason)
 
     async def take(self, batch: list[Any]) -> None:
@@ -294,8 +297,8 @@ class StageWorker:
                 while self._base_url and failed and await asyncio.to_thread(ask_health, self._base_url, REPLY_S):
                     # Perhaps no answer, but the server's end: then this worker is lost, and the item asked again.
                     await asyncio.sleep(1.0)
-        except (Halted, UserError) as error:
-            return error
+        except (Halted, UserError) as error:  # By their plain classes, which can be sent.
+            return (UserError if isinstance(error, UserError) else Halted)(str(error))
         except Exception as error:  # noqa: BLE001 - one item must not take the others of this worker with it
             return ItemLost(f"{type(error).__name__}: {error}")
         return record
