@@ -45,17 +45,18 @@ _TYPED = re.compile(r"type text\s{0,8}:", re.IGNORECASE)
 """PERCU's own words for typing, with the colon behind which everything is text."""
 
 
-def parse_action(text: str) -> Action | Unparsed:
-    """Read a text that is an action from its first character on, as trajectories record them, in pixels.
+def parse_action(text: str, *, space: Space = "original_px") -> Action | Unparsed:
+    """Read a text that is an action from its first character on, as trajectories record them.
 
     Typed text may have several lines. What follows a complete action on its line, such as a comment, is passed over.
+    ``space`` is what its coordinates mean; ShowUI's dictionaries say that themselves.
 
     >>> parse_action("press key enter"), parse_action("jump")
     (Action(kind='press key', key='enter'), Unparsed(reason='begins with none of the twelve actions', text='jump'))
     """
     if len(text) > MAX_CHARS:
         return _unparsed(f"has {len(text):,} characters, more than the {MAX_CHARS:,} that are read", text)
-    return _read(text, "original_px") if text.strip() else Unparsed(reason="is empty", text="")
+    return _read(text, space) if text.strip() else Unparsed(reason="is empty", text="")
 
 
 def parse_reply(reply: str, *, space: Space = "original_px") -> Action | Unparsed:

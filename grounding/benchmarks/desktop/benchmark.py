@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import msgspec
 
 from grounding import __version__
-from grounding.benchmarks.desktop.agents import Agent, entry_of
+from grounding.benchmarks.desktop.agents import Agent, Floor
 from grounding.benchmarks.desktop.chat import StyledModel, agent_card, agent_probe, asking, build_agent, has_model
 from grounding.benchmarks.desktop.folder import (
     ActStage,
@@ -309,7 +309,6 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
         """One: the agent acts on every step."""
         agent, model, tolerance = prepared.agent, prepared.model, prepared.info.tolerance_px
         stage = ActStage(agent, work.journals["predictions.jsonl"])
-        entry = entry_of(prepared.options.grounder)
 
         def outcome(item: DesktopStepLine, answer: DesktopPrediction) -> str:
             failure = judge_desktop(item.step, answer, tolerance).failure
@@ -334,7 +333,7 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
             outcome=outcome,
             check=check,
             early=bool(prepared.base_url) and prepared.servers is None and prepared.beside is None,
-            elsewhere=None if entry is not None and entry.looks_up else partial(in_workers, stage, prepared),
+            elsewhere=None if isinstance(agent, Floor) else partial(in_workers, stage, prepared),
             asks=tuple(asks),
         )
 
