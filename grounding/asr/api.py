@@ -81,7 +81,6 @@ class ApiRecogniser:
     device = ""
 
     def __init__(self, card: ChatCard, endpoint: Endpoint, options: RecogniserOptions, backoff_s: float = 0.5) -> None:
-        """Nobody is asked yet."""
         self.name = f"whisper-api:{card.model}"
         asked = {"language": options.language, "prompt": options.prompt, "temperature": 0.0}
         self.identity = f"whisper-api {card.model} at {endpoint.base_url}, {asked}"

@@ -56,10 +56,8 @@ def read_audio(path: Path) -> Audio:
     """Read any file that libsndfile or ffmpeg can read.
 
     Several channels are averaged; where that cancels the sound (one channel is the other's opposite), the loudest one
-    is taken. Samples that are no numbers become silence. A file louder than full scale is scaled down to it.
-
-    Raises:
-        UnreadableAudio: there is no audio in it, it breaks off, or it is longer than three hours.
+    is taken. Samples that are no numbers become silence. A file louder than full scale is scaled down to it. Raises
+    UnreadableAudio: there is no audio in it, it breaks off, or it is longer than three hours.
     """
     import soxr
 

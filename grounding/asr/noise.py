@@ -72,15 +72,8 @@ Sources = dict[str, Source]
 def add_noise(speech: Samples, noisy: Noisy, *, clip_key: str, sources: Sources) -> Mixed:
     """A clip with noise; where speech or noise is silent no ratio is defined, and the speech comes back as it is.
 
-    Args:
-        speech: float32, mono, 16 kHz, shape (n,).
-        noisy: Which noise, and how loud.
-        clip_key: What the draw depends on: the SHA-256 of the clip's file, so that a clip keeps its noise under
-            another name.
-        sources: Where noises come from.
-
-    Raises:
-        UserError: There is no such noise, or its recording can't be read.
+    ``clip_key`` is what the draw depends on: the SHA-256 of the clip's file, so that a clip keeps its noise under
+    another name. Raises UserError: there is no such noise, or its recording can't be read.
     """
     noise = _cut(find_source(noisy.source, sources), len(speech), f"{noisy.seed}\n{noisy.source.lower()}\n{clip_key}")
     spoken_dbfs, noise_dbfs = rms_dbfs(speech), rms_dbfs(noise)
@@ -98,11 +91,7 @@ def add_noise(speech: Samples, noisy: Noisy, *, clip_key: str, sources: Sources)
 
 
 def noise_identity(noisy: Noisy, sources: Sources) -> str:
-    """All that decides what is added to a clip, as one line for keys: rules, recordings, level, seed.
-
-    Raises:
-        UserError: There is no such noise.
-    """
+    """All that decides what is added to a clip, as one line for keys. Raises UserError: there is no such noise."""
     source = find_source(noisy.source, sources)
     return f"{MIXER} {DRAW} {source.identity} {noisy.snr_db + 0.0!r}dB rms seed={noisy.seed}"
 
@@ -145,12 +134,9 @@ TYPING: Final = Path(__file__).with_name("typing.flac")
 def open_sources(folder: Path | None = None) -> Sources:
     """The toolkit's own noises and those of a folder, which go first where both have a name.
 
-    Args:
-        folder: Recordings in MS-SNSD's layout: files ``<Type>_<number>.wav``, in the folder or in ``noise_test/`` below
-            it. Names are taken in small letters: ``Babble_1.wav`` is of the noise ``babble``.
-
-    Raises:
-        UserError: The folder is none, holds no such file, or one that can't be read.
+    The folder is laid out like MS-SNSD: files ``<Type>_<number>.wav`` in it or in ``noise_test/`` below it. Names are
+    taken in small letters: ``Babble_1.wav`` is of the noise ``babble``. Raises UserError: the folder is none, holds no
+    such file, or one that can't be read.
     """
     own = {name: Source(name=name, identity=f"grounding:{name}-{VERSION}") for name in COMPUTED}
     own["typing"] = Source(name="typing", files=(TYPING,), identity=f"grounding:typing-{VERSION}")
@@ -169,11 +155,7 @@ def open_sources(folder: Path | None = None) -> Sources:
 
 
 def find_source(name: str, sources: Sources) -> Source:
-    """A noise by its name, whatever the case.
-
-    Raises:
-        UserError: There is no such noise.
-    """
+    """A noise by its name, whatever the case. Raises UserError: there is no such noise."""
     if name.lower() not in sources:
         raise UserError(f"noise {name!r}: there is no such noise; there are {', '.join(sorted(sources))}")
     return sources[name.lower()]

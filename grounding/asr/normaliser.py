@@ -93,11 +93,7 @@ NORMALISERS: Final = {"grounding-en": lambda: NORMALISER, WHISPER: _whisper_engl
 
 
 def open_normaliser(name: str | None) -> Normaliser:
-    """A normaliser by its name; None for ours.
-
-    Raises:
-        UserError: there is none of that name, or its package is missing.
-    """
+    """A normaliser by its name; None for ours. Raises UserError: no such name, or its package is missing."""
     if name is not None and name not in NORMALISERS:
         raise UserError(f"--normaliser {name}: there is no such normaliser; choose from {', '.join(NORMALISERS)}")
     return NORMALISERS[name]() if name else NORMALISER

@@ -97,8 +97,7 @@ class Recogniser(Protocol):
     def hear(self, pieces: Iterator[Audio]) -> Answers:
         """What is said in each piece; the next ones are taken as it has room for them. Equal samples give equal text.
 
-        Raises:
-            UserError: what ends the run.
+        Raises UserError: what ends the run.
         """
 
 
@@ -106,10 +105,8 @@ def open_recogniser(spec: str, options: RecogniserOptions | None = None) -> Reco
     """A recogniser by its name, with what it takes after a colon; no model is loaded yet and nobody is asked.
 
     ``pocketsphinx``; ``whisper`` (large-v3), ``whisper:turbo``, ``whisper:FILE.pt``; ``whisper-api:MODEL``. Options may
-    follow and win over those given apart: ``whisper:turbo,language=en,beam_size=5``.
-
-    Raises:
-        UserError: there is none of that name, a package is missing, or an option is not for it.
+    follow and win over those given apart: ``whisper:turbo,language=en,beam_size=5``. Raises UserError: there is none of
+    that name, a package is missing, or an option is not for it.
     """
     head, *parts = OPTION.split(spec)
     values = dataclasses.asdict(options or RecogniserOptions())
@@ -177,7 +174,6 @@ class PocketSphinx:
     longest_s: float | None = LONGEST_S
 
     def __init__(self, identity: str) -> None:
-        """Nothing is loaded until the first clip comes."""
         self.identity, self._processes = identity, core_count()
         self.device = f"{self._processes} processes"
 

@@ -75,10 +75,8 @@ def obtain(
 ) -> Obtained:
     """What stands for the true words of the chosen steps and of all before them in their sessions.
 
-    In a dry run it is found out what would be heard, and nothing is.
-
-    Raises:
-        UserError: no recordings, no such file, recogniser or noise, or the recogniser can't go on.
+    In a dry run it is found out what would be heard, and nothing is. Raises UserError: no recordings, no such file,
+    recogniser or noise, or the recogniser can't go on.
     """
     condition = parse_condition(options.transcript or TRUTH)
     needed, normaliser = _needed_steps(sessions, chosen), open_normaliser(options.normaliser)
@@ -210,8 +208,7 @@ def _units(
 ) -> list[Spoken]:
     """The units that the needed steps belong to, with their recordings, in order of their first step.
 
-    Raises:
-        UserError: there are no recordings, or nothing says which belongs to which steps; unless they are optional.
+    Raises UserError: there are no recordings, or nothing says which belongs to which steps; unless they are optional.
     """
     found: list[Spoken] = []
     for session in sessions:

@@ -56,8 +56,7 @@ class HeardRun(Record, frozen=True, kw_only=True):
 def heard_run(scored: ScoredClicks, normaliser: str | None = None) -> HeardRun:
     """A run with its word error rate, anew after another normaliser where one is named.
 
-    Raises:
-        UserError: what the run was told can't be read, or there is no such normaliser.
+    Raises UserError: what the run was told can't be read, or there is no such normaliser.
     """
     told, summary = heard_in(scored.folder), scored.summary
     if told is not None and normaliser is not None:
@@ -137,8 +136,7 @@ def draw_levels(runs: Sequence[HeardRun], folder: Path, subtitle: str) -> tuple[
 def print_table(console: Console, runs: Sequence[ScoredClicks], *, normaliser: str | None, published: bool) -> None:
     """Print the table over finished runs that differ in their transcripts only; asks and hears nothing again.
 
-    Raises:
-        UserError: no run, runs that differ in more, or over other steps; no such normaliser.
+    Raises UserError: no run, runs that differ in more, or over other steps; no such normaliser.
     """
     if not runs:
         raise UserError("no run was given: name run folders, one of them over the true words")

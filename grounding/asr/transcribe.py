@@ -68,19 +68,10 @@ def transcribe(
     """What is heard in each clip, in the order of the clips. Equal files are heard once.
 
     A clip that can't be read or recognised has a ``failure`` in its record; the others go on. Ctrl-C ends it with
-    KeyboardInterrupt after what was heard so far has been kept.
-
-    Args:
-        clips: The recordings.
-        recogniser: Who hears.
-        noise: What is added to each clip first.
-        sources: Where noises come from; None for the built-in ones.
-        store: Where transcripts are kept; None for nowhere.
-        progress: Told of every clip as it is ready, in the thread of the caller.
-        on_piece: Told of a clip that is heard in several pieces, how many are through, and how many there are.
-
-    Raises:
-        UserError: no such noise, or what the recogniser can't go on without.
+    KeyboardInterrupt after what was heard so far has been kept. Without ``sources`` there are the built-in noises,
+    without a ``store`` nothing is kept. ``progress`` is told of every clip as it is ready, ``on_piece`` of one that is
+    heard in several pieces, how many are through, and how many there are. Raises UserError: no such noise, or what the
+    recogniser can't go on without.
     """
     sources, store = sources or open_sources(), store or TranscriptStore(None)
     keys = [heard_key(clip, recogniser, noise, sources) for clip in clips]
@@ -211,11 +202,7 @@ def cut_at_pauses(samples: Samples, longest_s: float | None) -> list[tuple[int, 
     """Where to cut: (first, end) of each piece, which together are all of the samples.
 
     A piece is never longer than ``longest_s``. Each cut is in the middle of the quietest 0.3 s of the second half of
-    what a piece may hold; equally quiet ones: the last, so that there are fewer pieces.
-
-    Args:
-        samples: Of shape (n,), at 16 kHz.
-        longest_s: In seconds, at least 1; None for no limit.
+    what a piece may hold; equally quiet ones: the last, so that there are fewer pieces. ``longest_s`` is at least 1.
     """
     total = len(samples)
     most = total if longest_s is None else int(longest_s * SAMPLE_RATE_HZ)
@@ -287,8 +274,7 @@ class _Stored(Record, frozen=True, kw_only=True, omit_defaults=False):
 def transcript_store_dir(chosen: Path | None = None, *, off: bool = False) -> Path | None:
     """Where transcripts are kept: the folder that was chosen, else ``transcripts`` in the user's cache; None: nowhere.
 
-    Raises:
-        UserError: it was both chosen and switched off.
+    Raises UserError: it was both chosen and switched off.
     """
     if off and chosen is not None:
         raise UserError(f"--transcript-store {chosen} and --no-transcript-store contradict each other: give one")
@@ -300,7 +286,6 @@ class TranscriptStore:
     """Transcripts by their keys: in a folder, None for none, and those ``known`` besides, which stay out of it."""
 
     def __init__(self, folder: Path | None, known: dict[str, Heard] | None = None) -> None:
-        """Nothing is made on disk yet."""
         self._cache = Cache(folder, "transcripts")
         self._known = {} if known is None else known
 

@@ -52,11 +52,7 @@ class WhisperRecogniser:
 
     @functools.cached_property
     def model(self) -> Any:
-        """The package's model, on its device.
-
-        Raises:
-            UserError: it can't be loaded, or not be fetched.
-        """
+        """The package's model, on its device. Raises UserError: it can't be loaded, or not be fetched."""
         import whisper
 
         try:

@@ -75,11 +75,7 @@ class Transcript(Record, frozen=True, kw_only=True):
 
 
 def read_transcripts(path: Path) -> tuple[Transcript, ...]:
-    """The transcripts in a JSON file, in its order.
-
-    Raises:
-        UserError: it can't be read, or holds something else; says where.
-    """
+    """The transcripts in a JSON file, in its order. Raises UserError: it can't be read, or holds something else."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise UserError(f"{path}: {path.stat().st_size} bytes are too many for transcripts")
@@ -118,11 +114,7 @@ def _transcript(item: Any, where: str) -> Transcript:
 
 
 def write_transcripts(path: Path, transcripts: Iterable[Transcript]) -> None:
-    """Write our layout; the file appears whole or not at all.
-
-    Raises:
-        UserError: it can't be written.
-    """
+    """Write our layout; the file appears whole or not at all. Raises UserError: it can't be written."""
     content = b",\n ".join(msgspec.json.encode(each) for each in transcripts)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -134,10 +126,8 @@ def write_transcripts(path: Path, transcripts: Iterable[Transcript]) -> None:
 def find_clips(places: Iterable[Path]) -> list[Clip]:
     """The recordings at these places: files as they are, folders with all that is below them, in natural order.
 
-    A clip's id is its path below the folder that was named, without the ending, or the file's name without it.
-
-    Raises:
-        UserError: there is no such place, or no recording in a folder.
+    A clip's id is its path below the folder that was named, without the ending, or the file's name without it. Raises
+    UserError: there is no such place, or no recording in a folder.
     """
     clips, seen = [], set[str]()
     for place in places:
@@ -233,11 +223,7 @@ class Condition(Record, frozen=True, kw_only=True):
 
 
 def parse_noise(text: str) -> Noisy:
-    """A noise from its text.
-
-    Raises:
-        UserError: it is not of the form ``SOURCE:LEVELdB``, with ``:seed=N`` behind it or not.
-    """
+    """A noise from its text. Raises UserError: it is not ``SOURCE:LEVELdB``, with ``:seed=N`` behind it or not."""
     found = _NOISE.fullmatch(text.strip().replace("\u2212", "-"))
     if found is None or abs(level := float(found["level"]) + 0.0) > _WIDEST_DB:
         raise UserError(
@@ -250,8 +236,7 @@ def parse_noise(text: str) -> Noisy:
 def parse_condition(text: str) -> Condition:
     """A source of words from its text.
 
-    Raises:
-        UserError: it names nothing, a noise that can't be read, or noise for words that nobody has to hear.
+    Raises UserError: it names nothing, a noise that can't be read, or noise for words that nobody has to hear.
     """
     said = text.strip()
     source, at, behind = said.rpartition("@")

@@ -14,7 +14,7 @@ from PIL import Image
 from grounding.actions import parse_action
 from grounding.data import inspect_dataset, is_desktop, layout_names, load_dataset, load_desktop
 from grounding.data.fields import DatasetProblems, Problem
-from grounding.data.layouts.percu import load, load_tracker
+from grounding.data.layouts.percu import load
 from grounding.errors import UserError
 from grounding.records import Box, Size
 
@@ -83,12 +83,9 @@ def test_a_trajectory_has_its_description_beside_it(tmp_path: Path) -> None:
     path = write_task(tmp_path / "events", "free_task_1", [line("wait")])
     path.with_suffix(".md").write_text("# Free Task\n**Description:** open the door.\n\n**Level:** easy\n")
     write_pictures(tmp_path / "events" / "screenshot", 1)
-    dataset = load_tracker(tmp_path)
-    (task,) = dataset.tasks
+    (task,) = load(tmp_path).tasks
     assert (task.id, task.kind, task.description) == ("free_task_1", None, "open the door.")
     assert task.steps[0].second_instruction == "open the door."
-    (problem,) = problems(tmp_path)
-    assert "neither a preference task nor a routine task" in str(problem)
 
 
 def test_some_tasks_only(release: Path) -> None:
@@ -178,7 +175,7 @@ def test_two_tasks_of_one_name_are_a_problem(tmp_path: Path) -> None:
 
 
 def test_the_registry_knows_it(release: Path) -> None:
-    assert {"percu", "pc-tracker"} <= set(layout_names())
+    assert "percu" in layout_names()
     assert is_desktop("percu")
     assert not is_desktop("sample-web")
     assert load_desktop("percu", release).name == "percu"
@@ -204,7 +201,7 @@ def test_check_lists_every_problem(release: Path) -> None:
 
 @pytest.mark.skipif(not RECORDING.is_dir(), reason="needs the folder of a real recording in GROUNDING_PC_TRACKER")
 def test_a_real_recording_of_pc_tracker_is_read() -> None:
-    (task,) = load_tracker(RECORDING, deep=True).tasks
+    (task,) = load(RECORDING, deep=True).tasks
     assert task.description == 'create a new blank slide with title "Hello, world" on desktop.'
     assert [step.gold_text for step in task.steps][-1] == "finish"
     assert len(task.steps) == 8

@@ -23,7 +23,7 @@ from grounding.records import Prediction
 from grounding.run.building import grounder_card, grounder_of
 from grounding.run.display import Progress
 from grounding.run.ray import pool
-from grounding.run.ray.staff import Staff
+from grounding.run.ray.cluster import Staff
 from grounding.run.ray.worker import StageWork
 from grounding.serving.beside import Beside
 from grounding.serving.command import ServerOptions
@@ -92,7 +92,7 @@ def test_a_replica_whose_engine_dies_leaves(
 
     async def scenario() -> list[Prediction]:
         run = pool.Workers(EvalOptions(), tmp_path, Budget(None), Progress("none"))
-        made = pool.Pool(run, work, lambda _: Staff(workers=2), record_type=Prediction)
+        made = pool.Pool(run, work, lambda _: Staff(workers=2))
 
         async def one(number: int) -> Prediction:
             asked = query(picture, f"press button {number}", step=f"1/{number}")

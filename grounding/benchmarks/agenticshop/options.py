@@ -13,7 +13,7 @@ from grounding.benchmarks.agenticshop.agents.base import find_agent, registered
 from grounding.benchmarks.agenticshop.records import Condition, Scenario
 from grounding.errors import UserError
 from grounding.options import RunOptions, ScoringName
-from grounding.run.ray.staff import check_executor
+from grounding.run.ray.cluster import check_executor
 
 REFERENCE, STRUCTURAL, OFFICIAL = "reference", "structural", "official"
 RELEASED_MODEL = "gpt-5-mini"

@@ -55,10 +55,10 @@ from grounding.run.benchmark import Shared, nothing
 from grounding.run.building import chat_options
 from grounding.run.display import Progress
 from grounding.run.folder import library_versions, run_id, utc_now
+from grounding.run.ray.cluster import ModelAddress, staff
 from grounding.run.ray.pool import RemoteStage, Workers, key_variables
-from grounding.run.ray.staff import ModelAddress, staff
 from grounding.run.ray.worker import OpenedStage as OpenedPart
-from grounding.run.ray.worker import Services, StageWork, folder_here, opened
+from grounding.run.ray.worker import Services, StageWork, folder_here
 
 LIBRARIES = ("playwright", "lxml", "extruct", "price-parser")
 PAGES = min(8, 2 * (os.cpu_count() or 1))
@@ -349,4 +349,4 @@ def open_part(work: StageWork, services: Services) -> OpenedPart:
             await browser.aclose()
         await ready.worker.aclose()
 
-    return opened(ready.stage, check, aclose)
+    return OpenedPart(ready.stage.identity, ready.stage.max_concurrency, ready.stage.run, check, aclose)

@@ -65,8 +65,6 @@ class CurationStage(Generic[ItemT, RecordT]):
     key_of: Callable[[ItemT], str]
     answer: Callable[[ItemT, str], Awaitable[RecordT]]
     identity: str = ""
-    item_type: type[Any] = object
-    record_type: type[Any] = object
     lost: Callable[[ItemT, str, Failure], RecordT] | None = None
 
     def item_id(self, item: ItemT) -> str:
@@ -165,8 +163,6 @@ def curate_stage(
         journal=journal,
         max_concurrency=agent.max_concurrency,
         identity=msgspec.json.encode((agent.identity, shops, web)).decode(),
-        item_type=CurationTask,
-        record_type=Curation,
         id_of=lambda task: task.id,
         key_of=lambda task: curation_key(agent.identity, view_of(task, shops), web),
         answer=answer,
@@ -218,8 +214,6 @@ def extract_stage(
         journal=journal,
         max_concurrency=pages + extractor.max_concurrency,
         identity=msgspec.json.encode(made_by).decode(),
-        item_type=CuratedPage,
-        record_type=Extraction,
         id_of=lambda item: item.product_id,
         key_of=lambda item: hashlib.sha256(msgspec.json.encode((*made_by, item.url))).hexdigest()[:32],
         answer=answer,
@@ -242,8 +236,6 @@ def judge_stage(
         journal=journal,
         max_concurrency=judge.max_concurrency,
         identity=judge.identity,
-        item_type=JudgedProduct,
-        record_type=Judgement,
         id_of=id_of,
         key_of=lambda item: judgement_key(judge.identity, item),
         answer=lambda item, key: judge.judge(item, evidence, key),

@@ -17,9 +17,9 @@ from grounding.planners import BuiltPlanner
 from grounding.planners.base import Planner, planner_reads
 from grounding.records import Failure, Plan, Prediction, Query
 from grounding.run.building import grounder_card, grounder_of, planner_of
-from grounding.run.ray.pool import AHEAD, ItemLost, Pool, Workers, key_variables
-from grounding.run.ray.staff import ModelAddress, staff
-from grounding.run.ray.worker import OpenedStage, Services, StageWork
+from grounding.run.ray.cluster import ModelAddress, staff
+from grounding.run.ray.pool import AHEAD, Pool, Workers, key_variables
+from grounding.run.ray.worker import ItemLost, OpenedStage, Services, StageWork
 from grounding.serving.beside import Beside
 
 _STAY = frozenset({"none", "replay", "center", "random", "oracle"})
@@ -60,14 +60,13 @@ def open_asker(work: StageWork, services: Services) -> OpenedStage:
         if isinstance(own, KeepsFiles) and Path(work.folder).is_dir():
             own.keep_in(Path(work.folder))
 
-    async def run(query: Query, _key: str) -> Plan | Prediction:
+    async def run(query: Query, _earlier: None, _key: str) -> Plan | Prediction:
         shown = await services.locate(query.screenshot)
         answer: Plan | Prediction = await ask(msgspec.structs.replace(query, screenshot=shown))
         return answer
 
     return OpenedStage(
         identity=own.identity,
-        item_type=Query,
         max_concurrency=own.max_concurrency,
         run=run,
         check=own.check,
@@ -142,7 +141,7 @@ def remote_planner(workers: Workers, options: EvalOptions, built: BuiltPlanner, 
         computes=False,
     )
     work = _work("planner", options, own.identity, built.card, built.base_url)
-    return RemotePlanner(own, Pool(workers, work, staffed, record_type=Plan, ahead=AHEAD))
+    return RemotePlanner(own, Pool(workers, work, staffed, ahead=AHEAD))
 
 
 def remote_grounder(
@@ -171,7 +170,7 @@ def remote_grounder(
         computes=not asked,
     )
     work = _work("grounder", options, own.identity, card, "" if beside is not None else built.base_url, beside)
-    pool = Pool(workers, work, staffed, record_type=Prediction, in_folder=isinstance(own, KeepsFiles), ahead=AHEAD)
+    pool = Pool(workers, work, staffed, in_folder=isinstance(own, KeepsFiles), ahead=AHEAD)
     return RemoteGrounder(own, pool)
 
 

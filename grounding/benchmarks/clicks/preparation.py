@@ -42,7 +42,7 @@ from grounding.run.folder import (
 )
 from grounding.run.journal import Journal
 from grounding.run.probe.gate import EvalProbe, eval_probe
-from grounding.run.ray.staff import check_executor
+from grounding.run.ray.cluster import check_executor
 from grounding.run.signature import signature
 from grounding.run.steps import StepItem, StepSelection, plan_query, select_steps, step_items
 from grounding.serving.beside import ANYWHERE, Beside

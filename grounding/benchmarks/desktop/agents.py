@@ -59,15 +59,10 @@ Make = Callable[[Sequence[DesktopTask], Path | None], Agent]
 
 
 class DesktopAgentEntry(Record, frozen=True, kw_only=True):
-    """A registered agent: what it does in a line, and how it is made.
-
-    ``looks_up``: it only looks something up, so that others can do nothing for it: it is asked in the process that
-    writes the run, wherever the others work.
-    """
+    """A registered agent: what it does in a line, and how it is made."""
 
     what: str
     make: Make
-    looks_up: bool = False
 
 
 AGENTS: dict[str, DesktopAgentEntry] = {}
@@ -76,11 +71,11 @@ AGENTS: dict[str, DesktopAgentEntry] = {}
 ALIASES = {"ocr": "ocr-agent", "center": "always-click-center"}
 
 
-def agent(name: str, what: str, *, looks_up: bool = True) -> Callable[[Make], Make]:
+def agent(name: str, what: str) -> Callable[[Make], Make]:
     """Register what makes an agent."""
 
     def register(make: Make) -> Make:
-        AGENTS[name] = DesktopAgentEntry(what=what, make=make, looks_up=looks_up)
+        AGENTS[name] = DesktopAgentEntry(what=what, make=make)
         return make
 
     return register
@@ -120,7 +115,7 @@ def replied(query: ActQuery, reply: str, call: Call | None = None) -> DesktopPre
 
 
 class Floor(Offline):
-    """An agent whose answer follows from the query alone."""
+    """An agent whose answer is only looked up: in the process that writes the run, wherever others work."""
 
     def __init__(self, name: str, answer: Callable[[ActQuery], DesktopPrediction], identity: str = "") -> None:
         self.name, self.identity, self._answer = name, identity or name, answer
@@ -135,11 +130,7 @@ def _doing(name: str, action: Callable[[ActQuery], tuple[Action, str]]) -> Floor
     return Floor(name, lambda query: query.answer(*(said := action(query)), raw=said[1]))
 
 
-@agent(
-    "ocr-agent",
-    "does what the memory's words say, on the text of the screen: the offline baseline (alias ocr)",
-    looks_up=False,
-)
+@agent("ocr-agent", "does what the memory's words say, on the text of the screen: the offline baseline (alias ocr)")
 def _ocr(_tasks: Sequence[DesktopTask], _predictions: Path | None) -> Agent:
     from grounding.benchmarks.desktop.ocr import OcrAgent
 

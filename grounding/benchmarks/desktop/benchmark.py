@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import msgspec
 
 from grounding import __version__
-from grounding.benchmarks.desktop.agents import Agent, entry_of
+from grounding.benchmarks.desktop.agents import Agent, Floor
 from grounding.benchmarks.desktop.chat import StyledModel, agent_card, agent_probe, asking, build_agent, has_model
 from grounding.benchmarks.desktop.folder import (
     ActStage,
@@ -43,9 +42,9 @@ from grounding.run.combinations import combine
 from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
 from grounding.run.folder import library_versions, run_id, utc_now
+from grounding.run.ray.cluster import ModelAddress, check_executor, staff
 from grounding.run.ray.pool import AHEAD, RemoteStage, Workers, key_variables
-from grounding.run.ray.staff import ModelAddress, check_executor, staff
-from grounding.run.ray.worker import OpenedStage, Services, opened
+from grounding.run.ray.worker import OpenedStage, Services
 from grounding.run.ray.worker import StageWork as RemoteWork
 from grounding.run.signature import image_rule_text
 from grounding.scoring.desktop.rules import DESKTOP_RULES, TOLERANCE_PX, judge_desktop
@@ -54,8 +53,6 @@ from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, s
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from grounding.run.runner import Stage
 
 
 def select_desktop(
@@ -159,12 +156,12 @@ def open_act(work: RemoteWork, services: Services) -> OpenedStage:
     agent, _ = build_agent(options, model, (), chat, services.budget, services.progress.retried)
     stage = ActStage(agent, services.journal)
 
-    async def run(item: DesktopStepLine, key: str) -> object:
+    async def run(item: DesktopStepLine, earlier: None, key: str) -> object:
         shown = await services.locate(item.step.screenshot)
         step = msgspec.structs.replace(item.step, screenshot=shown)
-        return await stage.run(msgspec.structs.replace(item, step=step), None, key)
+        return await stage.run(msgspec.structs.replace(item, step=step), earlier, key)
 
-    return replace(opened(stage, agent.check, agent.aclose), run=run)
+    return OpenedStage(stage.identity, stage.max_concurrency, run, agent.check, agent.aclose)
 
 
 _COLOURS = {"right": "green", "wrong": "yellow", "unparsed": "magenta", "missing": "red", "error": "red"}
@@ -312,16 +309,12 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
         """One: the agent acts on every step."""
         agent, model, tolerance = prepared.agent, prepared.model, prepared.info.tolerance_px
         stage = ActStage(agent, work.journals["predictions.jsonl"])
-        entry = entry_of(prepared.options.grounder)
 
         def outcome(item: DesktopStepLine, answer: DesktopPrediction) -> str:
             failure = judge_desktop(item.step, answer, tolerance).failure
             if failure is None:
                 return "right"
             return failure if failure in _COLOURS else "wrong"
-
-        async def elsewhere(workers: Workers) -> Stage[Any]:
-            return await in_workers(stage, prepared, workers)
 
         async def check() -> None:
             await agent.check()
@@ -340,7 +333,7 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
             outcome=outcome,
             check=check,
             early=bool(prepared.base_url) and prepared.servers is None and prepared.beside is None,
-            elsewhere=None if entry is not None and entry.looks_up else elsewhere,
+            elsewhere=None if isinstance(agent, Floor) else partial(in_workers, stage, prepared),
             asks=tuple(asks),
         )
 

@@ -154,8 +154,6 @@ class ActStage:
     """Asks the agent about each step, on its own: nothing of an earlier answer reaches a later question."""
 
     name = "act"
-    item_type = DesktopStepLine
-    record_type = DesktopPrediction
 
     def __init__(self, agent: Agent, journal: Journal[DesktopPrediction]) -> None:
         self._agent, self.journal = agent, journal

@@ -213,7 +213,6 @@ class OcrAgent:
     name = "ocr-agent"
 
     def __init__(self) -> None:
-        """Load nothing yet."""
         self._reader = OcrReader()
         self.max_concurrency = core_count()  # More would only wait for each other.
 

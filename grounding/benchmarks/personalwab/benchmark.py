@@ -57,9 +57,9 @@ from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
 from grounding.run.folder import library_versions, run_id, utc_now
 from grounding.run.journal import Journal
+from grounding.run.ray.cluster import ModelAddress, staff
 from grounding.run.ray.pool import RemoteStage, Workers, key_variables
-from grounding.run.ray.staff import ModelAddress, staff
-from grounding.run.ray.worker import OpenedStage, Services, opened
+from grounding.run.ray.worker import OpenedStage, Services
 from grounding.run.ray.worker import StageWork as WorkerWork
 
 if TYPE_CHECKING:
@@ -466,7 +466,7 @@ async def in_workers(own: EpisodeStage, prepared: PreparedShop, workers: Workers
         options=options,
         identity=own.identity,
         given=(cards, url_behind(options.data_dir)),
-        keys=key_variables(cards),
+        keys=key_variables(cards.values()),
     )
     return await workers.stage(own, work, staffed)
 
@@ -481,7 +481,8 @@ def open_episodes(work: WorkerWork, services: Services) -> OpenedStage:
         max_connections=services.connections or options.max_connections,
     )
     prepared = prepare_shop(options, services.budget, services.progress, cards=cards)
-    return opened(prepared.stage(services.journal), prepared.check, prepared.aclose)
+    stage = prepared.stage(services.journal)
+    return OpenedStage(stage.identity, stage.max_concurrency, stage.run, prepared.check, prepared.aclose)
 
 
 BENCHMARK = PersonalWab()

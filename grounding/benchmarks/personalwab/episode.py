@@ -172,8 +172,6 @@ class EpisodeStage:
     """The one stage of a run over a shop: lets the agent work on each task until it ends."""
 
     name = "act"
-    item_type = ShopTask
-    record_type = Episode
 
     def __init__(
         self,

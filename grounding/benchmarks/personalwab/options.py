@@ -10,7 +10,7 @@ from grounding.benchmarks.personalwab.memory import PAPER_LENGTHS, RECMIND_LENGT
 from grounding.benchmarks.personalwab.records import Preset, Split, TaskType, Track
 from grounding.errors import UserError
 from grounding.options import RunOptions, ShopSearch
-from grounding.run.ray.staff import check_executor
+from grounding.run.ray.cluster import check_executor
 
 WITHOUT_MODEL = tuple(name for name, entry in AGENTS.items() if entry.needs != "model")
 OWN_MEMORY = {name: entry.memory for name, entry in AGENTS.items() if entry.memory is not None}

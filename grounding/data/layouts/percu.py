@@ -1,16 +1,13 @@
 """Desktop trajectories: a folder in; tasks of recorded steps out, or everything that is wrong with them.
 
-Two layouts, read alike. PERCU's, as far as its released evaluator shows it::
+PERCU's layout, as far as its released evaluator shows it::
 
     final_data/preference_task/<task>.jsonl     one step a line: action, screenshot, thought, second instruction, …
     final_data/routine_task/<task>.jsonl
     data/events/screenshot/<picture>.png        what "screenshot" names, relative to the events folder
 
-and that of PC Tracker and PC-Agent-E, whose recordings PERCU is made of::
-
-    events/<task>.jsonl                         the same lines, with element and rect
-    events/<task>.md                            the task in words: **Description:** …
-    events/screenshot/<picture>.png
+Recordings of PC Tracker and PC-Agent-E, which PERCU is made of, are read alike: the same lines with element and rect in
+``events/<task>.jsonl``, the task in words beside them in ``<task>.md`` (**Description:** …).
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ from grounding.data.images import ImageFault, ImageInfo, probe_images
 from grounding.data.layouts import layout
 from grounding.records import Box, Screenshot
 
-NAME, TRACKER_NAME = "percu", "pc-tracker"
+NAME = "percu"
 _IMAGE, _ACTION, _OTHERS = "screenshot", "action", "other_users"
 _KINDS: tuple[DesktopTaskKind, ...] = ("preference", "routine")
 _SIDES = ("left", "top", "right", "bottom")
@@ -58,24 +55,13 @@ class _Task:
 
 
 @layout(NAME, is_desktop=True)
-def load(
-    data_dir: Path, *, tasks: Collection[str] = (), name: str = NAME, deep: bool = False, needs_kind: bool = True
-) -> DesktopDataset:
+def load(data_dir: Path, *, tasks: Collection[str] = (), name: str = NAME, deep: bool = False) -> DesktopDataset:
     """Load a data set of PERCU's layout.
 
     The ``*.jsonl`` files below ``data_dir``, at most five folders deep, are the tasks: preference before routine before
     neither, in natural order. Pictures lie beside the task file or in a folder ``events*`` of the data set or of its
-    ``data``.
-
-    Args:
-        data_dir: The folder that holds the task files and the events folder.
-        tasks: Ids of the tasks to load, such as ``preference/task_1``; empty for all.
-        name: Name of the data set, for the record.
-        deep: Decode every screenshot, too.
-        needs_kind: Every task must be a preference or a routine task, by its folder's name.
-
-    Raises:
-        DatasetProblems: Something is wrong; every problem is in it, in order of file and line.
+    ``data``. ``tasks`` are ids such as ``preference/task_1``, empty for all; ``deep``: decode every screenshot, too.
+    Raises DatasetProblems: something is wrong; every problem is in it, in order of file and line.
     """
     data_dir, problems, oddities = Path(data_dir), list[Problem](), list[Problem]()
     files = _task_files(data_dir, problems)
@@ -85,7 +71,7 @@ def load(
         value, what = shorten(wrong), "there is no such task"
         problems.append(Problem(file=str(data_dir), field="task", value=value, what=what, fix=fix))
     wanted = [one for one in listed if not tasks or one in tasks]
-    found = [_read_task(one, files[one], data_dir, needs_kind, problems, oddities) for one in wanted]
+    found = [_read_task(one, files[one], data_dir, problems, oddities) for one in wanted]
     paths = list(dict.fromkeys(row["image"] for task in found for row in task.rows if row["image"] is not None))
     images = dict(zip(paths, probe_images(paths, deep=deep), strict=True))
     told: set[Path] = set()
@@ -106,14 +92,6 @@ def load(
         warnings=counted(oddities),
         oddities=tuple(map(str, oddities)),
     )
-
-
-@layout(TRACKER_NAME, is_desktop=True)
-def load_tracker(
-    data_dir: Path, *, tasks: Collection[str] = (), name: str = TRACKER_NAME, deep: bool = False
-) -> DesktopDataset:
-    """Load plain trajectories of PC Tracker or PC-Agent-E: the same, without kinds of tasks."""
-    return load(data_dir, tasks=tasks, name=name, deep=deep, needs_kind=False)
 
 
 # --- task files ---------------------------------------------------------------------------------------------------
@@ -151,9 +129,7 @@ def _kind_of_folder(path: Path, data_dir: Path) -> DesktopTaskKind | None:
     return next((kinds[0] for kinds in told if len(kinds) == 1), None)
 
 
-def _read_task(
-    task_id: str, path: Path, data_dir: Path, needs_kind: bool, problems: list[Problem], oddities: list[Problem]
-) -> _Task:
+def _read_task(task_id: str, path: Path, data_dir: Path, problems: list[Problem], oddities: list[Problem]) -> _Task:
     parents = (parent for parent in (data_dir, data_dir / "data") if parent.is_dir())
     inside = (folder for parent in parents for folder in sorted(parent.iterdir()) if folder.is_dir())
     places = [path.parent, *(folder for folder in inside if folder.name.startswith("events")), data_dir]
@@ -162,12 +138,7 @@ def _read_task(
     for line in read_json_lines(path, problems):
         fields = Fields(str(path), None, line.values, problems, line=line.number, oddities=oddities)
         rows.append({"line": line.number, **_read_row(fields, locators)})
-    kind = _kind_of_folder(path, data_dir)
-    if kind is None and rows and needs_kind:
-        what = "is neither a preference task nor a routine task"
-        fix = f"put it in a folder with preference or routine in its name, or read it as --dataset {TRACKER_NAME}"
-        problems.append(Problem(file=str(path), field="kind", what=what, fix=fix))
-    return _Task(task_id, path, kind, _description(path, problems), rows)
+    return _Task(task_id, path, _kind_of_folder(path, data_dir), _description(path, problems), rows)
 
 
 def _description(path: Path, problems: list[Problem]) -> str:

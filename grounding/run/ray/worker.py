@@ -1,9 +1,4 @@
-"""What runs on the nodes: an actor around one stage, which works through items and hands every record over at once.
-
-The writer asks it to ``work`` on an item. It asks the writer to ``reserve`` money and for a ``picture``, and tells it
-of requests that are ``paid``, of what tries came to (``settle``), of records to ``keep`` and of further tries
-(``retried``).
-"""
+"""What runs on the nodes: an actor around one stage, which works through items and hands every record over at once."""
 
 from __future__ import annotations
 
@@ -13,14 +8,14 @@ import functools
 import hashlib
 import itertools
 import os
-import re
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -35,6 +30,10 @@ from grounding.serving.process import ask_health
 
 GATHER_S = 0.003
 """What is said within this time of a first message goes out with it: a call of Ray costs more than an item."""
+
+
+class ItemLost(Exception):
+    """Nobody could work on an item; says why."""
 
 
 class StageWork(Record, frozen=True, kw_only=True):
@@ -79,28 +78,17 @@ class Services:
 
 @dataclass(frozen=True)
 class OpenedStage:
-    """A stage ready to work: ``run`` makes an item's record under a key, ``identity`` is as in :class:`StageWork`."""
+    """A stage ready to work: ``run`` is a :class:`grounding.run.runner.Stage`'s, of one that needs only its items."""
 
     identity: str
-    item_type: type[Any]
     max_concurrency: int
-    run: Callable[[Any, str], Awaitable[Any]]
+    run: Callable[[Any, None, str], Awaitable[Any]]
     check: Callable[[], Awaitable[None]]
     aclose: Callable[[], Awaitable[None]]
 
 
-def opened(stage: Any, check: Callable[[], Awaitable[None]], aclose: Callable[[], Awaitable[None]]) -> OpenedStage:
-    """A :class:`grounding.run.runner.Stage` that needs nothing but its items."""
-    run = lambda item, key: stage.run(item, None, key)  # noqa: E731
-    return OpenedStage(stage.identity, stage.item_type, stage.max_concurrency, run, check, aclose)
-
-
 def folder_here(work: StageWork) -> Path:
-    """The run's folder, on a machine that sees it.
-
-    Raises:
-        UserError: this machine doesn't.
-    """
+    """The run's folder, on a machine that sees it. Raises UserError: this machine doesn't."""
     folder = Path(work.folder)
     if not (folder / "run.json").exists():
         raise UserError(
@@ -110,31 +98,45 @@ def folder_here(work: StageWork) -> Path:
     return folder
 
 
-class Channel:
-    """Questions, answers and notices between writer and worker, in batches.
+class _Packed(NamedTuple):
+    """A record on its way. Not pickled as it is: what is left out of JSON hangs on the objects of defaults."""
 
-    Each end has one. ``answers`` is asked by the other end, ``heard`` takes its notices in their order; both are given
-    the kind of message and what belongs to it. What :meth:`out` gives has to be brought to the other's :meth:`hear`.
+    kind: type[Any]
+    content: bytes
+
+
+def _packed(value: Any) -> Any:
+    return _Packed(type(value), msgspec.msgpack.encode(value)) if isinstance(value, msgspec.Struct) else value
+
+
+def _unpacked(value: Any) -> Any:
+    return msgspec.msgpack.decode(value.content, type=value.kind) if isinstance(value, _Packed) else value
+
+
+class Channel:
+    """Calls of methods between writer and worker, in batches. Each end has one; ``host`` has the methods of its end.
+
+    What :meth:`out` gives has to be brought to the other's :meth:`hear`.
     """
 
-    def __init__(self, answers: Callable[..., Awaitable[Any]], heard: Callable[..., None] = lambda *_: None) -> None:
-        self._answers, self._heard = answers, heard
+    def __init__(self, host: Any) -> None:
+        self._host = host
         self._said: list[tuple[int, str, tuple[Any, ...]]] = []
         self._any = asyncio.Event()
         self._numbers = itertools.count(1)
         self._asked: dict[int, asyncio.Future[Any]] = {}
         self.tasks: set[asyncio.Task[None]] = set()
 
-    def tell(self, kind: str, *what: Any, number: int = 0) -> None:
-        """Say something that has no answer."""
-        self._said.append((number, kind, what))
+    def tell(self, method: str, *what: Any, number: int = 0) -> None:
+        """Call what gives nothing back: in the order of these calls, and before later ones are asked."""
+        self._said.append((number, method, tuple(map(_packed, what))))
         self._any.set()
 
-    async def ask(self, kind: str, *what: Any) -> Any:
-        """Ask for something."""
+    async def ask(self, method: str, *what: Any) -> Any:
+        """Call what gives something back."""
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
-        self.tell(kind, *what, number=number)
+        self.tell(method, *what, number=number)
         return await answer
 
     async def out(self) -> list[Any]:
@@ -151,63 +153,63 @@ class Channel:
 
     def hear(self, batch: list[Any]) -> None:
         """Take in what the other end said."""
-        for number, kind, what in batch:
-            if kind == "answer":
+        for number, method, packed in batch:
+            what = tuple(map(_unpacked, packed))
+            if not method:
                 answer = self._asked.pop(number, None)
                 if answer is not None and not answer.done():
                     answer.set_result(what[0])
             elif not number:
-                self._heard(kind, *what)
+                getattr(self._host, method)(*what)
             else:
-                task = asyncio.get_running_loop().create_task(self._answer(number, kind, what))
+                task = asyncio.get_running_loop().create_task(self._answer(number, method, what))
                 self.tasks.add(task)
                 task.add_done_callback(self.tasks.discard)
 
-    async def _answer(self, number: int, kind: str, what: tuple[Any, ...]) -> None:
-        self.tell("answer", await self._answers(kind, *what), number=number)
+    async def _answer(self, number: int, method: str, what: tuple[Any, ...]) -> None:
+        self.tell("", await getattr(self._host, method)(*what), number=number)
 
     def fail(self, error: Exception) -> None:
         """There is no other end any more."""
         for answer in self._asked.values():
             if not answer.done():
                 answer.set_exception(error)
-                answer.exception()  # Looked at: whoever waited may be gone.
         self._asked.clear()
 
 
 class _WritersBudget(Budget):
     """The run's money, which lies with the writer: it is asked before each try, and told what each came to."""
 
-    def __init__(self, limit_usd: float | None, line: Channel) -> None:
+    def __init__(self, limit_usd: float | None, worker: StageWorker) -> None:
         super().__init__(limit_usd)
-        self.on_paid = lambda role, call: line.tell("paid", role, msgspec.msgpack.encode(call))
-        self._line = line
+        self.on_paid = lambda role, call: worker.line.tell("paid", role, call)
+        self._worker = worker
 
     async def reserve(self, most_usd: float | None = None) -> float:
         if self.limit_usd is None:
             return 0.0
-        granted = await self._line.ask("reserve", most_usd)
-        if isinstance(granted, str):
-            raise BudgetReached(granted)
+        granted = await self._worker.line.ask("reserve", most_usd)
+        if isinstance(granted, BudgetReached):
+            raise granted
         return float(granted)
 
     def settle(self, reserved_usd: float, cost_usd: float | None, unreported_usd: float = 0.0) -> None:
         if self.limit_usd is not None:
-            self._line.tell("settle", reserved_usd, cost_usd, unreported_usd)
+            self._worker.line.tell("settle", reserved_usd, cost_usd, unreported_usd)
 
 
 class _WritersRun(Progress):
     """The run's progress and journal, as far as a stage tells them something while it works."""
 
-    def __init__(self, line: Channel) -> None:
+    def __init__(self, worker: StageWorker) -> None:
         super().__init__("none")
-        self._writer = line
+        self._worker = worker
 
     def retried(self) -> None:
-        self._writer.tell("retried")
+        self._worker.line.tell("retried")
 
     def append(self, record: Any) -> None:
-        self._writer.tell("keep", msgspec.msgpack.encode(record))
+        self._worker.line.tell("keep", record)
 
 
 class StageWorker:
@@ -218,64 +220,62 @@ class StageWorker:
             import ray
 
             node = ray.get_runtime_context().get_node_id()
-        self._node = node
-        self.line = Channel(lambda _kind, *what: self._work(*what))
+        self._node, self.line = node, Channel(self)
         self._stack = AsyncExitStack()
-        self._arrived: tuple[str, int] | None = None
+        self._stage: OpenedStage | None = None
         self._base_url = self._gone = ""
-        self._run = 0
 
     async def open(self, work: StageWork, keys: dict[str, str], connections: int | None) -> tuple[str, int]:
         """Open a stage; nothing more to do where the worker was kept from the run before.
 
-        Returns where this process is, in words, and how many items it works on at once.
-
-        Raises:
-            UserError: it can't be opened here, or would answer otherwise than the writer's own.
+        Returns where this process is, in words, and how many items it works on at once. Raises UserError: it can't be
+        opened here, or would answer otherwise than the writer's own.
         """
-        self._run += 1
-        self.line.tell("")  # Ends a call for news that the run before left open.
-        if self._arrived is not None:
-            return self._arrived
-        os.environ.update(keys)
-        with contextlib.suppress(OSError):
-            os.chdir(work.here[1])
-        self._given = work
+        self.line.tell("")  # Ends a call for news that the run before left open, which gets none of this one's.
+        self.line = Channel(self)
+        if self._gone:
+            raise RuntimeError(self._gone)
+        if self._stage is None:
+            os.environ.update(keys)
+            with contextlib.suppress(OSError):
+                os.chdir(work.here[1])
+            self._stage = await self._open(work, connections)
+            self._room = asyncio.Semaphore(self._stage.max_concurrency)
+        return f"{socket.gethostname()} (process {os.getpid()})", self._stage.max_concurrency
+
+    async def _open(self, work: StageWork, connections: int | None) -> OpenedStage:
         if work.beside is not None:
             logs = Path(tempfile.mkdtemp(prefix="grounding-worker-"))
             self._base_url = await self._stack.enter_async_context(server_beside(work.beside, logs, self._lost))
-        told = _WritersRun(self.line)
-        budget = _WritersBudget(work.cost_limit, self.line)
-        services = Services(budget, told, told, self._locate, self._base_url, connections)
-        self._stage = stage = work.opener(work, services)
+
+        async def locate(screenshot: Screenshot) -> Screenshot:
+            if self._node == work.here[0]:
+                return screenshot
+            return await picture_here(screenshot, partial(self.line.ask, "picture"))
+
+        told = _WritersRun(self)
+        budget = _WritersBudget(work.cost_limit, self)
+        stage = work.opener(work, Services(budget, told, told, locate, self._base_url, connections))
         self._stack.push_async_callback(stage.aclose)
         await stage.check()
         if stage.identity != work.identity:
             raise UserError(
-                "it would answer otherwise than this machine: the version of this package, of a library or of a model, "
-                f"or the card, is another there. Here: {work.identity[:300]}. There: {stage.identity[:300]}. Install "
-                "the same on every node"
+                "it would answer otherwise than this machine: the version of this package, of a library or a model, or "
+                f"the card, is another. Here: {work.identity[:300]}. There: {stage.identity[:300]}. Install the same"
             )
-        self._room = asyncio.Semaphore(stage.max_concurrency)
-        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(stage.item_type)
-        self._arrived = f"{socket.gethostname()} (process {os.getpid()})", stage.max_concurrency
-        return self._arrived
+        return stage
+
+    def _lost(self, reason: str) -> None:
+        self._gone = reason
+        self.line.tell("lost", reason)
 
     async def take(self, batch: list[Any]) -> None:
         """What the writer says."""
         self.line.hear(batch)
 
     async def news(self) -> list[Any]:
-        """What there is to say to the writer; waits for the first.
-
-        Raises:
-            RuntimeError: the server beside this worker has ended.
-        """
-        run = self._run
-        said = self.line.left() if self._gone else await self.line.out()
-        if self._gone and not said:
-            raise RuntimeError(self._gone)
-        return said if run == self._run else []  # To whom the run before left the call open nobody listens any more.
+        """What there is to say to the writer; waits for the first."""
+        return await self.line.out()
 
     async def close(self) -> list[Any]:
         """Break off what is under way and let go of everything; gives what there is left to say."""
@@ -284,68 +284,45 @@ class StageWorker:
         await asyncio.gather(*self.line.tasks, return_exceptions=True)
         await self._stack.aclose()
         left = self.line.left()
-        self.line.tell("")  # Ends the open call for news.
+        self.line.tell("")
         return left
 
-    def _lost(self, reason: str) -> None:
-        self._gone = reason
-        self.line.tell("")
-
-    async def _work(self, key: str, content: bytes) -> tuple[str, Any]:
-        """A record, or what kept it from being made."""
+    async def work(self, key: str, item: Any) -> Any:
+        """The record of an item, or what kept it from being made."""
+        assert self._stage is not None
         try:
             async with self._room:
-                record = await self._stage.run(self._decoder.decode(content), key)
+                record = await self._stage.run(item, None, key)
                 failed = record.failure is not None and record.failure.kind == "error"
                 while self._base_url and failed and await asyncio.to_thread(ask_health, self._base_url, REPLY_S):
                     # Perhaps no answer, but the server's end: then this worker is lost, and the item asked again.
                     await asyncio.sleep(1.0)
-        except BudgetReached as reached:
-            return "limit", str(reached)
-        except Halted as away:
-            return "away", str(away)
-        except UserError as error:
-            return "useless", str(error)
+        except (Halted, UserError) as error:  # By their plain classes, which can be sent.
+            return (UserError if isinstance(error, UserError) else Halted)(str(error))
         except Exception as error:  # noqa: BLE001 - one item must not take the others of this worker with it
-            return "broke", f"{type(error).__name__}: {error}"
-        return "record", msgspec.msgpack.encode(record)
-
-    async def _locate(self, screenshot: Screenshot) -> Screenshot:
-        if self._node == self._given.here[0]:
-            return screenshot
-        return await picture_here(screenshot, lambda path: self.line.ask("picture", path))
-
-
-_pictures: dict[tuple[str, str], str] = {}
-"""Where this machine has a screenshot, by its path and hash."""
+            return ItemLost(f"{type(error).__name__}: {error}")
+        return record
 
 
 async def picture_here(screenshot: Screenshot, want: Callable[[str], Awaitable[bytes | None]]) -> Screenshot:
     """The same screenshot with a path that can be read on this machine; its bytes have the screenshot's hash.
 
     It may lie at the same path here. Else ``want``, given that path, asks the process that writes the run for the
-    bytes, which are kept in ``pictures`` of the cache folder for all workers of this machine.
-
-    Raises:
-        OSError: it can't be read; says why.
+    bytes, which are kept in ``pictures`` of the cache folder for all workers of this machine. Raises OSError: it can't
+    be read; says why.
     """
-    name = screenshot.path, screenshot.sha256
-    if name not in _pictures:
-        ending = re.search(r"\.[A-Za-z0-9]{1,8}$", screenshot.path)
-        kept = _store() / screenshot.sha256[:2] / f"{screenshot.sha256}{ending[0] if ending else ''}"
-        for path in (Path(screenshot.path), kept):
-            if await asyncio.to_thread(_holds, path, screenshot.sha256):
-                _pictures[name] = str(path)
-                break
-        else:
-            content = await want(screenshot.path)
-            if content is None or hashlib.sha256(content).hexdigest() != screenshot.sha256:
-                why = "can't read it" if content is None else "has another picture there by now"
-                raise OSError(f"{screenshot.path} is not on this machine, and the process that writes the run {why}")
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(kept, content, mode=0o600, shared=True, flush=False)
-            _pictures[name] = str(kept)
-    return msgspec.structs.replace(screenshot, path=_pictures[name])
+    sha256, path = screenshot.sha256, Path(screenshot.path)
+    kept = _store() / sha256[:2] / f"{sha256}{path.suffix}"
+    for found in (path, kept):
+        if await asyncio.to_thread(_holds, found, sha256):
+            return msgspec.structs.replace(screenshot, path=str(found))
+    content = await want(screenshot.path)
+    if content is None or hashlib.sha256(content).hexdigest() != sha256:
+        why = "can't read it" if content is None else "has another picture there by now"
+        raise OSError(f"{path} is not on this machine, and the process that writes the run {why}")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(kept, content, mode=0o600, shared=True, flush=False)
+    return msgspec.structs.replace(screenshot, path=str(kept))
 
 
 @functools.cache

@@ -1,15 +1,14 @@
-"""Desktop runs with their agent in workers, against the same without: answers, money, losses, what goes on."""
+"""Desktop runs with their agent in workers, against the same without."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import shell
-from fakes.cluster import FakeCluster, fake_cluster, when
-from fakes.slow_server import SlowServer, slow_server
+from fakes.cluster import fake_cluster
+from fakes.slow_server import slow_server
 
 from benchmarks.desktop.made import desktop_data
 
@@ -21,8 +20,6 @@ user: [{image: screenshot}, {text: '{instruction}'}]
 answer: {form: point, space: rel_1000}
 max_connections: 2
 """
-PRICE = "price: {input_usd: 1000, output_usd: 1000, date: spring}\n"
-A_REQUEST_USD = 0.11
 STEPS = 7
 
 
@@ -32,55 +29,17 @@ def act(model: str, question: str) -> str:
     return f"Action: click ({digest[0]}, {digest[1]})"
 
 
-class Desk:
-    def __init__(self, folder: Path, cluster: FakeCluster) -> None:
-        self.folder, self.cluster = folder, cluster
-        self.data = desktop_data(folder / "data")
-        self.card = folder / "actor.yaml"
-        self.card.write_text(CARD)
-
-    def args(self, server: SlowServer, where: str, *more: str) -> list[str]:
-        return [
-            *("--dataset", "percu", "--data-dir", str(self.data), "--log-dir", str(self.folder / where)),
-            *("--grounder", str(self.card), "--base-url", server.url, "--max-retries", "0", *more),
-        ]
-
-    def run(self, server: SlowServer, where: str, *more: str, code: int = 0) -> str:
-        done = shell.call(*self.args(server, where, *more))
-        assert done.returncode == code, done.stderr
-        return done.stdout + done.stderr
-
-    def summary(self, where: str) -> bytes:
-        return (shell.run_folder(self.folder / where) / "summary.json").read_bytes()
-
-
-RAY = ("--executor", "ray", "--workers", "2")
-
-
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    with fake_cluster(monkeypatch) as found:
-        yield Desk(tmp_path, found)
-
-
-def test_a_run_is_the_same_to_the_byte(desk: Desk) -> None:
-    with slow_server(act) as server:
-        desk.run(server, "local")
-        assert server.requests == STEPS
-        desk.run(server, "cluster", *RAY)
+def test_a_run_is_the_same_to_the_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, card = desktop_data(tmp_path / "data"), tmp_path / "actor.yaml"
+    card.write_text(CARD)
+    ray, found = ("--executor", "ray", "--workers", "2"), []
+    with fake_cluster(monkeypatch) as cluster, slow_server(act) as server:
+        args = ("--dataset", "percu", "--data-dir", data, "--grounder", card, "--base-url", server.url)
+        for where, more in (("local", ()), ("cluster", ray)):
+            done = shell.call(*args, "--max-retries", "0", "--log-dir", tmp_path / where, *more)
+            assert done.returncode == 0, done.stderr
+            found.append((shell.run_folder(tmp_path / where) / "summary.json").read_bytes())
         assert server.requests == 2 * STEPS
         assert all(times == 2 for times in server.asked.values())
-    assert desk.summary("cluster") == desk.summary("local")
-    assert len(desk.cluster.actors) == 2
-
-
-def test_what_a_lost_worker_was_asked_is_asked_of_another(desk: Desk) -> None:
-    with slow_server(act) as server:
-        desk.run(server, "local")
-    with slow_server(act) as server:
-        server.hold_after = 3
-        when(lambda: server.answered >= 3, lambda: (desk.cluster.alive[0].kill(), server.let_go(None)))
-        said = desk.run(server, "cluster", *RAY)
-        assert STEPS <= server.requests <= STEPS + 1 + 3
-    assert "is lost: killed" in said
-    assert desk.summary("cluster") == desk.summary("local")
+    assert found[0] == found[1]
+    assert len(cluster.actors) == 2

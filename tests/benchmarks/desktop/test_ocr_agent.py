@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.benchmarks.desktop.ocr import Intent, intend, mentioned, on_the_screen, shows
+from grounding.benchmarks.desktop.ocr import Intent, intend, on_the_screen
 from grounding.grounders.ocr.screen import Screen, TextLine, TextWord
 from grounding.records import Box, Size
 
@@ -75,31 +75,11 @@ def screen(*texts: str) -> Screen:
 
 
 @pytest.mark.parametrize(
-    ("words", "quoted", "shown", "meant"),
-    [
-        ("Robin keeps it in the folder Documents.", (), ("folder of pictures", "Documents and more", "Documents"),
-         ("Documents", 100, 190, 180)),
-        ('In Settings I choose "dark".', ("dark",), ("Settings", "dark"), ("dark", 100, 140, 140)),
-        ("The choice is Save.", (), ("Cancel Save Help",), ("Save", 170, 210, 100)),
-        ("It is in the other one.", (), ("is it in",), None),
-    ],
-)  # fmt: skip
-def test_what_is_mentioned(words: str, quoted: tuple[str, ...], shown: tuple[str, ...], meant: object) -> None:
-    found = mentioned(words, quoted, screen(*shown))
-    assert meant == (found and (found[0], found[1].left_px, found[1].right_px, found[1].top_px))
-
-
-def test_a_quotation_stands_on_the_screen_only_as_a_whole() -> None:
-    assert shows("Save as", screen("File Save as Close"))
-    assert not shows("Save it", screen("File Save as Close"))
-    assert not shows("[x] water", screen("[ ] water"))
-
-
-@pytest.mark.parametrize(
     ("intent", "shown", "kind"),
     [
         (Intent(kind="any", words='The name is "march".', quoted=("march",)), ("april", "name"), "type text"),
         (Intent(kind="any", words='The name is "march".', quoted=("march",)), ("april", "march"), "click"),
+        (Intent(kind="any", words='It is "[x] water".', quoted=("[x] water",)), ("[ ] water",), "type text"),
         (Intent(kind="click", words="Now I open diary.txt."), ("diary.txt", "letter.txt"), "double click"),
         (Intent(kind="click", words="Click Save."), (), ""),
     ],

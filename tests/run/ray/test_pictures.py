@@ -17,7 +17,6 @@ BYTES = b"\x89PNG picture"
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(worker, "_pictures", {})
     monkeypatch.setattr(worker, "_store", lambda: tmp_path / "pictures")
 
 
@@ -41,9 +40,7 @@ def test_a_picture_at_its_path_is_asked_of_nobody(tmp_path: Path) -> None:
     assert writer.asked == []
 
 
-def test_one_that_is_not_here_comes_once_and_is_kept_for_other_workers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_is_not_here_comes_once_and_is_kept_for_other_workers(tmp_path: Path) -> None:
     (tmp_path / "b.png").write_bytes(b"another")
     writer = Writer(BYTES)
     for _ in range(2):
@@ -51,7 +48,6 @@ def test_one_that_is_not_here_comes_once_and_is_kept_for_other_workers(
             found = Path(asyncio.run(picture_here(shot(path), writer)).path)
             assert (found.read_bytes(), found.suffix) == (BYTES, ".png")
             assert found.is_relative_to(tmp_path / "pictures")
-        monkeypatch.setattr(worker, "_pictures", {})  # As in another worker.
     assert writer.asked == ["/not/here/a.png"]
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import socket
 import time
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +18,13 @@ import psutil
 import pytest
 import shell
 from conftest import Item, TinyDataset
-from fakes.cluster import FakeCluster, when
+from fakes.cluster import FakeActor, FakeCluster, when
 from fakes.slow_server import SlowServer, any_point, slow_server
 from serving.helpers import FAKE, asked, is_alive, pids, started
 
-from grounding.run.ray import cluster, pool
+from grounding.run.ray import cluster, pool, worker
 from grounding.run.ray.cluster import Node
+from grounding.run.ray.worker import OpenedStage, StageWork
 from grounding.serving.keeper import descendants
 from run.ray.conftest import ON_RAY as on_ray
 from run.ray.conftest import Crew, RayNode, program
@@ -159,6 +163,25 @@ def test_what_a_killed_worker_was_at_is_asked_again_elsewhere(lab: Lab, crew: Cr
     assert lab.summary("cluster") == lab.summary("local")
 
 
+def test_a_worker_that_can_no_longer_be_told_anything_is_lost(
+    lab: Lab, fake: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hear, deaf = FakeActor._call, list[FakeActor]()
+
+    async def call(actor: FakeActor, method: str, *arguments: Any) -> Any:
+        if method == "take" and actor is fake.actors[0]:
+            deaf.append(actor)
+            raise ConnectionError("not sent")
+        return await hear(actor, method, *arguments)
+
+    monkeypatch.setattr(FakeActor, "_call", call)
+    with slow_server() as server:
+        said = lab.call(server, "cluster", *lab.ray)
+        assert server.requests == STEPS
+    assert deaf == fake.actors[:1]
+    assert " is lost: not sent" in said
+
+
 @pytest.mark.parametrize("crew", ["in this process"], indirect=True)
 def test_a_step_that_costs_worker_after_worker_is_an_error_and_asked_again_the_next_time(
     lab: Lab, crew: Crew, monkeypatch: pytest.MonkeyPatch
@@ -243,6 +266,34 @@ def test_a_server_beside_a_worker_that_dies_costs_no_answer(lab: Lab, monkeypatc
     assert " is lost: the server ended by itself (signal 9)" in done.stderr
     assert b'"status": "complete"' in lab.summary("cluster")
     shell.wait_until(lambda: not [pid for pid in pids(record) if is_alive(pid)])
+
+
+def test_a_worker_whose_server_ends_between_two_runs_is_lost_to_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+
+    @asynccontextmanager
+    async def server(_beside: object, _logs: Path, on_lost: object) -> AsyncIterator[str]:
+        told.append(on_lost)
+        yield "http://127.0.0.1:9/v1"
+
+    async def nothing() -> None:
+        pass
+
+    def opener(_work: StageWork, _services: object) -> OpenedStage:
+        return OpenedStage("same", 1, lambda *_: nothing(), nothing, nothing)
+
+    async def scenario() -> None:
+        made, work = worker.StageWorker("here"), StageWork(opener=opener, options=None, identity="same", beside=True)  # type: ignore[arg-type]
+        for _run in range(2):
+            await made.open(work, {}, None)
+        told[0]("the server ended")
+        with pytest.raises(RuntimeError, match="the server ended"):
+            await made.open(work, {}, None)
+        await made.close()
+
+    monkeypatch.setattr(worker, "server_beside", server)
+    asyncio.run(scenario())
+    assert len(told) == 1
 
 
 def test_a_node_that_joins_gets_a_worker(lab: Lab, fake: FakeCluster) -> None:
