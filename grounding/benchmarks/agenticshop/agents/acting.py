@@ -390,10 +390,11 @@ async def act(action: BrowserAction, tab: BrowserTab, aimed: Aim) -> str:
             raise PageLost(f"nothing within {PAGE_S:g} s") from None
         await tab.still(SETTLE_S)
         # A window that an action opened is closed by the browser; its page is opened in the one window there is.
-        if popups := tab.take_popups():
+        popups, tab.popups = tab.popups, []
+        if popups:
             said.append(await open_address(tab, popups[-1]))
         if page.url.startswith("chrome-error:"):
-            refused = [one.message for one in tab.lane.refusals[refusals:]] or ["nothing came"]
+            refused = [one.trouble.message for one in tab.lane.refusals[refusals:]] or ["nothing came"]
             said.append(f"what this led to can't be opened: {refused[-1][:200]}")
             await act(BrowserAction(action="back"), tab, Aim())
     said.append(f"now at {page.url}" if page.url != before else "")

@@ -8,7 +8,8 @@ agent's last words name is what it chose. Whose a log is, says its place: the us
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,8 +23,6 @@ from grounding.benchmarks.agenticshop.records import Scenario, TraceStep
 from grounding.benchmarks.agenticshop.scenarios import scenario_named
 from grounding.errors import UserError
 from grounding.records import Failure
-
-MAX_FILES = 200_000
 
 
 class LoggedAnswer(NamedTuple):
@@ -41,17 +40,11 @@ class Program(NamedTuple):
     files: tuple[str, ...]
     read: Callable[[dict[str, Any]], LoggedAnswer]
 
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """What a path matches, below whatever folder."""
-        return re.compile("|".join(f"(?:.*/)?{one.replace('TASK', '([^/]+)')}" for one in self.files))
-
 
 def open_logs(name: str, path: Path) -> RecordedAgent:
     """The agent whose logs lie in a folder; for Browser Use also a single history, named after its task.
 
-    Raises:
-        UserError: There are no such logs, or two are of one task.
+    A UserError says that there are no such logs, or that two are of one task.
     """
     program, answers, contents = PROGRAMS[name], dict[Owner, Answer](), dict[str, bytes]()
     for owner, files in find_tasks(path, program).items():
@@ -74,24 +67,18 @@ def _answer(said: LoggedAnswer, *, found: bool) -> Answer:
 
 
 def find_tasks(root: Path, program: Program) -> dict[Owner, list[Path]]:
-    """The files of each task, in order of their names. Links are not followed.
-
-    Raises:
-        UserError: There are none, too many, or two logs of one task.
-    """
+    """The files of each task, in order of their names. Links are not followed."""
+    pattern = re.compile("|".join(f"(?:.*/)?{one.replace('TASK', '([^/]+)')}" for one in program.files))
     found: dict[Owner, list[Path]] = {}
-    places = [root] if root.is_file() else sorted(root.rglob("*"))[: MAX_FILES + 1]
-    if len(places) > MAX_FILES:
-        raise UserError(f"--curations {root}: more than {MAX_FILES:,} files; give the folder of the logs alone")
-    for file in places:
-        match = program.pattern.fullmatch(file.relative_to(root.parent).as_posix())
+    for file in [root] if root.is_file() else sorted(root.rglob("*")):
+        match = pattern.fullmatch(file.relative_to(root.parent).as_posix())
         if match is None or file.is_symlink() or not file.is_file():
             continue
         task = next(group for group in match.groups() if group)
         left, _, right = task.partition("__")
         folders = [part.name for part in file.parents if part == root or root in part.parents]
-        scenario: Scenario | None = _scenario(left) if right else next(filter(None, map(_scenario, folders)), None)
-        owner: Owner = (scenario, str(right if right and scenario else task))
+        scenario = next(filter(None, map(_scenario, [left] if right else folders)), None)
+        owner: Owner = (scenario, right if right and scenario else task)
         files = found.setdefault(owner, [])
         if other := next((one for one in files if one.name == file.name), None):
             raise UserError(f"--curations {root}: two logs of {owner[1]!r}: {other} and {file}; take one out")
@@ -102,10 +89,9 @@ def find_tasks(root: Path, program: Program) -> dict[Owner, list[Path]]:
 
 
 def _scenario(name: str) -> Scenario | None:
-    try:
+    with suppress(UserError):
         return scenario_named(name)
-    except UserError:
-        return None
+    return None
 
 
 def _step(action: str, url: str = "", thought: str = "") -> TraceStep:
@@ -184,7 +170,8 @@ def read_agent_e(files: dict[str, Any]) -> LoggedAnswer:
     named in words, ``Current Page: URL, Title: …``.
     """
     result = next((value for name, value in files.items() if name.startswith("test_result")), None)
-    plans = [one for name, value in files.items() if name.startswith("execution") for one in _messages(value)]
+    told = [value for name, value in files.items() if name.startswith("execution") and isinstance(value, dict)]
+    plans = [one for value in told for agent in value for one in each(value, agent)]
     replies = [decoded(_FENCE.sub("", text(one, "content"))) for one in plans]
     answer = next((said for one in reversed(replies) if (said := text(one, "final_response").strip())), "")
     steps, url = list[TraceStep](), ""
@@ -197,11 +184,6 @@ def read_agent_e(files: dict[str, Any]) -> LoggedAnswer:
                 url = text(decoded(arguments), "url") or url
                 steps.append(_step(f"{text(call, 'function', 'name')} {arguments}", url, thought))
     return LoggedAnswer(answer or text(result, "last_statement"), steps, text(result, "error"))
-
-
-def _messages(value: Any) -> Iterator[dict[str, Any]]:
-    for messages in value.values() if isinstance(value, dict) else ():
-        yield from each(messages)
 
 
 _THOUGHTS = ("thinking", "thought", "evaluation_previous_goal", "memory", "next_goal")

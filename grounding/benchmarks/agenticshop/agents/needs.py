@@ -32,9 +32,9 @@ class CurationPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 @cache
-def curation_prompts(name: str = "curation") -> CurationPrompts:
-    """The wording of this name, or of a YAML file of one's own. Raises as :func:`read_wording`."""
-    return read_wording("agenticshop", name, CurationPrompts)
+def curation_prompts() -> CurationPrompts:
+    """The bundled file ``curation.yaml``."""
+    return read_wording("agenticshop", "curation", CurationPrompts)
 
 
 def curation_prompt(prompts: CurationPrompts, view: ShopperView) -> str:
@@ -53,10 +53,7 @@ def curation_prompt(prompts: CurationPrompts, view: ShopperView) -> str:
 def request_text(prompts: CurationPrompts, view: ShopperView, *, in_words: bool) -> str:
     """All that a model is told: the release's system text and prompt, the data set's shops, the form of the reply.
 
-    Args:
-        prompts: The wording.
-        view: The need.
-        in_words: Whether the form has to be asked for, because no schema goes along.
+    ``in_words``: the form has to be asked for, because no schema goes along.
     """
     text = prompts.system + curation_prompt(prompts, view)
     if view.sites:

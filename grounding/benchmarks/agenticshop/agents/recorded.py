@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,9 @@ Answer = dict[str, Any]
 class RecordedAgent(CurationAgent):
     """Hands out what is recorded: the answer of user and scenario, else that of the user in whatever scenario.
 
-    Args:
-        name: The short name for tables.
-        answers: What is recorded.
-        contents: All that it is read from, by names, as hashes.
+    ``contents`` are hashes of all that ``answers`` are read from, by names.
     """
 
-    # Nothing is waited for but the disk.
     max_concurrency = 64
 
     def __init__(self, name: str, answers: Mapping[Owner, Answer], contents: Mapping[str, bytes]) -> None:
@@ -57,10 +54,18 @@ class RecordedAgent(CurationAgent):
         """Look up what is recorded of a task."""
         found = self._answers.get((view.scenario, view.user)) or self._answers.get((None, view.user))
         if found is None:
-            failure = Failure(kind="missing", message=f"nothing is recorded of {view.task_id}")
-            return made(view, key, failure=failure)
-        none = not found.get("products") and found.get("failure") is None
-        return made(view, key, **(found | {"failure": NO_PRODUCT} if none else found))
+            found = {"failure": Failure(kind="missing", message=f"nothing is recorded of {view.task_id}")}
+        elif not found.get("products") and found.get("failure") is None:
+            found = found | {"failure": NO_PRODUCT}
+        return made(view, key, **found)
+
+
+def recordings(given: CurationServices) -> Path:
+    """What ``--curations`` names; raises a UserError where it is nothing that is there."""
+    path = given.options.curations
+    if path is None or not path.exists():
+        raise UserError(f"--curations {path}: there is no such file or folder")
+    return path
 
 
 @agent("replay", "products that somebody or something chose before, from a file: --curations", needs="curations")
@@ -68,24 +73,8 @@ def _replay(given: CurationServices) -> RecordedAgent:
     return open_recorded(recordings(given))
 
 
-def recordings(given: CurationServices) -> Path:
-    """What ``--curations`` names.
-
-    Raises:
-        UserError: nothing, or nothing that is there.
-    """
-    path = given.options.curations
-    if path is None or not path.exists():
-        raise UserError(f"--curations {path}: there is no such file or folder")
-    return path
-
-
 def open_recorded(path: Path) -> RecordedAgent:
-    """The agent that hands out the products of a file or folder.
-
-    Raises:
-        UserError: It holds something else; says where.
-    """
+    """The agent that hands out the products of a file or folder; a UserError says where it holds something else."""
     if path.is_dir() and (path / CURATIONS).is_file():
         path = path / CURATIONS
     answers: dict[Owner, Answer] = {}
@@ -106,30 +95,23 @@ def open_recorded(path: Path) -> RecordedAgent:
 
 
 def _earlier_run(path: Path) -> dict[Owner, Answer]:
-    journal = Journal(path, Curation, read_only=True)
-    try:
-        last = {one.step_id: one for one in journal}
-    finally:
-        journal.close()
     answers: dict[Owner, Answer] = {}
-    for step_id, one in last.items():
-        scenario, _, user = step_id.partition("/")
-        try:
-            owner = scenario_named(scenario), user
-        except UserError:
-            raise UserError(f"--curations {path}: {step_id!r} is no task of users with needs (SCENARIO/USER)") from None
-        kept = ("products", "raw", "ended", "requests", "seconds", "failure")
-        trace = tuple(msgspec.structs.replace(step, screenshot="") for step in one.trace)
-        answers[owner] = {name: getattr(one, name) for name in kept} | {"trace": trace}
+    kept = ("products", "raw", "ended", "requests", "seconds", "failure")
+    with closing(Journal(path, Curation, read_only=True)) as journal:
+        for one in journal:  # The last answer of a task counts.
+            scenario, _, user = one.step_id.partition("/")
+            try:
+                owner = scenario_named(scenario), user
+            except UserError:
+                wrong = f"{one.step_id!r} is no task of users with needs (SCENARIO/USER)"
+                raise UserError(f"--curations {path}: {wrong}") from None
+            trace = tuple(msgspec.structs.replace(step, screenshot="") for step in one.trace)
+            answers[owner] = {name: getattr(one, name) for name in kept} | {"trace": trace}
     return answers
 
 
 def read_bytes(path: Path) -> tuple[bytes, bytes]:
-    """The content of a file that is recorded, and its hash.
-
-    Raises:
-        UserError: It can't be read, or is too large.
-    """
+    """The content of a recorded file, and its hash; a UserError says that it can't be read, or is too large."""
     try:
         if (size := path.stat().st_size) > MAX_BYTES:
             raise UserError(f"--curations {path}: {size:,} bytes; at most {MAX_BYTES:,}")

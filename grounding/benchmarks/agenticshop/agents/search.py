@@ -12,7 +12,7 @@ import time
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import CurationAgent, CurationServices, agent, made
+from grounding.benchmarks.agenticshop.agents.base import AsksFirst, CurationServices, agent, made
 from grounding.benchmarks.agenticshop.agents.needs import CurationPrompts, curation_prompts, request_text
 from grounding.benchmarks.agenticshop.agents.products import read_products
 from grounding.benchmarks.agenticshop.agents.vendors import Interface, SearchAnswer
@@ -37,19 +37,20 @@ FLAG = "--base-url"
 MOST_PAUSES = 4
 """So often a paused model is sent on; then the answer is what came until there."""
 
+CUT_OFF = ("max_output_tokens", "max_tokens", "model_context_window_exceeded", "MAX_TOKENS")
 
-class SearchAgent(CurationAgent):
+
+class SearchAgent(AsksFirst):
     """Asks one model with a search tool for three products."""
 
     most_requests = 1 + MOST_PAUSES
 
     def __init__(self, interface: Interface, client: ModelClient[SearchAnswer], prompts: CurationPrompts) -> None:
-        self.card = interface.card
-        self.name = self.card.name
+        self.card, self.name = interface.card, interface.card.name
         self._interface, self._client, self._prompts = interface, client, prompts
         self._answered = False
         self.max_concurrency = client.max_connections
-        asked = card_identity(self.card, leave_out=("fee", "user", "name"), parameters=interface.parameters)
+        asked = card_identity(interface.card, leave_out=("fee", "user", "name"), parameters=interface.parameters)
         self.identity = f"search:{VERSION}|{asked}|{prompts.label}"
         # Which models are served costs nothing to ask; a card can say that it can't be asked.
         self.check, self.aclose = client.check, client.aclose  # type: ignore[method-assign]
@@ -110,15 +111,16 @@ class SearchAgent(CurationAgent):
         return None
 
     def _text(self, view: ShopperView) -> str:
-        return request_text(self._prompts, view, in_words=self.card.reply == "words")
+        return request_text(self._prompts, view, in_words=self._interface.schema is None)
 
 
 def _read(last: SearchAnswer, text: str) -> tuple[Curated, ...] | Failure:
-    if last.stopped_on_purpose:
-        return Failure(kind="unparsed", message=f"the model or its vendor declined ({last.completion.finish_reason})")
+    ended = last.completion.finish_reason
+    if last.completion.refused or last.completion.filtered:
+        return Failure(kind="unparsed", message=f"the model or its vendor declined ({ended})")
     found = read_products(text)
-    if isinstance(found, Failure) and (last.cut_off or last.unfinished is not None):
-        why = "cut off at the limit of its length" if last.cut_off else f"paused {MOST_PAUSES + 1} times"
+    if isinstance(found, Failure) and (ended in CUT_OFF or last.unfinished is not None):
+        why = "cut off at the limit of its length" if ended in CUT_OFF else f"paused {MOST_PAUSES + 1} times"
         return Failure(kind="unparsed", message=f"the reply was {why}; {found.message}")
     return found
 
@@ -133,10 +135,8 @@ def open_search_agent(
 ) -> SearchAgent:
     """Put a card, by its name, alias or path, a user's options and an endpoint together. Sends nothing yet.
 
-    A seed is left out: no vendor's search takes one.
-
-    Raises:
-        UserError: there is no such card, it can't do what is asked, or its address or key is missing.
+    A seed is left out: no vendor's search takes one. A UserError says that there is no such card, that it can't do what
+    is asked, or that its address or key is missing.
     """
     folder, listed_by = models_dir() / "search", "grounding list search"
     card = find_card(name, folder, SearchCard, builtin=(), kind="search model", listed_by=listed_by)

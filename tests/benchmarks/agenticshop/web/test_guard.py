@@ -70,7 +70,7 @@ def runs(test: Any) -> Any:
 async def test_what_the_rules_forbid_is_refused(host: str, port: int) -> None:
     async with serving({"/": http("in")}) as site, open_lane(rules(site)) as lane:
         assert await ask(lane, asking(host, port)) == (2, b"")
-        assert (lane.refused, lane.refusals[0].trouble, site.connections) == (1, "refused", 0)
+        assert (lane.refused, lane.refusals[0].trouble.trouble, site.connections) == (1, "refused", 0)
         assert (await ask(lane, asking("Shop.test.")))[1].endswith(b"in")
 
 
@@ -132,7 +132,7 @@ async def test_a_name_is_asked_for_once_and_connected_to_where_it_was_checked(mo
         for host in ("mixed.example", "inside.example"):
             assert (await ask(lane, asking(host, 443)))[0] == 2
         assert (await ask(lane, asking("none.example")))[0] == 4
-        assert lane.refusals[-1].trouble == "no-such-host"
+        assert lane.refusals[-1].trouble.trouble == "no-such-host"
         assert len(reached) == 2
 
 
@@ -187,4 +187,4 @@ async def test_a_site_that_is_gone_has_a_name_and_a_lane_that_closes_leaves_noth
             await ask(lane, asking("shop.test"))
     async with open_lane(rules(site)) as lane:
         assert (await ask(lane, asking("shop.test")))[0] == 4
-        assert lane.refusals[0].trouble == "no-answer"
+        assert lane.refusals[0].trouble.trouble == "no-answer"

@@ -168,12 +168,10 @@ def test_an_agents_session_is_under_the_same_rules(world: World) -> None:
             assert await session.page.title() == "false"
             await session.page.click("#new")
             await session.still(5.0)
-            popups: list[str] = []
             async with asyncio.timeout(20):
-                while not popups or len(session.page.context.pages) > 1:
-                    popups += session.take_popups()
+                while not session.popups or len(session.page.context.pages) > 1:
                     await asyncio.sleep(0.05)
-            assert popups == ["http://shop.test/new"]
+            assert session.popups == ["http://shop.test/new"]
             await session.page.click("#next")
             await session.still(5.0)
             assert session.page.url == "http://shop.test/next"
