@@ -20,7 +20,6 @@ from urllib.parse import quote
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.needs import CurationPrompts
 from grounding.benchmarks.agenticshop.agents.products import at, count, decoded, each, text
 from grounding.benchmarks.agenticshop.records import TraceStep
 from grounding.cards import Json, SearchCard
@@ -44,10 +43,10 @@ class SearchAnswer(Record, frozen=True, kw_only=True):
 class Interface:
     """The row of a card's vendor with its settings, as the client speaks to it."""
 
-    def __init__(self, card: SearchCard, parameters: dict[str, Json], prompts: CurationPrompts) -> None:
+    def __init__(self, card: SearchCard, parameters: dict[str, Json], schema_name: str, schema: dict[str, Any]) -> None:
         self.card, self.parameters = card, parameters
-        self.schema = prompts.schema if card.reply == "schema" else None
-        self.schema_name = prompts.schema_name
+        self.schema = schema if card.reply == "schema" else None
+        self.schema_name = schema_name
         self._vendor = VENDORS[card.interface]
         known = msgspec.structs.replace(card.endpoint, interface=self._vendor.wire)
         self._wire: Any = (

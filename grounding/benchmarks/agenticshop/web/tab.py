@@ -117,6 +117,13 @@ class BrowserTab:
         page.context.on("response", self._answered)
         page.context.on("page", self._popup)
 
+    def _begin(self) -> None:
+        """Forget the last document: another is about to be asked for."""
+        self.hops: list[str] = []
+        self.response: Response | None = None
+        self.trouble: asyncio.Future[PageTrouble | PageLost] = asyncio.get_running_loop().create_future()
+        self.traffic.documents.clear()
+
     async def leave_out_pictures(self) -> None:
         """Load no pictures from now on: their places stay empty."""
         await self._session.send("Network.setBlockedURLs", {"urls": [f"*.{ending}*" for ending in _PICTURES]})
@@ -212,13 +219,6 @@ class BrowserTab:
             raise refusal
         if shown:
             raise PageTrouble("no-answer", "nothing came from where the page went to")
-
-    def _begin(self) -> None:
-        """Forget the last document: another is about to be asked for."""
-        self.hops: list[str] = []
-        self.response: Response | None = None
-        self.trouble: asyncio.Future[PageTrouble | PageLost] = asyncio.get_running_loop().create_future()
-        self.traffic.documents.clear()
 
     def _fails(self, trouble: PageTrouble | PageLost) -> None:
         """There will be no page. The first reason stays."""

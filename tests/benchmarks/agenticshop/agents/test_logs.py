@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding.benchmarks.agenticshop.agents.base import MAX_PRODUCTS
-from grounding.benchmarks.agenticshop.agents.logs import PROGRAMS, open_logs
 from grounding.benchmarks.agenticshop.agents.products import named_products
+from grounding.benchmarks.agenticshop.agents.recorded import PROGRAMS, open_logs
 from grounding.benchmarks.agenticshop.records import Curation, Scenario, view_of
 from grounding.errors import UserError
 

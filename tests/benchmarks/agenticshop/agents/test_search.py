@@ -13,9 +13,14 @@ from fakes.search_vendor_shapes import KEY, Page
 from fakes.search_vendors import SearchVendors
 
 from grounding.benchmarks.agenticshop.agents.base import curation_key
-from grounding.benchmarks.agenticshop.agents.needs import curation_prompt, curation_prompts, request_text
 from grounding.benchmarks.agenticshop.agents.products import read_products
-from grounding.benchmarks.agenticshop.agents.search import SearchAgent, open_search_agent
+from grounding.benchmarks.agenticshop.agents.search import (
+    SearchAgent,
+    curation_prompt,
+    curation_prompts,
+    open_search_agent,
+    request_text,
+)
 from grounding.benchmarks.agenticshop.records import Curation, ShopperView, Site, UserContext
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, BudgetReached
