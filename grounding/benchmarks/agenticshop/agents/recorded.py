@@ -175,7 +175,7 @@ def _tasks(root: Path, program: Program) -> dict[Owner, list[Path]]:
         task: str = next(filter(None, match.groups()))
         left, _, right = task.partition("__")
         folders = [part.name for part in file.parents if part == root or root in part.parents]
-        scenario = next(filter(None, map(_scenario, [left] if right else folders)), None)
+        scenario: Scenario | None = next(filter(None, map(_scenario, [left] if right else folders)), None)
         owner: Owner = (scenario, right if right and scenario else task)
         files = found.setdefault(owner, [])
         if other := next((one for one in files if one.name == file.name), None):
