@@ -48,10 +48,10 @@ class Interface:
         self.schema = schema if card.reply == "schema" else None
         self.schema_name = schema_name
         self._vendor = VENDORS[card.interface]
-        known = msgspec.structs.replace(card.endpoint, interface=self._vendor.wire)
-        self._wire: Any = (
-            conversation_wire(msgspec.structs.replace(card, endpoint=known)) if self._vendor.wire else GenerateContent()
-        )
+        self._wire: Any = _GenerateContent()
+        if self._vendor.wire:
+            known = msgspec.structs.replace(card.endpoint, interface=self._vendor.wire)
+            self._wire = conversation_wire(msgspec.structs.replace(card, endpoint=known))
         self.base_path, self.models_path = self._wire.base_path, self._wire.models_path
         self.headers, self.listed, self.path = self._wire.headers, self._wire.listed, self._wire.path
 
@@ -173,21 +173,18 @@ def _openai_searches(wire: dict[str, Any]) -> int:
     return counted if isinstance(counted, int) else made
 
 
-class GenerateContent:
+class _GenerateContent:
     """Google's own interface, as a :class:`grounding.llm.wire.Wire`."""
 
     base_path, models_path = "/v1beta", "/models?pageSize=1000"
 
     def path(self, model: str) -> str:
-        """Where a request goes."""
         return f"/models/{quote(model, safe='')}:generateContent"
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """Those for the key."""
         return {"x-goog-api-key": key} if key else {}
 
     def listed(self, body: bytes) -> list[str]:
-        """The names of a list of models."""
         return [name for one in each(decoded(body), "models") if (name := text(one, "name"))]
 
     def read(self, body: bytes) -> Completion:
