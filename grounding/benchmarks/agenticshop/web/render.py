@@ -41,8 +41,7 @@ async def render_page(tab: BrowserTab, url: str, policy: WebPolicy, evidence: Ev
     try:
         async with asyncio.timeout(policy.max_total_s):
             await tab.go(url)
-            rests = await tab.unless_trouble(_wait(tab, policy, began))
-            page = await tab.unless_trouble(_keep(tab, page, policy, evidence, rests))
+            page = await tab.unless_trouble(_keep(tab, page, policy, evidence, began))
     except TimeoutError:
         trouble = PageTrouble("too-slow", f"the page was not done within {policy.max_total_s:g} s")
     except ScriptError as error:
@@ -62,8 +61,10 @@ async def render_page(tab: BrowserTab, url: str, policy: WebPolicy, evidence: Ev
     )
 
 
-async def _wait(tab: BrowserTab, policy: WebPolicy, began: float) -> bool:
-    """Until the document is complete and nothing more is loaded; False where patience for the latter is at its end."""
+async def _keep(
+    tab: BrowserTab, page: RenderedPage, policy: WebPolicy, evidence: EvidenceFolder, began: float
+) -> RenderedPage:
+    """Wait until the document is complete and nothing more is loaded, or patience is at its end, and keep it."""
     from playwright.async_api import TimeoutError as Late
 
     left_s = max(policy.navigation_s - (time.monotonic() - began), 1.0)
@@ -73,12 +74,6 @@ async def _wait(tab: BrowserTab, policy: WebPolicy, began: float) -> bool:
         raise PageTrouble("too-slow", f"the document was not complete within {policy.navigation_s:g} s") from None
     rests = await tab.still(policy.quiet_s)
     tab.raise_trouble(tab.page.url)
-    return rests
-
-
-async def _keep(
-    tab: BrowserTab, page: RenderedPage, policy: WebPolicy, evidence: EvidenceFolder, rests: bool
-) -> RenderedPage:
     since = time.monotonic()
     await tab.run("freeze")
     dismissed = await tab.run("banners")

@@ -276,24 +276,21 @@ class BrowserTab:
 
         Raises a ScriptError where it threw or the document was replaced, and a PageTrouble where the page is too slow.
         """
+        script, most_ms = _SCRIPT.read_text(encoding="utf-8"), self._policy.script_s * 1000
+        call = f"grounding.{name}({json.dumps(argument)})"
+        text = f"(() => {{ if (!globalThis.grounding) {{\n{script}\n}} return {call}; }})()"
         async with self._patience("did not answer"):
-            answer = await self._evaluate(f"grounding.{name}({json.dumps(argument)})")
+            # Our own world of the document is made, and given our script, where there is none yet.
+            tree = await self._session.send("Page.getFrameTree")
+            frame = {"frameId": tree["frameTree"]["frame"]["id"], "worldName": "grounding"}
+            world = (await self._session.send("Page.createIsolatedWorld", frame))["executionContextId"]
+            asked = {"expression": text, "contextId": world, "returnByValue": True, "awaitPromise": True}
+            answer = await self._session.send("Runtime.evaluate", asked | {"timeout": most_ms})
         if "exceptionDetails" in answer:
             details = answer["exceptionDetails"]
             said = details.get("exception", {}).get("description") or details.get("text", "")
             raise ScriptError(f"{name}: {str(said)[:300]}")
         return answer["result"].get("value")
-
-    async def _evaluate(self, call: str) -> dict[str, Any]:
-        """Evaluate in our own world of the document, which is made, and given our script, where there is none yet."""
-        tree = await self._session.send("Page.getFrameTree")
-        frame = {"frameId": tree["frameTree"]["frame"]["id"], "worldName": "grounding"}
-        world = (await self._session.send("Page.createIsolatedWorld", frame))["executionContextId"]
-        text = (
-            f"(() => {{ if (!globalThis.grounding) {{\n{_SCRIPT.read_text(encoding='utf-8')}\n}} return {call}; }})()"
-        )
-        asked = {"expression": text, "contextId": world, "returnByValue": True, "awaitPromise": True}
-        return await self._session.send("Runtime.evaluate", asked | {"timeout": self._policy.script_s * 1000})
 
     async def still(self, at_most_s: float) -> bool:
         """Wait until the page has loaded and asks for nothing more; False where that took longer than the limit.
