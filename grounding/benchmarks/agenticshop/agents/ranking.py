@@ -19,7 +19,7 @@ from grounding.benchmarks.agenticshop.records import ProductFacts, ShopperView
 from grounding.benchmarks.agenticshop.spending import spending_limits
 
 VERSION = 2
-MAX_QUERY_WORDS, MAX_QUERIES, MAX_EXPLORED = 8, 3, 6
+MAX_QUERY_WORDS, MAX_EXPLORED = 8, 6
 ASKED, KIND, LIKED, WISHES, BUDGET, STOCK, OTHER_KIND = 4.0, 4.0, 2.5, 3.0, 2.0, 5.0, 6.0
 USUAL_RATING, PER_STAR, MOST_RATED = 4.0, 1.0, 0.5
 ALIKE = 0.6
@@ -109,7 +109,7 @@ def queries_of(view: ShopperView, shelves: Collection[str] = ()) -> tuple[str, .
         kind = as_written(view.product_type or "")
         asked = [" ".join(one) for one in (as_written(view.query)[:MAX_QUERY_WORDS], kind, kind[-1:])]
         found = {tuple(words_of(one)): one for one in reversed(asked) if one}
-        return tuple(reversed(found.values()))[:MAX_QUERIES]
+        return tuple(reversed(found.values()))
     liked, _ = names_in(view.context.brand_preferences)
     spoken = set(telling_words(_wishes(view)))
     known = sorted(shelf for shelf in shelves if spoken & set(telling_words(shelf)))
