@@ -42,7 +42,7 @@ from grounding.benchmarks.agenticshop.stages import (
     judge_stage,
     recorded_judges,
 )
-from grounding.benchmarks.agenticshop.web.chromium import check_installed
+from grounding.benchmarks.agenticshop.web.browser import check_installed
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.asking import Opened, find_card, open_model
 from grounding.benchmarks.episodes import select_tasks

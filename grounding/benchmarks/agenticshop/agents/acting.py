@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import io
 import re
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -24,7 +24,7 @@ from grounding.grounders.base import Grounder
 from grounding.records import Call, Point, Query, Record, Screenshot
 
 if TYPE_CHECKING:
-    from playwright.async_api import ElementHandle, Page
+    from playwright.async_api import ElementHandle, JSHandle, Page
 
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
     from grounding.benchmarks.agenticshop.web.tab import BrowserTab
@@ -108,12 +108,7 @@ def outline_of(snapshot: str) -> str:
 
 
 async def look(page: Page, evidence: EvidenceFolder) -> PageSeen:
-    """Look at what is in view.
-
-    Raises:
-        PageLost: it can't be looked at.
-        OSError: the picture can't be kept.
-    """
+    """Look at what is in view; raises PageLost where it can't be looked at."""
     from playwright.async_api import Error
 
     try:
@@ -128,22 +123,14 @@ async def look(page: Page, evidence: EvidenceFolder) -> PageSeen:
     except (Error, TimeoutError, ValueError, TypeError) as error:
         raise PageLost(first_line(error) or f"nothing within {PAGE_S:g} s") from None
     place = f"{top}-{min(top + high, whole)} of {whole} px"
-    return _shown(evidence, url, png, title=title, place=place, outline=outline_of(snapshot))
+    return shown(evidence, url, png, title=title, place=place, outline=outline_of(snapshot))
 
 
-def _shown(evidence: EvidenceFolder, url: str, png: bytes, **more: Any) -> PageSeen:
+def shown(evidence: EvidenceFolder, url: str, png: bytes, **more: Any) -> PageSeen:
+    """A page with a picture of it, which is kept."""
     name = evidence.put(png, ".png")
     screenshot = Screenshot(path=str(evidence.path / name), size=VIEWPORT, sha256=name.partition(".")[0])
     return PageSeen(url=url, screenshot=screenshot, evidence=name, **more)
-
-
-def blank_page(evidence: EvidenceFolder, url: str) -> PageSeen:
-    """An empty page at an address: what stands for the first page in a dry run."""
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.new("RGB", (VIEWPORT.width, VIEWPORT.height), "white").save(buffer, "PNG")
-    return _shown(evidence, url, buffer.getvalue())
 
 
 # --- what a model answers ---------------------------------------------------------------------------------------------
@@ -164,7 +151,6 @@ class BrowserAction(Record, frozen=True, kw_only=True):
     thought: str = ""
     kind: BehaviourKind | Literal[""] = ""
 
-    @property
     def curated(self) -> tuple[Curated, ...]:
         """The products with which it finishes."""
         return products_of(list(self.products))
@@ -187,11 +173,7 @@ class Mistake(Exception):
 
 
 def read_reply(text: str) -> BrowserAction:
-    """Read a model's answer: the last JSON object with an action in it.
-
-    Raises:
-        Mistake: there is none, or it is not of one of the forms; says what is wrong.
-    """
+    """Read a model's answer: the last JSON object with an action in it. A Mistake says what is wrong with it."""
     found = [one for one in json_values(text[:MAX_REPLY_CHARS]) if isinstance(one, dict) and "action" in one]
     if not found:
         raise Mistake("the answer holds no JSON object with an action")
@@ -203,9 +185,9 @@ def read_reply(text: str) -> BrowserAction:
         raise Mistake(f"{read.action} needs an element")
     if (length := max(len(read.text), len(read.element))) > MAX_TYPED_CHARS:
         raise Mistake(f"a text of {length} characters: at most {MAX_TYPED_CHARS} can be given")
-    if read.action == "finish" and not read.curated:
+    if read.action == "finish" and not read.curated():
         raise Mistake("finish names no product with a product_url")
-    for url in [read.url] if read.action == "goto" else [one.url for one in read.curated]:
+    for url in [read.url] if read.action == "goto" else [one.url for one in read.curated()]:
         if not re.match(r"https?://[^/\s]", url, re.IGNORECASE) or len(url) > MAX_URL_CHARS:
             raise Mistake(f"{url[:120]!r} is no address: it must begin with http:// or https:// and name a host")
     return read
@@ -306,7 +288,7 @@ class Aim(NamedTuple):
     """
 
     node: ElementHandle | None = None
-    detail: Detail | None = None
+    detail: Detail = Detail()
     point: Point | None = None
     problem: str = ""
     call: Call | None = None
@@ -315,10 +297,7 @@ class Aim(NamedTuple):
 async def aim(action: BrowserAction, page: Page, seen: PageSeen, grounder: Grounder | None, step_id: str) -> Aim:
     """The element that an action means: that of its reference, or the one at a grounder's point.
 
-    Raises:
-        Mistake: there is no such element, or nothing must be done to it.
-        BudgetReached: the cost limit leaves no room for a grounder.
-        PageLost: the page crashed or is gone.
+    A Mistake says that there is no such element, or that nothing must be done to it; PageLost that the page is gone.
     """
     if action.action not in ("click", "type"):
         return Aim()
@@ -326,7 +305,7 @@ async def aim(action: BrowserAction, page: Page, seen: PageSeen, grounder: Groun
         reference = action.element.strip().removeprefix("[").removesuffix("]").removeprefix("ref=")
         if not re.fullmatch(r"\w+", reference) or f"[ref={reference}]" not in seen.outline:
             raise Mistake(f"no element in the list has the reference {quoted(action.element, 40)}")
-        found = await _element(page, action, reference=reference)
+        found = await _element(page.locator(f"aria-ref={reference}").element_handle(timeout=ACT_MS), action, page)
         if found.problem:
             raise Mistake(f"{reference}: {found.problem}")
         return found
@@ -336,19 +315,15 @@ async def aim(action: BrowserAction, page: Page, seen: PageSeen, grounder: Groun
     if said.point is None:
         why = said.failure.message if said.failure else "it gave no point"
         return Aim(problem=f"{grounder.name} found nothing for these words: {why[:200]}", call=said.call)
-    found = await _element(page, action, point=said.point)
-    return found._replace(call=said.call)
+    found = await _element(page.evaluate_handle(_AT_POINT, [said.point.x_px, said.point.y_px]), action, page)
+    return found._replace(point=said.point, call=said.call)
 
 
-async def _element(page: Page, action: BrowserAction, *, reference: str = "", point: Point | None = None) -> Aim:
+async def _element(finding: Awaitable[JSHandle], action: BrowserAction, page: Page) -> Aim:
     from playwright.async_api import Error
 
     try:
-        node: ElementHandle | None
-        if point is None:
-            node = await page.locator(f"aria-ref={reference}").element_handle(timeout=ACT_MS)
-        else:
-            node = (await page.evaluate_handle(_AT_POINT, [point.x_px, point.y_px])).as_element()
+        node = (await finding).as_element()
         if node is None:
             return Aim(problem="where nothing can be clicked")
         detail = msgspec.convert(await node.evaluate(_DETAIL), type=Detail, strict=False)
@@ -357,18 +332,14 @@ async def _element(page: Page, action: BrowserAction, *, reference: str = "", po
         return Aim(problem="it is no longer there, or its page has meddled with it")
     if why := why_not(action, detail):
         return Aim(problem=f"refused: {detail}: {why}")
-    return Aim(node, detail, point)
+    return Aim(node, detail)
 
 
 # --- doing it ---------------------------------------------------------------------------------------------------------
 
 
 async def act(action: BrowserAction, tab: BrowserTab, aimed: Aim) -> str:
-    """Do an action and wait until the page is still; what came of it, in a few words.
-
-    Raises:
-        PageLost: the page has crashed or hangs.
-    """
+    """Do an action and wait until the page is still; what came of it, in a few words. Raises PageLost."""
     from playwright.async_api import Error
 
     if aimed.problem or action.action == "finish":
@@ -390,10 +361,11 @@ async def act(action: BrowserAction, tab: BrowserTab, aimed: Aim) -> str:
             raise PageLost(f"nothing within {PAGE_S:g} s") from None
         await tab.still(SETTLE_S)
         # A window that an action opened is closed by the browser; its page is opened in the one window there is.
-        if popups := tab.take_popups():
+        popups, tab.popups = tab.popups, []
+        if popups:
             said.append(await open_address(tab, popups[-1]))
         if page.url.startswith("chrome-error:"):
-            refused = [one.message for one in tab.lane.refusals[refusals:]] or ["nothing came"]
+            refused = [one.trouble.message for one in tab.lane.refusals[refusals:]] or ["nothing came"]
             said.append(f"what this led to can't be opened: {refused[-1][:200]}")
             await act(BrowserAction(action="back"), tab, Aim())
     said.append(f"now at {page.url}" if page.url != before else "")
@@ -401,11 +373,7 @@ async def act(action: BrowserAction, tab: BrowserTab, aimed: Aim) -> str:
 
 
 async def open_address(tab: BrowserTab, url: str) -> str:
-    """Go to an address; what came of it, "" where all is well.
-
-    Raises:
-        PageLost: the page crashed, or the browser did.
-    """
+    """Go to an address; what came of it, "" where all is well. Raises PageLost."""
     try:
         status = await tab.visit(url)
     except PageTrouble as trouble:
@@ -414,20 +382,19 @@ async def open_address(tab: BrowserTab, url: str) -> str:
 
 
 async def _do(action: BrowserAction, page: Page, aimed: Aim) -> None:
-    node, detail, text = aimed.node, aimed.detail, action.text
+    node, text = aimed.node, action.text
     match action.action:
         case "scroll_down" | "scroll_up":
             away = VIEWPORT.height * 0.8
             await page.mouse.wheel(0, away if action.action == "scroll_down" else -away)
         case "back":
             await page.go_back(wait_until="commit", timeout=2 * ACT_MS)
-        case "type" if node is not None and detail is not None:
-            if detail.kind == "choice":
-                await node.select_option(label=text, timeout=ACT_MS)
-            else:
-                await node.fill(text, timeout=ACT_MS)
-                if action.enter:
-                    await node.press("Enter", timeout=ACT_MS)
+        case "type" if node is not None and aimed.detail.kind == "choice":
+            await node.select_option(label=text, timeout=ACT_MS)
+        case "type" if node is not None:
+            await node.fill(text, timeout=ACT_MS)
+            if action.enter:
+                await node.press("Enter", timeout=ACT_MS)
         case "click" if aimed.point is not None:
             await page.mouse.click(aimed.point.x_px, aimed.point.y_px)
         case "click" if node is not None:

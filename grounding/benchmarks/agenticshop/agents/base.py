@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -41,15 +41,12 @@ if TYPE_CHECKING:
 MAX_PRODUCTS = 10
 """So many products of a reply are kept; the scores look at the first three."""
 
-MAX_URL_CHARS = 2_048
-MAX_TEXT_CHARS = 2_000
-MAX_RAW_CHARS = 20_000
-MAX_TRACE_STEPS = 400
-MAX_CITED_URLS = 50
+MAX_URL_CHARS, MAX_TEXT_CHARS, MAX_RAW_CHARS = 2_048, 2_000, 20_000
+MAX_TRACE_STEPS, MAX_CITED_URLS = 400, 50
 
 
 class BrokenOff(Halted):
-    """The run halts in a task that has made requests: ``curation`` says what they took, and is an error.
+    """The run halts in a task that has made requests: ``curation``, an error, says what they took.
 
     It is written down before the run halts, so that the limit holds over all starts of the run.
     """
@@ -75,9 +72,8 @@ class CurationAgent(ABC):
     async def curate(self, view: ShopperView, key: str) -> Curation:
         """Look for products. Failures are recorded in the answer, not raised.
 
-        Raises:
-            BudgetReached: the run's cost limit leaves no room; a :class:`BrokenOff` where the task cost something.
-            UserError: what is wrong holds for every task, and the user can put it right.
+        Raises BudgetReached where the run's cost limit leaves no room (a :class:`BrokenOff` where the task cost
+        something), and a UserError about what is wrong for every task.
         """
 
     async def check(self) -> None:  # noqa: B027
@@ -98,30 +94,22 @@ class Browses(CurationAgent):
         self.web, self.evidence = web, evidence
 
 
-@runtime_checkable
-class AsksFirst(Protocol):
+class AsksFirst(CurationAgent):
     """An agent with a chat model; ``most_requests`` is how many a task takes."""
 
-    @property
-    def card(self) -> ChatCard:
-        """The model's."""
-        ...
-
+    card: ChatCard
     most_requests: int
 
+    @abstractmethod
     async def first(self, view: ShopperView) -> None:
         """Raise a NotSent with the first request about a task, which asks nobody."""
-        ...
 
 
 def curation_key(identity: str, view: ShopperView, web: str = "") -> str:
     """Hash of everything that can change a curation: 32 hex digits.
 
-    Args:
-        identity: The agent's.
-        view: All that the agent is told.
-        web: What stands for the content of the data set's own shops (its fingerprint); "" for the open web, of which
-            nothing can be said.
+    ``identity`` is the agent's, ``view`` all that it is told. ``web`` stands for the content of the data set's own
+    shops (its fingerprint); "" for the open web, of which nothing can be said.
     """
     return hashlib.sha256(msgspec.json.encode(("curate", identity, view, web))).hexdigest()[:32]
 
@@ -211,21 +199,16 @@ def registered() -> Mapping[str, CurationAgentEntry]:
 
 
 def find_agent(name: str) -> CurationAgentEntry | None:
-    """The agent of this name, or what ``FILE.py:NAME`` makes; None where there is none.
-
-    Raises:
-        UserError: the file can't be run, or has no such function.
-    """
+    """The agent of this name, or what ``FILE.py:NAME`` makes (UserErrors say why not); None where there is none."""
     if not is_function(name):
         return registered().get(name)
     make, source = loaded_function(name)
-    digest = hashlib.sha256(source).hexdigest()[:16]
 
     def make_named(given: CurationServices) -> CurationAgent:
         found = make(given)
         if not isinstance(found, CurationAgent):
             raise UserError(f"--agent {name}: made {type(found).__name__}; expected a CurationAgent")
-        found.identity = f"{digest}|{found.identity}"
+        found.identity = f"{hashlib.sha256(source).hexdigest()[:16]}|{found.identity}"
         return found
 
     known = next((one for one in _AGENTS.values() if one.make is make), CurationAgentEntry(what="", make=make))

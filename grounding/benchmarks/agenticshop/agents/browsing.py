@@ -7,27 +7,18 @@ a task that was broken off begins anew.
 
 from __future__ import annotations
 
+import io
 import tempfile
 import time
 from collections import Counter
 from functools import cache
 from typing import Any
 
-from grounding.benchmarks.agenticshop.agents.acting import VERSION as ACTING
-from grounding.benchmarks.agenticshop.agents.acting import (
-    Mistake,
-    PageSeen,
-    act,
-    aim,
-    blank_page,
-    first_line,
-    look,
-    open_address,
-    quoted,
-    read_reply,
-)
+from grounding.benchmarks.agenticshop.agents import acting
+from grounding.benchmarks.agenticshop.agents.acting import Mistake, PageSeen, first_line, open_address, quoted
 from grounding.benchmarks.agenticshop.agents.base import (
     MAX_RAW_CHARS,
+    AsksFirst,
     BrokenOff,
     Browses,
     CurationServices,
@@ -37,7 +28,7 @@ from grounding.benchmarks.agenticshop.agents.base import (
 from grounding.benchmarks.agenticshop.options import LONG_REPLY_TOKENS
 from grounding.benchmarks.agenticshop.records import Curated, Curation, ShopperView, TraceStep
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-from grounding.benchmarks.agenticshop.web.policy import PageLost
+from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost
 from grounding.benchmarks.agenticshop.web.tab import BrowserTab
 from grounding.benchmarks.asking import Opened, open_model
 from grounding.benchmarks.calls import Wording, fill, read_wording
@@ -48,7 +39,7 @@ from grounding.llm.budget import together
 from grounding.llm.chat import Exchange
 from grounding.llm.wire import ImagePart, Message, TextPart
 from grounding.planners.prompts import plan_outcome
-from grounding.records import Call, Failure, FailureKind, Record
+from grounding.records import Call, Failure, FailureKind
 from grounding.run.building import chat_options, open_grounder
 
 VERSION = 5
@@ -60,9 +51,8 @@ START_URL = "https://duckduckgo.com/"
 MAX_CONCURRENCY = 4
 """Browsers take memory: more tasks at once only wait for each other."""
 
-HISTORY_STEPS = 30
-HISTORY_LINE_CHARS = 600
-OPENED_PAGES = 40
+MAX_STEPS, MAX_SECONDS = 30, 600.0
+HISTORY_STEPS, HISTORY_LINE_CHARS, OPENED_PAGES = 30, 600, 40
 MAX_INVALID = 3
 """So many answers in a row that can't be read or done end a task."""
 
@@ -107,45 +97,46 @@ class BrowsingPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 @cache
-def browsing_prompts(name: str = "browsing") -> BrowsingPrompts:
-    """The wording of this name, or of a YAML file of one's own. Raises as :func:`read_wording`."""
-    return read_wording("agenticshop", name, BrowsingPrompts)
+def browsing_prompts() -> BrowsingPrompts:
+    """The bundled file ``browsing.yaml``."""
+    return read_wording("agenticshop", "browsing", BrowsingPrompts)
 
 
-class BrowsingLimits(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The bounds of one task; a request that is on its way when ``max_seconds`` are over is waited for."""
-
-    max_steps: int = 30
-    max_seconds: float = 600.0
-
-
-class BrowsingAgent(Browses):
+class BrowsingAgent(Browses, AsksFirst):
     """Shops in a browser by the answers of one chat model, which has to take pictures.
 
-    Args:
-        opened: The model.
-        limits: The bounds of a task.
-        grounder: What finds elements that the model describes in words; None where the model names references.
+    ``grounder`` finds elements that the model describes in words; None where the model names references. A request that
+    is on its way when ``max_seconds`` are over is waited for.
     """
 
-    def __init__(self, opened: Opened, limits: BrowsingLimits | None = None, grounder: Grounder | None = None) -> None:
-        self.model, self.card, self.grounder = opened.model, opened.card, grounder
-        self.limits = limits or BrowsingLimits()
+    def __init__(
+        self,
+        opened: Opened,
+        *,
+        max_steps: int = MAX_STEPS,
+        max_seconds: float = MAX_SECONDS,
+        grounder: Grounder | None = None,
+    ) -> None:
+        self.opened, self.card, self.grounder = opened, opened.card, grounder
+        self.most_requests = self.max_steps = max_steps
+        self.max_seconds = max_seconds
         self.prompts = browsing_prompts()
         self.name = "browsing" if grounder is None else f"browsing+{grounder.name}"
-        self.most_requests = self.limits.max_steps
         self.max_concurrency = max(1, min(MAX_CONCURRENCY, opened.model.max_concurrency))
-        bounds = " ".join(f"{name}={getattr(self.limits, name)}" for name in BrowsingLimits.__struct_fields__)
+        finder = "" if grounder is None else f"|{grounder.identity}"
         self.identity = (
-            f"browsing:{VERSION}|{opened.model.identity}|{self.prompts.label}|{bounds}|acting:{ACTING}"
-            f"|{START_URL}{'' if grounder is None else f'|{grounder.identity}'}"
+            f"browsing:{VERSION}|{opened.model.identity}|{self.prompts.label}|max_steps={max_steps} "
+            f"max_seconds={max_seconds}|acting:{acting.VERSION}|{START_URL}{finder}"
         )
 
     async def first(self, view: ShopperView) -> None:
         """Raise the first request of a task, with an empty page: no browser is started for it."""
-        with tempfile.TemporaryDirectory(prefix="grounding-dry-run-") as folder:
+        from PIL import Image
+
+        with tempfile.TemporaryDirectory(prefix="grounding-dry-run-") as folder, io.BytesIO() as png:
+            Image.new("RGB", (VIEWPORT.width, VIEWPORT.height), "white").save(png, "PNG")
             self.evidence = EvidenceFolder(folder)
-            await BrowsingTask(self, view).ask(blank_page(self.evidence, START_URL))
+            await BrowsingTask(self, view).ask(acting.shown(self.evidence, START_URL, png.getvalue()))
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
         """Shop until the model finishes or a limit is reached; what goes wrong is in the trace."""
@@ -161,13 +152,13 @@ class BrowsingAgent(Browses):
 
     async def check(self) -> None:
         """Ask the endpoint whether it serves the model, and the grounder whether it can answer."""
-        await self.model.check()
+        await self.opened.model.check()
         if self.grounder is not None:
             await self.grounder.check()
 
     async def aclose(self) -> None:
         """Close connections; the browser is somebody else's."""
-        await self.model.aclose()
+        await self.opened.model.aclose()
         if self.grounder is not None:
             await self.grounder.aclose()
 
@@ -180,8 +171,7 @@ class BrowsingTask:
 
     def __init__(self, agent: BrowsingAgent, view: ShopperView) -> None:
         self.calls: list[Call] = []
-        self._agent, self._view = agent, view
-        self._limits, self._prompts = agent.limits, agent.prompts
+        self._agent, self._view, self._prompts = agent, view, agent.prompts
         self._began = time.monotonic()
         self._repeats: Counter[tuple[str, ...]] = Counter()
         self._trace: list[TraceStep] = []
@@ -207,12 +197,7 @@ class BrowsingTask:
         )
 
     async def run(self) -> None:
-        """Work on the task until something ends it. A browser that is lost is started anew, a few times.
-
-        Raises:
-            BudgetReached: the run's cost limit leaves no room.
-            OSError: a picture can't be kept.
-        """
+        """Work on the task until something ends it. A browser that is lost is started anew, a few times."""
         from playwright.async_api import Error
 
         while not self._ended:
@@ -237,13 +222,13 @@ class BrowsingTask:
                     self._end("browser-lost", f"the browser was lost {self._losses} times: {why}", kind="error")
 
     async def _step(self, tab: BrowserTab) -> None:
-        limits, began = self._limits, time.monotonic()
-        if began - self._began >= limits.max_seconds:
-            return self._end("time-limit", f"no products within {limits.max_seconds:g} s")
-        if self._steps >= limits.max_steps:
-            return self._end("step-limit", f"no products in {limits.max_steps} steps")
+        agent, began = self._agent, time.monotonic()
+        if began - self._began >= agent.max_seconds:
+            return self._end("time-limit", f"no products within {agent.max_seconds:g} s")
+        if self._steps >= agent.max_steps:
+            return self._end("step-limit", f"no products in {agent.max_steps} steps")
         self._steps += 1
-        seen = await look(tab.page, self._agent.evidence)
+        seen = await acting.look(tab.page, agent.evidence)
         if seen.url.startswith(("http://", "https://")):
             self._pages.pop(seen.url, None)
             self._pages[seen.url] = seen.title
@@ -253,11 +238,11 @@ class BrowsingTask:
             return self._end("model-failed", failure.message, kind=failure.kind)
         self._raw = asked.completion.text[:MAX_RAW_CHARS]
         try:
-            outcome = plan_outcome(self._agent.card, asked.completion)
+            outcome = plan_outcome(agent.opened.card, asked.completion)
             if outcome.text is None:
                 raise Mistake(outcome.failure.message if outcome.failure else "the answer is empty")
-            action = read_reply(outcome.text)
-            aimed = await aim(action, tab.page, seen, self._agent.grounder, f"{self._view.task_id}/{self._steps}")
+            action = acting.read_reply(outcome.text)
+            aimed = await acting.aim(action, tab.page, seen, agent.grounder, f"{self._view.task_id}/{self._steps}")
         except Mistake as mistake:
             self._note("answer that can't be used", began, seen.url, str(mistake), thought=self._raw)
             self._invalid += 1
@@ -267,11 +252,11 @@ class BrowsingTask:
         self._invalid = 0
         self.calls += [aimed.call] if aimed.call is not None else []
         if action.action == "finish":
-            self._ended, self._products = "finished", action.curated
-        done, thought = action.told(str(aimed.detail or "")), " ".join(action.thought.split())
+            self._ended, self._products = "finished", action.curated()
+        done, thought = action.told("" if aimed.node is None else str(aimed.detail)), " ".join(action.thought.split())
         about = {"thought": thought, "screenshot": seen.evidence, "kind": action.kind}
         try:
-            self._note(done, began, seen.url, await act(action, tab, aimed), **about)
+            self._note(done, began, seen.url, await acting.act(action, tab, aimed), **about)
         except PageLost as lost:
             # It is not gone back to: what it did once it would do again.
             self._pages.pop(tab.page.url, None)
@@ -284,13 +269,8 @@ class BrowsingTask:
         return None
 
     async def ask(self, seen: PageSeen) -> Exchange:
-        """Ask the model what to do on a page.
-
-        Raises:
-            NotSent: in a dry run.
-            BudgetReached: the run's cost limit leaves no room.
-        """
-        model, picture = self._agent.model, seen.screenshot
+        """Ask the model what to do on a page; raises NotSent in a dry run."""
+        model, picture = self._agent.opened.model, seen.screenshot
         try:
             sizes = picture_sizes(picture.size, model.card.image)
         except ValueError as error:
@@ -311,7 +291,7 @@ class BrowsingTask:
 
     def system_text(self) -> str:
         """The rules, the forms of actions, and the task."""
-        prompts, steps = self._prompts, str(self._limits.max_steps)
+        prompts, steps = self._prompts, str(self._agent.max_steps)
         actions = prompts.listed if self._agent.grounder is None else prompts.described
         return fill(prompts.system, actions=actions, task=prompts.task_text(self._view), steps=steps)
 
@@ -334,7 +314,7 @@ class BrowsingTask:
             list=fill(listed, outline=seen.outline or prompts.nothing_yet),
             history="\n".join(history[-HISTORY_STEPS:]) or prompts.nothing_yet,
             opened="\n".join(opened[-OPENED_PAGES:]) or prompts.nothing_yet,
-            last=prompts.last_step if self._steps >= self._limits.max_steps else "",
+            last=prompts.last_step if self._steps >= self._agent.max_steps else "",
         ).rstrip()
 
     def _note(self, action: str, began: float, url: str = "", observation: str = "", **more: Any) -> None:
@@ -357,11 +337,10 @@ def _browsing(given: CurationServices) -> BrowsingAgent:
     options = given.options
     # NAME=URL is the address of the grounder, all others are the model's.
     lead = f"{options.grounder}="
-    own = " ".join(url for url in options.base_url if not url.startswith(lead)) or None
-    finders = " ".join(url.removeprefix(lead) for url in options.base_url if url.startswith(lead)) or None
+    finders = [url.removeprefix(lead) for url in options.base_url if url.startswith(lead)]
     opened = open_model(
         str(options.model),
-        chat_options(options, own),
+        chat_options(options, " ".join(url for url in options.base_url if not url.startswith(lead))),
         model=None,
         cost_limit=options.cost_limit,
         budget=given.budget,
@@ -369,12 +348,9 @@ def _browsing(given: CurationServices) -> BrowsingAgent:
         option="--model",
         min_output_tokens=LONG_REPLY_TOKENS,
     )
-    usual = BrowsingLimits()
-    limits = BrowsingLimits(
-        max_steps=options.max_steps or usual.max_steps, max_seconds=options.max_seconds or usual.max_seconds
-    )
     finder = None
     if options.grounder is not None:
-        chat = chat_options(options, finders)
+        chat = chat_options(options, " ".join(finders))
         finder = open_grounder(options.grounder, chat, given.budget, given.progress.retried).grounder
-    return BrowsingAgent(opened, limits, finder)
+    max_steps, max_seconds = options.max_steps or MAX_STEPS, options.max_seconds or MAX_SECONDS
+    return BrowsingAgent(opened, max_steps=max_steps, max_seconds=max_seconds, grounder=finder)

@@ -16,8 +16,6 @@ from grounding.benchmarks.agenticshop.records import Curated
 from grounding.benchmarks.calls import json_values
 from grounding.records import Failure
 
-# --- JSON of any shape ------------------------------------------------------------------------------------------------
-
 
 def decoded(content: bytes | str) -> Any:
     """What a whole JSON says; None for anything else."""
@@ -40,17 +38,16 @@ def text(value: Any, *names: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def number(value: Any, *names: str) -> float:
+def count(value: Any, *names: str) -> int:
     """The number there, 0 for anything else."""
     found = at(value, *names)
-    return found if isinstance(found, int | float) and not isinstance(found, bool) else 0
+    return int(found) if isinstance(found, int | float) and not isinstance(found, bool) else 0
 
 
-def each(value: Any, *names: str, kind: str = "") -> list[dict[str, Any]]:
-    """The objects of the list there, all or those of a ``type``."""
+def each(value: Any, *names: str) -> list[dict[str, Any]]:
+    """The objects of the list there."""
     found = at(value, *names)
-    objects = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    return [one for one in objects if not kind or one.get("type") == kind]
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 # --- products ---------------------------------------------------------------------------------------------------------

@@ -12,32 +12,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from grounding.benchmarks.agenticshop.records import ProductFacts, ShopperView
 from grounding.benchmarks.agenticshop.spending import spending_limits
 
 VERSION = 2
-MAX_QUERY_WORDS, MAX_QUERIES, MAX_EXPLORED = 8, 3, 6
+MAX_QUERY_WORDS, MAX_EXPLORED = 8, 6
 ASKED, KIND, LIKED, WISHES, BUDGET, STOCK, OTHER_KIND = 4.0, 4.0, 2.5, 3.0, 2.0, 5.0, 6.0
 USUAL_RATING, PER_STAR, MOST_RATED = 4.0, 1.0, 0.5
 ALIKE = 0.6
 """Titles that share so many of their words are of the same kind."""
 
-_FILLERS = """a about above across after again all also always am an and another any anything are around as at available
-be because been before being below best better between both but buy buying by can choose choosing comes cost could
-decide do does down dollars each either enough especially euros even every expect expects favor favors few find
-finding for free from generally get gets getting give gives go goes good great had has have having he help her here
-hers him his how i if in inside into is isn it item items its just keep keeps kind know less let like likes little
-look looking looks lot made make makes many may me mind more most much must my name need needs never new nice no
-none nor not nothing now of off often on once one ones only open or order orders other others our out over own
-page pay pays people perhaps piece pieces please prefer preference preferences prefers price product products
-purchase purchases rather read reads really recommend review reviews search searching
-seek seeking seems sell sells set she ship
-shipping shop shopping should show small so some something soon spend spends still strong such suit take takes than
-that the their them then there these they thing things think this those though three through to too tries trust
-trusts try two under until up us use used user uses usually very want wanted wants was way we week weeks well were
-what when where which while who why will with within without work works would year years you your"""
 _WORD = re.compile(r"[^\W_]+(?:['\u2019&-][^\W_]+)*")
 
 
@@ -51,7 +38,8 @@ def singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
-FILLERS = frozenset(_FILLERS.split()) | {singular(word) for word in _FILLERS.split()}
+_FILLERS = Path(__file__).with_name("fillers.txt").read_text(encoding="utf-8").split()
+FILLERS = frozenset(_FILLERS) | {singular(word) for word in _FILLERS}
 """Words that say nothing about a product, or stand in every profile."""
 
 
@@ -114,23 +102,20 @@ def asks(view: ShopperView) -> bool:
 def queries_of(view: ShopperView, shelves: Collection[str] = ()) -> tuple[str, ...]:
     """What is searched for, the most exact first.
 
-    Args:
-        view: The need.
-        shelves: What shops call the parts of their assortment, by the links of their first pages; only looked at where
-            the user asks for nothing in particular. Then names that the user likes come first, then shelves that are
-            spoken of, then the words that are used most.
+    Where the user asks for nothing in particular, names that the user likes come first, then those ``shelves`` (what
+    shops call the parts of their assortment) that are spoken of, then the words that are used most.
     """
     if asks(view):
         kind = as_written(view.product_type or "")
         asked = [" ".join(one) for one in (as_written(view.query)[:MAX_QUERY_WORDS], kind, kind[-1:])]
         found = {tuple(words_of(one)): one for one in reversed(asked) if one}
-        return tuple(reversed(found.values()))[:MAX_QUERIES]
+        return tuple(reversed(found.values()))
     liked, _ = names_in(view.context.brand_preferences)
     spoken = set(telling_words(_wishes(view)))
     known = sorted(shelf for shelf in shelves if spoken & set(telling_words(shelf)))
     first = telling_words(view.context.functional_requirements)
-    both = dict.fromkeys((*liked[:3], *(" ".join(as_written(shelf)) for shelf in known), *first))
-    return tuple(one for one in both if one)[:MAX_EXPLORED]
+    words = dict.fromkeys((*liked[:3], *(" ".join(as_written(shelf)) for shelf in known), *first))
+    return tuple(filter(None, words))[:MAX_EXPLORED]
 
 
 def _wishes(view: ShopperView) -> str:
@@ -219,8 +204,12 @@ def _judged(
     title = frozenset(words_of(made_by))
     about = frozenset(words_of(" ".join((facts.title, *facts.categories))))
     wished = sum(weight for word, weight in weights.items() if word in text) / (sum(weights.values()) or 1.0)
-    cost, rating = facts.total or facts.price, facts.rating
-    over = None if cost is None or need.most is None else cost.amount - need.most
+    cost, rating, count = facts.total or facts.price, facts.rating, facts.rating_count or 0
+    budget, fits = 0.0, ""
+    if cost is not None and need.most is not None:
+        over = cost.amount - need.most
+        budget = -BUDGET * min(2.0, 0.5 + over / (need.most or 1.0)) if over > 0 else BUDGET
+        fits = "over the budget" if over > 0 else "within the budget"
     strange = need.kind and not share((*need.kind[-1:], *need.asked[-1:]), title | text)
     judged = (
         (ASKED * (share(need.asked, title) + share(need.asked, text)) / 2, ""),
@@ -230,15 +219,11 @@ def _judged(
         (LIKED * _named(need.liked, made_by), f"by {facts.brand or 'a maker that the user likes'}"),
         (-2 * LIKED * _named(need.shunned, made_by), "by a maker that the user avoids"),
         (-1.0 * (cost is None), "no price was found"),
-        (0.0 if over is None or over > 0 else BUDGET, "within the budget"),
-        (
-            -BUDGET * min(2.0, 0.5 + over / (need.most or 1.0)) if over is not None and over > 0 else 0.0,
-            "over the budget",
-        ),
+        (budget, fits),
         (-STOCK * (facts.availability == "sold_out"), "is sold out"),
         (0.5 * (facts.availability == "in_stock"), ""),
         (0.0 if rating is None else PER_STAR * (rating - USUAL_RATING), f"rated {rating} of 5"),
-        (0.0 if rating is None else MOST_RATED * min(1.0, (facts.rating_count or 0) / 200), ""),
+        (0.0 if rating is None else MOST_RATED * min(1.0, count / 200), ""),
     )
     reasons = [why for points, why in judged if why and points]
     if cost is not None:

@@ -3,20 +3,29 @@
 Nothing is asked and nothing is paid for here: costs are not taken over, steps and what they say are. A task of which
 nothing is recorded is a failure of the kind ``missing``. ``replay`` reads ``KEY_search_output.json`` of the release,
 one file or a folder of them (a file of that form under another name is for every scenario in which its users occur),
-and ``curations.jsonl`` of an earlier run, or the folder of that run; ``logs`` reads those of four programs.
+and ``curations.jsonl`` of an earlier run, or the folder of that run.
+
+The logs of Agent-E, SeeAct, WebVoyager and Browser Use are rows of ``PROGRAMS``: which files a task has, and where in
+them its answer and its steps stand. What an agent's last words name is what it chose. Whose a log is, says its place:
+the user's id where the row has ``TASK``, or ``SCENARIO__USER`` there, or the id below a folder that is named after the
+scenario. JSON that was cut off says nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from grounding.benchmarks.agenticshop.agents.base import CurationAgent, CurationServices, agent, made
-from grounding.benchmarks.agenticshop.records import Curation, Scenario, ShopperView
+from grounding.benchmarks.agenticshop.agents.products import at, decoded, each, named_products, text
+from grounding.benchmarks.agenticshop.records import Curation, Scenario, ShopperView, TraceStep
 from grounding.benchmarks.agenticshop.release.search import read_search_answers, search_outputs
 from grounding.benchmarks.agenticshop.scenarios import scenario_named, scenario_of_search_file
 from grounding.errors import UserError
@@ -39,13 +48,9 @@ Answer = dict[str, Any]
 class RecordedAgent(CurationAgent):
     """Hands out what is recorded: the answer of user and scenario, else that of the user in whatever scenario.
 
-    Args:
-        name: The short name for tables.
-        answers: What is recorded.
-        contents: All that it is read from, by names, as hashes.
+    ``contents`` are hashes of all that ``answers`` are read from, by names.
     """
 
-    # Nothing is waited for but the disk.
     max_concurrency = 64
 
     def __init__(self, name: str, answers: Mapping[Owner, Answer], contents: Mapping[str, bytes]) -> None:
@@ -57,35 +62,25 @@ class RecordedAgent(CurationAgent):
         """Look up what is recorded of a task."""
         found = self._answers.get((view.scenario, view.user)) or self._answers.get((None, view.user))
         if found is None:
-            failure = Failure(kind="missing", message=f"nothing is recorded of {view.task_id}")
-            return made(view, key, failure=failure)
-        none = not found.get("products") and found.get("failure") is None
-        return made(view, key, **(found | {"failure": NO_PRODUCT} if none else found))
+            found = {"failure": Failure(kind="missing", message=f"nothing is recorded of {view.task_id}")}
+        elif not found.get("products") and found.get("failure") is None:
+            found = found | {"failure": NO_PRODUCT}
+        return made(view, key, **found)
 
 
-@agent("replay", "products that somebody or something chose before, from a file: --curations", needs="curations")
-def _replay(given: CurationServices) -> RecordedAgent:
-    return open_recorded(recordings(given))
-
-
-def recordings(given: CurationServices) -> Path:
-    """What ``--curations`` names.
-
-    Raises:
-        UserError: nothing, or nothing that is there.
-    """
-    path = given.options.curations
-    if path is None or not path.exists():
-        raise UserError(f"--curations {path}: there is no such file or folder")
-    return path
+def _bytes(path: Path) -> tuple[bytes, bytes]:
+    """The content of a recorded file, and its hash."""
+    try:
+        if (size := path.stat().st_size) > MAX_BYTES:
+            raise UserError(f"--curations {path}: {size:,} bytes; at most {MAX_BYTES:,}")
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"--curations {path}: can't be read: {error.strerror}") from error
+    return content, hashlib.sha256(content).digest()
 
 
 def open_recorded(path: Path) -> RecordedAgent:
-    """The agent that hands out the products of a file or folder.
-
-    Raises:
-        UserError: It holds something else; says where.
-    """
+    """The agent that hands out the products of a file or folder; a UserError says where it holds something else."""
     if path.is_dir() and (path / CURATIONS).is_file():
         path = path / CURATIONS
     answers: dict[Owner, Answer] = {}
@@ -102,38 +97,240 @@ def open_recorded(path: Path) -> RecordedAgent:
             f"--curations {path}: unknown form; expected KEY_search_output.json of the release or a folder of them, "
             f"or {CURATIONS} or the folder of an earlier run"
         )
-    return RecordedAgent("replay", answers, {one.name: read_bytes(one)[1] for one in files})
+    return RecordedAgent("replay", answers, {one.name: _bytes(one)[1] for one in files})
 
 
 def _earlier_run(path: Path) -> dict[Owner, Answer]:
-    journal = Journal(path, Curation, read_only=True)
-    try:
-        last = {one.step_id: one for one in journal}
-    finally:
-        journal.close()
     answers: dict[Owner, Answer] = {}
-    for step_id, one in last.items():
-        scenario, _, user = step_id.partition("/")
-        try:
-            owner = scenario_named(scenario), user
-        except UserError:
-            raise UserError(f"--curations {path}: {step_id!r} is no task of users with needs (SCENARIO/USER)") from None
-        kept = ("products", "raw", "ended", "requests", "seconds", "failure")
-        trace = tuple(msgspec.structs.replace(step, screenshot="") for step in one.trace)
-        answers[owner] = {name: getattr(one, name) for name in kept} | {"trace": trace}
+    kept = ("products", "raw", "ended", "requests", "seconds", "failure")
+    with closing(Journal(path, Curation, read_only=True)) as journal:
+        for one in journal:  # The last answer of a task counts.
+            scenario, _, user = one.step_id.partition("/")
+            if (known := _scenario(scenario)) is None:
+                raise UserError(f"--curations {path}: {one.step_id!r} is no task of users with needs (SCENARIO/USER)")
+            trace = tuple(msgspec.structs.replace(step, screenshot="") for step in one.trace)
+            answers[known, user] = {name: getattr(one, name) for name in kept} | {"trace": trace}
     return answers
 
 
-def read_bytes(path: Path) -> tuple[bytes, bytes]:
-    """The content of a file that is recorded, and its hash.
+def _scenario(name: str) -> Scenario | None:
+    with suppress(UserError):
+        return scenario_named(name)
+    return None
 
-    Raises:
-        UserError: It can't be read, or is too large.
+
+# --- logs -------------------------------------------------------------------------------------------------------------
+
+
+class LoggedAnswer(NamedTuple):
+    """What a task's files say: the last words, the steps before them, and an error where they name one."""
+
+    answer: str
+    steps: list[TraceStep]
+    error: str = ""
+
+
+class Program(NamedTuple):
+    """A program's logs. ``files`` are the paths of a task's files, with the user's id for ``TASK``."""
+
+    title: str
+    files: tuple[str, ...]
+    read: Callable[[dict[str, Any]], LoggedAnswer]
+
+
+def open_logs(name: str, path: Path) -> RecordedAgent:
+    """The agent whose logs lie in a folder; for Browser Use also a single history, named after its task.
+
+    A UserError says that there are no such logs, or that two are of one task.
     """
-    try:
-        if (size := path.stat().st_size) > MAX_BYTES:
-            raise UserError(f"--curations {path}: {size:,} bytes; at most {MAX_BYTES:,}")
-        content = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"--curations {path}: can't be read: {error.strerror}") from error
-    return content, hashlib.sha256(content).digest()
+    program, answers, contents = PROGRAMS[name], dict[Owner, Answer](), dict[str, bytes]()
+    for owner, files in _tasks(path, program).items():
+        whole: dict[str, Any] = {}
+        for file in files:
+            content, contents[f"{owner}/{file.name}"] = _bytes(file)
+            if value := decoded(content.removeprefix(b"\xef\xbb\xbf")):
+                whole[file.name] = value
+        said = program.read(whole)
+        products = named_products(said.answer)
+        wrong = said.error[:500] if said.error and not products else ""
+        wrong = wrong or ("" if whole else "the log holds nothing that is whole")
+        answers[owner] = {
+            "products": products,
+            "ended": "answered" if products else "no address in the answer" if said.answer else "no answer",
+            "failure": Failure(kind="error", message=wrong) if wrong else None,
+            "trace": tuple(said.steps),
+            "raw": said.answer,
+        }
+    return RecordedAgent(name, answers, contents)
+
+
+def _tasks(root: Path, program: Program) -> dict[Owner, list[Path]]:
+    """The files of each task, in order of their names. Links are not followed."""
+    pattern = re.compile("|".join(f"(?:.*/)?{one.replace('TASK', '([^/]+)')}" for one in program.files))
+    found: dict[Owner, list[Path]] = {}
+    for file in [root] if root.is_file() else sorted(root.rglob("*")):
+        match = pattern.fullmatch(file.relative_to(root.parent).as_posix())
+        if match is None or file.is_symlink() or not file.is_file():
+            continue
+        task: str = next(filter(None, match.groups()))
+        left, _, right = task.partition("__")
+        folders = [part.name for part in file.parents if part == root or root in part.parents]
+        scenario: Scenario | None = next(filter(None, map(_scenario, [left] if right else folders)), None)
+        owner: Owner = (scenario, right if right and scenario else task)
+        files = found.setdefault(owner, [])
+        if other := next((one for one in files if one.name == file.name), None):
+            raise UserError(f"--curations {root}: two logs of {owner[1]!r}: {other} and {file}; take one out")
+        files.append(file)
+    if not found:
+        raise UserError(f"--curations {root}: none of the files that {program.title} writes is in it")
+    return found
+
+
+def _step(action: str, url: str = "", thought: str = "") -> TraceStep:
+    return TraceStep(action=" ".join(action.split()), url=url if url.startswith("http") else "", thought=thought)
+
+
+_START = re.compile(r"Please interact with (https?://\S+)")
+_REPLY = re.compile(r"(?:Thought:\s*(?P<thought>.*?)\s*)?Action:\s*(?P<action>.*)", re.DOTALL)
+_ANSWER = re.compile(r"ANSWER\s*;?\s*(.*)", re.DOTALL | re.IGNORECASE)
+
+
+def read_webvoyager(files: dict[str, Any]) -> LoggedAnswer:
+    """From ``run.py`` and ``results/examples`` of https://github.com/MinorJerry/WebVoyager at 0915445.
+
+    ``interact_messages.json`` is a list of ``{"role", "content"}``, whose content is text or parts with text and
+    pictures. A reply reads ``Thought: …`` and ``Action: …``; the last action of a task that was done is ``ANSWER; …``.
+    The first page's address is in the task, no other is told.
+    """
+    steps, url, answer = list[TraceStep](), "", ""
+    for message in each(files.get("interact_messages.json")):
+        said = text(message, "content") or "\n".join(text(part, "text") for part in each(message, "content"))
+        if message.get("role") == "user":
+            url = match[1] if (match := _START.search(said)) else url
+        elif message.get("role") == "assistant":
+            reply = _REPLY.search(said)
+            action = reply["action"] if reply else said
+            answer = match[1].strip() if (match := _ANSWER.match(action)) else ""
+            steps.append(_step(action, url, (reply["thought"] if reply else "") or ""))
+            url = ""
+    return LoggedAnswer(answer, steps)
+
+
+_TOLD = (
+    re.compile(r"SAY: (.*)|Say (.*) to the user", re.DOTALL),
+    re.compile(r"MEMORIZE: (.*)|Keep (.*) to the action.*", re.DOTALL),
+)
+_GOTO = re.compile(r"GOTO:? (https?://\S+)")
+
+
+def read_seeact(files: dict[str, Any]) -> LoggedAnswer:
+    """From https://github.com/OSU-NLP-Group/SeeAct: ``src/seeact.py`` (0effe3c), ``seeact_package`` (0701b4f).
+
+    ``result.json`` has ``action_history`` with ``[button] Add to cart -> CLICK``, ``GOTO: https://…``, ``SAY: …``; the
+    package's ``all_predictions.json`` has ``action_generation`` (thoughts), ``element``, ``action`` and ``value``.
+    SeeAct has no final answer of its own: what it told the user with ``SAY`` last is taken, else what it kept with
+    ``MEMORIZE``, else the words with which it terminated.
+    """
+    predictions = each(files.get("all_predictions.json"))
+    history = at(files.get("result.json"), "action_history")
+    actions = [one for one in history if isinstance(one, str)] if isinstance(history, list) else []
+    thoughts = [""] * len(actions)
+    if predictions:
+        actions = [f"{text(one, 'action')}: {text(one, 'value')}".removesuffix(": None") for one in predictions]
+        thoughts = [text(one, "action_generation") for one in predictions]
+    told = [[match[1] or match[2] for one in actions if (match := kind.fullmatch(one))] for kind in _TOLD]
+    last = thoughts[-1] if actions and actions[-1].startswith("TERMINATE") else ""
+    steps = [
+        _step(one, match[1] if (match := _GOTO.search(one)) else "", thought)
+        for one, thought in zip(actions, thoughts, strict=True)
+    ]
+    return LoggedAnswer(next((said[-1].strip() for said in told if said), last), steps)
+
+
+_FENCE = re.compile(r"^\s*```(?:json)?\s*|\s*```\s*$")
+_PAGE = re.compile(r"Current (?:Page|URL): (https?://\S+?)(?:,? Title:|,?\s|$)")
+
+
+def read_agent_e(files: dict[str, Any]) -> LoggedAnswer:
+    """From https://github.com/EmergenceAI/Agent-E: ``test/tests_processor.py`` at 06719a4 and the core it calls.
+
+    ``execution_logs_ID.json`` is the planner's conversation, ``{"an agent": [{"content", "role"}, ...]}``, whose
+    replies hold JSON with ``final_response`` at the end; ``test_result_ID.json`` has ``last_statement`` and ``error``;
+    ``nested_chat_log_….json``, one for every step of the plan, messages with ``content`` and ``tool_calls``. Pages are
+    named in words, ``Current Page: URL, Title: …``.
+    """
+    result = next((value for name, value in files.items() if name.startswith("test_result")), None)
+    told = [value for name, value in files.items() if name.startswith("execution") and isinstance(value, dict)]
+    plans = [one for value in told for agent in value for one in each(value, agent)]
+    replies = [decoded(_FENCE.sub("", text(one, "content"))) for one in plans]
+    answer = next((said for one in reversed(replies) if (said := text(one, "final_response").strip())), "")
+    steps, url = list[TraceStep](), ""
+    for messages in (each(value) for name, value in files.items() if name.startswith("nested")):
+        thought = text(messages[0], "content") if messages else ""
+        for message in messages:
+            url = match[1] if (match := _PAGE.search(text(message, "content"))) else url
+            for call in each(message, "tool_calls"):
+                arguments = text(call, "function", "arguments")
+                url = text(decoded(arguments), "url") or url
+                steps.append(_step(f"{text(call, 'function', 'name')} {arguments}", url, thought))
+    return LoggedAnswer(answer or text(result, "last_statement"), steps, text(result, "error"))
+
+
+_THOUGHTS = ("thinking", "thought", "evaluation_previous_goal", "memory", "next_goal")
+
+
+def read_browser_use(files: dict[str, Any]) -> LoggedAnswer:
+    """From ``browser_use/agent/views.py`` (``AgentHistoryList.save_to_file``) and ``browser_use/browser/views.py``.
+
+    https://github.com/browser-use/browser-use at 019af07, a178036 and 1549e71:
+    ``{"history": [{"model_output", "result", "state"}, ...]}``. ``model_output`` has ``action``, a list of
+    ``{"NAME": {parameters}}``, and what the model thinks, in older versions below ``current_state``; it is null where a
+    request failed. ``result`` is a list of ``{"is_done", "extracted_content", "error"}``, ``state`` has ``url``. The
+    answer is what the last ``done`` says. Held against a file that version 0.13.14 wrote.
+    """
+    steps, answer, error = list[TraceStep](), "", ""
+    for one in (one for value in files.values() for one in each(value, "history")):
+        output, url = at(one, "model_output"), text(one, "state", "url")
+        thought = "\n".join(
+            said for name in _THOUGHTS if (said := text(output, name) or text(output, "current_state", name))
+        )
+        for action in each(output, "action"):
+            name, parameters = next(iter(action.items()), ("", None))
+            words = msgspec.json.encode(parameters).decode() if parameters else ""
+            steps.append(_step(f"{name} {words}", url, thought))
+            if name == "done":  # Its text, or the fields of a schema that the user gave.
+                answer = text(parameters, "text") or words
+        for result in each(one, "result"):
+            error = text(result, "error") or error
+            if result.get("is_done") is True:
+                answer = text(result, "extracted_content") or answer
+    return LoggedAnswer(answer, steps, "" if answer else error)
+
+
+PROGRAMS: dict[str, Program] = {
+    "agent-e": Program(
+        "Agent-E",
+        (r"execution_logs_TASK\.json", r"test_result_TASK\.json", r"logs_for_task_TASK/nested_chat_log_\d+\.json"),
+        read_agent_e,
+    ),
+    "seeact": Program("SeeAct", (r"TASK/(?:result|all_predictions)\.json",), read_seeact),
+    "webvoyager": Program("WebVoyager", (r"taskTASK/interact_messages\.json",), read_webvoyager),
+    "browser-use": Program("Browser Use", (r"TASK/(?:agent_?)?history\.json", r"TASK\.json"), read_browser_use),
+}
+
+
+# --- by their names ---------------------------------------------------------------------------------------------------
+
+
+def _made(open_one: Callable[[Path], RecordedAgent], given: CurationServices) -> RecordedAgent:
+    path = given.options.curations
+    if path is None or not path.exists():
+        raise UserError(f"--curations {path}: there is no such file or folder")
+    return open_one(path)
+
+
+_REPLAYED = "products that somebody or something chose before, from a file: --curations"
+agent("replay", _REPLAYED, needs="curations")(partial(_made, open_recorded))
+for _name, _program in PROGRAMS.items():
+    _what = f"what {_program.title} wrote into its logs: --curations"
+    agent(_name, _what, needs="curations")(partial(_made, partial(open_logs, _name)))

@@ -1,6 +1,8 @@
 """Search-augmented models as agents: they search the web through their vendor's own tool and name three products.
 
-One need, one answer, whatever its vendor needs requests for. The models are cards in ``models/search``.
+One need, one answer, whatever its vendor needs requests for. The models are cards in ``models/search``. What they are
+told of a need has the order, the blanks, the quotes and the omissions of the release (protocol D2);
+``models/prompts/agenticshop`` holds the texts.
 
 A request that cannot succeed for any need (a wrong key, an unknown model) ends the run with a UserError, as long as the
 endpoint has answered none.
@@ -9,14 +11,16 @@ endpoint has answered none.
 from __future__ import annotations
 
 import time
+from functools import cache
+from typing import Any
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import CurationAgent, CurationServices, agent, made
-from grounding.benchmarks.agenticshop.agents.needs import CurationPrompts, curation_prompts, request_text
+from grounding.benchmarks.agenticshop.agents.base import AsksFirst, CurationServices, agent, made
 from grounding.benchmarks.agenticshop.agents.products import read_products
 from grounding.benchmarks.agenticshop.agents.vendors import Interface, SearchAnswer
-from grounding.benchmarks.agenticshop.records import Curated, Curation, ShopperView
+from grounding.benchmarks.agenticshop.records import DIMENSIONS, Curated, Curation, ShopperView
+from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.cards import SearchCard, find_card
 from grounding.cards.identity import card_identity
 from grounding.cards.places import models_dir
@@ -37,19 +41,68 @@ FLAG = "--base-url"
 MOST_PAUSES = 4
 """So often a paused model is sent on; then the answer is what came until there."""
 
+CUT_OFF = ("max_output_tokens", "max_tokens", "model_context_window_exceeded", "MAX_TOKENS")
 
-class SearchAgent(CurationAgent):
+
+class CurationPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All texts of one wording, and the schema of the reply."""
+
+    system: str
+    opening: str
+    product_type: str
+    situation: str
+    budget: str
+    query: str
+    context: str
+    dimension: str
+    task: str
+    sites: str
+    in_words: str
+    schema_name: str
+    schema: dict[str, Any]
+
+
+@cache
+def curation_prompts() -> CurationPrompts:
+    """The bundled file ``curation.yaml``."""
+    return read_wording("agenticshop", "curation", CurationPrompts)
+
+
+def curation_prompt(prompts: CurationPrompts, view: ShopperView) -> str:
+    """The prompt of a need, as the release writes it into its inputs; what has no value is left out."""
+    kind = fill(prompts.product_type, product_type=view.product_type) if view.product_type else ""
+    need = {"situation": view.situation.rstrip("."), "budget": view.budget, "query": view.query}
+    about = " ".join(fill(getattr(prompts, name), **{name: said}) for name, said in need.items() if said)
+    told = "".join(
+        fill(prompts.dimension, dimension=name, text=text.replace('"', "'"))
+        for name in DIMENSIONS
+        if (text := getattr(view.context, name))
+    )
+    return f"{prompts.opening}{kind}{about and about + ' '}{told and prompts.context + told}{prompts.task}"
+
+
+def request_text(prompts: CurationPrompts, view: ShopperView, *, in_words: bool) -> str:
+    """All that a model is told: the release's system text and prompt, the data set's shops, the form of the reply.
+
+    ``in_words``: the form has to be asked for, because no schema goes along.
+    """
+    text = prompts.system + curation_prompt(prompts, view)
+    if view.sites:
+        text += fill(prompts.sites, sites=", ".join(f"{site.name} ({site.home_url})" for site in view.sites))
+    return text + prompts.in_words if in_words else text
+
+
+class SearchAgent(AsksFirst):
     """Asks one model with a search tool for three products."""
 
     most_requests = 1 + MOST_PAUSES
 
     def __init__(self, interface: Interface, client: ModelClient[SearchAnswer], prompts: CurationPrompts) -> None:
-        self.card = interface.card
-        self.name = self.card.name
+        self.card, self.name = interface.card, interface.card.name
         self._interface, self._client, self._prompts = interface, client, prompts
         self._answered = False
         self.max_concurrency = client.max_connections
-        asked = card_identity(self.card, leave_out=("fee", "user", "name"), parameters=interface.parameters)
+        asked = card_identity(interface.card, leave_out=("fee", "user", "name"), parameters=interface.parameters)
         self.identity = f"search:{VERSION}|{asked}|{prompts.label}"
         # Which models are served costs nothing to ask; a card can say that it can't be asked.
         self.check, self.aclose = client.check, client.aclose  # type: ignore[method-assign]
@@ -110,15 +163,16 @@ class SearchAgent(CurationAgent):
         return None
 
     def _text(self, view: ShopperView) -> str:
-        return request_text(self._prompts, view, in_words=self.card.reply == "words")
+        return request_text(self._prompts, view, in_words=self._interface.schema is None)
 
 
 def _read(last: SearchAnswer, text: str) -> tuple[Curated, ...] | Failure:
-    if last.stopped_on_purpose:
-        return Failure(kind="unparsed", message=f"the model or its vendor declined ({last.completion.finish_reason})")
+    ended = last.completion.finish_reason
+    if last.completion.refused or last.completion.filtered:
+        return Failure(kind="unparsed", message=f"the model or its vendor declined ({ended})")
     found = read_products(text)
-    if isinstance(found, Failure) and (last.cut_off or last.unfinished is not None):
-        why = "cut off at the limit of its length" if last.cut_off else f"paused {MOST_PAUSES + 1} times"
+    if isinstance(found, Failure) and (ended in CUT_OFF or last.unfinished is not None):
+        why = "cut off at the limit of its length" if ended in CUT_OFF else f"paused {MOST_PAUSES + 1} times"
         return Failure(kind="unparsed", message=f"the reply was {why}; {found.message}")
     return found
 
@@ -133,10 +187,8 @@ def open_search_agent(
 ) -> SearchAgent:
     """Put a card, by its name, alias or path, a user's options and an endpoint together. Sends nothing yet.
 
-    A seed is left out: no vendor's search takes one.
-
-    Raises:
-        UserError: there is no such card, it can't do what is asked, or its address or key is missing.
+    A seed is left out: no vendor's search takes one. A UserError says that there is no such card, that it can't do what
+    is asked, or that its address or key is missing.
     """
     folder, listed_by = models_dir() / "search", "grounding list search"
     card = find_card(name, folder, SearchCard, builtin=(), kind="search model", listed_by=listed_by)
@@ -148,7 +200,7 @@ def open_search_agent(
             raise UserError(f"--temperature: {card.name} takes no temperature; leave it out")
         parameters["temperature"] = chat.temperature
     prompts = curation_prompts()
-    interface = Interface(card, parameters, prompts)
+    interface = Interface(card, parameters, prompts.schema_name, prompts.schema)
     endpoint = resolve_endpoint(card, chat.base_url, flag=FLAG, dry=chat.dry, wire=interface)
     on_retry = progress.retried if progress is not None else None
     client = ModelClient(card, endpoint, interface, **asked_as(card, chat), budget=budget, on_retry=on_retry)

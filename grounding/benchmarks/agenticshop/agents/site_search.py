@@ -18,13 +18,7 @@ from urllib.parse import quote_plus, urlsplit
 
 from grounding.benchmarks.agenticshop.agents import ranking
 from grounding.benchmarks.agenticshop.agents.base import Browses, CurationServices, agent, made
-from grounding.benchmarks.agenticshop.agents.ranking import (
-    ProductCandidate,
-    ShoppingNeed,
-    need_of,
-    queries_of,
-    quick_points,
-)
+from grounding.benchmarks.agenticshop.agents.ranking import ProductCandidate, ShoppingNeed, quick_points
 from grounding.benchmarks.agenticshop.records import (
     COUNTED_PRODUCTS,
     BehaviourKind,
@@ -55,11 +49,8 @@ MAY_FIT = 2.0
 MAX_PAGES = 7
 """So many product pages are opened: enough to compare, few enough to be done soon."""
 
-MAX_LOSSES = 3
-MOST_BOXES = 2
-ACT_MS = 10_000
-LOOK_S = 15.0
-SETTLE_S = 4.0
+MAX_LOSSES, MOST_BOXES = 3, 2
+ACT_MS, LOOK_S, SETTLE_S = 10_000, 15.0, 4.0
 CHANGE_S = 15.0
 """How long an answer to a search is waited for that changes nothing in the page's address."""
 
@@ -142,9 +133,7 @@ class Shops:
     async def results(self, web: WebBrowser, home: str, query: str = "") -> Results:
         """What a shop has for a query; without one, what its first page shows. A lost window is opened anew.
 
-        Raises:
-            NotFound: it can't be opened or searched.
-            PageLost: the browser was lost too often.
+        A NotFound says why the shop can't be opened or searched, a PageLost that the browser was lost too often.
         """
         from playwright.async_api import Error
 
@@ -225,23 +214,23 @@ async def _changes(tab: BrowserTab, box: Locator, query: str) -> bool:
     from playwright.async_api import Error
 
     page = tab.page
-    before, end = await page.evaluate(_STATE), time.monotonic() + CHANGE_S
-    try:
-        await box.fill(query, timeout=ACT_MS)
-        await box.press("Enter", timeout=ACT_MS)
-    except Error as error:
-        if page.is_closed() or "crashed" in str(error):
-            raise
-        return False
+    before, end, sent = await page.evaluate(_STATE), time.monotonic() + CHANGE_S, False
     while time.monotonic() < end:
-        await tab.still(SETTLE_S)
         try:
+            if not sent:
+                await box.fill(query, timeout=ACT_MS)
+                await box.press("Enter", timeout=ACT_MS)
+                sent = True
+            await tab.still(SETTLE_S)
             if await page.evaluate(_STATE) != before:
                 await tab.still(SETTLE_S)
                 return True
-        except Error as error:  # Else the document is just being replaced.
+        except Error as error:
             if page.is_closed() or "crashed" in str(error):
                 raise
+            if not sent:
+                return False
+            # Else the document is just being replaced.
         await asyncio.sleep(_TICK_S)
     return False
 
@@ -257,9 +246,7 @@ async def _read(tab: BrowserTab) -> Results:
 class SiteSearchAgent(Browses):
     """Searches the shops of a data set by their own search boxes.
 
-    Args:
-        max_concurrency: How many tasks are worked on at once.
-        extractor: What reads the pages of products; the structural one where None.
+    ``extractor`` reads the pages of products; the structural one where None.
     """
 
     name = "site-search"
@@ -267,30 +254,24 @@ class SiteSearchAgent(Browses):
     def __init__(self, *, max_concurrency: int = 2, extractor: Extractor | None = None) -> None:
         from grounding.benchmarks.agenticshop.extraction.structural import StructuralExtractor
 
-        self.max_concurrency = max(1, max_concurrency)
+        self.max_concurrency = max_concurrency
         self.extractor = extractor or StructuralExtractor()
-        self.shops = Shops(self.max_concurrency)
+        self.shops = Shops(max_concurrency)
         self.aclose = self.shops.aclose  # type: ignore[method-assign]
         self.identity = f"site-search:{VERSION}|ranking:{ranking.VERSION} pages:{MAX_PAGES}|{self.extractor.identity}"
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
-        """Search, look, compare, choose. What goes wrong is in the trace.
-
-        Raises:
-            UserError: the data set has no shops of its own.
-            OSError: a document can't be kept.
-        """
+        """Search, look, compare, choose. What goes wrong is in the trace."""
         if not view.sites:
             raise UserError(
                 "site-search looks in the shops of a data set, and this one has none: take a data set with a folder "
                 "`shops`, such as sample-mall, or another --agent"
             )
-        need, began, trace = need_of(view), time.monotonic(), list[TraceStep]()
+        need, began, trace = ranking.need_of(view), time.monotonic(), list[TraceStep]()
         chosen: tuple[ProductCandidate, ...] = ()
         failure = Failure(kind="unparsed", message="no shop's search brought a page of a product")
         try:
-            found = await self._search(view, need, trace)
-            ranked = ranking.rank(need, await self._look(found, trace))
+            ranked = ranking.rank(need, await self._look(await self._search(view, need, trace), trace))
             chosen = (ranked if ranking.asks(view) else ranking.different(ranked))[:COUNTED_PRODUCTS]
         except PageLost as lost:
             failure = Failure(kind="error", message=f"the browser was lost: {lost}")
@@ -320,33 +301,32 @@ class SiteSearchAgent(Browses):
         points: dict[str, float] = {}
         useful, closed, shelves = set[str](), set[str](), dict[str, None]()
 
-        async def results(home: str, query: str) -> Results | None:
+        async def results(home: str, query: str) -> Results:
             began = time.monotonic()
             try:
                 found = await self.shops.results(self.web, home, query)
                 said = "nothing was found" if found.nothing else f"{len(found.cards) or 'no'} products were found"
-                url, cards = found.url, [] if found.nothing else list(found.cards)[:MAX_CARDS_PER_SEARCH]
             except NotFound as problem:
                 closed.add(home)
-                found, said, url, cards = None, str(problem), home, []
-            if query or found is None:
+                found, said = Results(home, {}, True, ()), str(problem)
+            if query or home in closed:
                 action = f'search "{query}"' if query else "open shop"
-                trace.append(_step(action, began, url, said, "information_seeking", tuple(cards)))
-            for card in cards if found and query else ():
-                text = found.cards[card] if found else ""
-                points.setdefault(card, quick_points(need, text, sold_out=_SOLD_OUT.search(text) is not None))
+                cards = () if found.nothing else tuple(found.cards)[:MAX_CARDS_PER_SEARCH]
+                trace.append(_step(action, began, found.url, said, "information_seeking", cards))
+                for card in cards:
+                    text = found.cards[card]
+                    points.setdefault(card, quick_points(need, text, sold_out=_SOLD_OUT.search(text) is not None))
             return found
 
         for home in () if asks else sites:
-            shelves |= dict.fromkeys(found.shelves if (found := await results(home, "")) else ())
-        for query in queries_of(view, tuple(shelves)):
+            shelves |= dict.fromkeys((await results(home, "")).shelves)
+        for query in ranking.queries_of(view, tuple(shelves)):
             if sum(one >= MAY_FIT for one in points.values()) >= (ENOUGH_CARDS if asks else ENOUGH_TO_EXPLORE):
                 break
             for home in [home for home in sites if home not in closed and (not useful or home in useful)]:
                 await results(home, query)
-            useful = {
-                home for home in sites if asks and any(points[url] >= MAY_FIT for url in points if url.startswith(home))
-            }
+            fitting = [url for url, one in points.items() if asks and one >= MAY_FIT]
+            useful = {home for home in sites if any(url.startswith(home) for url in fitting)}
         return sorted(points, key=lambda url: -points[url])
 
     async def _look(self, found: list[str], trace: list[TraceStep]) -> list[ProductCandidate]:

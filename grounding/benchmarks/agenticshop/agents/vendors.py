@@ -20,8 +20,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.needs import CurationPrompts
-from grounding.benchmarks.agenticshop.agents.products import at, decoded, each, number, text
+from grounding.benchmarks.agenticshop.agents.products import at, count, decoded, each, text
 from grounding.benchmarks.agenticshop.records import TraceStep
 from grounding.cards import Json, SearchCard
 from grounding.llm import Spent
@@ -40,43 +39,19 @@ class SearchAnswer(Record, frozen=True, kw_only=True):
     steps: tuple[TraceStep, ...] = ()
     unfinished: msgspec.Raw | None = None
 
-    @property
-    def stopped_on_purpose(self) -> bool:
-        """Whether the vendor or the model declined, whatever of the answer came."""
-        return self.completion.refused or self.completion.filtered
-
-    @property
-    def cut_off(self) -> bool:
-        """Whether the limit of output ended it."""
-        reasons = ("max_output_tokens", "max_tokens", "model_context_window_exceeded", "MAX_TOKENS")
-        return self.completion.finish_reason in reasons
-
-
-class Vendor(NamedTuple):
-    """One row: what it writes in which of the known interfaces ("": Google's own), and where its bill is.
-
-    ``body`` makes a request of the interface, the prompt and what was said before a pause. ``searches`` counts those
-    that are paid for; ``total`` is where the vendor's own sum stands.
-    """
-
-    wire: str
-    body: Callable[[Interface, str, Sequence[msgspec.Raw]], dict[str, Any]]
-    searches: Callable[[dict[str, Any]], int]
-    total: tuple[str, ...] = ()
-
 
 class Interface:
     """The row of a card's vendor with its settings, as the client speaks to it."""
 
-    def __init__(self, card: SearchCard, parameters: dict[str, Json], prompts: CurationPrompts) -> None:
+    def __init__(self, card: SearchCard, parameters: dict[str, Json], schema_name: str, schema: dict[str, Any]) -> None:
         self.card, self.parameters = card, parameters
-        self.schema = prompts.schema if card.reply == "schema" else None
-        self.schema_name = prompts.schema_name
+        self.schema = schema if card.reply == "schema" else None
+        self.schema_name = schema_name
         self._vendor = VENDORS[card.interface]
-        known = msgspec.structs.replace(card.endpoint, interface=self._vendor.wire)
-        self._wire: Any = (
-            conversation_wire(msgspec.structs.replace(card, endpoint=known)) if self._vendor.wire else GenerateContent()
-        )
+        self._wire: Any = _GenerateContent()
+        if self._vendor.wire:
+            known = msgspec.structs.replace(card.endpoint, interface=self._vendor.wire)
+            self._wire = conversation_wire(msgspec.structs.replace(card, endpoint=known))
         self.base_path, self.models_path = self._wire.base_path, self._wire.models_path
         self.headers, self.listed, self.path = self._wire.headers, self._wire.listed, self._wire.path
 
@@ -89,16 +64,16 @@ class Interface:
         return msgspec.json.encode(self._vendor.body(self, prompt, so_far))
 
     def read(self, body: bytes) -> SearchAnswer:
-        """What the model says.
-
-        Raises:
-            MalformedReply: it is no such reply, or one that failed at the vendor's.
-        """
+        """What the model says; a MalformedReply is raised of what is no such reply, or failed at the vendor's."""
         completion, wire = self._wire.read(body), decoded(body)
         paused = text(wire, "stop_reason") == "pause_turn"
+        told = [at(wire, name) for name in ("output", "content", "candidates")]
+        steps = [TraceStep(action=f"search: {words}") for words in _found(told, _QUERIES)]
+        if urls := tuple(url for url in _found(told, _ADDRESSES) if url.startswith("http")):
+            steps.append(TraceStep(action="sources", cited_urls=urls))
         return SearchAnswer(
             completion=completion,
-            steps=steps_of([at(wire, name) for name in ("output", "content", "candidates")]),
+            steps=tuple(steps),
             unfinished=msgspec.Raw(msgspec.json.encode(wire["content"])) if paused else None,
         )
 
@@ -116,29 +91,7 @@ class Interface:
         )
 
 
-def inlined(schema: dict[str, Any]) -> Any:
-    """The same schema with its definitions where they are used, for vendors that are not known to follow references."""
-    definitions = schema.get("$defs", {})
-
-    def put(part: Any) -> Any:
-        if isinstance(part, dict):
-            found = definitions.get(str(part.get("$ref", "")).removeprefix("#/$defs/"))
-            return put(found) if found else {key: put(value) for key, value in part.items() if key != "$defs"}
-        return [put(one) for one in part] if isinstance(part, list) else part
-
-    return put(schema)
-
-
-# --- steps ------------------------------------------------------------------------------------------------------------
-
 _QUERIES, _ADDRESSES = ("query", "queries", "webSearchQueries"), ("url", "uri")
-
-
-def steps_of(wire: Any) -> tuple[TraceStep, ...]:
-    """The searches that a reply tells, each once, and the pages that it names anywhere."""
-    searches = tuple(TraceStep(action=f"search: {words}") for words in _found(wire, _QUERIES))
-    urls = tuple(url for url in _found(wire, _ADDRESSES) if url.startswith("http"))
-    return (*searches, *((TraceStep(action="sources", cited_urls=urls),) if urls else ()))
 
 
 def _found(value: Any, names: tuple[str, ...], below: bool = False) -> dict[str, None]:
@@ -153,33 +106,64 @@ def _found(value: Any, names: tuple[str, ...], below: bool = False) -> dict[str,
     return found
 
 
-def _count(value: Any, *names: str) -> int:
-    return int(number(value, *names))
+# --- requests ---------------------------------------------------------------------------------------------------------
 
 
-# --- OpenAI, and Perplexity after its pattern -------------------------------------------------------------------------
+def inlined(schema: dict[str, Any]) -> Any:
+    """The same schema with its definitions where they are used, for vendors that are not known to follow references."""
+    definitions = schema.get("$defs", {})
+
+    def put(part: Any) -> Any:
+        if isinstance(part, dict):
+            found = definitions.get(str(part.get("$ref", "")).removeprefix("#/$defs/"))
+            return put(found) if found else {key: put(value) for key, value in part.items() if key != "$defs"}
+        return [put(one) for one in part] if isinstance(part, list) else part
+
+    return put(schema)
 
 
-def _responses_body(asked: Interface, prompt: str) -> dict[str, Any]:
+def _responses(asked: Interface, prompt: str) -> dict[str, Any]:
     """The prompt as one text, as the release sends it; nothing is ever paused here."""
     tools = [{"type": "web_search", **asked.card.tool}]
     return {"model": asked.card.model, "input": prompt, "tools": tools, **asked.parameters}
 
 
-def _openai_body(asked: Interface, prompt: str, _so_far: Sequence[msgspec.Raw]) -> dict[str, Any]:
-    body = {"include": ["web_search_call.action.sources"]} | _responses_body(asked, prompt)
+def _openai(asked: Interface, prompt: str, _so_far: Sequence[msgspec.Raw]) -> dict[str, Any]:
+    body = {"include": ["web_search_call.action.sources"]} | _responses(asked, prompt)
     if asked.schema:
         named = {"type": "json_schema", "name": asked.schema_name, "strict": True, "schema": asked.schema}
         body["text"] = {"format": named}
     return body
 
 
-def _perplexity_body(asked: Interface, prompt: str, _so_far: Sequence[msgspec.Raw]) -> dict[str, Any]:
-    body = _responses_body(asked, prompt)
+def _perplexity(asked: Interface, prompt: str, _so_far: Sequence[msgspec.Raw]) -> dict[str, Any]:
+    body = _responses(asked, prompt)
     if asked.schema:
         named = {"name": asked.schema_name, "schema": inlined(asked.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": named}
     return body
+
+
+def _anthropic(asked: Interface, prompt: str, so_far: Sequence[msgspec.Raw]) -> dict[str, Any]:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}]
+    messages += [{"role": "assistant", "content": content} for content in so_far]
+    body = {"model": asked.card.model, "messages": messages, "tools": [dict(asked.card.tool)], **asked.parameters}
+    if asked.schema:
+        body["output_config"] = {"format": {"type": "json_schema", "schema": inlined(asked.schema)}}
+    return body
+
+
+def _gemini(asked: Interface, prompt: str, _so_far: Sequence[msgspec.Raw]) -> dict[str, Any]:
+    """One turn of the user; the card's parameters are those of the generation."""
+    generation: dict[str, Any] = dict(asked.parameters)
+    if asked.schema:
+        generation |= {"responseMimeType": "application/json", "responseJsonSchema": inlined(asked.schema)}
+    contents = [{"role": "user", "parts": [{"text": prompt}]}]
+    body: dict[str, Any] = {"contents": contents, "tools": [{"google_search": dict(asked.card.tool)}]}
+    return body | ({"generationConfig": generation} if generation else {})
+
+
+# --- what is counted in replies ---------------------------------------------------------------------------------------
 
 
 def _openai_searches(wire: dict[str, Any]) -> int:
@@ -189,56 +173,22 @@ def _openai_searches(wire: dict[str, Any]) -> int:
     return counted if isinstance(counted, int) else made
 
 
-# --- Anthropic --------------------------------------------------------------------------------------------------------
-
-
-def _anthropic_body(asked: Interface, prompt: str, so_far: Sequence[msgspec.Raw]) -> dict[str, Any]:
-    messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}]
-    messages += [{"role": "assistant", "content": content} for content in so_far]
-    body = {"model": asked.card.model, "messages": messages, "tools": [dict(asked.card.tool)], **asked.parameters}
-    if asked.schema:
-        body["output_config"] = {"format": {"type": "json_schema", "schema": inlined(asked.schema)}}
-    return body
-
-
-# --- Google -----------------------------------------------------------------------------------------------------------
-
-
-def _gemini_body(asked: Interface, prompt: str, _so_far: Sequence[msgspec.Raw]) -> dict[str, Any]:
-    """One turn of the user; the card's parameters are those of the generation."""
-    generation: dict[str, Any] = dict(asked.parameters)
-    if asked.schema:
-        generation |= {"responseMimeType": "application/json", "responseJsonSchema": inlined(asked.schema)}
-    body: dict[str, Any] = {
-        "contents": [{"role": "user", "parts": [{"text": prompt}]}],
-        "tools": [{"google_search": dict(asked.card.tool)}],
-    }
-    return body | ({"generationConfig": generation} if generation else {})
-
-
-class GenerateContent:
-    """Google's own interface."""
+class _GenerateContent:
+    """Google's own interface, as a :class:`grounding.llm.wire.Wire`."""
 
     base_path, models_path = "/v1beta", "/models?pageSize=1000"
 
     def path(self, model: str) -> str:
-        """Where a request goes."""
         return f"/models/{quote(model, safe='')}:generateContent"
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """Those for the key."""
         return {"x-goog-api-key": key} if key else {}
 
     def listed(self, body: bytes) -> list[str]:
-        """The names of a list of models."""
         return [name for one in each(decoded(body), "models") if (name := text(one, "name"))]
 
     def read(self, body: bytes) -> Completion:
-        """Text without thoughts; a prompt that was blocked has no candidates.
-
-        Raises:
-            MalformedReply: there is neither an answer nor a reason.
-        """
+        """Text without thoughts; a prompt that was blocked has no candidates. Raises a MalformedReply."""
         wire = decoded(body)
         first, blocked = next(iter(each(wire, "candidates")), None), text(wire, "promptFeedback", "blockReason")
         if first is None and not blocked:
@@ -256,24 +206,37 @@ class GenerateContent:
         """Tokens of search results are part of the input, thoughts of the output."""
         told = at(decoded(body), "usageMetadata")
         usage = Usage(
-            input_tokens=_count(told, "promptTokenCount") + _count(told, "toolUsePromptTokenCount"),
-            output_tokens=_count(told, "candidatesTokenCount") + _count(told, "thoughtsTokenCount"),
-            cached_input_tokens=_count(told, "cachedContentTokenCount"),
-            reasoning_tokens=_count(told, "thoughtsTokenCount"),
+            input_tokens=count(told, "promptTokenCount") + count(told, "toolUsePromptTokenCount"),
+            output_tokens=count(told, "candidatesTokenCount") + count(told, "thoughtsTokenCount"),
+            cached_input_tokens=count(told, "cachedContentTokenCount"),
+            reasoning_tokens=count(told, "thoughtsTokenCount"),
         )
-        return Spent(usage=usage if _count(told, "promptTokenCount") else None)
+        return Spent(usage=usage if count(told, "promptTokenCount") else None)
+
+
+class Vendor(NamedTuple):
+    """One row: what it writes in which of the known interfaces ("": Google's own), and where its bill is.
+
+    ``body`` makes a request of the interface, the prompt and what was said before a pause. ``searches`` counts those
+    that are paid for; ``total`` is where the vendor's own sum stands.
+    """
+
+    wire: str
+    body: Callable[[Interface, str, Sequence[msgspec.Raw]], dict[str, Any]]
+    searches: Callable[[dict[str, Any]], int]
+    total: tuple[str, ...] = ()
 
 
 VENDORS: dict[str, Vendor] = {
-    "openai": Vendor("responses", _openai_body, _openai_searches),
+    "openai": Vendor("responses", _openai, _openai_searches),
     "anthropic": Vendor(
-        "messages", _anthropic_body, lambda wire: _count(wire, "usage", "server_tool_use", "web_search_requests")
+        "messages", _anthropic, lambda wire: count(wire, "usage", "server_tool_use", "web_search_requests")
     ),
-    "gemini": Vendor("", _gemini_body, lambda wire: len(_found(at(wire, "candidates"), ("webSearchQueries",)))),
+    "gemini": Vendor("", _gemini, lambda wire: len(_found(at(wire, "candidates"), ("webSearchQueries",)))),
     "perplexity-agent": Vendor(
         "responses",
-        _perplexity_body,
-        lambda wire: _count(wire, "usage", "tool_calls_details", "web_search", "invocation"),
+        _perplexity,
+        lambda wire: count(wire, "usage", "tool_calls_details", "web_search", "invocation"),
         total=("usage", "cost", "total_cost"),
     ),
 }

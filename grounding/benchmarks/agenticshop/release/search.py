@@ -14,7 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from grounding.benchmarks.agenticshop.agents.needs import curation_prompt, curation_prompts
+from grounding.benchmarks.agenticshop.agents.search import curation_prompt, curation_prompts
 from grounding.benchmarks.agenticshop.loader import checklist_of
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, Curated, Curation, CurationTask, Scenario, view_of
 from grounding.benchmarks.agenticshop.release.evaluations import read_json, text_of

@@ -1,24 +1,28 @@
-"""The door to the web: one browser behind the guard, for rendering pages and for agents that look around."""
+"""The door to the web: one installed Chromium behind the guard, for rendering pages and for agents that look around."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import importlib.util
+import os
+import shutil
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
 
 from grounding.benchmarks.agenticshop.records import RenderedPage
-from grounding.benchmarks.agenticshop.web.chromium import start_chromium
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.guard import Guard, Resolve, ask_system
 from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost, PageTrouble, Trouble, WebPolicy, check_url
 from grounding.benchmarks.agenticshop.web.render import RENDERING, render_page
 from grounding.benchmarks.agenticshop.web.tab import BrowserTab, open_tab
+from grounding.errors import UserError, install
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -53,13 +57,9 @@ class WebBrowser:
     async def render(self, url: str, evidence: EvidenceFolder, *, again: bool = False) -> RenderedPage:
         """The page at an address as the browser shows it, kept in the folder.
 
-        A page that is there already, because an agent or another task had it rendered, is not loaded again, unless that
-        is asked for with ``again``. Whatever keeps the page from being had is told by its ``failure``: of kind
-        ``error`` where the machine or the browser is to blame, and asking again may help, else ``missing``.
-
-        Raises:
-            UserError: The browser died and does not start any more.
-            OSError: The folder can't be written.
+        A page that is there already, because an agent or another task had it rendered, is loaded again only where that
+        is asked for. What keeps the page from being had is its ``failure``: of kind ``error`` where the machine or the
+        browser is to blame, and asking again may help, else ``missing``. A UserError says that no browser starts.
         """
         try:
             check_url(url, self.policy)
@@ -121,12 +121,7 @@ class WebBrowser:
         """A fresh tab for an agent to look around in: the same guard, and the same rules but those of one page.
 
         Its ``page`` is Playwright's own, for clicks and typing. Without ``pictures`` none is loaded: for an agent that
-        only reads.
-
-        Raises:
-            UserError: The browser died and does not start any more.
-            PageLost: The browser does not answer.
-            playwright.async_api.Error: The browser died just now.
+        only reads. A UserError, a PageLost or an Error of playwright says that the browser died or does not answer.
         """
         async with self._sessions, self._tab(await self.start(), self.policy.max_session_bytes) as tab:
             tab.bounded = False
@@ -135,11 +130,7 @@ class WebBrowser:
             yield tab
 
     async def start(self) -> Browser:
-        """The running browser, started where it is not; one that has died is replaced.
-
-        Raises:
-            UserError: It does not start.
-        """
+        """The running browser, started where it is not; one that has died is replaced."""
         from grounding import __version__
 
         async with self._starting:
@@ -167,14 +158,9 @@ async def open_browser(
 ) -> AsyncIterator[WebBrowser]:
     """A browser for the time of the block; its processes are gone after, however the block ends.
 
-    Args:
-        policy: What pages may reach and take.
-        parallel: How many pages may be rendered at a time, and how many sessions may be open beside.
-        resolve: Makes a host name into addresses; the machine's own resolver unless a test knows better.
-        profile: A file of cookies and local storage that every page starts with, as Playwright saves it.
-
-    Raises:
-        UserError: playwright or a browser is missing or does not start.
+    ``policy`` says what pages may reach and take, ``parallel`` how many may be rendered at a time, and how many
+    sessions may be open beside. ``resolve`` makes a host name into addresses. ``profile`` is a file of cookies and
+    local storage that every page starts with, as Playwright saves it. A UserError says why no browser starts.
     """
     browser = WebBrowser(policy, resolve, parallel, profile)
     try:
@@ -182,3 +168,115 @@ async def open_browser(
         yield browser
     finally:
         await browser.aclose()
+
+
+# --- the installed Chromium -------------------------------------------------------------------------------------------
+
+CHROMIUM_VARIABLE, SANDBOX_VARIABLE = "GROUNDING_CHROMIUM", "GROUNDING_CHROMIUM_SANDBOX"
+# The first two are made for work without a window, and take two thirds of the processor time.
+_NAMES = (
+    *("chromium-headless-shell", "chrome-headless-shell"),
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+)
+# What a browser needs of the environment; keys of providers are not among it.
+_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "LD_LIBRARY_PATH")
+_START_S, _END_S = 60.0, 15.0
+# The last list of features is the one that counts, so Playwright's own have to be named again.
+_FEATURES_OFF = (
+    "AimEnabled", "AutofillServerCommunication", "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades", "LensOverlay", "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding",
+    "PreconnectToSearch", "Prerender2", "Translate",
+)  # fmt: skip
+_SWITCHES = (
+    # Nothing is looked up but by the guard, and nothing is sent past it: no UDP, so neither QUIC nor WebRTC.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--dns-prefetch-disable",
+    "--disable-quic",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--no-pings",
+    "--allow-browser-signin=false",
+    f"--disable-features={','.join(_FEATURES_OFF)}",
+    "--disable-domain-reliability",
+    "--disable-client-side-phishing-detection",
+    # The same pixels on every machine, as far as its fonts allow.
+    "--disable-gpu",
+    "--disable-lcd-text",
+    "--font-render-hinting=none",
+    "--disable-smooth-scrolling",
+    "--mute-audio",
+    # A page that fills the memory ends itself only.
+    "--js-flags=--max-old-space-size=768",
+)
+
+
+def find_chromium() -> str:
+    """The path of the browser: what GROUNDING_CHROMIUM names, else the first that is installed."""
+    named = os.environ.get(CHROMIUM_VARIABLE, "")
+    found = next(filter(None, map(shutil.which, [named] if named else _NAMES)), None)
+    if found is None:
+        why = f"{CHROMIUM_VARIABLE} is {named!r}" if named else f"no browser was found: looked for {', '.join(_NAMES)}"
+        raise UserError(
+            f"{why}. Install Chromium (on Debian: apt install chromium-headless-shell) or set {CHROMIUM_VARIABLE} to "
+            "the path of a Chromium or Chrome program; none is ever downloaded"
+        )
+    return found
+
+
+def check_installed() -> str:
+    """The path of the browser, or a UserError where pages can't be rendered: playwright or a browser is not there."""
+    if importlib.util.find_spec("playwright") is None:
+        raise UserError(f"playwright is not installed: {install('browser')}")
+    return find_chromium()
+
+
+@asynccontextmanager
+async def start_chromium(proxy_url: str) -> AsyncIterator[Browser]:
+    """A running browser without a window, whose home is a folder that is thrown away.
+
+    ``proxy_url`` is where it goes for what belongs to no page. A UserError says why it does not start.
+    """
+    path = check_installed()
+    from playwright.async_api import Error, async_playwright
+
+    # A browser can't shut its pages in where it runs as root, as in most containers.
+    off = os.environ.get(SANDBOX_VARIABLE, "").lower() in ("off", "0", "false", "no")
+    sandboxed = not off and getattr(os, "geteuid", lambda: 1)() != 0
+    with TemporaryDirectory(prefix="grounding-chromium-", ignore_cleanup_errors=True) as home:
+        environment: dict[str, str | float | bool] = {
+            name: os.environ[name] for name in _ENVIRONMENT if name in os.environ
+        }
+        environment |= {"HOME": home, "XDG_CONFIG_HOME": home, "XDG_CACHE_HOME": home, "TZ": "UTC"}
+        async with async_playwright() as playwright:
+            try:
+                browser = await playwright.chromium.launch(
+                    executable_path=path,
+                    args=[*_SWITCHES],
+                    ignore_default_args=["--disable-popup-blocking"],
+                    chromium_sandbox=sandboxed,
+                    env=environment,
+                    downloads_path=home,
+                    proxy={"server": proxy_url, "bypass": "<-loopback>"},
+                    # Ctrl-C is for the program to see: it ends what it was at, and then the browser.
+                    handle_sigint=False,
+                    handle_sigterm=False,
+                    handle_sighup=False,
+                    timeout=_START_S * 1000,
+                )
+            except Error as error:
+                # The line of its own command names a sandbox, too, and is no reason.
+                lines = [line.strip() for line in str(error).splitlines() if line and "<launching>" not in line]
+                telling = [line for line in lines if "FATAL" in line or "sandbox" in line or "error while" in line]
+                raise UserError(
+                    f"{path} did not start: {' '.join((telling or lines)[:3])[:600]}. Start it by hand to see what is "
+                    f"missing, or set {CHROMIUM_VARIABLE} to another. Where this machine doesn't let it shut its pages "
+                    f"in, allow user namespaces, or set {SANDBOX_VARIABLE}=off if it holds nothing pages may not see"
+                ) from None
+            try:
+                yield browser
+            finally:
+                # One that hangs is killed with what steers it.
+                with suppress(Error, TimeoutError):
+                    async with asyncio.timeout(_END_S):
+                        await browser.close()

@@ -26,11 +26,7 @@ class EvidenceFolder:
         self.path = Path(path)
 
     def put(self, content: bytes, suffix: str) -> str:
-        """Keep a file with an ending such as ``.html.gz`` and return its name; the same content twice is one file.
-
-        Raises:
-            OSError: The folder can't be written.
-        """
+        """Keep a file with an ending such as ``.html.gz``; its name. Raises an OSError where it can't be written."""
         name = hashlib.sha256(content).hexdigest() + suffix
         target = self.path / name
         if not target.is_file() or target.stat().st_size != len(content):
@@ -41,8 +37,7 @@ class EvidenceFolder:
     def get(self, name: str) -> bytes:
         """The bytes of a kept file.
 
-        Raises:
-            UserError: The name is none of ours, the file is missing, or its content is not what its name says.
+        A UserError says that the name is none of ours, the file is missing, or its content is not what its name says.
         """
         path = self.path / name
         if not _NAME.fullmatch(name):
@@ -62,34 +57,24 @@ class EvidenceFolder:
             return None
 
     def keep_page(self, key: str, page: RenderedPage) -> None:
-        """Keep a rendered page for whoever wants the same address within the run.
-
-        Raises:
-            OSError: The folder can't be written.
-        """
+        """Keep a rendered page for whoever wants the same address within the run."""
         (self.path / PAGES).mkdir(parents=True, exist_ok=True)
         atomic_write(self.path / PAGES / f"{key}.json", msgspec.json.encode(page), shared=True)
 
 
 def put_html(html: str, evidence: EvidenceFolder) -> tuple[str, str]:
-    """Keep a document, packed; its name and the sha256 of the bytes before packing.
-
-    The packed form says nothing of when or where it was made, so that equal documents are one file.
-    """
+    """Keep a document, packed; its name and the sha256 of the bytes before packing. Equal documents are one file."""
     raw = html.encode("utf-8", "replace")
     return evidence.put(gzip.compress(raw, compresslevel=6, mtime=0), ".html.gz"), hashlib.sha256(raw).hexdigest()
 
 
 def load_html(page: RenderedPage, evidence: EvidenceFolder) -> str:
-    """The rendered document of a page; "" where none was kept.
-
-    Raises:
-        UserError: The file is missing, was changed, or is not the document that the page was made of.
-    """
+    """The rendered document of a page, "" where none was kept; a UserError where it is missing or another."""
     if not page.html_file:
         return ""
+    packed = evidence.get(page.html_file)
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(evidence.get(page.html_file))) as file:
+        with gzip.open(io.BytesIO(packed)) as file:
             raw = file.read(MAX_UNPACKED_BYTES + 1)
     except (OSError, EOFError) as error:
         raise UserError(f"the evidence {page.html_file} can't be unpacked: {error}") from None

@@ -15,12 +15,12 @@ import time
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from grounding.benchmarks.agenticshop.web.policy import (
     DEFAULT_PORTS,
     PageTrouble,
-    Refusal,
     WebPolicy,
     check_host,
     read_host,
@@ -36,19 +36,16 @@ _MOST_REFUSALS = 500
 _DONE, _REFUSED, _UNREACHABLE = 0, 2, 4
 _NO_SUCH_HOST = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
 # Where Chromium goes by itself, for no page: whatever it is told, some of it is tried. Refused, and not counted.
-_ERRANDS = frozenset(
-    {"accounts.google.com", "clients2.google.com", "clients4.google.com", "clientservices.googleapis.com"}
-    | {"content-autofill.googleapis.com", "optimizationguide-pa.googleapis.com", "safebrowsing.googleapis.com"}
-    | {"update.googleapis.com", "edgedl.me.gvt1.com", "redirector.gvt1.com", "android.clients.google.com"}
-)
+_ERRANDS = """
+accounts.google.com clients2.google.com clients4.google.com clientservices.googleapis.com update.googleapis.com
+content-autofill.googleapis.com optimizationguide-pa.googleapis.com safebrowsing.googleapis.com edgedl.me.gvt1.com
+redirector.gvt1.com android.clients.google.com
+"""
+ERRANDS = frozenset(_ERRANDS.split())
 
 
 async def ask_system(host: str) -> tuple[str, ...]:
-    """The addresses that the machine's own resolver gives.
-
-    Raises:
-        PageTrouble: no-such-host, or no-network where the resolver itself gave no answer.
-    """
+    """The addresses that the machine's own resolver gives; raises a PageTrouble where it gives none."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
@@ -73,20 +70,18 @@ class Guard:
         """A lane that is open within the block. ``max_bytes`` is for all that comes over it."""
         lane = Lane(self, max_bytes)
         server = await asyncio.start_server(lane.serve, "127.0.0.1", 0)
-        host, port = server.sockets[0].getsockname()[:2]
-        lane.proxy_url = f"socks5://{host}:{port}"
+        lane.proxy_url = f"socks5://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         try:
             yield lane
         finally:
             server.close()
-            await lane.close()
+            tasks = tuple(lane.tasks)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def connect(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
-        """A connection to a host: what was checked is what is connected to, no name is asked for a second time.
-
-        Raises:
-            PageTrouble: refused by the rules, also for what the name resolves to; no-such-host; no-network; no-answer.
-        """
+        """A connection to a host, or a PageTrouble: what was checked is what is connected to."""
         check_host(host, port, self.policy)
         addresses: tuple[str, ...]
         if host in self.policy.hosts:
@@ -127,6 +122,14 @@ class Guard:
         return addresses
 
 
+class Refusal(NamedTuple):
+    """A connection that was not let through, or broken off."""
+
+    host: str
+    port: int
+    trouble: PageTrouble
+
+
 class Lane:
     """One page's way to the web. ``refusals`` tell what did not pass, ``refused`` counts it."""
 
@@ -134,27 +137,26 @@ class Lane:
         self.proxy_url = ""
         self.renew()
         self._guard, self._policy, self._most_bytes = guard, guard.policy, max_bytes
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._closing = False
+        self.tasks: set[asyncio.Task[None]] = set()
 
     def renew(self) -> None:
         """Count from the beginning: for another page."""
         self.refusals: list[Refusal] = []
         self.refused = self.connections = self.received_bytes = 0
 
-    def refusal_of(self, url: str) -> Refusal | None:
-        """The last refusal of an address's host and port."""
+    def refusal_of(self, url: str) -> PageTrouble | None:
+        """Why an address's host and port were refused last."""
         with suppress(ValueError):
             parts = urlsplit(url)
             wanted = read_host(parts.hostname or ""), parts.port or DEFAULT_PORTS.get(parts.scheme)
-            return next((one for one in reversed(self.refusals) if (one.host, one.port) == wanted), None)
+            return next((one.trouble for one in reversed(self.refusals) if one[:2] == wanted), None)
         return None
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         """One connection of the browser, from its first byte to its end."""
         task = asyncio.current_task()
         assert task is not None
-        self._tasks.add(task)
+        self.tasks.add(task)
         host, port = "", 0
         try:
             async with asyncio.timeout(self._policy.idle_s):
@@ -168,28 +170,19 @@ class Lane:
             writer.transport.abort()
         except asyncio.CancelledError:
             writer.transport.abort()
-            if not self._closing:
-                raise
+            raise
         finally:
-            self._tasks.discard(task)
+            self.tasks.discard(task)
             writer.close()
 
-    async def close(self) -> None:
-        """End all connections and wait until they are gone."""
-        self._closing = True
-        tasks = tuple(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     def _remember(self, host: str, port: int, trouble: PageTrouble) -> None:
-        self.refused += host not in _ERRANDS
+        self.refused += host not in ERRANDS
         if len(self.refusals) < _MOST_REFUSALS:
-            self.refusals.append(Refusal(host=host, port=port, trouble=trouble.trouble, message=trouble.message))
+            self.refusals.append(Refusal(host, port, trouble))
 
     async def _pass(self, host: str, port: int, reader: StreamReader, writer: StreamWriter) -> None:
         policy = self._policy
-        if host in _ERRANDS:
+        if host in ERRANDS:
             raise PageTrouble("refused", f"{host} is where the browser goes for itself")
         self.connections += 1
         if self.connections > policy.max_connections:
@@ -229,12 +222,7 @@ class Lane:
 
 
 async def _asked(reader: StreamReader, writer: StreamWriter) -> tuple[str, int]:
-    """The host and the port that the browser wants to be connected to.
-
-    Raises:
-        PageTrouble: refused: it asks for something else.
-        EOFError: it left.
-    """
+    """The host and the port that the browser wants to be connected to; raises an EOFError where it left."""
     version, methods = await reader.readexactly(2)
     if version != 5 or 0 not in await reader.readexactly(methods):
         raise PageTrouble("refused", "not a request of SOCKS5 without a password")

@@ -45,13 +45,9 @@ const page = {
   },
   // From now on the page stays where it is: it is about to be looked at.
   freeze() {
-    if (globalThis.frozen) return;
-    globalThis.frozen = true;
-    if (window.navigation) {
-      navigation.addEventListener("navigate", (event) => {
-        if (event.cancelable && !event.hashChange) event.preventDefault();
-      }, true);
-    }
+    navigation.addEventListener("navigate", (event) => {
+      if (event.cancelable && !event.hashChange) event.preventDefault();
+    }, true);
     addEventListener("submit", (event) => { event.preventDefault(); event.stopImmediatePropagation(); }, true);
   },
   // Go to a height at once, whatever the page thinks of smoothness, and stay until what comes into view is told so; where

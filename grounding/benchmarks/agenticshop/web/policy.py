@@ -77,15 +77,6 @@ class PageLost(Exception):
     """The page has crashed, hangs, or its browser is gone: another try may help."""
 
 
-class Refusal(Record, frozen=True, kw_only=True):
-    """A connection that the guard did not let through, or broke off."""
-
-    host: str
-    port: int
-    trouble: Trouble
-    message: str
-
-
 MAX_URL_CHARS = 4096
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -102,9 +93,8 @@ _GIVEN_6 = ipaddress.IPv6Network("2000::/3")
 _ISATAP = (0x00005EFE, 0x02005EFE)
 _NAME = re.compile(r"(?=.{1,253}\Z)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{1,63}")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_OWN_ENDINGS = (
-    ".localhost", ".local", ".internal", ".lan", ".home", ".corp", ".intranet", ".home.arpa", ".localdomain", ".onion",
-)  # fmt: skip
+_OWN = "localhost local internal lan home corp intranet home.arpa localdomain onion"
+_OWN_ENDINGS = tuple(f".{ending}" for ending in _OWN.split())
 
 
 def refused_address(text: str) -> str:
@@ -125,12 +115,7 @@ def refused_address(text: str) -> str:
 
 
 def refused_host(host: str, policy: WebPolicy) -> str:
-    """Why a host may not be asked for, by its spelling alone; "" where it may.
-
-    Args:
-        host: In lower case, without brackets and without a dot at its end.
-        policy: The rules: a host that they map is always right.
-    """
+    """Why a host, as :func:`read_host` spells it, may not be asked for, by its spelling alone; "" where it may."""
     if host in policy.hosts:
         return ""
     if not policy.open_web:
@@ -150,11 +135,10 @@ def read_host(text: str) -> str:
 
 
 def check_url(url: str, policy: WebPolicy) -> None:
-    """Refuse an address that may not be asked for at all.
+    """Raise a PageTrouble about an address that may not be asked for at all.
 
-    Raises:
-        PageTrouble: refused: not http(s), with a user name, too long, a forbidden port or host. Names are not resolved
-            here: what they lead to is the guard's to check.
+    Refused is what is not http(s), has a user name, is too long, or has a forbidden port or host. Names are not
+    resolved here: what they lead to is the guard's to check.
     """
     told = f"the address {url[:200]!r}"
     if len(url) > MAX_URL_CHARS or any(ord(character) < 0x21 or character == "\\" for character in url):
@@ -174,11 +158,7 @@ def check_url(url: str, policy: WebPolicy) -> None:
 
 
 def check_host(host: str, port: int, policy: WebPolicy) -> None:
-    """Refuse a host or a port by the rules.
-
-    Raises:
-        PageTrouble: refused.
-    """
+    """Raise a PageTrouble about a host or a port that the rules refuse."""
     if port not in policy.ports:
         allowed = ", ".join(map(str, policy.ports))
         raise PageTrouble("refused", f"port {port} of {host}: only {allowed} may be asked for")

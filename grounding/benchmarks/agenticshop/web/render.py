@@ -33,30 +33,25 @@ async def render_page(tab: BrowserTab, url: str, policy: WebPolicy, evidence: Ev
     The text is what can be read with the eyes, open shadow trees included. What pictures are called, what only a screen
     reader is told and what frames of other documents show is not in it; the first two are in the kept document. That
     document is the page as it was after scripts, scrolling and the dismissal of banners. Whatever is wrong with the
-    page is told by ``failure``.
-
-    Raises:
-        PageLost: The browser or the page's process is gone: another try may help.
-        playwright.async_api.Error: As above.
+    page is told by ``failure``. A PageLost or an Error of playwright: it is gone, and another try may help.
     """
     began = time.monotonic()
     page = RenderedPage(url=url, fetched_at=datetime.now(UTC).isoformat(timespec="seconds"))
+    trouble: PageTrouble | None = None
     try:
         async with asyncio.timeout(policy.max_total_s):
             await tab.go(url)
-            rests = await tab.unless_trouble(_wait(tab, policy, began))
-            page = await tab.unless_trouble(_keep(tab, page, policy, evidence, rests))
+            page = await tab.unless_trouble(_keep(tab, page, policy, evidence, began))
     except TimeoutError:
-        slow = PageTrouble("too-slow", f"the page was not done within {policy.max_total_s:g} s")
-        page = msgspec.structs.replace(page, failure=slow.failure)
+        trouble = PageTrouble("too-slow", f"the page was not done within {policy.max_total_s:g} s")
     except ScriptError as error:
-        unread = PageTrouble("no-answer", f"the page could not be read: {error}")
-        page = msgspec.structs.replace(page, failure=unread.failure)
-    except PageTrouble as trouble:
-        page = msgspec.structs.replace(page, failure=trouble.failure)
+        trouble = PageTrouble("no-answer", f"the page could not be read: {error}")
+    except PageTrouble as told:
+        trouble = told
     response = tab.response
     return msgspec.structs.replace(
         page,
+        failure=None if trouble is None else trouble.failure,
         final_url=page.final_url or (tab.hops[-1] if tab.hops else ""),
         redirects=tuple(tab.hops[1:-1]),
         status=response.status if response is not None else None,
@@ -66,8 +61,10 @@ async def render_page(tab: BrowserTab, url: str, policy: WebPolicy, evidence: Ev
     )
 
 
-async def _wait(tab: BrowserTab, policy: WebPolicy, began: float) -> bool:
-    """Until the document is complete and nothing more is loaded; False where patience for the latter is at its end."""
+async def _keep(
+    tab: BrowserTab, page: RenderedPage, policy: WebPolicy, evidence: EvidenceFolder, began: float
+) -> RenderedPage:
+    """Wait until the document is complete and nothing more is loaded, or patience is at its end, and keep it."""
     from playwright.async_api import TimeoutError as Late
 
     left_s = max(policy.navigation_s - (time.monotonic() - began), 1.0)
@@ -77,12 +74,6 @@ async def _wait(tab: BrowserTab, policy: WebPolicy, began: float) -> bool:
         raise PageTrouble("too-slow", f"the document was not complete within {policy.navigation_s:g} s") from None
     rests = await tab.still(policy.quiet_s)
     tab.raise_trouble(tab.page.url)
-    return rests
-
-
-async def _keep(
-    tab: BrowserTab, page: RenderedPage, policy: WebPolicy, evidence: EvidenceFolder, rests: bool
-) -> RenderedPage:
     since = time.monotonic()
     await tab.run("freeze")
     dismissed = await tab.run("banners")
@@ -96,10 +87,8 @@ async def _keep(
         raise PageTrouble(
             "too-large", f"the rendered document has {html['length']} characters, more than {policy.max_html_bytes}"
         )
-    segments: list[Segment] = []
-    for top in segment_tops(max(height, int(kept["height"])), policy.max_segments):
-        file = evidence.put(await tab.picture(top), ".png")
-        segments.append(Segment(file=file, size=VIEWPORT, top_px=top))
+    tops = segment_tops(max(height, int(kept["height"])), policy.max_segments)
+    pictures = [evidence.put(await tab.picture(top), ".png") for top in tops]
     name, digest = put_html(html["html"], evidence)
     return msgspec.structs.replace(
         page,
@@ -111,7 +100,7 @@ async def _keep(
         text_cut=bool(text["cut"]),
         # In a thread: the guard of the other pages must not wait for a long document.
         data=await asyncio.to_thread(_structured, html["html"], url),
-        segments=tuple(segments),
+        segments=tuple(Segment(file=file, size=VIEWPORT, top_px=top) for file, top in zip(pictures, tops, strict=True)),
         dismissed=tuple(map(str, dismissed[:_MOST_BANNERS])),
     )
 

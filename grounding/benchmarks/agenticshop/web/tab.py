@@ -25,9 +25,7 @@ _READABLE = frozenset({"", "text/html", "application/xhtml+xml", "text/plain"})
 _PICTURES = ("svg", "png", "jpg", "jpeg", "webp", "gif", "avif")
 _OFF_THE_WEB = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _MOST_POPUPS = 50
-_FRAME_S = 0.03
-_OPEN_S = 30.0
-_CLOSE_S = 15.0
+_FRAME_S, _OPEN_S, _CLOSE_S = 0.03, 30.0, 15.0
 _TOLD_LATER_S = 0.4
 
 
@@ -47,16 +45,22 @@ class Traffic:
         self.origins: set[str] = set()
         self.documents: dict[str, int] = {}
         self.idle = asyncio.Event()
-        self.idle.set()
         self._open: dict[str, str] = {}
         self._going: set[str] = set()
+        self._changed()
         session.on("Network.requestWillBeSent", self._begins)
         session.on("Network.loadingFinished", self._ends)
         session.on("Network.loadingFailed", self._ends)
-        session.on("Page.frameNavigated", self._forget)
         session.on("Page.frameRequestedNavigation", self._goes)
-        session.on("Page.frameStoppedLoading", lambda event: self._stays(event["frameId"]))
-        session.on("Page.frameDetached", lambda event: self._stays(event["frameId"]))
+        session.on("Page.frameNavigated", self._went)
+        session.on("Page.frameStoppedLoading", self._stays)
+        session.on("Page.frameDetached", self._stays)
+
+    def _changed(self) -> None:
+        if self._open or self._going:
+            self.idle.clear()
+        else:
+            self.idle.set()
 
     def _begins(self, event: dict[str, Any]) -> None:
         parts = urlsplit(event["request"]["url"])
@@ -67,32 +71,28 @@ class Traffic:
         if event.get("type") not in _ENDLESS:
             self.begun += 1
             self._open[event["requestId"]] = event["loaderId"]
-            self.idle.clear()
+            self._changed()
 
     def _ends(self, event: dict[str, Any]) -> None:
         self._open.pop(event["requestId"], None)
-        self._look()
+        self._changed()
 
     def _goes(self, event: dict[str, Any]) -> None:
         """A click or a script wants another document; the request for it is told later."""
         if event["disposition"] == "currentTab":
             self._going.add(event["frameId"])
-            self.idle.clear()
+            self._changed()
 
-    def _stays(self, frame: str) -> None:
-        self._going.discard(frame)
-        self._look()
-
-    def _look(self) -> None:
-        if not self._open and not self._going:
-            self.idle.set()
-
-    def _forget(self, event: dict[str, Any]) -> None:
+    def _went(self, event: dict[str, Any]) -> None:
         """Another document is here: what the last one was waiting for is of no interest."""
         frame = event["frame"]
         if "parentId" not in frame:
             self._open = {one: loader for one, loader in self._open.items() if loader == frame["loaderId"]}
-        self._stays(frame["id"])
+        self._stays({"frameId": frame["id"]})
+
+    def _stays(self, event: dict[str, Any]) -> None:
+        self._going.discard(event["frameId"])
+        self._changed()
 
 
 class BrowserTab:
@@ -107,15 +107,22 @@ class BrowserTab:
         self.page, self.lane = page, lane
         self.traffic = Traffic(session)
         self.bounded = True
+        self.popups: list[str] = []
         self._session, self._policy = session, policy
         self._closing: list[asyncio.Future[Any]] = []
-        self.popups: list[str] = []
-        self.begin()
+        self._begin()
         session.on("Network.dataReceived", self._loads)
-        page.on("crash", lambda _: self.fails(PageLost("the page ended its own process")))
+        page.on("crash", lambda _: self._fails(PageLost("the page ended its own process")))
         page.context.on("request", self._asked)
         page.context.on("response", self._answered)
         page.context.on("page", self._popup)
+
+    def _begin(self) -> None:
+        """Forget the last document: another is about to be asked for."""
+        self.hops: list[str] = []
+        self.response: Response | None = None
+        self.trouble: asyncio.Future[PageTrouble | PageLost] = asyncio.get_running_loop().create_future()
+        self.traffic.documents.clear()
 
     async def leave_out_pictures(self) -> None:
         """Load no pictures from now on: their places stay empty."""
@@ -147,32 +154,17 @@ class BrowserTab:
         self.popups.clear()
         return True
 
-    def begin(self) -> None:
-        """Forget the last document: another is about to be asked for."""
-        self.hops: list[str] = []
-        self.response: Response | None = None
-        self.trouble: asyncio.Future[PageTrouble | PageLost] = asyncio.get_running_loop().create_future()
-        self.traffic.documents.clear()
-
-    def fails(self, trouble: PageTrouble | PageLost) -> None:
-        """There will be no page. The first reason stays."""
-        if not self.trouble.done():
-            self.trouble.set_result(trouble)
+    # --- going to a page ----------------------------------------------------------------------------------------------
 
     async def go(self, url: str) -> int | None:
-        """Send the page to an address and wait until its document begins.
+        """Send the page to an address and wait until its document begins; a PageTrouble or PageLost says why not.
 
-        Returns:
-            The status of the last answer; None where the address was within the page that is there already.
-
-        Raises:
-            PageTrouble: There is no page.
-            PageLost: The page crashed, or the browser did.
+        Returns the status of the last answer; None where the address was within the page that is there already.
         """
         from playwright.async_api import Error, TimeoutError
 
         check_url(url, self._policy)
-        self.begin()
+        self._begin()
         limit_s = self._policy.navigation_s
         try:
             going = self.page.goto(url, wait_until="commit", timeout=limit_s * 1000)
@@ -200,45 +192,111 @@ class BrowserTab:
         await self.still(self._policy.quiet_s)
         return status
 
-    def take_popups(self) -> list[str]:
-        """The addresses of windows that pages opened and that were closed at once; each is told once."""
-        popups, self.popups = self.popups, []
-        return popups
+    async def unless_trouble(self, work: Awaitable[ResultT]) -> ResultT:
+        """The result of some work, broken off with a PageTrouble as soon as it is clear that there will be no page."""
+        task = asyncio.ensure_future(work)
+        waiting: list[asyncio.Future[Any]] = [task, self.trouble]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if self.trouble.done():
+                raise self.trouble.result()
+            return task.result()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def raise_trouble(self, shown: str = "") -> None:
+        """Raise why there is no page, as far as the guard or we know.
+
+        ``shown`` is the address that is shown, where one is: only the browser's own page for an address that it could
+        not have is no page.
+        """
+        if self.trouble.done():
+            raise self.trouble.result()
+        if shown and not shown.startswith("chrome-error:"):
+            return
+        if (refusal := next(filter(None, map(self.lane.refusal_of, reversed(self.hops))), None)) is not None:
+            raise refusal
+        if shown:
+            raise PageTrouble("no-answer", "nothing came from where the page went to")
+
+    def _fails(self, trouble: PageTrouble | PageLost) -> None:
+        """There will be no page. The first reason stays."""
+        if not self.trouble.done():
+            self.trouble.set_result(trouble)
+
+    def _of_the_main_document(self, request: Request) -> bool:
+        from playwright.async_api import Error
+
+        try:
+            return request.is_navigation_request() and request.frame == self.page.main_frame
+        except Error:  # It says so of requests whose frame is not there yet, or no more.
+            return False
+
+    def _asked(self, request: Request) -> None:
+        if self._of_the_main_document(request):
+            self.hops.append(request.url)
+            if self.bounded and len(self.hops) > self._policy.max_redirects + 1:
+                self._fails(PageTrouble("too-many-redirects", f"the page went on {len(self.hops) - 1} times"))
+
+    def _answered(self, response: Response) -> None:
+        if not self._of_the_main_document(response.request):
+            return
+        self.response = response
+        location, kind = response.headers.get("location", ""), content_type(response)
+        if 300 <= response.status < 400:
+            if _OFF_THE_WEB.match(location):
+                self._fails(PageTrouble("refused", f"the page leads to {location[:200]!r}, which is not of the web"))
+        elif "attachment" in response.headers.get("content-disposition", "").lower() or kind not in _READABLE:
+            self._fails(PageTrouble("not-a-page", f"a file to be downloaded, or a document of the kind {kind[:100]!r}"))
+
+    def _loads(self, event: dict[str, Any]) -> None:
+        documents, most = self.traffic.documents, self._policy.max_document_bytes
+        if self.bounded and event["requestId"] in documents:
+            documents[event["requestId"]] += int(event["dataLength"])
+            if documents[event["requestId"]] > most:
+                self._fails(PageTrouble("too-large", f"a document of more than {most} bytes"))
+
+    def _popup(self, page: Page) -> None:
+        if page != self.page:
+            if len(self.popups) < _MOST_POPUPS and page.url.startswith(("http://", "https://")):
+                self.popups.append(page.url)
+            self._closing.append(asyncio.gather(page.close(), return_exceptions=True))
+
+    async def end(self) -> None:
+        """Leave nothing behind that is still being closed."""
+        for one in self._closing:
+            one.cancel()
+        await asyncio.gather(*self._closing, return_exceptions=True)
+
+    # --- what is there ------------------------------------------------------------------------------------------------
 
     async def run(self, name: str, argument: object = None) -> Any:
         """Call a function of our scripts in the main frame, in a world of its own; what it returns, as JSON knows it.
 
-        Raises:
-            ScriptError: It threw, or the document was replaced.
-            PageTrouble: too-slow: the page does not answer.
-            playwright.async_api.Error: The page is gone.
+        Raises a ScriptError where it threw or the document was replaced, and a PageTrouble where the page is too slow.
         """
+        script, most_ms = _SCRIPT.read_text(encoding="utf-8"), self._policy.script_s * 1000
+        call = f"grounding.{name}({json.dumps(argument)})"
+        text = f"(() => {{ if (!globalThis.grounding) {{\n{script}\n}} return {call}; }})()"
         async with self._patience("did not answer"):
-            answer = await self._evaluate(f"grounding.{name}({json.dumps(argument)})")
+            # Our own world of the document is made, and given our script, where there is none yet.
+            tree = await self._session.send("Page.getFrameTree")
+            frame = {"frameId": tree["frameTree"]["frame"]["id"], "worldName": "grounding"}
+            world = (await self._session.send("Page.createIsolatedWorld", frame))["executionContextId"]
+            asked = {"expression": text, "contextId": world, "returnByValue": True, "awaitPromise": True}
+            answer = await self._session.send("Runtime.evaluate", asked | {"timeout": most_ms})
         if "exceptionDetails" in answer:
             details = answer["exceptionDetails"]
             said = details.get("exception", {}).get("description") or details.get("text", "")
             raise ScriptError(f"{name}: {str(said)[:300]}")
         return answer["result"].get("value")
 
-    async def _evaluate(self, call: str) -> dict[str, Any]:
-        """Evaluate in our own world of the document, which is made, and given our script, where there is none yet."""
-        tree = await self._session.send("Page.getFrameTree")
-        frame = {"frameId": tree["frameTree"]["frame"]["id"], "worldName": "grounding"}
-        world = (await self._session.send("Page.createIsolatedWorld", frame))["executionContextId"]
-        text = (
-            f"(() => {{ if (!globalThis.grounding) {{\n{_SCRIPT.read_text(encoding='utf-8')}\n}} return {call}; }})()"
-        )
-        asked = {"expression": text, "contextId": world, "returnByValue": True, "awaitPromise": True}
-        return await self._session.send("Runtime.evaluate", asked | {"timeout": self._policy.script_s * 1000})
-
     async def still(self, at_most_s: float) -> bool:
         """Wait until the page has loaded and asks for nothing more; False where that took longer than the limit.
 
         There is no fixed pause: what was asked for is waited for, then two frames, in which a page may ask for more.
-
-        Raises:
-            PageTrouble: too-slow: the page does not answer.
+        Raises a PageTrouble where the page does not answer.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(at_most_s):
@@ -254,11 +312,7 @@ class BrowserTab:
         return False
 
     async def picture(self, top_px: int) -> bytes:
-        """A PNG of one viewport from a height of the page on, whatever part of it is in view.
-
-        Raises:
-            PageTrouble: too-slow: the page is not painted.
-        """
+        """A PNG of one viewport from a height of the page on, whatever part of it is in view."""
         clip = {"x": 0, "y": top_px, "width": VIEWPORT.width, "height": VIEWPORT.height, "scale": 1}
         # Less packing, the same pixels: it takes a third of the time.
         options = {"format": "png", "clip": clip, "captureBeyondViewport": True, "optimizeForSpeed": True}
@@ -274,87 +328,6 @@ class BrowserTab:
         except TimeoutError:
             raise PageTrouble("too-slow", f"the page {why} within {self._policy.script_s:g} s") from None
 
-    async def unless_trouble(self, work: Awaitable[ResultT]) -> ResultT:
-        """The result of some work, which is broken off as soon as it is clear that there will be no page.
-
-        Raises:
-            PageTrouble: There will be none.
-        """
-        task = asyncio.ensure_future(work)
-        waiting: list[asyncio.Future[Any]] = [task, self.trouble]
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            if self.trouble.done():
-                raise self.trouble.result()
-            return task.result()
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    def raise_trouble(self, shown: str = "") -> None:
-        """Raise why there is no page, as far as the guard or we know.
-
-        Args:
-            shown: The address that is shown, where one is: only the browser's own page for an address that it could
-                not have is no page.
-
-        Raises:
-            PageTrouble: There is a trouble, or the guard refused an address that the page went to.
-        """
-        if self.trouble.done():
-            raise self.trouble.result()
-        if shown and not shown.startswith("chrome-error:"):
-            return
-        refusals = (self.lane.refusal_of(hop) for hop in reversed(self.hops))
-        if (refusal := next(filter(None, refusals), None)) is not None:
-            raise PageTrouble(refusal.trouble, refusal.message)
-        if shown:
-            raise PageTrouble("no-answer", "nothing came from where the page went to")
-
-    def _of_the_main_document(self, request: Request) -> bool:
-        from playwright.async_api import Error
-
-        try:
-            return request.is_navigation_request() and request.frame == self.page.main_frame
-        except Error:  # It says so of requests whose frame is not there yet, or no more.
-            return False
-
-    def _asked(self, request: Request) -> None:
-        if self._of_the_main_document(request):
-            self.hops.append(request.url)
-            if self.bounded and len(self.hops) > self._policy.max_redirects + 1:
-                self.fails(PageTrouble("too-many-redirects", f"the page went on {len(self.hops) - 1} times"))
-
-    def _answered(self, response: Response) -> None:
-        if not self._of_the_main_document(response.request):
-            return
-        self.response = response
-        location, kind = response.headers.get("location", ""), content_type(response)
-        if 300 <= response.status < 400:
-            if _OFF_THE_WEB.match(location):
-                self.fails(PageTrouble("refused", f"the page leads to {location[:200]!r}, which is not of the web"))
-        elif "attachment" in response.headers.get("content-disposition", "").lower() or kind not in _READABLE:
-            self.fails(PageTrouble("not-a-page", f"a file to be downloaded, or a document of the kind {kind[:100]!r}"))
-
-    def _loads(self, event: dict[str, Any]) -> None:
-        documents, most = self.traffic.documents, self._policy.max_document_bytes
-        if self.bounded and event["requestId"] in documents:
-            documents[event["requestId"]] += int(event["dataLength"])
-            if documents[event["requestId"]] > most:
-                self.fails(PageTrouble("too-large", f"a document of more than {most} bytes"))
-
-    def _popup(self, page: Page) -> None:
-        if page != self.page:
-            if len(self.popups) < _MOST_POPUPS and page.url.startswith(("http://", "https://")):
-                self.popups.append(page.url)
-            self._closing.append(asyncio.gather(page.close(), return_exceptions=True))
-
-    async def end(self) -> None:
-        """Leave nothing behind that is still being closed."""
-        for one in self._closing:
-            one.cancel()
-        await asyncio.gather(*self._closing, return_exceptions=True)
-
 
 def content_type(response: Response) -> str:
     """The kind of a document as its server names it, without parameters."""
@@ -365,12 +338,7 @@ def content_type(response: Response) -> str:
 async def open_tab(
     browser: Browser, lane: Lane, user_agent: str, policy: WebPolicy, profile: Path | None = None
 ) -> AsyncIterator[BrowserTab]:
-    """A tab that is open within the block; all that it held is gone after.
-
-    Raises:
-        PageLost: The browser does not answer.
-        playwright.async_api.Error: The browser is gone.
-    """
+    """A tab that is open within the block; all that it held is gone after."""
     from playwright.async_api import Error
 
     context = tab = None
@@ -410,13 +378,10 @@ async def open_tab(
 
 _NET_ERROR = re.compile(r"net::(ERR_[A-Z0-9_]+)")
 _TROUBLE_OF: dict[str, Trouble] = {
+    **dict.fromkeys(("ERR_UNSAFE_PORT", "ERR_UNSAFE_REDIRECT", "ERR_UNKNOWN_URL_SCHEME"), "refused"),
+    **dict.fromkeys(("ERR_DISALLOWED_URL_SCHEME", "ERR_INVALID_URL"), "refused"),
     "ERR_TOO_MANY_REDIRECTS": "too-many-redirects",
-    "ERR_UNSAFE_PORT": "refused",
-    "ERR_UNSAFE_REDIRECT": "refused",
-    "ERR_UNKNOWN_URL_SCHEME": "refused",
-    "ERR_DISALLOWED_URL_SCHEME": "refused",
     "ERR_TIMED_OUT": "too-slow",
-    "ERR_INVALID_URL": "refused",
 }
 
 

@@ -18,8 +18,7 @@ import pytest
 from aiohttp import web
 
 from grounding.benchmarks.agenticshop.records import ShopperView, Site, UserContext
-from grounding.benchmarks.agenticshop.web.browser import WebBrowser, open_browser
-from grounding.benchmarks.agenticshop.web.chromium import find_chromium
+from grounding.benchmarks.agenticshop.web.browser import WebBrowser, find_chromium, open_browser
 from grounding.benchmarks.agenticshop.web.policy import WebPolicy
 from grounding.errors import UserError
 from grounding.records import Record

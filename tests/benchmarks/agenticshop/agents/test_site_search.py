@@ -20,15 +20,9 @@ from grounding.benchmarks.agenticshop.agents.ranking import (
     rank,
 )
 from grounding.benchmarks.agenticshop.agents.site_search import SiteSearchAgent, read_results
-from grounding.benchmarks.agenticshop.loader import load_curation
-from grounding.benchmarks.agenticshop.mall import open_mall
-from grounding.benchmarks.agenticshop.records import Curation, Money, ProductFacts, ShopperView, Site, view_of
-from grounding.benchmarks.agenticshop.web.browser import open_browser
+from grounding.benchmarks.agenticshop.records import Curation, Money, ProductFacts, ShopperView, Site
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-from grounding.benchmarks.agenticshop.web.policy import WebPolicy
-from grounding.cards.places import datasets_dir
 from grounding.errors import UserError
-from tools.sample_mall.truth import gold
 
 
 @pytest.mark.parametrize(
@@ -183,30 +177,3 @@ def test_every_kind_of_box_is_found_and_the_best_products_chosen(stage: Stage, t
     looked_at = {step.url for step in curation.trace if step.action == "look at product"}
     assert not any("promo" in url for url in looked_at)
     assert [step.kind for step in curation.trace][-3:] == ["purchase_decision"] * 3
-
-
-@pytest.mark.slow
-def test_it_finds_what_users_of_the_mall_look_for_in_all_four_shops(tmp_path: Path) -> None:
-    """One user for each shop; all twenty are what a run over the data set is for."""
-    folder = datasets_dir() / "sample-mall"
-    dataset, truth = load_curation("sample-mall", None), gold(folder)
-    tasks = [task for task in dataset.tasks if task.user in ("mall-07", "mall-10", "mall-13", "mall-16")]
-
-    async def run() -> list[Curation]:
-        async with (
-            open_mall(folder) as mall,
-            open_browser(WebPolicy(hosts=mall.hosts, open_web=False), parallel=2) as web,
-        ):
-            agent = SiteSearchAgent(max_concurrency=2)
-            agent.use(web, EvidenceFolder(tmp_path / "evidence"))
-            try:
-                return await asyncio.gather(*[agent.curate(view_of(task, dataset.sites), "k") for task in tasks])
-            finally:
-                await agent.aclose()
-
-    products = [one for curation in asyncio.run(run()) for one in curation.products]
-    assert len(products) == 3 * len(tasks)
-    assert {truth[one.url].page_class for one in products} == {"product"}
-    assert {truth[one.url].shop for one in products} == {site.name for site in dataset.sites}
-    found = {facts.title for one in products if (facts := truth[one.url].facts) is not None}
-    assert found >= {task.target.title for task in tasks if task.target is not None}

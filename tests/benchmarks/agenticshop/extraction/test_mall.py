@@ -11,8 +11,7 @@ import pytest
 from grounding.benchmarks.agenticshop.extraction.structural import StructuralExtractor
 from grounding.benchmarks.agenticshop.mall import open_mall
 from grounding.benchmarks.agenticshop.records import ProductFacts
-from grounding.benchmarks.agenticshop.web.browser import open_browser
-from grounding.benchmarks.agenticshop.web.chromium import find_chromium
+from grounding.benchmarks.agenticshop.web.browser import find_chromium, open_browser
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.policy import WebPolicy
 from grounding.cards.places import datasets_dir

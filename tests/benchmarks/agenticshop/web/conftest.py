@@ -12,8 +12,7 @@ import msgspec
 import pytest
 
 from grounding.benchmarks.agenticshop.records import RenderedPage
-from grounding.benchmarks.agenticshop.web.browser import WebBrowser, open_browser
-from grounding.benchmarks.agenticshop.web.chromium import find_chromium
+from grounding.benchmarks.agenticshop.web.browser import WebBrowser, find_chromium, open_browser
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.policy import MIB, WebPolicy
 from grounding.errors import UserError

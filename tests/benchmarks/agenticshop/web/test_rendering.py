@@ -86,19 +86,10 @@ def test_a_page_is_kept_whole_and_alike_in_its_own_pixels(world: World) -> None:
     assert sum(last.getpixel((600, y)) == (0, 255, 0) for y in range(720)) == 400
 
 
-def test_a_page_of_an_error_is_a_page_and_many_at_once_are_as_many_as_allowed(world: World) -> None:
+def test_a_page_of_an_error_is_a_page(world: World) -> None:
     gone = world.show(http("<h1>Gone for good</h1>", status="404 Not Found"))
     assert (gone.failure, gone.status, len(gone.segments)) == (None, 404, 1)
     assert "Gone for good" in gone.text
-    world.site.pages["/many"] = page("<h1>One of many</h1>")
-
-    async def all_of_them() -> list[RenderedPage]:
-        works = [world.browser.render(f"http://shop.test/many?{number}", world.evidence) for number in range(4)]
-        return list(await asyncio.gather(*works))
-
-    pages = world.run(all_of_them())
-    assert [each.failure for each in pages] == [None] * 4
-    assert len({each.html_file for each in pages}) == 1
 
 
 CONSENT = (
@@ -168,12 +159,10 @@ def test_an_agents_session_is_under_the_same_rules(world: World) -> None:
             assert await session.page.title() == "false"
             await session.page.click("#new")
             await session.still(5.0)
-            popups: list[str] = []
             async with asyncio.timeout(20):
-                while not popups or len(session.page.context.pages) > 1:
-                    popups += session.take_popups()
+                while not session.popups or len(session.page.context.pages) > 1:
                     await asyncio.sleep(0.05)
-            assert popups == ["http://shop.test/new"]
+            assert session.popups == ["http://shop.test/new"]
             await session.page.click("#next")
             await session.still(5.0)
             assert session.page.url == "http://shop.test/next"

@@ -1,4 +1,4 @@
-"""Logs of four programs over a shop that doesn't exist, and the agents of others that hand their answers out."""
+"""Agents of others: the release's outputs, earlier runs, and logs of four programs over a shop that doesn't exist."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding.benchmarks.agenticshop.agents.base import MAX_PRODUCTS
-from grounding.benchmarks.agenticshop.agents.logs import PROGRAMS, open_logs
 from grounding.benchmarks.agenticshop.agents.products import named_products
-from grounding.benchmarks.agenticshop.records import Curation, Scenario, view_of
+from grounding.benchmarks.agenticshop.agents.recorded import PROGRAMS, open_logs, open_recorded
+from grounding.benchmarks.agenticshop.records import Curation, CurationTask, Scenario, TraceStep, view_of
 from grounding.errors import UserError
+from grounding.records import Call, Failure
+from grounding.run.journal import Journal
 
-from ..made import made_task
+from ..made import made_curation, made_task
 
 SHOP = "https://kettle.example/"
 KETTLE = f"{SHOP}p/alder-tea-50"
@@ -87,10 +89,7 @@ def nested_messages() -> list[dict[str, Any]]:
     ]
 
 
-AGENT_E_RESULT = {
-    "task_id": "u1", "intent": "tea", "last_url": KETTLE, "tct": 61.5, "last_statement": ANSWER, "score": 1.0,
-    "compute_cost": {"cost": 0.4, "total_tokens": 9000},
-}  # fmt: skip
+AGENT_E_RESULT = {"task_id": "u1", "intent": "tea", "last_url": KETTLE, "tct": 61.5, "last_statement": ANSWER}
 
 
 def history(answer: str = ANSWER, *, old: bool = True) -> dict[str, Any]:
@@ -101,11 +100,10 @@ def history(answer: str = ANSWER, *, old: bool = True) -> dict[str, Any]:
         output: dict[str, Any] = {"current_state": brain} if old else {"thinking": "so", **brain}
         state: dict[str, Any] = {"url": url, "title": "t", "tabs": [], "interacted_element": [None]}
         state |= {"screenshot": "iVBORw0KGgo="} if old else {"screenshot_path": "/home/someone/step.png"}
-        times = {"step_start_time": 100.0 + 10 * number, "step_end_time": 104.5 + 10 * number, "step_number": number}
-        return {"model_output": {**output, "action": [action]}, "result": [result], "state": state, "metadata": times}
+        return {"model_output": {**output, "action": [action]}, "result": [result], "state": state}
 
     done = {"is_done": True, "success": True, "extracted_content": answer}
-    failed = {"model_output": None, "result": [{"error": "rate limit"}], "state": {"url": KETTLE}, "metadata": None}
+    failed = {"model_output": None, "result": [{"error": "rate limit"}], "state": {"url": KETTLE}}
     navigate = {"go_to_url" if old else "navigate": {"url": KETTLE}}
     first = step(1, navigate, {"extracted_content": "Navigated"}, "about:blank")
     return {"history": [first, failed, step(2, {"done": {"text": answer, "success": True}}, done, KETTLE)]}
@@ -263,3 +261,69 @@ def test_where_the_answer_stands_otherwise(tmp_path: Path) -> None:
 )
 def test_products_that_a_text_names(text: str, urls: list[str]) -> None:
     assert [one.url for one in named_products(text)] == urls
+
+
+# --- what was recorded in the release's form, and in ours -------------------------------------------------------------
+
+A, B = "https://shop.example/a", "https://shop.example/b"
+
+
+def replayed(path: Path, task: CurationTask | None = None) -> Curation:
+    return asyncio.run(open_recorded(path).curate(view_of(task or made_task()), "a key"))
+
+
+def test_outputs_of_the_release(tmp_path: Path) -> None:
+    products = [{"product_name": "Tea", "product_url": A, "reasoning": "cheap"}, {"product_url": B}]
+    entries = [{"user": "u1", "search_results": products}, {"user": "u2", "search_results": [], "error": "too slow"}]
+    file = tmp_path / "grocery_explicit_title_search_output.json"
+    file.write_text(json.dumps(entries))
+    for path in (file, tmp_path):
+        found = [(one.url, one.name, one.reasoning) for one in replayed(path).products]
+        assert found == [(A, "Tea", "cheap"), (B, "", "")]
+    assert replayed(file, made_task("u2")).failure == Failure(kind="error", message="too slow")
+    missing = replayed(file, made_task("u1", "low_involvement")).failure
+    assert missing is not None
+    assert missing.kind == "missing"
+    # Under another name it is for every scenario; the same content is the same agent.
+    (tmp_path / "mine.json").write_text(json.dumps(entries))
+    assert len(replayed(tmp_path / "mine.json", made_task("u1", "low_involvement")).products) == 2
+    assert open_recorded(file).identity == open_recorded(tmp_path).identity
+    before = open_recorded(file).identity
+    file.write_text(json.dumps(entries[:1]))
+    assert open_recorded(file).identity != before
+
+
+def test_an_earlier_run(tmp_path: Path) -> None:
+    task, other = made_task(), made_task("u2")
+    trace = (TraceStep(action="search", screenshot="ab" * 32 + ".png"),)
+    none = Failure(kind="unparsed", message="no JSON")
+    journal = Journal(tmp_path / "curations.jsonl", Curation)
+    journal.append(made_curation(task, [A], failure=None))
+    journal.append(made_curation(task, [B], trace=trace, call=Call(seconds=1.0, cost_usd=2.0), requests=3))
+    journal.append(made_curation(other, [], failure=none))
+    journal.close()
+    for path in (tmp_path, tmp_path / "curations.jsonl"):
+        found = replayed(path)
+        assert [one.url for one in found.products] == [B]
+        assert (found.call, found.requests, found.trace) == (None, 3, (TraceStep(action="search"),))
+        assert replayed(path, other).failure == none
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.json", "{}", "is not a list of curated products"),
+        ("a.json", '[{"search_results": []}]', "item 0: expected an object with a user"),
+        ("a.json", '[{"user": "u", "search_results": [3]}]', "search_results must be a list of objects"),
+        ("a.json", "[", "is no JSON"),
+        ("a.jsonl", '{"step_id": "nonsense", "key": "k"}\n', "is no task of users"),
+        ("a.txt", "x", "unknown form"),
+        ("folder/a.txt", "x", r"no \*_search_output.json"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, name: str, text: str, said: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    with pytest.raises(UserError, match=said):
+        open_recorded(path.parent if "/" in name else path)
