@@ -40,15 +40,21 @@ def actions(group: str, *rows: tuple[str, str, str], while_typing: bool = False)
     )
 
 
-ACTIONS: tuple[KeyAction, ...] = tuple(
-    action
-    for block in yaml.safe_load(Path(__file__).with_name("keys.yaml").read_text(encoding="utf-8"))
-    for action in actions(
-        block["group"],
-        *((name, *row) for name, row in block["actions"].items()),
-        while_typing=block.get("while_typing", False),
+def read_actions(path: Path) -> tuple[KeyAction, ...]:
+    """The actions of a file such as ``keys.yaml`` beside this module."""
+    blocks = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return tuple(
+        action
+        for block in blocks
+        for action in actions(
+            block["group"],
+            *((name, *row) for name, row in block["actions"].items()),
+            while_typing=block.get("while_typing", False),
+        )
     )
-)
+
+
+ACTIONS = read_actions(Path(__file__).with_name("keys.yaml"))
 """What the window can do by itself; panels bring further actions."""
 
 _MODIFIERS = ("Mod", "Alt", "Shift")

@@ -15,9 +15,7 @@ from grounding.errors import UserError
 
 from .video import Sound
 
-PROGRAMS: tuple[tuple[str, ...], ...] = (
-    ("paplay",), ("pw-play",), ("aplay", "-q"), ("afplay",), ("ffplay", "-nodisp", "-autoexit", "-loglevel", "error"),
-)  # fmt: skip
+PROGRAMS = ("paplay", "pw-play", "aplay -q", "afplay", "ffplay -nodisp -autoexit -loglevel error")
 """Players and the arguments that make them quiet; the file comes last. In order of how soon the sound begins."""
 
 
@@ -31,21 +29,22 @@ class Player:
         self._start_s = self._end_s = self._began_s = 0.0
 
     def play(self, sound: Sound, start_s: float = 0.0, end_s: float | None = None) -> None:
-        """Play a part of a sound in place of what plays now.
-
-        Raises UserError: there is nothing here that plays sound.
-        """
+        """Play a part of a sound in place of what plays now. Raises UserError: nothing here plays sound."""
         import soundfile
 
         self.stop()
-        self._start_s = min(max(0.0, start_s), sound.seconds)
-        self._end_s = min(sound.seconds if end_s is None else max(self._start_s, end_s), sound.seconds)
-        part = sound.between(self._start_s, self._end_s)
-        if len(part.samples):
-            with tempfile.NamedTemporaryFile(prefix="clip-", suffix=".wav", delete=False) as file:
-                self._file = Path(file.name)
-            soundfile.write(self._file, part.samples, part.rate_hz, format="WAV", subtype="PCM_16")
-            self._begin()
+        part = sound.between(start_s, sound.seconds if end_s is None else end_s)
+        if not len(part.samples):
+            return
+        found = next((one.split() for one in PROGRAMS if shutil.which(one.split()[0])), None)
+        if found is None:
+            raise UserError("sound cannot be played here: install one of the programs paplay, aplay or ffplay")
+        with tempfile.NamedTemporaryFile(prefix="clip-", suffix=".wav", delete=False) as file:
+            self._file = Path(file.name)
+        soundfile.write(self._file, part.samples, part.rate_hz, format="WAV", subtype="PCM_16")
+        nothing = subprocess.DEVNULL
+        self._process = subprocess.Popen([*found, str(self._file)], stdin=nothing, stdout=nothing, stderr=nothing)
+        self._start_s, self._end_s, self._began_s = start_s, start_s + part.seconds, self._clock()
 
     def stop(self) -> None:
         """Be silent, at once."""
@@ -78,22 +77,11 @@ class Player:
         """Whether something plays."""
         return self._process is not None
 
-    def _begin(self) -> None:
-        found = next((one for one in PROGRAMS if shutil.which(one[0])), None)
-        if found is None:
-            self.stop()
-            raise UserError("sound cannot be played here: install one of the programs paplay, aplay or ffplay")
-        nothing = subprocess.DEVNULL
-        self._process = subprocess.Popen([*found, str(self._file)], stdin=nothing, stdout=nothing, stderr=nothing)
-        self._began_s = self._clock()
-
 
 def clip_sound(path: Path) -> Sound:
     """Read a clip. Raises UserError: there is no such file, or nothing in it can be read as sound."""
     from grounding.asr.audio import SAMPLE_RATE_HZ, UnreadableAudio, read_audio
 
-    if not path.is_file():
-        raise UserError(f"{path}: there is no such recording")
     try:
         audio = read_audio(path)
     except UnreadableAudio as error:

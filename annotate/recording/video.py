@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,13 +20,13 @@ from grounding.records import Record
 ANALYSED_WIDTH_PX = 480
 SPACING_S = 0.03
 """Least time between two frames that are looked at: just under one thirtieth, as time stamps are rounded."""
+SPEECH_RATE_HZ = 16_000
+JUMP_S = 0.05
+"""Time stamps that are this far from the sound before them leave a gap, which becomes silence, or an overlap."""
 
 
 def load_av() -> Any:
-    """The module ``av``, which is asked for when a recording is read, not when the program starts.
-
-    Raises UserError: it is not installed.
-    """
+    """The module ``av``, asked for when a recording is read. Raises UserError: it is not installed."""
     try:
         import av
     except ImportError:
@@ -54,7 +53,7 @@ class Recording:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.seen_s, self.damaged = 0.0, 0
-        with self._opened() as container:
+        with _opened(path) as container:
             video = container.streams.video[0]
             self.duration_s = None if container.duration is None else container.duration / 1_000_000
             self.width_px, self.height_px = int(video.codec_context.width), int(video.codec_context.height)
@@ -70,8 +69,11 @@ class Recording:
         """
         last_s, held, held_s = -1.0, None, 0.0
         self.seen_s, self.damaged = 0.0, 0
-        with self._opened() as container:
-            for time_s, frame in self._decoded(container):
+        with _opened(self.path) as container:
+            for time_s, frame in _frames(container, container.streams.video[0]):
+                if frame is None:
+                    self.damaged += 1
+                    continue
                 self.seen_s = max(self.seen_s, time_s)
                 if held is not None and time_s - held_s >= SPACING_S:
                     last_s = held_s
@@ -90,98 +92,21 @@ class Recording:
         is no readable picture at or before that time.
         """
         held = None
-        with self._opened() as container:
+        with _opened(self.path) as container:
             with contextlib.suppress(load_av().FFmpegError):
                 container.seek(int((max(0.0, time_s) + _origin_s(container)) * 1_000_000), backward=True)
-            for frame_s, frame in self._decoded(container):
+            for frame_s, frame in _frames(container, container.streams.video[0]):
                 # A time that came out of this file is met again, whatever the last bit of the sum says.
                 if held is not None and frame_s > time_s + 1e-6:
                     break
-                held = frame
+                held = held if frame is None else frame
             if held is None:
                 raise UserError(f"{self.path} has no readable picture at {time_s:.2f} s")
             return np.asarray(held.to_ndarray(format="rgb24"), np.uint8)
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[Any]:
-        with _container(self.path) as container:
-            # FFmpeg takes a single picture for a film of one frame.
-            is_picture = container.format.name.endswith("_pipe") or container.format.name == "image2"
-            if not container.streams.video or is_picture or not container.streams.video[0].width:
-                raise _unreadable(self.path)
-            container.streams.video[0].thread_type = "AUTO"
-            yield container
-
-    def _decoded(self, container: Any) -> Iterator[tuple[float, Any]]:
-        """Pictures with their times; a piece that can't be decoded is counted and passed over."""
-        for frame in _frames(container, container.streams.video[0]):
-            if frame is None:
-                self.damaged += 1
-            elif frame.time is not None:
-                yield float(frame.time) - _origin_s(container), frame
-
     def _small(self, frame: Any) -> NDArray[np.uint8]:
-        name = frame.format.name
-        if not (name.startswith(("yuv4", "yuvj4", "nv12", "gray")) and frame.format.components[0].bits == 8):
-            frame = frame.reformat(format="gray")
-        plane = frame.planes[0]
-        # A view of the decoder's memory.
-        luma = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[: frame.height, : frame.width]
-        return np.asarray(cv2.resize(luma, self.small_size, interpolation=cv2.INTER_AREA), np.uint8)
-
-
-@contextlib.contextmanager
-def _container(path: Path) -> Iterator[Any]:
-    """The file as PyAV opens it, with what goes wrong in words."""
-    av = load_av()
-    if not path.is_file():
-        raise UserError(f"there is no file {path}: give a screen recording, such as session.mp4")
-    try:
-        container = av.open(str(path))
-    except av.FFmpegError:
-        raise _unreadable(path) from None
-    with container:
-        yield container
-
-
-def _unreadable(path: Path) -> UserError:
-    return UserError(
-        f"{path} is no video that can be read: give a screen recording, such as an MP4, MKV, MOV or WebM file. (An MP4 "
-        "that was cut off has lost the index at its end; an MKV can be read up to the break)"
-    )
-
-
-def _origin_s(container: Any) -> float:
-    return 0.0 if container.start_time is None else float(container.start_time) / 1_000_000
-
-
-def _frames(container: Any, wanted: Any) -> Iterator[Any]:
-    """The decoded frames of one stream, as far as the file goes; None for each piece that is damaged."""
-    av = load_av()
-    # Others are skipped: one that is cut off would otherwise end the wanted one, too.
-    for stream in container.streams:
-        if stream.index != wanted.index:
-            stream.discard = av.stream.Discard.all
-    packets = container.demux(wanted)
-    while True:
-        try:
-            packet = next(packets)
-        except StopIteration:
-            return
-        except av.FFmpegError:
-            yield None
-            return
-        try:
-            yield from packet.decode()
-        except av.FFmpegError:
-            yield None
-
-
-# --- the sound --------------------------------------------------------------------------------------------------------
-
-SPEECH_RATE_HZ = 16_000
-JUMP_S = 0.05
-"""Time stamps that are this far from the sound before them leave a gap, which becomes silence, or an overlap."""
+        width, height = self.small_size
+        return np.asarray(frame.to_ndarray(format="gray", width=width, height=height, interpolation="AREA"), np.uint8)
 
 
 class Sound(Record, frozen=True, kw_only=True, eq=False):
@@ -208,23 +133,68 @@ def read_sound(path: Path, *, rate_hz: int | None = SPEECH_RATE_HZ) -> Sound | N
     that breaks off ends there. Without ``rate_hz`` the samples have the track's own rate. Raises UserError: the file
     cannot be read.
     """
-    with _container(path) as container:
+    with _opened(path) as container:
         if not container.streams.audio:
             return None
         track = container.streams.audio[0]
         rate = rate_hz or track.codec_context.sample_rate
         resampler = load_av().AudioResampler(format="s16", layout="mono", rate=rate)
-        parts: list[NDArray[np.int16]] = [np.zeros(0, np.int16)]
-        length = 0
-        for frame in _frames(container, track):
-            for piece in resampler.resample(frame) if frame is not None and frame.time is not None else ():
+        parts: list[tuple[int, NDArray[np.int16]]] = []
+        end = 0
+        for time_s, frame in _frames(container, track):
+            for piece in resampler.resample(frame) if frame is not None else ():
                 samples = piece.to_ndarray().reshape(-1)
-                time_s = frame.time if piece.time is None else piece.time
-                drift = round((time_s - _origin_s(container)) * rate) - length
-                if drift > JUMP_S * rate:
-                    samples = np.concatenate([np.zeros(drift, np.int16), samples])
-                elif drift < -JUMP_S * rate:
-                    samples = samples[-drift:]
-                parts.append(samples)
-                length += len(samples)
-    return Sound(rate_hz=rate, samples=np.concatenate(parts))
+                stated = round((time_s if piece.time is None else piece.time - _origin_s(container)) * rate)
+                first = end if abs(stated - end) <= JUMP_S * rate else max(0, stated)
+                parts.append((first, samples))
+                end = first + len(samples)
+    whole = np.zeros(max((first + len(samples) for first, samples in parts), default=0), np.int16)
+    for first, samples in parts:
+        whole[first : first + len(samples)] = samples
+    return Sound(rate_hz=rate, samples=whole)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """The file as PyAV opens it, with what goes wrong in words."""
+    av = load_av()
+    if not path.is_file():
+        raise UserError(f"there is no file {path}: give a screen recording, such as session.mp4")
+    unreadable = UserError(
+        f"{path} is no video that can be read: give a screen recording, such as an MP4, MKV, MOV or WebM file. (An MP4 "
+        "that was cut off has lost the index at its end; an MKV can be read up to the break)"
+    )
+    try:
+        container = av.open(str(path))
+    except av.FFmpegError:
+        raise unreadable from None
+    with container:
+        # FFmpeg takes a single picture for a film of one frame.
+        is_picture = container.format.name.endswith("_pipe") or container.format.name == "image2"
+        if not container.streams.video or is_picture or not container.streams.video[0].width:
+            raise unreadable
+        container.streams.video[0].thread_type = "AUTO"
+        yield container
+
+
+def _origin_s(container: Any) -> float:
+    return float(container.start_time or 0) / 1_000_000
+
+
+def _frames(container: Any, wanted: Any) -> Iterator[tuple[float, Any]]:
+    """The frames of one stream with their times, as far as the file goes; None for each piece that is damaged."""
+    av = load_av()
+    # Others are skipped: one that is cut off would otherwise end the wanted one, too.
+    for stream in container.streams:
+        if stream.index != wanted.index:
+            stream.discard = av.stream.Discard.all
+    packets = container.demux(wanted)
+    while True:
+        try:
+            frames = next(packets).decode()
+        except StopIteration:
+            return
+        except av.FFmpegError:
+            yield 0.0, None
+            continue
+        yield from ((float(frame.time) - _origin_s(container), frame) for frame in frames if frame.time is not None)

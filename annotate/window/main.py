@@ -18,7 +18,7 @@ from ..core.journal import ChangedOnDisk, SaveFailed
 from ..core.keys import Keymap
 from ..options import WindowOptions
 from .canvas import PictureCanvas
-from .chrome import Banners, KeyList, StatusBar, Toolbar
+from .chrome import BUTTONS, RIGHT_BUTTONS, Banners, KeyList, StatusBar, Toolbar
 from .commands import Commands
 from .fields import StepFields
 from .keyboard import Keyboard
@@ -158,7 +158,9 @@ class MainWindow:
         self.canvas = PictureCanvas(middle, session, style)
         session.canvas, session.status, session.opener = self.canvas, self._status.say, self._go_on_in
         session.banner, session.clear_banner = banners.show, banners.clear
-        self.steps, self._toolbar = StepList(panes, session, style), Toolbar(root, session, style)
+        self.steps = StepList(panes, session, style)
+        self._toolbar = Toolbar(root, style, keymap, session.perform, session.status, BUTTONS, RIGHT_BUTTONS)
+        self._toolbar.buttons["zoom-100"].configure(width=7)
         banners.pack(fill="x")
         self.canvas.pack(fill="both", expand=True)
         for widget in (self._toolbar, _line(root)):
@@ -260,7 +262,7 @@ class MainWindow:
 
     def _show_view(self) -> None:
         self._status.show_view(self.canvas)
-        self._toolbar.show_zoom(self.canvas.transform.scale)
+        self._toolbar.buttons["zoom-100"].configure(text=f"{self.canvas.transform.scale * 100:.0f} %")
 
     def _show_saving(self) -> None:
         document = self.session.document
