@@ -15,7 +15,8 @@ from grounding.data.speech import Clip, file_sha256
 
 from .changes import ScreenChange, find_changes, user_actions
 from .plan import CutPlan, CutStep, Instruction
-from .video import SPEECH_RATE_HZ, Recording, Sound, read_sound
+from .sound import SPEECH_RATE_HZ, Sound, read_sound
+from .video import Recording
 
 MARGIN_S = 0.15
 """What is left before and after speech in a clip: a detector notices the first consonant late."""

@@ -1,4 +1,4 @@
-"""A recording's pictures and its sound, on the file's own clock.
+"""A recording's pictures, on the file's own clock, and the opening of its file.
 
 PyAV reads them, not OpenCV: OpenCV gives neither the sound nor a reason why a file ended, and its seeking counts
 frames. Pixels are those of the recorded picture, origin at the top left.
@@ -15,14 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding.errors import UserError, install
-from grounding.records import Record
 
 ANALYSED_WIDTH_PX = 480
 SPACING_S = 0.03
 """Least time between two frames that are looked at: just under one thirtieth, as time stamps are rounded."""
-SPEECH_RATE_HZ = 16_000
-JUMP_S = 0.05
-"""Time stamps that are this far from the sound before them leave a gap, which becomes silence, or an overlap."""
 
 
 def load_av() -> Any:
@@ -53,7 +49,7 @@ class Recording:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.seen_s, self.damaged = 0.0, 0
-        with _opened(path) as container:
+        with opened(path) as container:
             video = container.streams.video[0]
             self.duration_s = None if container.duration is None else container.duration / 1_000_000
             self.width_px, self.height_px = int(video.codec_context.width), int(video.codec_context.height)
@@ -69,8 +65,8 @@ class Recording:
         """
         last_s, held, held_s = -1.0, None, 0.0
         self.seen_s, self.damaged = 0.0, 0
-        with _opened(self.path) as container:
-            for time_s, frame in _frames(container, container.streams.video[0]):
+        with opened(self.path) as container:
+            for time_s, frame in frames_of(container, container.streams.video[0]):
                 if frame is None:
                     self.damaged += 1
                     continue
@@ -92,10 +88,10 @@ class Recording:
         is no readable picture at or before that time.
         """
         held = None
-        with _opened(self.path) as container:
+        with opened(self.path) as container:
             with contextlib.suppress(load_av().FFmpegError):
-                container.seek(int((max(0.0, time_s) + _origin_s(container)) * 1_000_000), backward=True)
-            for frame_s, frame in _frames(container, container.streams.video[0]):
+                container.seek(int((max(0.0, time_s) + origin_s(container)) * 1_000_000), backward=True)
+            for frame_s, frame in frames_of(container, container.streams.video[0]):
                 # A time that came out of this file is met again, whatever the last bit of the sum says.
                 if held is not None and frame_s > time_s + 1e-6:
                     break
@@ -109,54 +105,9 @@ class Recording:
         return np.asarray(frame.to_ndarray(format="gray", width=width, height=height, interpolation="AREA"), np.uint8)
 
 
-class Sound(Record, frozen=True, kw_only=True, eq=False):
-    """Mono sound from the recording's start: ``samples`` is int16, so that 40 minutes at 16 kHz take 77 MB."""
-
-    rate_hz: int
-    samples: NDArray[np.int16]
-
-    @property
-    def seconds(self) -> float:
-        """How long it lasts."""
-        return len(self.samples) / self.rate_hz
-
-    def between(self, start_s: float, end_s: float) -> Sound:
-        """The part from one time to another, as far as there is sound."""
-        first = max(0, round(start_s * self.rate_hz))
-        return Sound(rate_hz=self.rate_hz, samples=self.samples[first : max(first, round(end_s * self.rate_hz))])
-
-
-def read_sound(path: Path, *, rate_hz: int | None = SPEECH_RATE_HZ) -> Sound | None:
-    """The first sound track of a recording, as mono; None where there is none.
-
-    Pauses in the track's time stamps become silence, so that a time in the sound is the time in the pictures. A track
-    that breaks off ends there. Without ``rate_hz`` the samples have the track's own rate. Raises UserError: the file
-    cannot be read.
-    """
-    with _opened(path) as container:
-        if not container.streams.audio:
-            return None
-        track = container.streams.audio[0]
-        rate = rate_hz or track.codec_context.sample_rate
-        resampler = load_av().AudioResampler(format="s16", layout="mono", rate=rate)
-        parts: list[tuple[int, NDArray[np.int16]]] = []
-        end = 0
-        for time_s, frame in _frames(container, track):
-            for piece in resampler.resample(frame) if frame is not None else ():
-                samples = piece.to_ndarray().reshape(-1)
-                stated = round((time_s if piece.time is None else piece.time - _origin_s(container)) * rate)
-                first = end if abs(stated - end) <= JUMP_S * rate else max(0, stated)
-                parts.append((first, samples))
-                end = first + len(samples)
-    whole = np.zeros(max((first + len(samples) for first, samples in parts), default=0), np.int16)
-    for first, samples in parts:
-        whole[first : first + len(samples)] = samples
-    return Sound(rate_hz=rate, samples=whole)
-
-
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """The file as PyAV opens it, with what goes wrong in words."""
+def opened(path: Path) -> Iterator[Any]:
+    """A video file as PyAV opens it. Raises UserError: there is none, or it can't be read."""
     av = load_av()
     if not path.is_file():
         raise UserError(f"there is no file {path}: give a screen recording, such as session.mp4")
@@ -177,11 +128,12 @@ def _opened(path: Path) -> Iterator[Any]:
         yield container
 
 
-def _origin_s(container: Any) -> float:
+def origin_s(container: Any) -> float:
+    """The time stamp at which the file begins, in seconds."""
     return float(container.start_time or 0) / 1_000_000
 
 
-def _frames(container: Any, wanted: Any) -> Iterator[tuple[float, Any]]:
+def frames_of(container: Any, wanted: Any) -> Iterator[tuple[float, Any]]:
     """The frames of one stream with their times, as far as the file goes; None for each piece that is damaged."""
     av = load_av()
     # Others are skipped: one that is cut off would otherwise end the wanted one, too.
@@ -197,4 +149,4 @@ def _frames(container: Any, wanted: Any) -> Iterator[tuple[float, Any]]:
         except av.FFmpegError:
             yield 0.0, None
             continue
-        yield from ((float(frame.time) - _origin_s(container), frame) for frame in frames if frame.time is not None)
+        yield from ((float(frame.time) - origin_s(container), frame) for frame in frames if frame.time is not None)

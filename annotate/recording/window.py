@@ -23,9 +23,9 @@ from ..window.session import Background, tell_of
 from ..window.style import ACCENT, CANVAS, CANVAS_WORDS, Style
 from . import plan as edits
 from .plan import CutPlan, CutSession
-from .player import Player
+from .sound import Player, Sound, read_sound
 from .timeline import Timeline, clock
-from .video import Recording, Sound, read_sound
+from .video import Recording
 from .writing import clip_bounds, write_participant
 
 CUT_ACTIONS = read_actions(Path(__file__).with_name("keys.yaml"))

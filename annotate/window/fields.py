@@ -17,7 +17,7 @@ from grounding.errors import UserError
 
 from ..core.records import same_instruction
 from ..core.words import ClipWords, clip_path, clips_of, correct
-from ..recording.player import Player, clip_sound
+from ..recording.sound import Player, clip_sound
 from .session import WindowSession
 from .style import ACCENT, INK, LINE, SURFACE, Style
 
