@@ -25,7 +25,7 @@ from grounding.errors import UserError
 
 from .folders import Found, find, locate, upright_size
 from .journal import ChangedOnDisk, EditJournal, Event, SaveFailed, hash_of, in_words, replace_file
-from .layout import NEW, read_list
+from .layout import read_list, write_list
 from .native import NativeItem, new_item, read_issues, read_item, settle, write_item
 from .records import AnnotatedStep, Issue
 from .words import ShownWords, words_of_steps
@@ -156,7 +156,7 @@ class Document:
         """What is odd about a step: fields of a wrong type, a picture that is missing, damaged or stored turned."""
         found = read_issues(self._steps[index].current.item, index)
         try:
-            turned = upright_size(self.image_path(index)).orientation
+            turned = upright_size(self.image_path(index))[1]
             what = (
                 f"is stored turned (EXIF orientation {turned}): boxes are drawn on the picture as shown, the "
                 "evaluation reads it as it is stored; save the picture upright"
@@ -261,7 +261,7 @@ class Document:
                 what = "has been deleted" if theirs is None else "was changed by another program"
                 raise ChangedOnDisk(f"{self.file} {what} since it was read here: nothing was written. {_CHOICE}")
             values = self._values()
-            content = NEW.write(values)
+            content = write_list(values)
             sha256 = hash_of(content)
             if foreign and theirs is not None:
                 self._journal.keep(theirs)
@@ -291,7 +291,7 @@ class Document:
         values, self._foreign = read_list(content, self.file)
         try:
             if self.dirty:
-                self._journal.keep(NEW.write(self._values()))
+                self._journal.keep(write_list(self._values()))
         except OSError as error:
             raise SaveFailed(f"Your version can't be kept: {in_words(error, self._journal.folder)}.") from error
         self._start(values, content)

@@ -90,15 +90,8 @@ def _inside(folder: Path, file: Path) -> Path:
 # --- pictures -----------------------------------------------------------------------------------------------------
 
 
-class UprightSize(Record, frozen=True, kw_only=True):
-    """The size upright, and the EXIF orientation (1: stored as it is shown)."""
-
-    size: Size
-    orientation: int
-
-
-def upright_size(path: Path) -> UprightSize:
-    """Size of a PNG, JPEG or WebP file with its EXIF rotation applied, as ``PIL.ImageOps.exif_transpose`` shows it.
+def upright_size(path: Path) -> tuple[Size, int]:
+    """Size of a PNG, JPEG or WebP file with its EXIF rotation applied, and its EXIF orientation (1: as it is shown).
 
     Raises UserError: it is no such picture, is damaged, or has more pixels than are decoded.
     """
@@ -118,7 +111,7 @@ def upright_size(path: Path) -> UprightSize:
         raise UserError(f"{path}: has {width} x {height} pixels, more than the {MAX_PIXELS:,} that are read")
     if orientation in (5, 6, 7, 8):
         width, height = height, width
-    return UprightSize(size=Size(width=width, height=height), orientation=orientation)
+    return Size(width=width, height=height), orientation
 
 
 def decode(path: Path) -> Image.Image:

@@ -142,6 +142,20 @@ def box_at(boxes: Sequence[MarkedBox], point: Point, reach_px: float) -> int | N
     return -min(covering)[1] if covering else None
 
 
+def overlap(one: Box, other: Box) -> float:
+    """Intersection over union of two boxes, from 0 to 1; 0 where one of them has no area.
+
+    >>> a = Box(left_px=0, top_px=0, right_px=10, bottom_px=10)
+    >>> overlap(a, Box(left_px=5, top_px=0, right_px=15, bottom_px=10)) == 50 / 150
+    True
+    """
+    across = min(one.right_px, other.right_px) - max(one.left_px, other.left_px)
+    down = min(one.bottom_px, other.bottom_px) - max(one.top_px, other.top_px)
+    shared = max(across, 0) * max(down, 0)
+    # Rounding can put the quotient of two equal areas a little above 1.
+    return min(1.0, shared / (one.area_px2 + other.area_px2 - shared)) if shared else 0.0
+
+
 def nearest_whole(value: float) -> int:
     """The nearest whole number, halves upwards: unlike ``round`` it moves with its argument.
 

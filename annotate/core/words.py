@@ -22,7 +22,7 @@ from grounding.records import Record
 
 from .folders import inside
 from .journal import SaveFailed, in_words, replace_file
-from .layout import LINES, read_list
+from .layout import read_list, write_list
 from .native import read_item
 from .records import AnnotatedStep
 
@@ -83,7 +83,7 @@ class CorrectedFile:
             return
         found = [ClipWords(audio=one.audio, steps=one.steps, text=one.text) for one in read_transcripts(self.path)]
         try:
-            values, self.reformats = read_list(self.path.read_bytes(), self.path, LINES)
+            values, self.reformats = read_list(self.path.read_bytes(), self.path, lines=True)
         except UserError:  # An object of file names.
             values = []
         self._values = [value for value in values if isinstance(value, dict)]
@@ -127,7 +127,7 @@ class CorrectedFile:
         """
         try:
             if self.clips:
-                replace_file(self.path, LINES.write(self._values))
+                replace_file(self.path, write_list(self._values, lines=True))
             else:  # A list of nothing is no file of transcripts.
                 self.path.unlink(missing_ok=True)
         except OSError as error:

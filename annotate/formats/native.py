@@ -22,7 +22,7 @@ from grounding.data.samples import id_clashes, step_ids
 from grounding.errors import UserError
 
 from ..core.folders import find
-from ..core.layout import NEW, read_list
+from ..core.layout import read_list, write_list
 from ..core.native import ANNOTATION, BOXES, new_item, read_item, write_item
 from ..core.records import AnnotatedStep
 from ..core.words import words_of_steps
@@ -55,7 +55,7 @@ def write(items: Sequence[Named], folder: Path) -> None:
         values.setdefault(at, []).append(write_item(named.item.native or new_item(entry), entry))
     for at, steps in values.items():
         (folder / at).mkdir(parents=True, exist_ok=True)
-        (folder / at / QUESTIONS).write_bytes(NEW.write(steps))
+        (folder / at / QUESTIONS).write_bytes(write_list(steps))
 
 
 def _items(source: LabelFolder, folder: ParticipantFolder) -> list[LabelItem]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from grounding.records import Box, Point, Record
 
+from ..core.records import overlap
 from .video import Recording
 
 Grey: TypeAlias = NDArray[np.uint8]
@@ -450,7 +451,9 @@ def user_actions(changes: Sequence[ScreenChange]) -> list[ScreenChange]:
     joined: list[ScreenChange] = []
     hovers: list[ScreenChange] = []
     for change in changes:
-        lit = [one for one in hovers if change.onset_s - one.onset_s < HOVER_END_S and _same_place(one.box, change.box)]
+        lit = [
+            one for one in hovers if change.onset_s - one.onset_s < HOVER_END_S and overlap(one.box, change.box) > 0.5
+        ]
         if change.is_hover or (change.share <= HOVER_SHARE and lit):
             hovers = [*hovers[-5:], change]
         elif joined and _same_action(joined[-1], change):
@@ -459,13 +462,6 @@ def user_actions(changes: Sequence[ScreenChange]) -> list[ScreenChange]:
         else:
             joined.append(change)
     return joined
-
-
-def _same_place(one: Box, other: Box) -> bool:
-    width = min(one.right_px, other.right_px) - max(one.left_px, other.left_px)
-    height = min(one.bottom_px, other.bottom_px) - max(one.top_px, other.top_px)
-    together = max(0.0, width) * max(0.0, height)
-    return together > 0 and together / (one.area_px2 + other.area_px2 - together) > 0.5
 
 
 def _same_action(earlier: ScreenChange, later: ScreenChange) -> bool:

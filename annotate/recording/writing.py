@@ -22,7 +22,7 @@ from grounding.data.speech import Transcript, write_transcripts
 from grounding.errors import UserError
 
 from ..core.journal import SaveFailed, in_words, replace_file
-from ..core.layout import NEW
+from ..core.layout import write_list
 from ..core.words import ClipWords, CorrectedFile, machine_file
 from .plan import CutPlan, CutStep, Instruction, save_plan
 from .sound import read_sound
@@ -59,7 +59,7 @@ def write_participant(plan: CutPlan, recording: Recording, folder: Path, *, over
         clips = _write_clips(plan, recording, folder)
         save_plan(folder, plan)
         items = [_item(number, step, plan) for number, step in enumerate(plan.steps, 1)]
-        replace_file(questions, NEW.write(items), previous=questions.with_name(f"{questions.name}.previous"))
+        replace_file(questions, write_list(items), previous=questions.with_name(f"{questions.name}.previous"))
         # What an earlier, longer cut left is numbered higher than the last one.
         instructions = len({step.instruction for step in plan.steps} - {None})
         for path, most in [

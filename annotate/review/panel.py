@@ -14,7 +14,6 @@ from grounding.records import Box, Polygon
 
 from ..core.keys import actions
 from ..options import WindowOptions
-from ..window.panels import PanelTab
 from ..window.shapes import OverlayBox, OverlayPoint, OverlayShape
 from .reviewer import ReviewCase, Reviewer, find_folders, index_in_file, reviewer_of
 
@@ -57,7 +56,7 @@ def make_panel(options: WindowOptions) -> ReviewPanel | None:
     return ReviewPanel(reviewer, find_folders(steps, data))
 
 
-class ReviewPanel(PanelTab):
+class ReviewPanel:
     """The tab."""
 
     title = "Review"
@@ -90,6 +89,7 @@ class ReviewPanel(PanelTab):
             "label-withdrawn": self._withdraw, "edit-note": lambda: self._field.focus_set(),
             **{f"label-{name}": partial(self._label, name) for name, _, _ in LABEL_KEYS},
         })  # fmt: skip
+        session.watch(step=self._stepped, change=self._changed)
         # Whoever names a run is here for it; the tab is added after this returns.
         parent.after_idle(lambda: parent.select(frame))  # type: ignore[attr-defined]
         return frame
@@ -112,16 +112,14 @@ class ReviewPanel(PanelTab):
         self._field.pack(side="left", fill="x", expand=True)
         self._field.bind("<Return>", lambda _event: self._note_done())
 
-    def on_step(self, index: int) -> None:
-        """See ``annotate.window.panels.PanelTab``."""
+    def _stepped(self, index: int) -> None:
         self._ids = step_ids(self._participant, [entry.image for entry in self._session.document.entries])
         self._case = self._reviewer.case(self._ids[index])
         mine = self._reviewer.mine(self._ids[index])
         self._note.set("" if mine is None else mine.note)
         self._show()
 
-    def on_change(self, index: int) -> None:
-        """See ``annotate.window.panels.PanelTab``."""
+    def _changed(self, index: int) -> None:
         if index == self._session.index:
             self._show()
 

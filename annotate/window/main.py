@@ -230,7 +230,6 @@ class MainWindow:
         side.add(step, text="Step")
         for panel in panels:
             side.add(panel.build(side, session), text=panel.title)
-            session.watch(step=panel.on_step, change=panel.on_change)
         side.bind("<ButtonRelease-1>", lambda _event: self.canvas.focus_set())
         return side
 

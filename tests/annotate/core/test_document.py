@@ -225,7 +225,7 @@ def test_sizes_are_of_the_upright_picture_and_odd_steps_are_shown(tmp_path: Path
         Image.new("RGB", (40, 30)).save(tmp_path / name, **more)
     (tmp_path / "5.png").write_bytes((tmp_path / "3.png").read_bytes()[:20])
     with Document.open(tmp_path) as document:
-        sizes = [upright_size(document.image_path(index)).size for index in range(4)]
+        sizes = [upright_size(document.image_path(index))[0] for index in range(4)]
         assert [(size.width, size.height) for size in sizes] == [(30, 40), (30, 40), (40, 30), (30, 40)]
         assert [len(document.issues(index)) for index in range(5)] == [1, 1, 0, 1, 1]
         assert "EXIF orientation 6" in document.issues(0)[0].what

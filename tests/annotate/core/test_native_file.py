@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from annotate.core.layout import LINES, NEW, FileLayout, read_list
+from annotate.core.layout import read_list, write_list
 from annotate.core.native import KNOWN, new_item, read_issues, read_item, settle, write_item
 from annotate.core.records import AnnotatedStep, MarkedBox
 from grounding.cards.places import datasets_dir
@@ -79,13 +79,13 @@ def test_an_edited_step_says_what_it_was_made_to_and_keeps_what_nobody_knows(
             assert (before[box.source or 0] if isinstance(before, list) else before) in after
 
 
-@given(st.lists(ITEMS, min_size=1, max_size=3), st.sampled_from([NEW, LINES]))
-def test_what_is_written_is_read_and_any_other_layout_is_foreign(items: list[Any], layout: FileLayout) -> None:
-    written = layout.write(items)
-    assert read_list(written, PATH, layout) == (items, False)
+@given(st.lists(ITEMS, min_size=1, max_size=3), st.booleans())
+def test_what_is_written_is_read_and_any_other_layout_is_foreign(items: list[Any], lines: bool) -> None:
+    written = write_list(items, lines=lines)
+    assert read_list(written, PATH, lines=lines) == (items, False)
     assert json.loads(written) == items
     other = json.dumps(items, indent=3).encode("utf-8", "backslashreplace")
-    assert read_list(other, PATH, layout) == (items, True)
+    assert read_list(other, PATH, lines=lines) == (items, True)
 
 
 @pytest.mark.parametrize(
