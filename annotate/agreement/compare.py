@@ -62,10 +62,7 @@ class AnnotatorAgreement(Record, frozen=True, kw_only=True):
 
 
 def match(first: Sequence[MarkedBox], second: Sequence[MarkedBox], *, threshold: float) -> list[float]:
-    """The overlaps of the best one-to-one pairs: as many as can be of the threshold or more, then the largest sum.
-
-    Boxes that share nothing are no pair.
-    """
+    """The overlaps, above 0, of the best one-to-one pairs: as many as can be of the threshold, then the largest sum."""
     if not first or not second:
         return []
     from scipy.optimize import linear_sum_assignment

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ..core.keys import actions
 from ..core.records import AnnotatedStep, copies
-from ..options import WindowOptions
+from ..display import WindowOptions
 from ..window.panels import RowList
 from ..window.shapes import OverlayBox
 from .commands import ComparingOptions

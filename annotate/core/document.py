@@ -28,7 +28,7 @@ from .journal import ChangedOnDisk, EditJournal, Event, SaveFailed, hash_of, in_
 from .layout import read_list, write_list
 from .native import NativeItem, new_item, read_issues, read_item, settle, write_item
 from .records import AnnotatedStep, Issue
-from .words import ShownWords, words_of_steps
+from .words import words_of_steps
 
 VERSION = 4
 _BAD_JOURNAL = (LookupError, ValueError, TypeError, AttributeError, RecursionError)
@@ -89,7 +89,7 @@ class Document:
         self._groups = 0
         self._saved: list[Any] = []
         self._foreign = self._unwritten = self._closed = False
-        self._said: Mapping[str, ShownWords] = {}
+        self._said: Mapping[str, tuple[str, str]] = {}
         self._entries: tuple[AnnotatedStep, ...] | None = None
         self._ours: set[str | None] = set()
         """The hashes of the file that are no change by others: the last one, and while saving the next one."""
@@ -128,7 +128,7 @@ class Document:
         """The steps as they are now, frozen."""
         if self._entries is None:
             self._entries = tuple(
-                replace(entry, transcript=self._said[entry.image].text) if entry.image in self._said else entry
+                replace(entry, transcript=self._said[entry.image][0]) if entry.image in self._said else entry
                 for entry in (step.current.item.entry for step in self._steps)
             )
         return self._entries
@@ -145,8 +145,7 @@ class Document:
 
     def transcript_source(self, index: int) -> str:
         """Whose words ``Entry.transcript`` is: ``what was said``, ``heard by pocketsphinx`` …; "" without any."""
-        said = self._said.get(self.entries[index].image)
-        return "" if said is None else said.source
+        return self._said.get(self.entries[index].image, ("", ""))[1]
 
     def image_path(self, index: int) -> Path:
         """The picture of a step. Raises UserError: it names none, or one that is missing or outside the folder."""
@@ -283,10 +282,7 @@ class Document:
             return True
 
     def reload(self) -> None:
-        """Go on from the file as it is on disk; where ours is another, it is kept in the side folder.
-
-        Raises UserError: the file is gone or no JSON list, or ours can't be kept.
-        """
+        """Go on from the file on disk; ours is kept beside the journal. Raises UserError: no file, or ours not kept."""
         content = _content(self.file)
         values, self._foreign = read_list(content, self.file)
         try:

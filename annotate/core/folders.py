@@ -31,10 +31,7 @@ class Found(Record, frozen=True, kw_only=True):
 
 
 def find(folder: Path, questions: str) -> Found:
-    """Look at a folder that is to be annotated: a questions file, or pictures in it, or in ``images/``.
-
-    Raises UserError: it is no folder, can't be read, or has neither the questions file nor pictures.
-    """
+    """The questions file or the pictures of a folder, or of ``images/`` in it. Raises UserError: there is neither."""
     if not folder.is_dir():
         raise UserError(f"{folder}: {'is not a folder' if folder.exists() else 'does not exist'}")
     try:
@@ -65,10 +62,7 @@ def inside(folder: Path, path: Path) -> bool:
 
 
 def locate(folder: Path, image: str) -> Path:
-    """The picture that a step names.
-
-    Raises UserError: it names none, or one that is missing or lies outside the folder.
-    """
+    """The picture that a step names. Raises UserError: it names none, or one that is missing or outside the folder."""
     if not image.strip():
         raise UserError("the step names no picture: its final_image is empty or missing")
     path = ImageLocator(folder, folder).locate(image)
@@ -91,10 +85,7 @@ def _inside(folder: Path, file: Path) -> Path:
 
 
 def upright_size(path: Path) -> tuple[Size, int]:
-    """Size of a PNG, JPEG or WebP file with its EXIF rotation applied, and its EXIF orientation (1: as it is shown).
-
-    Raises UserError: it is no such picture, is damaged, or has more pixels than are decoded.
-    """
+    """Size of a picture as it is shown, and its EXIF orientation (1: upright). Raises UserError: it can't be read."""
     from PIL import Image
 
     try:
@@ -115,10 +106,7 @@ def upright_size(path: Path) -> tuple[Size, int]:
 
 
 def decode(path: Path) -> Image.Image:
-    """Read a picture to its last pixel, turn it upright as its EXIF data say, and make it RGB, on white.
-
-    Raises UserError: it can't be read as a picture.
-    """
+    """All of a picture, upright as its EXIF data say, RGB, on white. Raises UserError: it can't be read."""
     from PIL import Image, ImageOps
 
     try:

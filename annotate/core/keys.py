@@ -106,10 +106,7 @@ def types_text(chord: str) -> bool:
 
 
 class Keymap:
-    """Every action with its keys; no key has two actions.
-
-    Raises UserError: an unknown action, something that is no key, or two actions for one key.
-    """
+    """Every action with its keys. Raises UserError: an unknown action, something that is no key, or one key for two."""
 
     def __init__(
         self, actions: Iterable[KeyAction] = ACTIONS, overrides: Mapping[str, Sequence[str]] | None = None, *,
@@ -156,10 +153,7 @@ class Keymap:
 
 
 def read_overrides(path: Path) -> dict[str, list[str]]:
-    """Read a file of keys, YAML: action names with a key or a list of keys, such as ``next-step: ["D", "Right"]``.
-
-    Raises UserError: the file can't be read, or is not such a map.
-    """
+    """Read a file of keys, YAML: action names with a key or a list of keys. Raises UserError: it is no such file."""
     try:
         loaded: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except (OSError, ValueError, yaml.YAMLError) as error:

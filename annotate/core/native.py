@@ -134,10 +134,7 @@ def settle(entry: AnnotatedStep, item: NativeItem) -> AnnotatedStep:
 
 
 def whole_box(box: MarkedBox) -> MarkedBox:
-    """The box with its edges on the nearest whole pixels, at least one pixel each way.
-
-    Raises ValueError: its numbers are no pixels.
-    """
+    """The box with its edges on the nearest whole pixels, one at least each way. Raises ValueError: no pixels."""
     if not all(map(_is_length, box.place)):
         raise ValueError(f"not a box in pixels: {box}")
     edges = box.box

@@ -108,10 +108,7 @@ class MarkedBox(Record, frozen=True, kw_only=True):
         )
 
     def resized(self, handle: Handle, to: Point, picture: Size) -> MarkedBox:
-        """With the edge or corner of a handle at another place; pulled over the opposite edge, it turns over.
-
-        Whole, inside the picture, not too small.
-        """
+        """With a handle pulled to a place, over the other edge perhaps; whole, inside, not too small."""
         edges = self.box
         west, east = "w" in handle, "e" in handle
         north, south = "n" in handle, "s" in handle

@@ -49,10 +49,7 @@ class ClipWords(Record, frozen=True, kw_only=True):
 
 
 def machine_file(recogniser: str) -> str:
-    """The name of a recogniser's file, such as ``transcriptions_whisper-turbo.json``.
-
-    Raises UserError: it would be the name under which corrections lie.
-    """
+    """The name of a recogniser's file. Raises UserError: it would be the name under which corrections lie."""
     name = f"{PREFIX}{re.sub(r'[^A-Za-z0-9._-]', '-', recogniser)[:60]}.json"
     if name.casefold() == CORRECTED.casefold():
         raise UserError(f"{CORRECTED} holds what people corrected: no recogniser can write it")
@@ -121,10 +118,7 @@ class CorrectedFile:
         self.write()
 
     def write(self) -> None:
-        """Write the file, whole or not at all; without items it goes.
-
-        Raises SaveFailed: it cannot be written; it is as it was.
-        """
+        """Write the file, whole or not at all; without items it goes. Raises SaveFailed: it is as it was."""
         try:
             if self.clips:
                 replace_file(self.path, write_list(self._values, lines=True))
@@ -137,30 +131,24 @@ class CorrectedFile:
 # --- the words of steps -------------------------------------------------------------------------------------------
 
 
-class ShownWords(Record, frozen=True, kw_only=True):
-    """The words for a picture, and whose they are: ``what was said``, or ``heard by pocketsphinx``."""
+def words_of_steps(folder: Path, entries: Sequence[AnnotatedStep]) -> Mapping[str, tuple[str, str]]:
+    """What was said at each picture, and whose words these are: ``what was said``, or ``heard by pocketsphinx``.
 
-    text: str
-    source: str
-
-
-def words_of_steps(folder: Path, entries: Sequence[AnnotatedStep]) -> Mapping[str, ShownWords]:
-    """What was said at each picture: what people say first, and then what the first recogniser heard, named so.
-
-    The words of several clips over one picture follow each other. Raises UserError: a file can't be read, or names no
+    What people say goes first, and then what the first recogniser heard. The words of several clips over one picture
+    follow each other. Raises UserError: a file can't be read, or names no
     steps and has another count.
     """
-    said: dict[str, ShownWords] = {}
+    said: dict[str, tuple[str, str]] = {}
     for path in _machine_files(folder)[:1]:
         heard = [ClipWords(steps=one.steps, text=one.text) for one in read_transcripts(path)]
         for image, clips in _by_picture(path, heard, entries).items():
-            said[image] = ShownWords(text=_joined(clips), source=f"heard by {path.stem.removeprefix(PREFIX)}")
+            said[image] = _joined(clips), f"heard by {path.stem.removeprefix(PREFIX)}"
     file = CorrectedFile(folder)
     for image, clips in (_by_picture(file.path, file.clips, entries) if file.clips else {}).items():
         # What was typed at a picture without a recording counts alone.
         clips = [one for one in clips if one.checked and not one.audio][-1:] or clips
         unchecked = any(clip.checked is False for clip in clips)
-        said[image] = ShownWords(text=_joined(clips), source="heard, not checked" if unchecked else "what was said")
+        said[image] = _joined(clips), "heard, not checked" if unchecked else "what was said"
     return said
 
 

@@ -86,7 +86,7 @@ def _items(source: LabelFolder, folder: ParticipantFolder) -> list[LabelItem]:
         boxes = [(box, replace(at, field=f"{BOXES}[{box.source}]" if several else BOXES)) for box in entry.boxes]
         picture = source.find(entry.image, [folder.path], at, IMAGE_FIELD) if entry.image.strip() else None
         if entry.image in said:
-            entry = replace(entry, transcript=said[entry.image].text)
+            entry = replace(entry, transcript=said[entry.image][0])
         items.append(source.item(entry, boxes, at, picture, damaged=index in damaged, native=native))
     named = [item for item in items if item.entry.image.strip()]
     ids = step_ids(folder.participant, [str(PurePosixPath(item.entry.image)) for item in named])

@@ -14,7 +14,7 @@ from grounding.records import Point
 
 from ..core.keys import actions
 from ..core.records import AnnotatedStep, with_added, with_box
-from ..options import WindowOptions
+from ..display import WindowOptions
 from ..window.session import Background
 from ..window.shapes import OverlayBox
 from .regions import Frame, find_regions, frame_of, in_order, next_best, snap

@@ -451,9 +451,8 @@ def user_actions(changes: Sequence[ScreenChange]) -> list[ScreenChange]:
     joined: list[ScreenChange] = []
     hovers: list[ScreenChange] = []
     for change in changes:
-        lit = [
-            one for one in hovers if change.onset_s - one.onset_s < HOVER_END_S and overlap(one.box, change.box) > 0.5
-        ]
+        recent = [one for one in hovers if change.onset_s - one.onset_s < HOVER_END_S]
+        lit = any(overlap(one.box, change.box) > 0.5 for one in recent)
         if change.is_hover or (change.share <= HOVER_SHARE and lit):
             hovers = [*hovers[-5:], change]
         elif joined and _same_action(joined[-1], change):

@@ -105,10 +105,7 @@ def drop(plan: CutPlan, index: int) -> CutPlan:
 
 
 def merge_with_next(plan: CutPlan, index: int) -> CutPlan:
-    """A step and the one after it are one step: the first one's screenshot and action, and the words of both.
-
-    All steps that carried out either instruction carry out the joined one.
-    """
+    """A step with the next: the first one's screen and action, and for all steps of either the words of both."""
     if index >= len(plan.steps) - 1:
         return plan
     one, other = (plan.instruction(step.instruction) for step in plan.steps[index : index + 2])

@@ -72,10 +72,7 @@ def propose(recording: Recording, *, recogniser: Recogniser | None, store: Trans
 def hear(
     sound: Sound, spoken: Sequence[Instruction], recogniser: Recogniser, store: TranscriptStore | None
 ) -> tuple[list[Instruction], list[str]]:
-    """The same stretches of speech with what was heard in them, and why others could not be heard.
-
-    Raises UserError: the recogniser cannot go on at all.
-    """
+    """What was heard in each stretch of speech, and why in others not. Raises UserError: it can't go on."""
     import soundfile
 
     clips: list[Clip] = []

@@ -109,10 +109,7 @@ class Player:
         self._process = self._file = None
 
     def position_s(self) -> float | None:
-        """Where in the whole sound it is now; None while nothing plays. Call it often.
-
-        Raises UserError: the program could not play after all.
-        """
+        """Where in the sound it is now, None in silence; ask it often. Raises UserError: it could not be played."""
         if self._process is None:
             return None
         code = self._process.poll()

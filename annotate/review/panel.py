@@ -13,7 +13,7 @@ from grounding.data.samples import step_ids
 from grounding.records import Box, Polygon
 
 from ..core.keys import actions
-from ..options import WindowOptions
+from ..display import WindowOptions
 from ..window.shapes import OverlayBox, OverlayPoint, OverlayShape
 from .reviewer import ReviewCase, Reviewer, find_folders, index_in_file, reviewer_of
 
@@ -44,10 +44,7 @@ ACTIONS = actions(
 
 
 def make_panel(options: WindowOptions) -> ReviewPanel | None:
-    """For ``annotate.window.panels``: None where no run is reviewed.
-
-    Raises UserError: the run, or the folders that it is over, can't be read.
-    """
+    """For ``annotate.window.panels``: None where no run is reviewed. Raises UserError: the run can't be read."""
     if options.run is None:
         return None
     reviewer, here = reviewer_of(options.run.resolve(), options.annotator), options.folder.resolve()
@@ -205,10 +202,7 @@ class ReviewPanel:
 
 
 def shapes_of(case: ReviewCase) -> tuple[OverlayShape, ...]:
-    """Green: where a click was right when the run was scored. Red: where the model clicked, blue if that was right.
-
-    A step whose target is absent, and an answer without a place, have no such shape.
-    """
+    """Green: where a click was right when the run was scored. Red: where the model clicked, blue if that was right."""
     region, point = case.step.region, case.verdict.point
     colour = CLICK if case.is_wrong else HIT
     shapes: list[OverlayShape] = []

@@ -128,10 +128,7 @@ class Banners(ttk.Frame):
 
 
 class KeyList:
-    """Shows and hides the list of keys, in a window of its own that can stay open beside the work.
-
-    ``mouse`` is what the mouse does, and how. ``closed`` is called at the end.
-    """
+    """The list of keys, in a window of its own that can stay open; ``closed`` is called when it goes."""
 
     def __init__(
         self, root: tk.Tk, style: Style, keymap: Keymap, mouse: Sequence[tuple[str, str]] = MOUSE,

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import tkinter as tk
-from functools import cache
-from itertools import accumulate
-from tkinter import font as tkfont
 from tkinter import ttk
 
 from msgspec.structs import replace
@@ -39,9 +36,6 @@ class StepList(ttk.Frame):
         columns = {"#0": ("", 88), "words": ("", 150)}
         self._tree = RowList(self, columns, rows=10, px=style.unit, headings=False, chosen=session.go_to)
         self._tree.tag_configure("todo", foreground=SOFT_INK)
-        self._letter_px, self._pad_px = cache(tkfont.nametofont(style.font, root=self).measure), style.px(14)
-        # What is cut off at the end of a line depends on how wide it is.
-        self._tree.bind("<Configure>", self._fill_soon)
         # The keys of the program go to the canvas, not to the list.
         self._tree.bind("<ButtonRelease-1>", lambda _event: session.focus_canvas())
         session.watch(step=self._tree.mark, change=self._changed, refresh=self.fill)
@@ -83,9 +77,6 @@ class StepList(ttk.Frame):
         several = f" ·{len(entry.boxes)}" if len(entry.boxes) > 1 else ""
         head = f"{_SIGNS[entry.state]} {index + 1}{several}{' ✓' if entry.verified else ''}"
         words = (" ".join(entry.instruction.split()) or entry.image)[:200]
-        room_px = self._tree.column("words", "width") - self._pad_px
-        most = sum(end_px <= room_px for end_px in accumulate(map(self._letter_px, words)))
-        words = words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
         self._tree.item(str(index), text=head, values=(words,), tags=(entry.state,))
 
     def _changed(self, index: int) -> None:

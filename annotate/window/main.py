@@ -16,7 +16,7 @@ from grounding.errors import UserError
 from ..core.document import Document
 from ..core.journal import ChangedOnDisk, SaveFailed
 from ..core.keys import Keymap
-from ..options import WindowOptions
+from ..display import WindowOptions
 from .canvas import PictureCanvas
 from .chrome import BUTTONS, RIGHT_BUTTONS, Banners, KeyList, StatusBar, Toolbar
 from .commands import Commands
@@ -38,10 +38,7 @@ _CHANGED, _FAILED, _JOURNAL = "changed on disk", "save failed", "journal"
 
 
 def annotate(options: WindowOptions) -> None:
-    """Open the window and stay until it is closed; a review goes on in another folder with another window.
-
-    Raises UserError: the folder can't be annotated, or the keys contradict each other.
-    """
+    """Show the window until it is closed; a review goes on in other folders. Raises UserError: bad folder or keys."""
     following: tuple[Path, int | None] | None = (options.folder, options.step)
     while following is not None:
         options = replace(options, folder=following[0], step=following[1])

@@ -14,7 +14,7 @@ from tkinter import ttk
 from typing import TYPE_CHECKING, Protocol
 
 from ..core.keys import ACTIONS, KeyAction, Keymap, read_overrides
-from ..options import WindowOptions
+from ..display import WindowOptions
 
 if TYPE_CHECKING:
     from .session import WindowSession
@@ -42,10 +42,7 @@ class PanelTab(Protocol):
 
 
 def make_panels(options: WindowOptions) -> tuple[tuple[PanelTab, ...], Keymap]:
-    """The tabs that have something to show, and the keys of the window and theirs, with the user's own.
-
-    Raises UserError: the file of keys is not one, or two actions have one key; a run can't be read.
-    """
+    """The tabs that have something to show, and all keys with the user's own. Raises UserError: bad keys, or no run."""
     modules = [import_module(f"..{name}", __package__) for name in PANELS]
     panels = tuple(panel for panel in (module.make_panel(options) for module in modules) if panel is not None)
     # A file of keys may name the actions of tabs that are not here now.
