@@ -27,7 +27,7 @@ from .folders import Found, find, locate, upright_size
 from .journal import ChangedOnDisk, EditJournal, Event, SaveFailed, hash_of, in_words, replace_file
 from .layout import read_list, write_list
 from .native import NativeItem, new_item, read_issues, read_item, settle, write_item
-from .records import AnnotatedStep, Issue
+from .records import AnnotatedStep
 from .words import words_of_steps
 
 VERSION = 4
@@ -44,7 +44,7 @@ class _Value:
 
     @cached_property
     def item(self) -> NativeItem:
-        return read_item(self.value, 0)
+        return read_item(self.value)
 
 
 class _Step:
@@ -151,18 +151,19 @@ class Document:
         """The picture of a step. Raises UserError: it names none, or one that is missing or outside the folder."""
         return locate(self.folder, self.entries[index].image)
 
-    def issues(self, index: int) -> tuple[Issue, ...]:
+    def issues(self, index: int) -> list[str]:
         """What is odd about a step: fields of a wrong type, a picture that is missing, damaged or stored turned."""
-        found = read_issues(self._steps[index].current.item, index)
+        found = [f"{field} {what}".strip() for field, what in read_issues(self._steps[index].current.item)]
         try:
             turned = upright_size(self.image_path(index))[1]
-            what = (
-                f"is stored turned (EXIF orientation {turned}): boxes are drawn on the picture as shown, the "
-                "evaluation reads it as it is stored; save the picture upright"
-            )
         except UserError as error:
-            turned, what = 0, str(error)
-        return found if turned == 1 else (*found, Issue(index=index, field="final_image", what=what))
+            return [*found, f"final_image {error}"]
+        if turned != 1:
+            found.append(
+                f"final_image is stored turned (EXIF orientation {turned}): boxes are drawn on the picture as shown, "
+                "the evaluation reads it as it is stored; save the picture upright"
+            )
+        return found
 
     def first_todo(self) -> int | None:
         """The first step that nobody has looked at."""

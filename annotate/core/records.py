@@ -192,17 +192,6 @@ class AnnotatedStep(Record, frozen=True, kw_only=True):
     at: str = ""
 
 
-class Issue(Record, frozen=True, kw_only=True):
-    """Something odd about a step that keeps nobody from working: ``index`` is the step's, from 0.
-
-    ``field`` is the path inside the step (``bounding_box[0].width``), ``what`` a sentence's end: ``is missing``.
-    """
-
-    index: int
-    what: str
-    field: str = ""
-
-
 def with_boxes(entry: AnnotatedStep, boxes: Iterable[MarkedBox]) -> AnnotatedStep:
     """The entry with these boxes; without any it is to do again."""
     boxes = tuple(boxes)

@@ -220,7 +220,7 @@ def folder_clips(folder: Path) -> list[ClipWords]:
         return clips
     questions = folder / QUESTIONS
     try:
-        entries = [read_item(value, 0).entry for value in read_list(questions.read_bytes(), questions)[0]]
+        entries = [read_item(value).entry for value in read_list(questions.read_bytes(), questions)[0]]
     except (OSError, UserError):  # Whoever opens the folder says what is wrong with it.
         return clips
     runs, words = _runs(entries), {entry.image: entry.instruction for entry in reversed(entries)}

@@ -23,7 +23,7 @@ from grounding.errors import UserError
 
 from ..core.folders import find
 from ..core.layout import read_list, write_list
-from ..core.native import ANNOTATION, BOXES, new_item, read_item, write_item
+from ..core.native import BOXES, ODD, new_item, read_item, write_item
 from ..core.records import AnnotatedStep
 from ..core.words import words_of_steps
 from .labels import Finding, LabelFolder, LabelItem, LabelPlace, Named
@@ -64,15 +64,14 @@ def _items(source: LabelFolder, folder: ParticipantFolder) -> list[LabelItem]:
         values, _ = read_list(file.read_bytes(), file)
     except OSError as error:
         raise UserError(f"{file}: cannot be read ({error.strerror})") from error
-    natives = [read_item(value, index) for index, value in enumerate(values)]
+    natives = [read_item(value) for value in values]
     problems: list[Problem] = []
     # A step without boxes is to do; oddities are said by the check in its own words.
     read_rows([{BOXES: None, **one} if isinstance(one, dict) else one for one in values], str(file), problems, [])
     damaged = {problem.item for problem in problems}
     source.findings += [Finding(kind="field", problem=one) for one in problems]
-    for issue in (issue for native in natives for issue in native.issues if issue.field.startswith(ANNOTATION)):
-        place = LabelPlace(file=str(file), item=issue.index, field=issue.field)
-        source.report(place, issue.what, "correct it or take it out")
+    for index, field in ((index, field) for index, native in enumerate(natives) for field in native.odd):
+        source.report(LabelPlace(file=str(file), item=index, field=field), ODD, "correct it or take it out")
     try:
         said = words_of_steps(folder.path, [item.entry for item in natives])
     except UserError as error:

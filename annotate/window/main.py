@@ -251,8 +251,7 @@ class MainWindow:
         self._show_saving()
         issues = self.session.document.issues(index)
         if issues:
-            words = "; ".join(f"{issue.field} {issue.what}".strip() for issue in issues)
-            self.session.banner("issues", f"This step: {words}.")
+            self.session.banner("issues", f"This step: {'; '.join(issues)}.")
         else:
             self.session.clear_banner("issues")
 
