@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tkinter as tk
+from tkinter import font as tkfont
 from tkinter import ttk
 
 from msgspec.structs import replace
@@ -36,6 +37,8 @@ class StepList(ttk.Frame):
         columns = {"#0": ("", 88), "words": ("", 150)}
         self._tree = RowList(self, columns, rows=10, px=style.unit, headings=False, chosen=session.go_to)
         self._tree.tag_configure("todo", foreground=SOFT_INK)
+        self._letter_px = tkfont.nametofont(style.font, root=self).measure("an even letter") / 14
+        self._tree.bind("<Configure>", self._fill_soon)
         # The keys of the program go to the canvas, not to the list.
         self._tree.bind("<ButtonRelease-1>", lambda _event: session.focus_canvas())
         session.watch(step=self._tree.mark, change=self._changed, refresh=self.fill)
@@ -76,7 +79,10 @@ class StepList(ttk.Frame):
         entry = self._session.document.entries[index]
         several = f" ·{len(entry.boxes)}" if len(entry.boxes) > 1 else ""
         head = f"{_SIGNS[entry.state]} {index + 1}{several}{' ✓' if entry.verified else ''}"
-        words = (" ".join(entry.instruction.split()) or entry.image)[:200]
+        # Tk would cut in the middle of a letter.
+        most = max(round(self._tree.column("words", "width") / self._letter_px) - 2, 8)
+        words = " ".join(entry.instruction.split()) or entry.image
+        words = words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
         self._tree.item(str(index), text=head, values=(words,), tags=(entry.state,))
 
     def _changed(self, index: int) -> None:
