@@ -78,19 +78,13 @@ class CorrectedFile:
         self.reformats = False
         if not self.path.exists():
             return
-        found = [ClipWords(audio=one.audio, steps=one.steps, text=one.text) for one in read_transcripts(self.path)]
-        try:
-            values, self.reformats = read_list(self.path.read_bytes(), self.path, lines=True)
-        except UserError:  # An object of file names.
-            values = []
-        self._values = [value for value in values if isinstance(value, dict)]
-        if len(self._values) != len(found):
-            self._values, self.reformats = [one.as_item() for one in found], True
-        marks = [value.get("checked") for value in self._values]
-        self.clips = [
-            replace(one, checked=mark if isinstance(mark, bool) else None)
-            for one, mark in zip(found, marks, strict=True)
-        ]
+        values, self.reformats = read_list(self.path.read_bytes(), self.path, lines=True)
+        for one, value in zip(read_transcripts(self.path), values, strict=True):
+            item = value if isinstance(value, dict) else ClipWords(text=one.text).as_item()
+            self.reformats = self.reformats or item is not value
+            mark = item.get("checked") if isinstance(item.get("checked"), bool) else None
+            self.clips.append(ClipWords(audio=one.audio, steps=one.steps, text=one.text, checked=mark))
+            self._values.append(item)
 
     def put(self, clip: ClipWords, at: int | None = None) -> None:
         """Change the item of the same recording (or of the same pictures, without one), or add it at the end."""
@@ -135,8 +129,7 @@ def words_of_steps(folder: Path, entries: Sequence[AnnotatedStep]) -> Mapping[st
     """What was said at each picture, and whose words these are: ``what was said``, or ``heard by pocketsphinx``.
 
     What people say goes first, and then what the first recogniser heard. The words of several clips over one picture
-    follow each other. Raises UserError: a file can't be read, or names no
-    steps and has another count.
+    follow each other. Raises UserError: a file can't be read, or names no steps and has another count.
     """
     said: dict[str, tuple[str, str]] = {}
     for path in _machine_files(folder)[:1]:
