@@ -15,8 +15,7 @@ from grounding import __version__
 from grounding.console import answer, leave
 from grounding.errors import UserError
 
-from .display import require_display
-from .options import WindowOptions
+from .display import WindowOptions, require_display
 
 ANNOTATE_EXAMPLES = """
 Examples:

@@ -1,11 +1,13 @@
-"""What is shown, and where: tables on standard output, and whether a window can be opened here."""
+"""What is shown, and where: what the window is opened with, whether it can be here, and tables on standard output."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from grounding.console import wide_console
 from grounding.errors import UserError, printable
+from grounding.records import Record
 
 NO_TKINTER = (
     "the window needs tkinter and Pillow's part for it: install the packages python3-tk and python3-pil.imagetk (apt), "
@@ -17,11 +19,21 @@ NO_DISPLAY = (
 )
 
 
-def require_display() -> None:
-    """Find out whether a window can be opened.
-
-    Raises UserError: tkinter is missing, or there is no display; the message is one sentence.
+class WindowOptions(Record, frozen=True, kw_only=True):
+    """``run`` is the folder of a run to review. ``keys`` is a file of keys. ``scale`` is by how much everything is
+    larger than at 96 dpi; None for what the display says. ``step`` counts from 0.
     """
+
+    folder: Path
+    annotator: str = ""
+    run: Path | None = None
+    keys: Path | None = None
+    scale: float | None = None
+    step: int | None = None
+
+
+def require_display() -> None:
+    """Raises UserError, in one sentence: tkinter is missing, or there is no display to open a window on."""
     try:
         import tkinter
 

@@ -11,10 +11,9 @@ from cyclopts import Parameter, validators
 from grounding.console import EXIT_OK, EXIT_PARTIAL, print_json
 from grounding.errors import UserError, printable
 
-from ..display import print_table
+from ..display import WindowOptions, print_table, require_display
 from ..formats.convert import read_labels
 from ..formats.labels import FormatName, Reading
-from ..options import WindowOptions
 from .compare import AnnotatorAgreement, PairedStep, compare
 
 
@@ -56,7 +55,6 @@ def agree_command(
         _print(report)
     if open_ and report.disagreements:
         options = comparing_options(first, b.name or str(b), report, participant=participant, annotator=annotator)
-        from ..display import require_display
         from ..window.main import annotate
 
         require_display()
@@ -113,10 +111,7 @@ def _number(value: float | None, form: str) -> str:
 
 
 class ComparingOptions(WindowOptions, frozen=True, kw_only=True):
-    """What opens the panel of disagreements: ``steps`` has each step of the folder that is open, by its position.
-
-    ``other`` is the name of the other annotator's work.
-    """
+    """What opens the panel of disagreements: ``other``'s name, and ``steps``, A's by position with B's of the same."""
 
     other: str
     threshold: float
@@ -126,10 +121,7 @@ class ComparingOptions(WindowOptions, frozen=True, kw_only=True):
 def comparing_options(
     a: Reading, other: str, report: AnnotatorAgreement, *, participant: str | None, annotator: str
 ) -> ComparingOptions:
-    """What to open: A's folder at its first disagreement, B's boxes over it.
-
-    Raises UserError: there is no such participant, or none with a disagreement.
-    """
+    """A's folder at its first disagreement. Raises UserError: no such participant, or none with a disagreement."""
     shown = [one for one in report.disagreements if one.index_a is not None]
     names = list(dict.fromkeys(one.participant for one in shown))
     if not names:

@@ -14,7 +14,7 @@ from grounding.errors import UserError
 from grounding.records import Record
 from grounding.scoring.intervals import cohens_kappa
 
-from ..core.records import AnnotatedStep, MarkedBox
+from ..core.records import AnnotatedStep, MarkedBox, overlap
 from ..formats.labels import LabelItem, Reading, Sheet
 
 DisagreementKind = Literal["state", "box", "picture", "only-a", "only-b"]
@@ -61,36 +61,13 @@ class AnnotatorAgreement(Record, frozen=True, kw_only=True):
         return [step for step in self.steps if step.kinds]
 
 
-# --- boxes --------------------------------------------------------------------------------------------------------
-
-
-def overlap(one: MarkedBox, other: MarkedBox) -> float:
-    """Intersection over union of two boxes, from 0 to 1; 0 where one of them has no area.
-
-    >>> a = MarkedBox(x_px=0, y_px=0, width_px=10, height_px=10)
-    >>> overlap(a, MarkedBox(x_px=5, y_px=0, width_px=10, height_px=10)) == 50 / 150
-    True
-    """
-    if min(one.width_px, one.height_px, other.width_px, other.height_px) <= 0:
-        return 0.0
-    first, second = one.box, other.box
-    across = min(first.right_px, second.right_px) - max(first.left_px, second.left_px)
-    down = min(first.bottom_px, second.bottom_px) - max(first.top_px, second.top_px)
-    shared = max(across, 0) * max(down, 0)
-    # Rounding can put the quotient of two equal areas a little above 1.
-    return min(1.0, shared / (first.area_px2 + second.area_px2 - shared))
-
-
 def match(first: Sequence[MarkedBox], second: Sequence[MarkedBox], *, threshold: float) -> list[float]:
-    """The overlaps of the best one-to-one pairs: as many as can be of the threshold or more, then the largest sum.
-
-    Boxes that share nothing are no pair.
-    """
+    """The overlaps, above 0, of the best one-to-one pairs: as many as can be of the threshold, then the largest sum."""
     if not first or not second:
         return []
     from scipy.optimize import linear_sum_assignment
 
-    shares = np.array([[overlap(one, other) for other in second] for one in first])
+    shares = np.array([[overlap(one.box, other.box) for other in second] for one in first])
     # A pair above the threshold is worth more than all overlaps of the others together.
     worth = shares + (shares >= threshold) * (min(shares.shape) + 1.0)
     chosen = shares[linear_sum_assignment(worth, maximize=True)]

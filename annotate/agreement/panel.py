@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from ..core.keys import actions
 from ..core.records import AnnotatedStep, copies
-from ..options import WindowOptions
-from ..window.panels import PanelTab, RowList
+from ..display import WindowOptions
+from ..window.panels import RowList
 from ..window.shapes import OverlayBox
 from .commands import ComparingOptions
 from .compare import DisagreementKind, differ
@@ -36,7 +36,7 @@ def make_panel(options: WindowOptions) -> AgreementPanel | None:
     return AgreementPanel(options) if isinstance(options, ComparingOptions) else None
 
 
-class AgreementPanel(PanelTab):
+class AgreementPanel:
     """The tab with the disagreements of the open folder."""
 
     title = "Differences"
@@ -72,23 +72,22 @@ class AgreementPanel(PanelTab):
             "next-disagreement": partial(self._go, 1), "previous-disagreement": partial(self._go, -1),
             "take-theirs": self._take,
         })  # fmt: skip
+        session.watch(step=self._stepped, change=self._changed)
         # Who asked for the disagreements wants to see them first; the tab is added after this returns.
         parent.after_idle(lambda: parent.select(frame))  # type: ignore[attr-defined]
         return frame
 
-    def on_step(self, index: int) -> None:
-        """See ``annotate.window.panels.PanelTab``."""
+    def _stepped(self, index: int) -> None:
         theirs = self._theirs(index)
         shapes = [
             OverlayBox(box=box.box, colour=COLOUR, label="B" if number else f"B {self._other.other}")
             for number, box in enumerate(theirs.boxes if theirs is not None else ())
         ]
         self._session.canvas.show_overlay(OVERLAY, shapes)
-        self.on_change(index)
+        self._changed(index)
         self._list.mark(index)
 
-    def on_change(self, index: int) -> None:
-        """See ``annotate.window.panels.PanelTab``."""
+    def _changed(self, index: int) -> None:
         found = {row: self._difference(row) for row in self._rows}
         for row, (kinds, _) in found.items():
             self._list.item(str(row), values=(row + 1, ", ".join(kinds) or "✓ agree now"))

@@ -25,10 +25,10 @@ from grounding.errors import UserError
 
 from .folders import Found, find, locate, upright_size
 from .journal import ChangedOnDisk, EditJournal, Event, SaveFailed, hash_of, in_words, replace_file
-from .layout import NEW, read_list
+from .layout import read_list, write_list
 from .native import NativeItem, new_item, read_issues, read_item, settle, write_item
-from .records import AnnotatedStep, Issue
-from .words import ShownWords, words_of_steps
+from .records import AnnotatedStep
+from .words import words_of_steps
 
 VERSION = 4
 _BAD_JOURNAL = (LookupError, ValueError, TypeError, AttributeError, RecursionError)
@@ -44,7 +44,7 @@ class _Value:
 
     @cached_property
     def item(self) -> NativeItem:
-        return read_item(self.value, 0)
+        return read_item(self.value)
 
 
 class _Step:
@@ -89,7 +89,7 @@ class Document:
         self._groups = 0
         self._saved: list[Any] = []
         self._foreign = self._unwritten = self._closed = False
-        self._said: Mapping[str, ShownWords] = {}
+        self._said: Mapping[str, tuple[str, str]] = {}
         self._entries: tuple[AnnotatedStep, ...] | None = None
         self._ours: set[str | None] = set()
         """The hashes of the file that are no change by others: the last one, and while saving the next one."""
@@ -128,7 +128,7 @@ class Document:
         """The steps as they are now, frozen."""
         if self._entries is None:
             self._entries = tuple(
-                replace(entry, transcript=self._said[entry.image].text) if entry.image in self._said else entry
+                replace(entry, transcript=self._said[entry.image][0]) if entry.image in self._said else entry
                 for entry in (step.current.item.entry for step in self._steps)
             )
         return self._entries
@@ -145,25 +145,25 @@ class Document:
 
     def transcript_source(self, index: int) -> str:
         """Whose words ``Entry.transcript`` is: ``what was said``, ``heard by pocketsphinx`` …; "" without any."""
-        said = self._said.get(self.entries[index].image)
-        return "" if said is None else said.source
+        return self._said.get(self.entries[index].image, ("", ""))[1]
 
     def image_path(self, index: int) -> Path:
         """The picture of a step. Raises UserError: it names none, or one that is missing or outside the folder."""
         return locate(self.folder, self.entries[index].image)
 
-    def issues(self, index: int) -> tuple[Issue, ...]:
+    def issues(self, index: int) -> list[str]:
         """What is odd about a step: fields of a wrong type, a picture that is missing, damaged or stored turned."""
-        found = read_issues(self._steps[index].current.item, index)
+        found = [f"{field} {what}".strip() for field, what in read_issues(self._steps[index].current.item)]
         try:
-            turned = upright_size(self.image_path(index)).orientation
-            what = (
-                f"is stored turned (EXIF orientation {turned}): boxes are drawn on the picture as shown, the "
-                "evaluation reads it as it is stored; save the picture upright"
-            )
+            turned = upright_size(self.image_path(index))[1]
         except UserError as error:
-            turned, what = 0, str(error)
-        return found if turned == 1 else (*found, Issue(index=index, field="final_image", what=what))
+            return [*found, f"final_image {error}"]
+        if turned != 1:
+            found.append(
+                f"final_image is stored turned (EXIF orientation {turned}): boxes are drawn on the picture as shown, "
+                "the evaluation reads it as it is stored; save the picture upright"
+            )
+        return found
 
     def first_todo(self) -> int | None:
         """The first step that nobody has looked at."""
@@ -261,7 +261,7 @@ class Document:
                 what = "has been deleted" if theirs is None else "was changed by another program"
                 raise ChangedOnDisk(f"{self.file} {what} since it was read here: nothing was written. {_CHOICE}")
             values = self._values()
-            content = NEW.write(values)
+            content = write_list(values)
             sha256 = hash_of(content)
             if foreign and theirs is not None:
                 self._journal.keep(theirs)
@@ -283,15 +283,12 @@ class Document:
             return True
 
     def reload(self) -> None:
-        """Go on from the file as it is on disk; where ours is another, it is kept in the side folder.
-
-        Raises UserError: the file is gone or no JSON list, or ours can't be kept.
-        """
+        """Go on from the file on disk; ours is kept beside the journal. Raises UserError: no file, or ours not kept."""
         content = _content(self.file)
         values, self._foreign = read_list(content, self.file)
         try:
             if self.dirty:
-                self._journal.keep(NEW.write(self._values()))
+                self._journal.keep(write_list(self._values()))
         except OSError as error:
             raise SaveFailed(f"Your version can't be kept: {in_words(error, self._journal.folder)}.") from error
         self._start(values, content)

@@ -31,10 +31,7 @@ class Found(Record, frozen=True, kw_only=True):
 
 
 def find(folder: Path, questions: str) -> Found:
-    """Look at a folder that is to be annotated: a questions file, or pictures in it, or in ``images/``.
-
-    Raises UserError: it is no folder, can't be read, or has neither the questions file nor pictures.
-    """
+    """The questions file or the pictures of a folder, or of ``images/`` in it. Raises UserError: there is neither."""
     if not folder.is_dir():
         raise UserError(f"{folder}: {'is not a folder' if folder.exists() else 'does not exist'}")
     try:
@@ -65,10 +62,7 @@ def inside(folder: Path, path: Path) -> bool:
 
 
 def locate(folder: Path, image: str) -> Path:
-    """The picture that a step names.
-
-    Raises UserError: it names none, or one that is missing or lies outside the folder.
-    """
+    """The picture that a step names. Raises UserError: it names none, or one that is missing or outside the folder."""
     if not image.strip():
         raise UserError("the step names no picture: its final_image is empty or missing")
     path = ImageLocator(folder, folder).locate(image)
@@ -90,18 +84,8 @@ def _inside(folder: Path, file: Path) -> Path:
 # --- pictures -----------------------------------------------------------------------------------------------------
 
 
-class UprightSize(Record, frozen=True, kw_only=True):
-    """The size upright, and the EXIF orientation (1: stored as it is shown)."""
-
-    size: Size
-    orientation: int
-
-
-def upright_size(path: Path) -> UprightSize:
-    """Size of a PNG, JPEG or WebP file with its EXIF rotation applied, as ``PIL.ImageOps.exif_transpose`` shows it.
-
-    Raises UserError: it is no such picture, is damaged, or has more pixels than are decoded.
-    """
+def upright_size(path: Path) -> tuple[Size, int]:
+    """Size of a picture as it is shown, and its EXIF orientation (1: upright). Raises UserError: it can't be read."""
     from PIL import Image
 
     try:
@@ -118,14 +102,11 @@ def upright_size(path: Path) -> UprightSize:
         raise UserError(f"{path}: has {width} x {height} pixels, more than the {MAX_PIXELS:,} that are read")
     if orientation in (5, 6, 7, 8):
         width, height = height, width
-    return UprightSize(size=Size(width=width, height=height), orientation=orientation)
+    return Size(width=width, height=height), orientation
 
 
 def decode(path: Path) -> Image.Image:
-    """Read a picture to its last pixel, turn it upright as its EXIF data say, and make it RGB, on white.
-
-    Raises UserError: it can't be read as a picture.
-    """
+    """All of a picture, upright as its EXIF data say, RGB, on white. Raises UserError: it can't be read."""
     from PIL import Image, ImageOps
 
     try:

@@ -135,10 +135,7 @@ class EditJournal:
             self.trouble = f"Changes are in memory only: {in_words(error, self.path)}."
 
     def keep(self, content: bytes) -> None:
-        """Keep a version of the questions file that is about to be written over.
-
-        Raises OSError: it can't be written.
-        """
+        """Keep a version of the questions file that is to be written over. Raises OSError: it can't be written."""
         name = self.path.name.removesuffix(".journal")
         replace_file(self.folder / f"{name}.{hash_of(content)[:16]}.version", content)
 

@@ -40,15 +40,21 @@ def actions(group: str, *rows: tuple[str, str, str], while_typing: bool = False)
     )
 
 
-ACTIONS: tuple[KeyAction, ...] = tuple(
-    action
-    for block in yaml.safe_load(Path(__file__).with_name("keys.yaml").read_text(encoding="utf-8"))
-    for action in actions(
-        block["group"],
-        *((name, *row) for name, row in block["actions"].items()),
-        while_typing=block.get("while_typing", False),
+def read_actions(path: Path) -> tuple[KeyAction, ...]:
+    """The actions of a file such as ``keys.yaml`` beside this module."""
+    blocks = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return tuple(
+        action
+        for block in blocks
+        for action in actions(
+            block["group"],
+            *((name, *row) for name, row in block["actions"].items()),
+            while_typing=block.get("while_typing", False),
+        )
     )
-)
+
+
+ACTIONS = read_actions(Path(__file__).with_name("keys.yaml"))
 """What the window can do by itself; panels bring further actions."""
 
 _MODIFIERS = ("Mod", "Alt", "Shift")
@@ -100,10 +106,7 @@ def types_text(chord: str) -> bool:
 
 
 class Keymap:
-    """Every action with its keys; no key has two actions.
-
-    Raises UserError: an unknown action, something that is no key, or two actions for one key.
-    """
+    """Every action with its keys. Raises UserError: an unknown action, something that is no key, or one key for two."""
 
     def __init__(
         self, actions: Iterable[KeyAction] = ACTIONS, overrides: Mapping[str, Sequence[str]] | None = None, *,
@@ -150,10 +153,7 @@ class Keymap:
 
 
 def read_overrides(path: Path) -> dict[str, list[str]]:
-    """Read a file of keys, YAML: action names with a key or a list of keys, such as ``next-step: ["D", "Right"]``.
-
-    Raises UserError: the file can't be read, or is not such a map.
-    """
+    """Read a file of keys, YAML: action names with a key or a list of keys. Raises UserError: it is no such file."""
     try:
         loaded: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except (OSError, ValueError, yaml.YAMLError) as error:

@@ -11,30 +11,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grounding.errors import UserError
-from grounding.records import Record
 
 
-class FileLayout(Record, frozen=True, kw_only=True):
-    """With ``lines`` an item a line, else an indent of one blank throughout."""
-
-    lines: bool = False
-
-    def write(self, items: Sequence[object]) -> bytes:
-        """The bytes of a file with these items."""
-        if self.lines:
-            rows = (json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in items)
-            text = "[\n " + ",\n ".join(rows) + "\n]\n"
-        else:
-            text = json.dumps(items, ensure_ascii=False, indent=1) + "\n"
-        # Half of a pair of UTF-16 is no character: it can be written as an escape only, which this is in JSON, too.
-        return text.encode("utf-8", "backslashreplace")
+def write_list(items: Sequence[object], *, lines: bool = False) -> bytes:
+    """The bytes of a file with these items: with ``lines`` an item a line, else an indent of one blank throughout."""
+    if lines:
+        rows = (json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in items)
+        text = "[\n " + ",\n ".join(rows) + "\n]\n"
+    else:
+        text = json.dumps(items, ensure_ascii=False, indent=1) + "\n"
+    # Half of a pair of UTF-16 is no character: it can be written as an escape only, which this is in JSON, too.
+    return text.encode("utf-8", "backslashreplace")
 
 
-NEW, LINES = FileLayout(), FileLayout(lines=True)
-"""Of steps, as in the bundled samples, and of transcripts."""
-
-
-def read_list(content: bytes, path: Path, layout: FileLayout = NEW) -> tuple[list[object], bool]:
+def read_list(content: bytes, path: Path, *, lines: bool = False) -> tuple[list[object], bool]:
     """The items of a JSON list, and whether it is set out otherwise, so that saving reformats it.
 
     NaN and Infinity are let be where they stand in fields that nobody changes; the loader refuses them. Raises
@@ -46,4 +36,4 @@ def read_list(content: bytes, path: Path, layout: FileLayout = NEW) -> tuple[lis
         raise UserError(f"{path}: is not JSON in UTF-8: {error}. Correct the file there, or delete it") from error
     if not isinstance(items, list):
         raise UserError(f"{path}: must hold a JSON list, one element per step; it begins with {content[:20]!r}")
-    return items, layout.write(items).rstrip() != content.rstrip()
+    return items, write_list(items, lines=lines).rstrip() != content.rstrip()

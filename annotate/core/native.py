@@ -19,24 +19,24 @@ from msgspec.structs import replace
 from grounding.data.fields import LARGEST_PX, Problem, read_rows
 from grounding.records import Record
 
-from .records import KINDS, AnnotatedStep, Issue, MarkedBox, nearest_whole
+from .records import KINDS, AnnotatedStep, MarkedBox, nearest_whole
 
 BOXES, ANNOTATION = "bounding_box", "annotation"
 KNOWN = ("task", "instruction", "action", "final_image", BOXES, ANNOTATION)
 _NUMBERS = ("x", "y", "width", "height")
+ODD = "is not as this program writes it"
 _NOTE = ("verified", "comment", "annotator", "at")
 
 
 class NativeItem(Record, frozen=True, kw_only=True):
     """A step as a file has it: its decoded JSON, and what that says.
 
-    ``issues`` are what is wrong with our own field, ``annotation``; they have the step's position when it was read. An
-    element that is no object can't be changed.
+    ``odd`` names what is wrong in our own field, ``annotation``. An element that is no object can't be changed.
     """
 
     value: Any
     entry: AnnotatedStep
-    issues: tuple[Issue, ...] = ()
+    odd: tuple[str, ...] = ()
 
     @property
     def is_object(self) -> bool:
@@ -44,7 +44,7 @@ class NativeItem(Record, frozen=True, kw_only=True):
         return isinstance(self.value, dict)
 
 
-def read_item(value: object, index: int) -> NativeItem:
+def read_item(value: object) -> NativeItem:
     """What a step says. What can't be read counts as absent, and is kept in the file."""
     if not isinstance(value, dict):
         return NativeItem(value=value, entry=AnnotatedStep(image=""))
@@ -65,8 +65,7 @@ def read_item(value: object, index: int) -> NativeItem:
         verified=note.get("verified") is True,
         **{name: _text(note, name) for name in _NOTE[1:]},
     )
-    issues = tuple(Issue(index=index, field=field, what="is not as this program writes it") for field in odd)
-    return NativeItem(value=value, entry=entry, issues=issues)
+    return NativeItem(value=value, entry=entry, odd=tuple(odd))
 
 
 def _text(holder: dict[str, Any], name: str) -> str:
@@ -74,20 +73,20 @@ def _text(holder: dict[str, Any], name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def read_issues(item: NativeItem, index: int) -> tuple[Issue, ...]:
-    """All that is odd about a step's fields, as the evaluation's loader reads them; a step may be still to do."""
+def read_issues(item: NativeItem) -> list[tuple[str, str]]:
+    """Every odd field of a step, as the evaluation's loader reads them, and what is odd; a step may be still to do."""
     found: list[Problem] = []
     oddities: list[Problem] = []
     read_rows([{BOXES: None, **item.value} if item.is_object else item.value], "", found, oddities)
     found += [one for one in oddities if one.field.startswith(BOXES)]
-    return (*(Issue(index=index, field=one.field, what=one.what) for one in found), *item.issues)
+    return [*((one.field, one.what) for one in found), *((field, ODD) for field in item.odd)]
 
 
 def new_item(entry: AnnotatedStep) -> NativeItem:
     """The item of a step that is in no file yet: what the evaluator must find in every step, and the task if any."""
     fields: dict[str, object] = {} if entry.task == "" else {"task": entry.task}
     fields |= {"instruction": entry.instruction, "action": entry.action, "final_image": entry.image}
-    return read_item(fields, 0)
+    return read_item(fields)
 
 
 def write_item(item: NativeItem, entry: AnnotatedStep) -> Any:
@@ -134,10 +133,7 @@ def settle(entry: AnnotatedStep, item: NativeItem) -> AnnotatedStep:
 
 
 def whole_box(box: MarkedBox) -> MarkedBox:
-    """The box with its edges on the nearest whole pixels, at least one pixel each way.
-
-    Raises ValueError: its numbers are no pixels.
-    """
+    """The box with its edges on the nearest whole pixels, one at least each way. Raises ValueError: no pixels."""
     if not all(map(_is_length, box.place)):
         raise ValueError(f"not a box in pixels: {box}")
     edges = box.box

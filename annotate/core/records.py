@@ -108,10 +108,7 @@ class MarkedBox(Record, frozen=True, kw_only=True):
         )
 
     def resized(self, handle: Handle, to: Point, picture: Size) -> MarkedBox:
-        """With the edge or corner of a handle at another place; pulled over the opposite edge, it turns over.
-
-        Whole, inside the picture, not too small.
-        """
+        """With a handle pulled to a place, over the other edge perhaps; whole, inside, not too small."""
         edges = self.box
         west, east = "w" in handle, "e" in handle
         north, south = "n" in handle, "s" in handle
@@ -140,6 +137,20 @@ def box_at(boxes: Sequence[MarkedBox], point: Point, reach_px: float) -> int | N
     covering = [(box.width_px * box.height_px, -number) for number, box in enumerate(boxes)
                 if box.covers(point, reach_px)]  # fmt: skip
     return -min(covering)[1] if covering else None
+
+
+def overlap(one: Box, other: Box) -> float:
+    """Intersection over union of two boxes, from 0 to 1; 0 where one of them has no area.
+
+    >>> a = Box(left_px=0, top_px=0, right_px=10, bottom_px=10)
+    >>> overlap(a, Box(left_px=5, top_px=0, right_px=15, bottom_px=10)) == 50 / 150
+    True
+    """
+    across = min(one.right_px, other.right_px) - max(one.left_px, other.left_px)
+    down = min(one.bottom_px, other.bottom_px) - max(one.top_px, other.top_px)
+    shared = max(across, 0) * max(down, 0)
+    # Rounding can put the quotient of two equal areas a little above 1.
+    return min(1.0, shared / (one.area_px2 + other.area_px2 - shared)) if shared else 0.0
 
 
 def nearest_whole(value: float) -> int:
@@ -179,17 +190,6 @@ class AnnotatedStep(Record, frozen=True, kw_only=True):
     verified: bool = False
     annotator: str = ""
     at: str = ""
-
-
-class Issue(Record, frozen=True, kw_only=True):
-    """Something odd about a step that keeps nobody from working: ``index`` is the step's, from 0.
-
-    ``field`` is the path inside the step (``bounding_box[0].width``), ``what`` a sentence's end: ``is missing``.
-    """
-
-    index: int
-    what: str
-    field: str = ""
 
 
 def with_boxes(entry: AnnotatedStep, boxes: Iterable[MarkedBox]) -> AnnotatedStep:

@@ -22,7 +22,7 @@ from grounding.records import Record
 
 from .folders import inside
 from .journal import SaveFailed, in_words, replace_file
-from .layout import LINES, read_list
+from .layout import read_list, write_list
 from .native import read_item
 from .records import AnnotatedStep
 
@@ -49,10 +49,7 @@ class ClipWords(Record, frozen=True, kw_only=True):
 
 
 def machine_file(recogniser: str) -> str:
-    """The name of a recogniser's file, such as ``transcriptions_whisper-turbo.json``.
-
-    Raises UserError: it would be the name under which corrections lie.
-    """
+    """The name of a recogniser's file. Raises UserError: it would be the name under which corrections lie."""
     name = f"{PREFIX}{re.sub(r'[^A-Za-z0-9._-]', '-', recogniser)[:60]}.json"
     if name.casefold() == CORRECTED.casefold():
         raise UserError(f"{CORRECTED} holds what people corrected: no recogniser can write it")
@@ -81,19 +78,13 @@ class CorrectedFile:
         self.reformats = False
         if not self.path.exists():
             return
-        found = [ClipWords(audio=one.audio, steps=one.steps, text=one.text) for one in read_transcripts(self.path)]
-        try:
-            values, self.reformats = read_list(self.path.read_bytes(), self.path, LINES)
-        except UserError:  # An object of file names.
-            values = []
-        self._values = [value for value in values if isinstance(value, dict)]
-        if len(self._values) != len(found):
-            self._values, self.reformats = [one.as_item() for one in found], True
-        marks = [value.get("checked") for value in self._values]
-        self.clips = [
-            replace(one, checked=mark if isinstance(mark, bool) else None)
-            for one, mark in zip(found, marks, strict=True)
-        ]
+        values, self.reformats = read_list(self.path.read_bytes(), self.path, lines=True)
+        for one, value in zip(read_transcripts(self.path), values, strict=True):
+            item = value if isinstance(value, dict) else ClipWords(text=one.text).as_item()
+            self.reformats = self.reformats or item is not value
+            mark = item.get("checked") if isinstance(item.get("checked"), bool) else None
+            self.clips.append(ClipWords(audio=one.audio, steps=one.steps, text=one.text, checked=mark))
+            self._values.append(item)
 
     def put(self, clip: ClipWords, at: int | None = None) -> None:
         """Change the item of the same recording (or of the same pictures, without one), or add it at the end."""
@@ -121,13 +112,10 @@ class CorrectedFile:
         self.write()
 
     def write(self) -> None:
-        """Write the file, whole or not at all; without items it goes.
-
-        Raises SaveFailed: it cannot be written; it is as it was.
-        """
+        """Write the file, whole or not at all; without items it goes. Raises SaveFailed: it is as it was."""
         try:
             if self.clips:
-                replace_file(self.path, LINES.write(self._values))
+                replace_file(self.path, write_list(self._values, lines=True))
             else:  # A list of nothing is no file of transcripts.
                 self.path.unlink(missing_ok=True)
         except OSError as error:
@@ -137,30 +125,23 @@ class CorrectedFile:
 # --- the words of steps -------------------------------------------------------------------------------------------
 
 
-class ShownWords(Record, frozen=True, kw_only=True):
-    """The words for a picture, and whose they are: ``what was said``, or ``heard by pocketsphinx``."""
+def words_of_steps(folder: Path, entries: Sequence[AnnotatedStep]) -> Mapping[str, tuple[str, str]]:
+    """What was said at each picture, and whose words these are: ``what was said``, or ``heard by pocketsphinx``.
 
-    text: str
-    source: str
-
-
-def words_of_steps(folder: Path, entries: Sequence[AnnotatedStep]) -> Mapping[str, ShownWords]:
-    """What was said at each picture: what people say first, and then what the first recogniser heard, named so.
-
-    The words of several clips over one picture follow each other. Raises UserError: a file can't be read, or names no
-    steps and has another count.
+    What people say goes first, and then what the first recogniser heard. The words of several clips over one picture
+    follow each other. Raises UserError: a file can't be read, or names no steps and has another count.
     """
-    said: dict[str, ShownWords] = {}
+    said: dict[str, tuple[str, str]] = {}
     for path in _machine_files(folder)[:1]:
         heard = [ClipWords(steps=one.steps, text=one.text) for one in read_transcripts(path)]
         for image, clips in _by_picture(path, heard, entries).items():
-            said[image] = ShownWords(text=_joined(clips), source=f"heard by {path.stem.removeprefix(PREFIX)}")
+            said[image] = _joined(clips), f"heard by {path.stem.removeprefix(PREFIX)}"
     file = CorrectedFile(folder)
     for image, clips in (_by_picture(file.path, file.clips, entries) if file.clips else {}).items():
         # What was typed at a picture without a recording counts alone.
         clips = [one for one in clips if one.checked and not one.audio][-1:] or clips
         unchecked = any(clip.checked is False for clip in clips)
-        said[image] = ShownWords(text=_joined(clips), source="heard, not checked" if unchecked else "what was said")
+        said[image] = _joined(clips), "heard, not checked" if unchecked else "what was said"
     return said
 
 
@@ -232,7 +213,7 @@ def folder_clips(folder: Path) -> list[ClipWords]:
         return clips
     questions = folder / QUESTIONS
     try:
-        entries = [read_item(value, 0).entry for value in read_list(questions.read_bytes(), questions)[0]]
+        entries = [read_item(value).entry for value in read_list(questions.read_bytes(), questions)[0]]
     except (OSError, UserError):  # Whoever opens the folder says what is wrong with it.
         return clips
     runs, words = _runs(entries), {entry.image: entry.instruction for entry in reversed(entries)}

@@ -168,10 +168,7 @@ class Conversion(Record, frozen=True, kw_only=True):
 
 
 def write_labels(reading: Reading, folder: Path, format_name: FormatName) -> Conversion:
-    """Write all steps that can be written.
-
-    Raises UserError: the folder is not empty, lies in the source, or can't be written.
-    """
+    """Write all steps that can be. Raises UserError: the folder is not empty, lies in the source, or fails."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is there already; give a folder that is not there yet, or is empty")
     if folder.resolve().is_relative_to(reading.root.resolve()):

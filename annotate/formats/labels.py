@@ -299,7 +299,7 @@ class LabelFolder:
         new = [path for path in dict.fromkeys(paths) if path not in self._looks]
         for path, found in zip(new, probe_images(new, deep=self._deep), strict=True):
             try:
-                self._looks[path] = found if isinstance(found, ImageFault) else upright_size(path).size
+                self._looks[path] = found if isinstance(found, ImageFault) else upright_size(path)[0]
             except UserError as error:
                 self._looks[path] = ImageFault(what=str(error).removeprefix(f"{path}: "), fix=COPY_AGAIN)
         return self._looks[paths[0]]

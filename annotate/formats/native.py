@@ -22,8 +22,8 @@ from grounding.data.samples import id_clashes, step_ids
 from grounding.errors import UserError
 
 from ..core.folders import find
-from ..core.layout import NEW, read_list
-from ..core.native import ANNOTATION, BOXES, new_item, read_item, write_item
+from ..core.layout import read_list, write_list
+from ..core.native import BOXES, ODD, new_item, read_item, write_item
 from ..core.records import AnnotatedStep
 from ..core.words import words_of_steps
 from .labels import Finding, LabelFolder, LabelItem, LabelPlace, Named
@@ -55,7 +55,7 @@ def write(items: Sequence[Named], folder: Path) -> None:
         values.setdefault(at, []).append(write_item(named.item.native or new_item(entry), entry))
     for at, steps in values.items():
         (folder / at).mkdir(parents=True, exist_ok=True)
-        (folder / at / QUESTIONS).write_bytes(NEW.write(steps))
+        (folder / at / QUESTIONS).write_bytes(write_list(steps))
 
 
 def _items(source: LabelFolder, folder: ParticipantFolder) -> list[LabelItem]:
@@ -64,15 +64,14 @@ def _items(source: LabelFolder, folder: ParticipantFolder) -> list[LabelItem]:
         values, _ = read_list(file.read_bytes(), file)
     except OSError as error:
         raise UserError(f"{file}: cannot be read ({error.strerror})") from error
-    natives = [read_item(value, index) for index, value in enumerate(values)]
+    natives = [read_item(value) for value in values]
     problems: list[Problem] = []
     # A step without boxes is to do; oddities are said by the check in its own words.
     read_rows([{BOXES: None, **one} if isinstance(one, dict) else one for one in values], str(file), problems, [])
     damaged = {problem.item for problem in problems}
     source.findings += [Finding(kind="field", problem=one) for one in problems]
-    for issue in (issue for native in natives for issue in native.issues if issue.field.startswith(ANNOTATION)):
-        place = LabelPlace(file=str(file), item=issue.index, field=issue.field)
-        source.report(place, issue.what, "correct it or take it out")
+    for index, field in ((index, field) for index, native in enumerate(natives) for field in native.odd):
+        source.report(LabelPlace(file=str(file), item=index, field=field), ODD, "correct it or take it out")
     try:
         said = words_of_steps(folder.path, [item.entry for item in natives])
     except UserError as error:
@@ -86,7 +85,7 @@ def _items(source: LabelFolder, folder: ParticipantFolder) -> list[LabelItem]:
         boxes = [(box, replace(at, field=f"{BOXES}[{box.source}]" if several else BOXES)) for box in entry.boxes]
         picture = source.find(entry.image, [folder.path], at, IMAGE_FIELD) if entry.image.strip() else None
         if entry.image in said:
-            entry = replace(entry, transcript=said[entry.image].text)
+            entry = replace(entry, transcript=said[entry.image][0])
         items.append(source.item(entry, boxes, at, picture, damaged=index in damaged, native=native))
     named = [item for item in items if item.entry.image.strip()]
     ids = step_ids(folder.participant, [str(PurePosixPath(item.entry.image)) for item in named])

@@ -14,12 +14,10 @@ from grounding.records import Point
 
 from ..core.keys import actions
 from ..core.records import AnnotatedStep, with_added, with_box
-from ..options import WindowOptions
-from ..window.panels import PanelTab
+from ..display import WindowOptions
 from ..window.session import Background
 from ..window.shapes import OverlayBox
-from .finding import find_regions, frame_of, in_order, next_best
-from .snapping import Frame, snap
+from .regions import Frame, find_regions, frame_of, in_order, next_best, snap
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -44,7 +42,7 @@ def make_panel(options: WindowOptions) -> ProposalPanel:
     return ProposalPanel()
 
 
-class ProposalPanel(PanelTab):
+class ProposalPanel:
     """The tab with what was found on the screenshot. It is looked at in a thread: the window never waits for it."""
 
     title = "Proposals"
@@ -77,19 +75,17 @@ class ProposalPanel(PanelTab):
             "proposals": self._toggle, "take-proposal": self._take_at_cursor,
             "snap-box": partial(snap_selected, session),
         })  # fmt: skip
-        session.watch(close=self._background.close)
+        session.watch(step=self._stepped, change=self._changed, close=self._background.close)
         self._refresh()
         return frame
 
-    def on_step(self, index: int) -> None:
-        """See ``annotate.window.panels.PanelTab``."""
+    def _stepped(self, index: int) -> None:
         del index
         self._found = self._looked_at = None
         self._taking = False
         self._show()
 
-    def on_change(self, index: int) -> None:
-        """See ``annotate.window.panels.PanelTab``."""
+    def _changed(self, index: int) -> None:
         if index == self._session.index:
             # Whoever went on by hand does not want a box to come after all.
             self._taking = False

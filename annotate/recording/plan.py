@@ -1,9 +1,8 @@
 """How a recording is cut: steps and instructions, what a person does to them, and the file that they are kept in.
 
 Times are seconds from the recording's start, as its own time stamps say, never frame numbers: the frame rate may vary.
-Edits are pure functions from plan to plan. Steps stay in order of time. What a machine heard is never changed; what
-a person wrote goes into ``Instruction.text``. An instruction that no step carries out any more stays in the plan:
-nothing that was said is lost.
+Edits are pure functions from plan to plan. Steps stay in order of time, and nothing that was said is lost: an
+instruction that no step carries out any more stays in the plan.
 """
 
 from __future__ import annotations
@@ -86,25 +85,13 @@ class CutPlan(Record, frozen=True, kw_only=True):
         """The instruction with this id; None for None."""
         return next((one for one in self.instructions if one.id == number), None)
 
-    def of_step(self, index: int) -> Instruction | None:
-        """The instruction that a step carries out."""
-        return self.instruction(self.steps[index].instruction)
-
 
 # --- edits ------------------------------------------------------------------------------------------------------------
 
 
-def with_steps(plan: CutPlan, steps: Iterable[CutStep]) -> CutPlan:
-    """The plan with other steps; words that were typed for a step that is gone were never said."""
-    steps = tuple(steps)
-    carried = {step.instruction for step in steps}
-    told = tuple(one for one in plan.instructions if one.id in carried or one.is_spoken)
-    return replace(plan, steps=steps, instructions=told)
-
-
 def set_step(plan: CutPlan, index: int, **fields: Any) -> CutPlan:
     """With other values for fields of one step: its times, the instruction that it carries out."""
-    return with_steps(plan, (*plan.steps[:index], replace(plan.steps[index], **fields), *plan.steps[index + 1 :]))
+    return _with_steps(plan, (*plan.steps[:index], replace(plan.steps[index], **fields), *plan.steps[index + 1 :]))
 
 
 def same_words(plan: CutPlan, index: int) -> CutPlan:
@@ -114,17 +101,14 @@ def same_words(plan: CutPlan, index: int) -> CutPlan:
 
 def drop(plan: CutPlan, index: int) -> CutPlan:
     """Without this step."""
-    return with_steps(plan, (*plan.steps[:index], *plan.steps[index + 1 :]))
+    return _with_steps(plan, (*plan.steps[:index], *plan.steps[index + 1 :]))
 
 
 def merge_with_next(plan: CutPlan, index: int) -> CutPlan:
-    """A step and the one after it are one step: the first one's screenshot and action, and the words of both.
-
-    All steps that carried out either instruction carry out the joined one.
-    """
+    """A step with the next: the first one's screen and action, and for all steps of either the words of both."""
     if index >= len(plan.steps) - 1:
         return plan
-    one, other = plan.of_step(index), plan.of_step(index + 1)
+    one, other = (plan.instruction(step.instruction) for step in plan.steps[index : index + 2])
     if one is None and other is not None:
         plan = set_step(plan, index, instruction=other.id)
     elif one is not None and other is not None and one.id != other.id:
@@ -138,7 +122,7 @@ def merge_with_next(plan: CutPlan, index: int) -> CutPlan:
         )
         steps = [replace(step, instruction=one.id) if step.instruction == other.id else step for step in plan.steps]
         others = tuple(each for each in plan.instructions if each.id != other.id)
-        plan = with_steps(_put(replace(plan, instructions=others), joined), steps)
+        plan = _with_steps(_put(replace(plan, instructions=others), joined), steps)
     return drop(plan, index + 1)
 
 
@@ -152,18 +136,18 @@ def split_at(plan: CutPlan, time_s: float) -> CutPlan:
         return plan
     before = [step for step in plan.steps if step.screenshot_s < time_s]
     after = plan.steps[len(before) :]
-    like = (before[-1:] or after or [CutStep(screenshot_s=0, action_s=0)])[0]
-    new = CutStep(screenshot_s=time_s, action_s=time_s, instruction=like.instruction)
-    return with_steps(plan, (*before, new, *after))
+    said = next((step.instruction for step in (*before[-1:], *after)), None)
+    new = CutStep(screenshot_s=time_s, action_s=time_s, instruction=said)
+    return _with_steps(plan, (*before, new, *after))
 
 
 def retime(plan: CutPlan, index: int, screenshot_s: float) -> CutPlan:
     """The step's screenshot is that of another time, between those of the steps before and after it."""
-    after = plan.steps[index + 1].screenshot_s if index + 1 < len(plan.steps) else None
-    low = plan.steps[index - 1].screenshot_s + LEAST_GAP_S if index > 0 else 0.0
-    high = plan.duration_s if after is None else after - LEAST_GAP_S
+    low = plan.steps[index - 1].screenshot_s + LEAST_GAP_S if index else 0.0
+    following = [step.screenshot_s for step in plan.steps[index + 1 : index + 2]]
+    high = following[0] - LEAST_GAP_S if following else plan.duration_s
     time_s = min(max(low, screenshot_s), max(low, high))
-    action_s = plan.steps[index].action_s if after is None else min(plan.steps[index].action_s, after)
+    action_s = min(plan.steps[index].action_s, *following, plan.duration_s)
     return set_step(plan, index, screenshot_s=time_s, action_s=max(time_s, action_s))
 
 
@@ -172,16 +156,20 @@ def write_words(plan: CutPlan, index: int, text: str) -> CutPlan:
 
     The machine's own words are no correction; a step that has no instruction gets one, typed, of no length.
     """
-    found = plan.of_step(index)
+    found = plan.instruction(plan.steps[index].instruction)
     if found is not None:
         return _put(plan, replace(found, text=None if text == found.heard else text))
-    at_s = plan.steps[index].screenshot_s
-    new = Instruction(id=_free_id(plan), start_s=at_s, end_s=at_s, text=text)
-    return set_step(_put(plan, new), index, instruction=new.id)
+    at_s, free = plan.steps[index].screenshot_s, max((one.id for one in plan.instructions), default=-1) + 1
+    new = Instruction(id=free, start_s=at_s, end_s=at_s, text=text)
+    return set_step(_put(plan, new), index, instruction=free)
 
 
-def _free_id(plan: CutPlan) -> int:
-    return max((one.id for one in plan.instructions), default=-1) + 1
+def _with_steps(plan: CutPlan, steps: Iterable[CutStep]) -> CutPlan:
+    """The plan with other steps; words that were typed for a step that is gone were never said."""
+    steps = tuple(steps)
+    carried = {step.instruction for step in steps}
+    told = tuple(one for one in plan.instructions if one.id in carried or one.is_spoken)
+    return replace(plan, steps=steps, instructions=told)
 
 
 def _put(plan: CutPlan, new: Instruction) -> CutPlan:
@@ -193,10 +181,7 @@ def _put(plan: CutPlan, new: Instruction) -> CutPlan:
 
 
 def read_plan(folder: Path) -> CutPlan | None:
-    """The cut that is kept in a folder; None where there is none.
-
-    Raises UserError: the file is there and is none, or cannot be read.
-    """
+    """The cut that is kept in a folder; None where there is none. Raises UserError: it is none, or can't be read."""
     path = folder / PLAN_FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=CutPlan)
@@ -224,7 +209,6 @@ class CutSession:
     What changes the plan writes it at once, and raises SaveFailed where that can't be done; it is the plan even so.
 
     Attributes:
-        plan: The cut as it is now.
         folder: Where the cut is kept and the participant is written.
         index: Position of the chosen step; 0 where there is none.
         cursor_s: The time at which the next split would be, and which is shown.
@@ -234,14 +218,19 @@ class CutSession:
 
     def __init__(self, plan: CutPlan, folder: Path) -> None:
         save_plan(folder, plan)
-        self.plan, self.folder = plan, folder
-        self.index, self.cursor_s = 0, 0.0
+        self.folder, self.index, self.cursor_s = folder, 0, 0.0
         self.status: Callable[[str], object] = lambda _text: None
         self.show: Callable[[], object] = lambda: None
         self.show_cursor: Callable[[], object] = lambda: None
         self.commit: Callable[[], object] = lambda: None
-        self._done: list[tuple[str, CutPlan]] = []
-        self._undone: list[tuple[str, CutPlan]] = []
+        # What was done, and the plan that came of it; undo and redo move to and fro in them.
+        self._states = [("", plan)]
+        self._now = 0
+
+    @property
+    def plan(self) -> CutPlan:
+        """The cut as it is now."""
+        return self._states[self._now][1]
 
     @property
     def step(self) -> CutStep | None:
@@ -271,10 +260,8 @@ class CutSession:
         if plan == self.plan:
             self.status(f"{what}: nothing to change here")
             return
-        self._done.append((what, self.plan))
-        self._undone.clear()
-        self.status(f"{what} · kept")
-        self._take(plan)
+        self._states[self._now + 1 :] = [(what, plan)]
+        self._go(self._now + 1, f"{what} · kept")
 
     def edit(self, what: str, edit: Callable[[CutPlan, int], CutPlan]) -> None:
         """Do something to the chosen step; the cursor goes to its screenshot."""
@@ -294,25 +281,25 @@ class CutSession:
 
     def undo(self) -> None:
         """Take back the last change."""
-        self._step_back("undone", self._done, self._undone)
+        self.commit()
+        if self._now:
+            self._go(self._now - 1, f"undone: {self._states[self._now][0]}")
+        else:
+            self.status("nothing left to be undone")
 
     def redo(self) -> None:
         """Do again what was taken back."""
-        self._step_back("done again", self._undone, self._done)
-
-    def _step_back(self, done: str, source: list[tuple[str, CutPlan]], target: list[tuple[str, CutPlan]]) -> None:
         self.commit()
-        if not source:
-            self.status(f"nothing left to be {done}")
-            return
-        what, plan = source.pop()
-        target.append((what, self.plan))
-        self.status(f"{done}: {what}")
-        self._take(plan)
+        if self._now + 1 < len(self._states):
+            self._go(self._now + 1, f"done again: {self._states[self._now + 1][0]}")
+        else:
+            self.status("nothing left to be done again")
 
-    def _take(self, plan: CutPlan) -> None:
-        self.plan, self.index = plan, min(self.index, max(0, len(plan.steps) - 1))
+    def _go(self, state: int, words: str) -> None:
+        self._now = state
+        self.index = min(self.index, max(0, len(self.plan.steps) - 1))
+        self.status(words)
         try:
-            save_plan(self.folder, plan)
+            save_plan(self.folder, self.plan)
         finally:
             self.show()

@@ -15,29 +15,33 @@ from grounding.data.speech import Clip, file_sha256
 
 from .changes import ScreenChange, find_changes, user_actions
 from .plan import CutPlan, CutStep, Instruction
-from .video import SPEECH_RATE_HZ, Recording, Sound, read_sound
+from .sound import SPEECH_RATE_HZ, Sound, read_sound
+from .video import Recording
 
 MARGIN_S = 0.15
 """What is left before and after speech in a clip: a detector notices the first consonant late."""
 MISSING_END_S = 1.0
 """A file whose pictures and sound stop earlier than this before the end that it states is cut off."""
+FRAME_S = 0.03
+STRICTNESS = 2
+"""0 to 3, WebRTC's own scale: 3 cuts speech into pieces, 0 takes fans for speech."""
+PAUSE_S, SHORTEST_S = 0.6, 0.25
+"""A shorter silence is a pause inside an utterance; less speech than the second is none."""
+JUST_BEFORE_S = 0.02
+"""The last frame before an action may be old, on a screen that stood still: it is still what was seen just before."""
+ACTION_WORDS = {"change": "click", "playing": "click", "typing": "type", "scroll": "scroll"}
 
 
-def propose(
-    recording: Recording,
-    *,
-    recogniser: Recogniser | None,
-    store: TranscriptStore | None = None,
-) -> CutPlan:
+def propose(recording: Recording, *, recogniser: Recogniser | None, store: TranscriptStore | None = None) -> CutPlan:
     """Cut a recording into steps, as well as can be seen and heard; without a recogniser instructions are empty.
 
     Transcripts are kept in ``store``, so that a second look at the same recording hears nothing again. Raises
     UserError: the recording can't be read, or the recogniser can't go on at all.
     """
-    changes = find_changes(recording)
+    actions = user_actions(find_changes(recording))
     sound = read_sound(recording.path)
     spoken = [] if sound is None else find_speech(sound)
-    end_s = max(recording.seen_s, sound.seconds if sound is not None else 0.0)
+    end_s = max(recording.seen_s, 0.0 if sound is None else sound.seconds)
     notes = []
     if recording.duration_s is None:
         notes.append("the file does not state its length, as when a recorder was killed: it was read as far as it goes")
@@ -46,14 +50,14 @@ def propose(
         notes.append(f"the recording breaks off: it states {recording.duration_s:.1f} s and ends at {end_s:.1f} s")
     if recording.damaged:
         notes.append(f"{recording.damaged} damaged pieces of the video were passed over")
-    if not spoken:
+    if sound is None or not spoken:
         why = "the recording has no sound" if sound is None else "nobody speaks in the recording"
         notes.append(f"{why}: the instructions are empty")
-    elif sound is not None and recogniser is not None:
+    elif recogniser is not None:
         spoken, failures = hear(sound, spoken, recogniser, store)
         if failures:
             notes.append(f"{len(failures)} of {len(spoken)} pieces of speech were not recognised: {failures[0]}")
-    steps, instructions = align(user_actions(changes), spoken)
+    steps, instructions = align(actions, spoken)
     return CutPlan(
         video=str(recording.path),
         sha256=file_sha256(recording.path),
@@ -68,10 +72,7 @@ def propose(
 def hear(
     sound: Sound, spoken: Sequence[Instruction], recogniser: Recogniser, store: TranscriptStore | None
 ) -> tuple[list[Instruction], list[str]]:
-    """The same stretches of speech with what was heard in them, and why others could not be heard.
-
-    Raises UserError: the recogniser cannot go on at all.
-    """
+    """What was heard in each stretch of speech, and why in others not. Raises UserError: it can't go on."""
     import soundfile
 
     clips: list[Clip] = []
@@ -86,21 +87,8 @@ def hear(
     return told, [each.failure.message for each in heard if each.failure is not None]
 
 
-# --- where somebody speaks --------------------------------------------------------------------------------------------
-
-FRAME_S = 0.03
-STRICTNESS = 2
-"""0 to 3, WebRTC's own scale: 3 cuts speech into pieces, 0 takes fans for speech."""
-PAUSE_S = 0.6
-"""A shorter silence is a pause inside an utterance."""
-SHORTEST_S = 0.25
-
-
 def find_speech(sound: Sound) -> list[Instruction]:
-    """The stretches of speech between silences in 16 kHz sound, in order, without words.
-
-    Silences shorter than 0.6 s are part of a stretch, and stretches with less than 0.25 s of speech are none.
-    """
+    """The stretches of speech between silences in 16 kHz sound, in order, without words."""
     from pocketsphinx import Vad
 
     detector = Vad(mode=STRICTNESS, sample_rate=SPEECH_RATE_HZ, frame_length=FRAME_S)
@@ -121,13 +109,6 @@ def find_speech(sound: Sound) -> list[Instruction]:
     ]
 
 
-# --- which words were said for which actions --------------------------------------------------------------------------
-
-JUST_BEFORE_S = 0.02
-"""The last frame before an action may be old, on a screen that stood still: it is still what was seen just before."""
-ACTION_WORDS = {"change": "click", "playing": "click", "typing": "type", "scroll": "scroll"}
-
-
 def align(
     actions: Sequence[ScreenChange], spoken: Sequence[Instruction]
 ) -> tuple[tuple[CutStep, ...], tuple[Instruction, ...]]:
@@ -143,28 +124,24 @@ def align(
     groups: dict[int, list[Instruction]] = {}
     for one in spoken:
         groups.setdefault(bisect_left(onsets, (one.start_s + one.end_s) / 2), []).append(one)
-    instructions = {
-        action: Instruction(
-            id=number,
-            start_s=groups[action][0].start_s,
-            end_s=groups[action][-1].end_s,
-            heard=" ".join(one.heard for one in groups[action] if one.heard),
-        )
-        for number, action in enumerate(sorted(groups))
-    }
+    instructions: list[Instruction] = []
     steps: list[CutStep] = []
     current: int | None = None
-    for index, action in enumerate(actions):
-        current = instructions[index].id if index in instructions else current
-        steps.append(
-            CutStep(
-                screenshot_s=max(action.before_s, action.onset_s - JUST_BEFORE_S),
-                action_s=action.onset_s,
-                action=ACTION_WORDS[action.kind],
-                instruction=current,
-                pointer=action.pointer,
+    for index in range(len(actions) + 1):
+        if said := groups.get(index):
+            current = len(instructions)
+            heard = " ".join(one.heard for one in said if one.heard)
+            instructions.append(Instruction(id=current, start_s=said[0].start_s, end_s=said[-1].end_s, heard=heard))
+        for action in actions[index : index + 1]:
+            steps.append(
+                CutStep(
+                    screenshot_s=max(action.before_s, action.onset_s - JUST_BEFORE_S),
+                    action_s=action.onset_s,
+                    action=ACTION_WORDS[action.kind],
+                    instruction=current,
+                    pointer=action.pointer,
+                )
             )
-        )
     does_more = {step.instruction for step in steps if step.action != "scroll"}
     kept: list[CutStep] = []
     for step in steps:
@@ -172,4 +149,4 @@ def align(
         again = bool(kept) and kept[-1].instruction == step.instruction
         if step.action != "scroll" or not (step.instruction is None or step.instruction in does_more or again):
             kept.append(step)
-    return tuple(kept), tuple(instructions.values())
+    return tuple(kept), tuple(instructions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tkinter as tk
-from typing import Literal
+from typing import Any
 
 from ..window.style import ACCENT, INK, LINE, SOFT_INK, SURFACE, Style
 from .plan import CutSession, Instruction
@@ -85,10 +85,7 @@ class Timeline(tk.Canvas):
         self.start_s, self.span_s = min(max(0.0, start_s), self._whole_s - span_s), span_s
         self.draw()
 
-    def _text(
-        self, x: float, y: float, text: str, fill: str = SOFT_INK, anchor: Literal["w", "nw", "center"] = "w",
-        width: float = 0,
-    ) -> int:  # fmt: skip
+    def _text(self, x: float, y: float, text: str, fill: str = SOFT_INK, anchor: Any = "w", width: float = 0) -> int:
         return self.create_text(x, y, text=text, anchor=anchor, fill=fill, width=width, font=self._style.small)
 
     def _draw_ruler(self) -> None:
@@ -141,8 +138,6 @@ class Timeline(tk.Canvas):
         if self._heard_s is not None:
             x = self.to_x(self._heard_s)
             self.create_line(x, self._ruler_y, x, self._end_y, fill=HEARD, width=2, tags="line")
-
-    # --- the mouse ------------------------------------------------------------------------------------------------
 
     def _time_at(self, x_px: float) -> float:
         return self.start_s + x_px / self.winfo_width() * self.span_s

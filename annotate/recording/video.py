@@ -1,4 +1,4 @@
-"""A recording's pictures and its sound, on the file's own clock.
+"""A recording's pictures, on the file's own clock, and the opening of its file.
 
 PyAV reads them, not OpenCV: OpenCV gives neither the sound nor a reason why a file ended, and its seeking counts
 frames. Pixels are those of the recorded picture, origin at the top left.
@@ -11,12 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from grounding.errors import UserError, install
-from grounding.records import Record
 
 ANALYSED_WIDTH_PX = 480
 SPACING_S = 0.03
@@ -24,10 +22,7 @@ SPACING_S = 0.03
 
 
 def load_av() -> Any:
-    """The module ``av``, which is asked for when a recording is read, not when the program starts.
-
-    Raises UserError: it is not installed.
-    """
+    """The module ``av``, asked for when a recording is read. Raises UserError: it is not installed."""
     try:
         import av
     except ImportError:
@@ -54,7 +49,7 @@ class Recording:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.seen_s, self.damaged = 0.0, 0
-        with self._opened() as container:
+        with opened(path) as container:
             video = container.streams.video[0]
             self.duration_s = None if container.duration is None else container.duration / 1_000_000
             self.width_px, self.height_px = int(video.codec_context.width), int(video.codec_context.height)
@@ -70,8 +65,11 @@ class Recording:
         """
         last_s, held, held_s = -1.0, None, 0.0
         self.seen_s, self.damaged = 0.0, 0
-        with self._opened() as container:
-            for time_s, frame in self._decoded(container):
+        with opened(self.path) as container:
+            for time_s, frame in frames_of(container, container.streams.video[0]):
+                if frame is None:
+                    self.damaged += 1
+                    continue
                 self.seen_s = max(self.seen_s, time_s)
                 if held is not None and time_s - held_s >= SPACING_S:
                     last_s = held_s
@@ -90,73 +88,53 @@ class Recording:
         is no readable picture at or before that time.
         """
         held = None
-        with self._opened() as container:
+        with opened(self.path) as container:
             with contextlib.suppress(load_av().FFmpegError):
-                container.seek(int((max(0.0, time_s) + _origin_s(container)) * 1_000_000), backward=True)
-            for frame_s, frame in self._decoded(container):
+                container.seek(int((max(0.0, time_s) + origin_s(container)) * 1_000_000), backward=True)
+            for frame_s, frame in frames_of(container, container.streams.video[0]):
                 # A time that came out of this file is met again, whatever the last bit of the sum says.
                 if held is not None and frame_s > time_s + 1e-6:
                     break
-                held = frame
+                held = held if frame is None else frame
             if held is None:
                 raise UserError(f"{self.path} has no readable picture at {time_s:.2f} s")
             return np.asarray(held.to_ndarray(format="rgb24"), np.uint8)
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[Any]:
-        with _container(self.path) as container:
-            # FFmpeg takes a single picture for a film of one frame.
-            is_picture = container.format.name.endswith("_pipe") or container.format.name == "image2"
-            if not container.streams.video or is_picture or not container.streams.video[0].width:
-                raise _unreadable(self.path)
-            container.streams.video[0].thread_type = "AUTO"
-            yield container
-
-    def _decoded(self, container: Any) -> Iterator[tuple[float, Any]]:
-        """Pictures with their times; a piece that can't be decoded is counted and passed over."""
-        for frame in _frames(container, container.streams.video[0]):
-            if frame is None:
-                self.damaged += 1
-            elif frame.time is not None:
-                yield float(frame.time) - _origin_s(container), frame
-
     def _small(self, frame: Any) -> NDArray[np.uint8]:
-        name = frame.format.name
-        if not (name.startswith(("yuv4", "yuvj4", "nv12", "gray")) and frame.format.components[0].bits == 8):
-            frame = frame.reformat(format="gray")
-        plane = frame.planes[0]
-        # A view of the decoder's memory.
-        luma = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[: frame.height, : frame.width]
-        return np.asarray(cv2.resize(luma, self.small_size, interpolation=cv2.INTER_AREA), np.uint8)
+        width, height = self.small_size
+        return np.asarray(frame.to_ndarray(format="gray", width=width, height=height, interpolation="AREA"), np.uint8)
 
 
 @contextlib.contextmanager
-def _container(path: Path) -> Iterator[Any]:
-    """The file as PyAV opens it, with what goes wrong in words."""
+def opened(path: Path) -> Iterator[Any]:
+    """A video file as PyAV opens it. Raises UserError: there is none, or it can't be read."""
     av = load_av()
     if not path.is_file():
         raise UserError(f"there is no file {path}: give a screen recording, such as session.mp4")
-    try:
-        container = av.open(str(path))
-    except av.FFmpegError:
-        raise _unreadable(path) from None
-    with container:
-        yield container
-
-
-def _unreadable(path: Path) -> UserError:
-    return UserError(
+    unreadable = UserError(
         f"{path} is no video that can be read: give a screen recording, such as an MP4, MKV, MOV or WebM file. (An MP4 "
         "that was cut off has lost the index at its end; an MKV can be read up to the break)"
     )
+    try:
+        container = av.open(str(path))
+    except av.FFmpegError:
+        raise unreadable from None
+    with container:
+        # FFmpeg takes a single picture for a film of one frame.
+        is_picture = container.format.name.endswith("_pipe") or container.format.name == "image2"
+        if not container.streams.video or is_picture or not container.streams.video[0].width:
+            raise unreadable
+        container.streams.video[0].thread_type = "AUTO"
+        yield container
 
 
-def _origin_s(container: Any) -> float:
-    return 0.0 if container.start_time is None else float(container.start_time) / 1_000_000
+def origin_s(container: Any) -> float:
+    """The time stamp at which the file begins, in seconds."""
+    return float(container.start_time or 0) / 1_000_000
 
 
-def _frames(container: Any, wanted: Any) -> Iterator[Any]:
-    """The decoded frames of one stream, as far as the file goes; None for each piece that is damaged."""
+def frames_of(container: Any, wanted: Any) -> Iterator[tuple[float, Any]]:
+    """The frames of one stream with their times, as far as the file goes; None for each piece that is damaged."""
     av = load_av()
     # Others are skipped: one that is cut off would otherwise end the wanted one, too.
     for stream in container.streams:
@@ -165,66 +143,10 @@ def _frames(container: Any, wanted: Any) -> Iterator[Any]:
     packets = container.demux(wanted)
     while True:
         try:
-            packet = next(packets)
+            frames = next(packets).decode()
         except StopIteration:
             return
         except av.FFmpegError:
-            yield None
-            return
-        try:
-            yield from packet.decode()
-        except av.FFmpegError:
-            yield None
-
-
-# --- the sound --------------------------------------------------------------------------------------------------------
-
-SPEECH_RATE_HZ = 16_000
-JUMP_S = 0.05
-"""Time stamps that are this far from the sound before them leave a gap, which becomes silence, or an overlap."""
-
-
-class Sound(Record, frozen=True, kw_only=True, eq=False):
-    """Mono sound from the recording's start: ``samples`` is int16, so that 40 minutes at 16 kHz take 77 MB."""
-
-    rate_hz: int
-    samples: NDArray[np.int16]
-
-    @property
-    def seconds(self) -> float:
-        """How long it lasts."""
-        return len(self.samples) / self.rate_hz
-
-    def between(self, start_s: float, end_s: float) -> Sound:
-        """The part from one time to another, as far as there is sound."""
-        first = max(0, round(start_s * self.rate_hz))
-        return Sound(rate_hz=self.rate_hz, samples=self.samples[first : max(first, round(end_s * self.rate_hz))])
-
-
-def read_sound(path: Path, *, rate_hz: int | None = SPEECH_RATE_HZ) -> Sound | None:
-    """The first sound track of a recording, as mono; None where there is none.
-
-    Pauses in the track's time stamps become silence, so that a time in the sound is the time in the pictures. A track
-    that breaks off ends there. Without ``rate_hz`` the samples have the track's own rate. Raises UserError: the file
-    cannot be read.
-    """
-    with _container(path) as container:
-        if not container.streams.audio:
-            return None
-        track = container.streams.audio[0]
-        rate = rate_hz or track.codec_context.sample_rate
-        resampler = load_av().AudioResampler(format="s16", layout="mono", rate=rate)
-        parts: list[NDArray[np.int16]] = [np.zeros(0, np.int16)]
-        length = 0
-        for frame in _frames(container, track):
-            for piece in resampler.resample(frame) if frame is not None and frame.time is not None else ():
-                samples = piece.to_ndarray().reshape(-1)
-                time_s = frame.time if piece.time is None else piece.time
-                drift = round((time_s - _origin_s(container)) * rate) - length
-                if drift > JUMP_S * rate:
-                    samples = np.concatenate([np.zeros(drift, np.int16), samples])
-                elif drift < -JUMP_S * rate:
-                    samples = samples[-drift:]
-                parts.append(samples)
-                length += len(samples)
-    return Sound(rate_hz=rate, samples=np.concatenate(parts))
+            yield 0.0, None
+            continue
+        yield from ((float(frame.time) - origin_s(container), frame) for frame in frames if frame.time is not None)

@@ -14,8 +14,8 @@ from PIL import Image, ImageTk
 
 from grounding.data.layouts.realwebassist import QUESTIONS
 
-from ..core.keys import KeyAction, Keymap, actions
-from ..window.chrome import Banners, KeyList
+from ..core.keys import Keymap, read_actions
+from ..window.chrome import RIGHT_BUTTONS, Banners, KeyList, Toolbar
 from ..window.fields import make_text
 from ..window.keyboard import Keyboard
 from ..window.panels import RowList
@@ -23,58 +23,26 @@ from ..window.session import Background, tell_of
 from ..window.style import ACCENT, CANVAS, CANVAS_WORDS, Style
 from . import plan as edits
 from .plan import CutPlan, CutSession
-from .player import Player
+from .sound import Player, Sound, read_sound
 from .timeline import Timeline, clock
-from .video import Recording, Sound, read_sound
+from .video import Recording
 from .writing import clip_bounds, write_participant
 
-CUT_ACTIONS: tuple[KeyAction, ...] = (
-    *actions(
-        "Steps",
-        ("next-step", "Next step", "Down D PageDown"),
-        ("previous-step", "Step before", "Up A PageUp"),
-        ("first-step", "First step", "Home"),
-        ("last-step", "Last step", "End"),
-        ("merge", "Merge with the next step", "M"),
-        ("split", "New step at the cursor", "S"),
-        ("drop", "Drop the step", "Delete Backspace"),
-        ("retime", "Take the screenshot at the cursor", "T Return"),
-        ("same-words", "Carry out the instruction of the step before", "B"),
-        ("edit-words", "Correct the instruction", "I"),
-    ),
-    *actions(
-        "Time",
-        ("play", "Play from the cursor, or stop", "Space"),
-        ("play-words", "Play the instruction", "P"),
-        ("back", "Cursor one frame back", "Left"),
-        ("forward", "Cursor one frame on", "Right"),
-        ("back-second", "Cursor one second back", "Shift+Left"),
-        ("forward-second", "Cursor one second on", "Shift+Right"),
-        ("zoom-in", "Zoom into the time line", "+ ="),
-        ("zoom-out", "Zoom out of the time line", "-"),
-        ("fit", "Show all of the recording", "0"),
-    ),
-    *actions(
-        "Window",
-        ("cancel", "Leave a text field", "Escape"),
-        ("undo", "Undo", "Mod+Z"),
-        ("redo", "Do again", "Mod+Shift+Z Mod+Y"),
-        ("write", "Write the participant's folder", "Mod+S"),
-        ("quit", "Close the window", "Mod+Q"),
-        while_typing=True,
-    ),
-    *actions("Window", ("help", "This list", "? F1")),
-)
+CUT_ACTIONS = read_actions(Path(__file__).with_name("keys.yaml"))
 MOUSE = (("Put the cursor", "Click or drag on the time line"), ("Zoom, move along", "Ctrl and wheel, wheel"))
 BUTTONS = (
     ("Play", "play"), ("Play words", "play-words"), ("Merge", "merge"), ("Split", "split"), ("Drop", "drop"),
-    ("Take this screen", "retime"), ("Same words", "same-words"),
+    ("Take this screen", "retime"), ("Same words", "same-words"), ("Write folder", "write"),
 )  # fmt: skip
+EDITS = {
+    "merge": ("merge steps", edits.merge_with_next),
+    "drop": ("drop step", edits.drop),
+    "same-words": ("same words", edits.same_words),
+}
 TICK_MS = 40
 SOON_MS = 60
 """A cursor that is being dragged asks for one picture when it rests, not for each on the way."""
 MOST_HEARD_S = 120.0
-"""What is heard from the cursor on ends after two minutes."""
 
 
 class Preview(tk.Canvas):
@@ -85,9 +53,7 @@ class Preview(tk.Canvas):
         self._session, self._recording, self._background = session, recording, background
         self._picture: Any = None
         self._shown: Any = None
-        self._of_s = -1.0
-        self._busy = False
-        self._words = "reading the picture …"
+        self._of_s, self._busy, self._words = -1.0, False, "reading the picture …"
         self.bind("<Configure>", lambda _event: self.draw())
 
     def show_cursor(self) -> None:
@@ -133,15 +99,15 @@ class CutWindow:
         self.root, self.recording = root, recording
         root.report_callback_exception = lambda _kind, error, _trace: self._failed(error)
         self.session = session = CutSession(plan, folder)
-        self._keymap, self._style = Keymap(CUT_ACTIONS), Style(root)
-        self._background, self._player = Background(root), Player()
+        self._style, self._background, self._player = Style(root), Background(root), Player()
         self._sound: Sound | None = None
-        self._build()
+        keymap = Keymap(CUT_ACTIONS)
+        self._build(keymap)
         session.status = lambda text: self._status.configure(text=text)
         session.show, session.show_cursor = self._show, self._show_cursor
-        self._keys = KeyList(root, self._style, self._keymap, MOUSE, self._timeline.focus_set)
+        self._keys = KeyList(root, self._style, keymap, MOUSE, self._timeline.focus_set)
         self._handlers = self._make_handlers()
-        Keyboard(root, self._keymap, self.perform)
+        Keyboard(root, keymap, self.perform)
         root.protocol("WM_DELETE_WINDOW", self.close)
         wide, high, px = root.winfo_screenwidth(), root.winfo_screenheight(), self._style.px
         root.geometry(f"{min(px(1320), wide)}x{min(px(860), high - px(40))}+0+0")
@@ -173,16 +139,13 @@ class CutWindow:
         self._write.state(["!disabled"])
         tell_of(error, lambda words: self._banners.show("error", words, ()), self.root.destroy)
 
-    # --- building -------------------------------------------------------------------------------------------------
-
-    def _build(self) -> None:
+    def _build(self, keymap: Keymap) -> None:
         root, style, px, session = self.root, self._style, self._style.px, self.session
         root.columnconfigure(0, weight=1)
         root.rowconfigure(1, weight=1)
-        bar = ttk.Frame(root, padding=(px(10), px(6)))
-        bar.grid(row=0, column=0, sticky="ew")
+        bar = Toolbar(root, style, keymap, self.perform, lambda text: session.status(text), BUTTONS, RIGHT_BUTTONS)
+        self._play, self._write = bar.buttons["play"], bar.buttons["write"]
         panes = ttk.Panedwindow(root, orient="horizontal")
-        panes.grid(row=1, column=0, sticky="nsew")
         left, middle = ttk.Frame(panes, padding=px(8)), ttk.Frame(panes)
         right = ttk.Frame(panes, padding=(px(12), px(8)))
         columns = {"at": ("Step", 130), "words": ("Instruction", 190)}
@@ -192,7 +155,8 @@ class CutWindow:
         self._preview = Preview(middle, session, self.recording, self._background)
         self._preview.pack(fill="both", expand=True)
         self._title = ttk.Label(right, style="Title.TLabel")
-        self._title.pack(fill="x", pady=(0, px(8)))
+        self._title.pack(fill="x")
+        ttk.Label(right, text="Instruction   I", style="Soft.TLabel").pack(fill="x", pady=(px(8), 0))
         self._words = make_text(right, style, 2 if style.low else 5)
         self._words.pack(fill="x", pady=(px(3), px(4)))
         self._heard = ttk.Label(right, style="Soft.TLabel", justify="left")
@@ -204,51 +168,30 @@ class CutWindow:
                 pane.configure(width=px(width * 0.8 if style.narrow else width))
                 pane.pack_propagate(False)
         self._timeline = Timeline(root, session, style)
-        self._timeline.grid(row=2, column=0, sticky="ew")
         self._status = ttk.Label(root, style="Status.TLabel", anchor="w", padding=(px(10), px(3)))
-        self._status.grid(row=3, column=0, sticky="ew")
-        self._play, *_ = [self._button(bar, words, action) for words, action in BUTTONS]
-        self._write = self._button(bar, "Write folder", "write")
-        self._write.configure(style="Accent.TButton")
-        for words, action in (("Undo", "undo"), ("Redo", "redo"), ("?", "help")):
-            self._button(bar, words, action)
-
-    def _button(self, bar: ttk.Frame, words: str, action: str) -> ttk.Button:
-        command = partial(self.perform, action)
-        button = ttk.Button(bar, text=words, style="Tool.TButton", takefocus=False, command=command)
-        button.pack(side="left", padx=(0, self._style.px(4)))
-        button.bind("<Enter>", lambda _event: self.session.status(self._keymap.tip(action)))
-        return button
+        for row, widget in enumerate((bar, panes, self._timeline, self._status)):
+            widget.grid(row=row, column=0, sticky="nsew" if widget is panes else "ew")
 
     def _make_handlers(self) -> dict[str, Callable[[], object]]:
         session, line = self.session, self._timeline
-
-        def move(by_s: float) -> Callable[[], object]:
-            return lambda: session.move_cursor(session.cursor_s + by_s)
-
+        frame_s = self.recording.frame_s
+        ways_s = {"back": -frame_s, "forward": frame_s, "back-second": -1.0, "forward-second": 1.0}
         return {
+            **{name: partial(session.edit, *edit) for name, edit in EDITS.items()},
+            **{name: partial(self._move, by_s) for name, by_s in ways_s.items()},
             "next-step": lambda: session.choose(session.index + 1),
             "previous-step": lambda: session.choose(session.index - 1),
             "first-step": lambda: session.choose(0),
             "last-step": lambda: session.choose(len(session.plan.steps) - 1),
-            "merge": lambda: session.edit("merge steps", edits.merge_with_next),
             "split": session.split,
-            "drop": lambda: session.edit("drop step", edits.drop),
-            "retime": lambda: session.edit(
-                "take this screen", lambda plan, at: edits.retime(plan, at, session.cursor_s)
-            ),
-            "same-words": lambda: session.edit("same words", edits.same_words),
+            "retime": lambda: session.edit("take this screen", partial(edits.retime, screenshot_s=session.cursor_s)),
             "edit-words": self._words.focus_set,
             "play": self._play_from_cursor,
             "play-words": self._play_words,
-            "back": move(-self.recording.frame_s),
-            "forward": move(self.recording.frame_s),
-            "back-second": move(-1.0),
-            "forward-second": move(1.0),
             "zoom-in": lambda: line.zoom(1.6),
             "zoom-out": lambda: line.zoom(1 / 1.6),
             "fit": lambda: line.zoom(0),
-            "cancel": self._timeline.focus_set,
+            "cancel": line.focus_set,
             "undo": session.undo,
             "redo": session.redo,
             "write": self._write_folder,
@@ -256,13 +199,16 @@ class CutWindow:
             "quit": self.close,
         }
 
+    def _move(self, by_s: float) -> None:
+        self.session.move_cursor(self.session.cursor_s + by_s)
+
     # --- showing --------------------------------------------------------------------------------------------------
 
     def _show(self) -> None:
         session, plan = self.session, self.session.plan
-        self._rows.delete(*self._rows.get_children())
+        self._rows.clear()
         for index, step in enumerate(plan.steps):
-            said = plan.of_step(index)
+            said = plan.instruction(step.instruction)
             shared = index and said is not None and step.instruction == plan.steps[index - 1].instruction
             words = "″ same words" if shared else said.wording if said else ""
             at = f"{index + 1} · {clock(step.screenshot_s)} · {step.action}"
@@ -274,11 +220,12 @@ class CutWindow:
         self._words.edit_reset()
         self._words.configure(state="normal" if session.step is not None else "disabled")
         self._title.configure(text=f"Step {session.index + 1} of {len(plan.steps)}" if session.step else "No step")
-        steps = sum(instruction is not None and one.instruction == instruction.id for one in plan.steps)
-        heard = (
-            f"Heard by {plan.recogniser or 'nobody'}: {instruction.heard or 'nothing'}" if instruction else "No words."
-        )
-        self._heard.configure(text=heard + (f"\nThe instruction of {steps} steps." if steps > 1 else ""))
+        heard = "No words."
+        if instruction is not None:
+            steps = sum(one.instruction == instruction.id for one in plan.steps)
+            heard = f"Heard by {plan.recogniser or 'nobody'}: {instruction.heard or 'nothing'}"
+            heard += f"\nThe instruction of {steps} steps." if steps > 1 else ""
+        self._heard.configure(text=heard)
         self._preview.draw()
         self._timeline.draw()
         self.root.title(f"{Path(plan.video).name} · {len(plan.steps)} steps · annotate segment")
@@ -327,16 +274,13 @@ class CutWindow:
         session = self.session
         session.commit()
         questions = session.folder / QUESTIONS
-        overwrite = questions.exists()
         question = (
             f"{questions} is there already.\n\nReplace its steps? Boxes that were drawn in them will only be in "
             f"{questions.name}.previous."
         )
-        if self._write.instate(["disabled"]) or (
-            overwrite and not messagebox.askokcancel(
-                "Replace the steps?", question, parent=self.root, default="cancel", icon="warning"
-            )
-        ):  # fmt: skip
+        ask = partial(messagebox.askokcancel, parent=self.root, default="cancel", icon="warning")
+        overwrite = questions.exists()
+        if self._write.instate(["disabled"]) or (overwrite and not ask("Replace the steps?", question)):
             return
         self._write.state(["disabled"])
         session.status("writing …")

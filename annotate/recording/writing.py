@@ -22,10 +22,11 @@ from grounding.data.speech import Transcript, write_transcripts
 from grounding.errors import UserError
 
 from ..core.journal import SaveFailed, in_words, replace_file
-from ..core.layout import NEW
+from ..core.layout import write_list
 from ..core.words import ClipWords, CorrectedFile, machine_file
 from .plan import CutPlan, CutStep, Instruction, save_plan
-from .video import Recording, read_sound
+from .sound import read_sound
+from .video import Recording
 
 MARGIN_S = 0.2
 """What a clip has before and after the words; never into the words of another instruction."""
@@ -48,24 +49,25 @@ def write_participant(plan: CutPlan, recording: Recording, folder: Path, *, over
             f"{questions} is there already, and boxes may have been drawn in it: choose another folder, or replace it "
             "with --overwrite"
         )
-    numbers = dict.fromkeys(step.instruction for step in plan.steps)
-    carried = [one for number in numbers if (one := plan.instruction(number)) is not None]
     try:
         (folder / "images").mkdir(parents=True, exist_ok=True)
         for number, step in enumerate(plan.steps, 1):
             into = io.BytesIO()
             # The fastest packing: a PNG of a screen is small at any level.
             Image.fromarray(recording.picture_at(step.screenshot_s)).save(into, "PNG", compress_level=3)
-            replace_file(folder / image_name(number), into.getvalue())
-        clips = _write_clips(carried, plan, recording, folder)
+            replace_file(folder / _image(number), into.getvalue())
+        clips = _write_clips(plan, recording, folder)
         save_plan(folder, plan)
         items = [_item(number, step, plan) for number, step in enumerate(plan.steps, 1)]
-        replace_file(questions, NEW.write(items), previous=questions.with_name(f"{questions.name}.previous"))
-        for place, suffix, keep in (("images", ".png", len(plan.steps)), ("audio", ".flac", len(carried))):
-            # What an earlier, longer cut left is numbered higher than the last one.
-            for path in (folder / place).glob(f"*{suffix}"):
-                if path.stem.isdecimal() and int(path.stem) > keep:
-                    path.unlink()
+        replace_file(questions, write_list(items), previous=questions.with_name(f"{questions.name}.previous"))
+        # What an earlier, longer cut left is numbered higher than the last one.
+        instructions = len({step.instruction for step in plan.steps} - {None})
+        for path, most in [
+            *((path, len(plan.steps)) for path in folder.glob("images/*.png")),
+            *((path, instructions) for path in folder.glob("audio/*.flac")),
+        ]:
+            if path.stem.isdecimal() and int(path.stem) > most:
+                path.unlink()
     except OSError as error:
         raise SaveFailed(in_words(error, Path(error.filename) if error.filename else folder)) from None
     return f"{len(plan.steps)} steps and {clips} clips"
@@ -79,8 +81,7 @@ def clip_bounds(instruction: Instruction, others: Sequence[Instruction], duratio
     return start_s, min([instruction.end_s + MARGIN_S, duration_s, *starts])
 
 
-def image_name(number: int) -> str:
-    """The screenshot of a step, counted from 1."""
+def _image(number: int) -> str:
     return f"images/{number}.png"
 
 
@@ -88,7 +89,7 @@ def _item(number: int, step: CutStep, plan: CutPlan) -> dict[str, Any]:
     """A step in the form of the release, and where in the recording it is from."""
     said = plan.instruction(step.instruction)
     words = said.wording if said else ""
-    item: dict[str, Any] = {"instruction": words, "action": step.action, "final_image": image_name(number)}
+    item: dict[str, Any] = {"instruction": words, "action": step.action, "final_image": _image(number)}
     if step.action in ("type", "scroll"):
         item["bounding_box"] = None
     times = {"screenshot_s": round(step.screenshot_s, 3), "action_s": round(step.action_s, 3)}
@@ -98,13 +99,14 @@ def _item(number: int, step: CutStep, plan: CutPlan) -> dict[str, Any]:
     return item
 
 
-def _write_clips(carried: Sequence[Instruction], plan: CutPlan, recording: Recording, folder: Path) -> int:
+def _write_clips(plan: CutPlan, recording: Recording, folder: Path) -> int:
     """The clips, the machine's words for them and the words that count; how many clips there are."""
     import soundfile
 
     sound = read_sound(recording.path, rate_hz=None)
     machine: list[Transcript] = []
     counting: list[ClipWords] = []
+    carried = filter(None, (plan.instruction(number) for number in dict.fromkeys(s.instruction for s in plan.steps)))
     for number, one in enumerate(carried, 1):
         start_s, end_s = clip_bounds(one, plan.instructions, plan.duration_s)
         if sound is None or not one.is_spoken or not len((part := sound.between(start_s, end_s)).samples):
@@ -113,7 +115,7 @@ def _write_clips(carried: Sequence[Instruction], plan: CutPlan, recording: Recor
         (folder / "audio").mkdir(exist_ok=True)
         soundfile.write(into, part.samples, part.rate_hz, format="FLAC", subtype="PCM_16")
         replace_file(folder / name, into.getvalue())
-        steps = tuple(image_name(n) for n, step in enumerate(plan.steps, 1) if step.instruction == one.id)
+        steps = tuple(_image(n) for n, step in enumerate(plan.steps, 1) if step.instruction == one.id)
         machine.append(Transcript(audio=name, steps=steps, text=one.heard))
         counting.append(ClipWords(audio=name, steps=steps, text=one.wording, checked=one.text is not None))
     if counting:

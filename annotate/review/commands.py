@@ -27,8 +27,7 @@ def review_command(
         keys: A file of keys (YAML) that replaces some of the window's own.
         scale: How large everything is, 1.5 for 150 % [default: what the display says].
     """
-    from ..display import require_display
-    from ..options import WindowOptions
+    from ..display import WindowOptions, require_display
     from .reviewer import first_place
 
     folder, step, labeller = first_place(run, data, annotator)

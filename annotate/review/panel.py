@@ -13,8 +13,7 @@ from grounding.data.samples import step_ids
 from grounding.records import Box, Polygon
 
 from ..core.keys import actions
-from ..options import WindowOptions
-from ..window.panels import PanelTab
+from ..display import WindowOptions
 from ..window.shapes import OverlayBox, OverlayPoint, OverlayShape
 from .reviewer import ReviewCase, Reviewer, find_folders, index_in_file, reviewer_of
 
@@ -45,10 +44,7 @@ ACTIONS = actions(
 
 
 def make_panel(options: WindowOptions) -> ReviewPanel | None:
-    """For ``annotate.window.panels``: None where no run is reviewed.
-
-    Raises UserError: the run, or the folders that it is over, can't be read.
-    """
+    """For ``annotate.window.panels``: None where no run is reviewed. Raises UserError: the run can't be read."""
     if options.run is None:
         return None
     reviewer, here = reviewer_of(options.run.resolve(), options.annotator), options.folder.resolve()
@@ -57,7 +53,7 @@ def make_panel(options: WindowOptions) -> ReviewPanel | None:
     return ReviewPanel(reviewer, find_folders(steps, data))
 
 
-class ReviewPanel(PanelTab):
+class ReviewPanel:
     """The tab."""
 
     title = "Review"
@@ -90,6 +86,7 @@ class ReviewPanel(PanelTab):
             "label-withdrawn": self._withdraw, "edit-note": lambda: self._field.focus_set(),
             **{f"label-{name}": partial(self._label, name) for name, _, _ in LABEL_KEYS},
         })  # fmt: skip
+        session.watch(step=self._stepped, change=self._changed)
         # Whoever names a run is here for it; the tab is added after this returns.
         parent.after_idle(lambda: parent.select(frame))  # type: ignore[attr-defined]
         return frame
@@ -112,16 +109,14 @@ class ReviewPanel(PanelTab):
         self._field.pack(side="left", fill="x", expand=True)
         self._field.bind("<Return>", lambda _event: self._note_done())
 
-    def on_step(self, index: int) -> None:
-        """See ``annotate.window.panels.PanelTab``."""
+    def _stepped(self, index: int) -> None:
         self._ids = step_ids(self._participant, [entry.image for entry in self._session.document.entries])
         self._case = self._reviewer.case(self._ids[index])
         mine = self._reviewer.mine(self._ids[index])
         self._note.set("" if mine is None else mine.note)
         self._show()
 
-    def on_change(self, index: int) -> None:
-        """See ``annotate.window.panels.PanelTab``."""
+    def _changed(self, index: int) -> None:
         if index == self._session.index:
             self._show()
 
@@ -207,10 +202,7 @@ class ReviewPanel(PanelTab):
 
 
 def shapes_of(case: ReviewCase) -> tuple[OverlayShape, ...]:
-    """Green: where a click was right when the run was scored. Red: where the model clicked, blue if that was right.
-
-    A step whose target is absent, and an answer without a place, have no such shape.
-    """
+    """Green: where a click was right when the run was scored. Red: where the model clicked, blue if that was right."""
     region, point = case.step.region, case.verdict.point
     colour = CLICK if case.is_wrong else HIT
     shapes: list[OverlayShape] = []

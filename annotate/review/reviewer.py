@@ -35,10 +35,7 @@ class ReviewCase(Record, frozen=True, kw_only=True):
 
 
 def read_cases(run: Path) -> tuple[ReviewCase, ...]:
-    """The scored steps of a run in session order, judged anew from the stored answers. Writes nothing.
-
-    Raises UserError: the folder holds no run over screenshots, or a file in it is damaged.
-    """
+    """The scored steps of a run, judged anew from the stored answers. Raises UserError: no run, or a damaged one."""
     folder = RunFolder(run)
     folder.read_info()
     cases = []
@@ -91,19 +88,13 @@ class Reviewer:
         return [case for case in self.cases if case.is_wrong]
 
     def neighbour(self, step_id: str, direction: int) -> ReviewCase | None:
-        """The wrong case after (1) or before (-1) a step; the step itself need not be wrong.
-
-        None at the end. From a step that was not scored it is the first or the last case.
-        """
+        """The next wrong case after (1) or before (-1) a step, which need not be a case; None at the end."""
         places = {case.step.id: place for place, case in enumerate(self.cases)}
         here = places.get(step_id, -1 if direction > 0 else len(places))
         return next((one for one in self.wrong()[::direction] if (places[one.step.id] - here) * direction > 0), None)
 
     def label(self, step_id: str, name: LabelName, note: str = "") -> None:
-        """Say something of a step; the last word of a labeller counts, and ``withdrawn`` takes it back.
-
-        Raises UserError: the note is too long, or the file can't be written.
-        """
+        """Say something of a step; ``withdrawn`` takes it back. Raises UserError: too long a note, or not written."""
         note, case = note.strip(), self.case(step_id)
         if len(note) > MOST_NOTE:
             raise UserError(f"a note may have {MOST_NOTE} characters, this one has {len(note)}")
@@ -141,10 +132,7 @@ def reviewer_of(run: Path, annotator: str) -> Reviewer:
 
 
 def find_folders(steps: Sequence[Step], data: Path | None) -> dict[str, Path]:
-    """The folders of all participants of a run, by participant.
-
-    Raises UserError: a participant has no such folder; says what was looked for where.
-    """
+    """The folder of each participant. Raises UserError: one has none; says what was looked for where."""
     found: dict[str, Path] = {}
     shots = {step.participant: Path(step.screenshot.path) for step in reversed(steps)}
     for participant, shot in reversed(shots.items()):
@@ -170,10 +158,7 @@ def index_in_file(folder: Path, step_id: str, participant: str) -> int | None:
 
 
 def first_place(run: Path, data: Path | None, annotator: str) -> tuple[Path, int, str]:
-    """The first wrong step of a run without a label, or its first wrong one, or its first; its folder, and who labels.
-
-    Raises UserError: there is no run or nothing in it to review, or its data can't be found.
-    """
+    """Folder and place of the first miss without a label, and who labels. Raises UserError: nothing to review."""
     reviewer = reviewer_of(run.resolve(), annotator)
     if not reviewer.cases:
         raise UserError(f"{run}: no step of this run was scored, so there is nothing to review")

@@ -215,10 +215,7 @@ class PictureCanvas(tk.Canvas):
     def show_overlay(
         self, name: str, shapes: Sequence[OverlayShape], on_pick: Callable[[int], object] | None = None
     ) -> None:
-        """Show shapes over the picture in place of those that ``name`` showed before.
-
-        ``on_pick`` is called with the position of a shape that is double-clicked.
-        """
+        """Show shapes in place of those that ``name`` showed; ``on_pick`` gets the number of one double-clicked."""
         self._overlays[name] = (tuple(shapes), on_pick)
         self._draw_overlay(name)
         self._draw_boxes()

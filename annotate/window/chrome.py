@@ -6,19 +6,20 @@ import tkinter as tk
 from collections.abc import Callable, Sequence
 from functools import partial
 from tkinter import ttk
+from typing import Literal
 
 from ..core.keys import Keymap
 from .canvas import PictureCanvas
 from .panels import RowList
-from .session import WindowSession
 from .style import SURFACE, Style
 
 _MESSAGE_MS = 8000
-_BUTTONS = (
+ButtonRow = Sequence[tuple[str, str]]
+BUTTONS: ButtonRow = (
     ("Previous", "previous-step"), ("Next", "next-step"), ("Next to do", "next-todo"), ("", ""),
     ("New box", "new-box"), ("", ""), ("-", "zoom-out"), ("100 %", "zoom-100"), ("+", "zoom-in"), ("Fit", "fit"),
 )  # fmt: skip
-_RIGHT_BUTTONS = (("?", "help"), ("Redo", "redo"), ("Undo", "undo"))
+RIGHT_BUTTONS: ButtonRow = (("?", "help"), ("Redo", "redo"), ("Undo", "undo"))
 MOUSE = (
     ("Draw a box", "Drag on a free place, or New box and drag"),
     ("Select a box", "Click in it; the smallest under the cursor is taken"),
@@ -29,30 +30,31 @@ MOUSE = (
 
 
 class Toolbar(ttk.Frame):
-    """One row of buttons; each does an action of the keymap, which the status bar tells when the mouse is there."""
+    """One row of buttons: words and action of each. ``tell`` gets a button's keys when the mouse is there.
 
-    def __init__(self, parent: tk.Misc, session: WindowSession, style: Style) -> None:
+    Attributes:
+        buttons: Each button by its action.
+    """
+
+    def __init__(
+        self, parent: tk.Misc, style: Style, keymap: Keymap, perform: Callable[[str], object],
+        tell: Callable[[str], object], left: ButtonRow, right: ButtonRow,
+    ) -> None:  # fmt: skip
         super().__init__(parent, padding=(style.px(10), style.px(6)))
-        self._zoom = ttk.Button(self)
-        for words, action in _BUTTONS + _RIGHT_BUTTONS:
+        self.buttons: dict[str, ttk.Button] = {}
+        sides: tuple[tuple[Literal["left", "right"], ButtonRow], ...] = (("left", left), ("right", right))
+        for side, (words, action) in ((side, pair) for side, row in sides for pair in row):
             if not action:
-                ttk.Frame(self, width=style.px(16)).pack(side="left")
+                ttk.Frame(self, width=style.px(16)).pack(side=side)
                 continue
-            side = "right" if (words, action) in _RIGHT_BUTTONS else "left"
-            look = "Accent.TButton" if action == "new-box" else "Tool.TButton"
-            button = ttk.Button(self, text=words, style=look, takefocus=False, command=partial(session.perform, action))
-            button.pack(side=side, padx=(0, style.px(4)))  # type: ignore[arg-type] # It is one of the two.
-            button.bind("<Enter>", partial(self._tell, session, action))
-            if action == "zoom-100":
-                button.configure(width=7)
-                self._zoom = button
+            look = "Accent.TButton" if action in ("new-box", "write") else "Tool.TButton"
+            button = ttk.Button(self, text=words, style=look, takefocus=False, command=partial(perform, action))
+            button.pack(side=side, padx=(0, style.px(4)))
+            button.bind("<Enter>", partial(self._tell, tell, keymap.tip(action)))
+            self.buttons[action] = button
 
-    def _tell(self, session: WindowSession, action: str, _event: object) -> None:
-        session.status(session.keymap.tip(action))
-
-    def show_zoom(self, scale: float) -> None:
-        """Show the zoom in its button."""
-        self._zoom.configure(text=f"{scale * 100:.0f} %")
+    def _tell(self, tell: Callable[[str], object], words: str, _event: object) -> None:
+        tell(words)
 
 
 class StatusBar(ttk.Frame):
@@ -126,10 +128,7 @@ class Banners(ttk.Frame):
 
 
 class KeyList:
-    """Shows and hides the list of keys, in a window of its own that can stay open beside the work.
-
-    ``mouse`` is what the mouse does, and how. ``closed`` is called at the end.
-    """
+    """The list of keys, in a window of its own that can stay open; ``closed`` is called when it goes."""
 
     def __init__(
         self, root: tk.Tk, style: Style, keymap: Keymap, mouse: Sequence[tuple[str, str]] = MOUSE,

@@ -17,7 +17,7 @@ from grounding.errors import UserError
 
 from ..core.records import same_instruction
 from ..core.words import ClipWords, clip_path, clips_of, correct
-from ..recording.player import Player, clip_sound
+from ..recording.sound import Player, clip_sound
 from .session import WindowSession
 from .style import ACCENT, INK, LINE, SURFACE, Style
 
@@ -27,10 +27,7 @@ _LINES = {"instruction": 3, "transcript": 2, "task": 1, "action": 1, "comment": 
 
 
 class Speech(ttk.Frame):
-    """Buttons below the transcript, there only where a recording goes with the step.
-
-    ``keep`` puts the words of the step's transcript away as a person's.
-    """
+    """Buttons below the transcript where a recording goes with the step; ``keep`` puts its words away as a person's."""
 
     def __init__(self, parent: tk.Misc, session: WindowSession, style: Style, keep: Callable[[str], object]) -> None:
         super().__init__(parent)
@@ -270,10 +267,7 @@ def _go_to(widget: tk.Misc | None) -> str:
 
 
 def make_text(parent: tk.Misc, style: Style, lines: int, ground: str = SURFACE) -> tk.Text:
-    """A field of several lines, which has to be packed.
-
-    Ctrl+A in it marks all, as everywhere else; Tk on Unix goes to the line's start.
-    """
+    """A field of several lines. Ctrl+A in it marks all, as everywhere else; Tk on Unix goes to the line's start."""
     px = style.px
     field = tk.Text(
         parent, height=lines, width=20, wrap="word", font=style.font, relief="flat", borderwidth=0, undo=True,

@@ -27,10 +27,7 @@ def chord_of(keysym: str, char: str, state: int) -> str | None:
 
 
 class Keyboard:
-    """Stands before every widget of a window and does what the keymap says.
-
-    In a text field only those keys are taken that are not for typing.
-    """
+    """Does what the keymap says before any widget of a window does; in a text field, keys for typing stay its own."""
 
     def __init__(self, root: tk.Tk, keymap: Keymap, perform: Callable[[str], object]) -> None:
         self._root, self._keymap, self._perform = root, keymap, perform

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import tkinter as tk
-from functools import cache
-from itertools import accumulate
 from tkinter import font as tkfont
 from tkinter import ttk
 
@@ -39,8 +37,7 @@ class StepList(ttk.Frame):
         columns = {"#0": ("", 88), "words": ("", 150)}
         self._tree = RowList(self, columns, rows=10, px=style.unit, headings=False, chosen=session.go_to)
         self._tree.tag_configure("todo", foreground=SOFT_INK)
-        self._letter_px, self._pad_px = cache(tkfont.nametofont(style.font, root=self).measure), style.px(14)
-        # What is cut off at the end of a line depends on how wide it is.
+        self._letter_px = tkfont.nametofont(style.font, root=self).measure("an even letter") / 14
         self._tree.bind("<Configure>", self._fill_soon)
         # The keys of the program go to the canvas, not to the list.
         self._tree.bind("<ButtonRelease-1>", lambda _event: session.focus_canvas())
@@ -82,9 +79,9 @@ class StepList(ttk.Frame):
         entry = self._session.document.entries[index]
         several = f" ·{len(entry.boxes)}" if len(entry.boxes) > 1 else ""
         head = f"{_SIGNS[entry.state]} {index + 1}{several}{' ✓' if entry.verified else ''}"
-        words = (" ".join(entry.instruction.split()) or entry.image)[:200]
-        room_px = self._tree.column("words", "width") - self._pad_px
-        most = sum(end_px <= room_px for end_px in accumulate(map(self._letter_px, words)))
+        # Tk would cut in the middle of a letter.
+        most = max(round(self._tree.column("words", "width") / self._letter_px) - 2, 8)
+        words = " ".join(entry.instruction.split()) or entry.image
         words = words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
         self._tree.item(str(index), text=head, values=(words,), tags=(entry.state,))
 

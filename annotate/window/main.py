@@ -16,9 +16,9 @@ from grounding.errors import UserError
 from ..core.document import Document
 from ..core.journal import ChangedOnDisk, SaveFailed
 from ..core.keys import Keymap
-from ..options import WindowOptions
+from ..display import WindowOptions
 from .canvas import PictureCanvas
-from .chrome import Banners, KeyList, StatusBar, Toolbar
+from .chrome import BUTTONS, RIGHT_BUTTONS, Banners, KeyList, StatusBar, Toolbar
 from .commands import Commands
 from .fields import StepFields
 from .keyboard import Keyboard
@@ -38,10 +38,7 @@ _CHANGED, _FAILED, _JOURNAL = "changed on disk", "save failed", "journal"
 
 
 def annotate(options: WindowOptions) -> None:
-    """Open the window and stay until it is closed; a review goes on in another folder with another window.
-
-    Raises UserError: the folder can't be annotated, or the keys contradict each other.
-    """
+    """Show the window until it is closed; a review goes on in other folders. Raises UserError: bad folder or keys."""
     following: tuple[Path, int | None] | None = (options.folder, options.step)
     while following is not None:
         options = replace(options, folder=following[0], step=following[1])
@@ -158,7 +155,9 @@ class MainWindow:
         self.canvas = PictureCanvas(middle, session, style)
         session.canvas, session.status, session.opener = self.canvas, self._status.say, self._go_on_in
         session.banner, session.clear_banner = banners.show, banners.clear
-        self.steps, self._toolbar = StepList(panes, session, style), Toolbar(root, session, style)
+        self.steps = StepList(panes, session, style)
+        self._toolbar = Toolbar(root, style, keymap, session.perform, session.status, BUTTONS, RIGHT_BUTTONS)
+        self._toolbar.buttons["zoom-100"].configure(width=7)
         banners.pack(fill="x")
         self.canvas.pack(fill="both", expand=True)
         for widget in (self._toolbar, _line(root)):
@@ -228,7 +227,6 @@ class MainWindow:
         side.add(step, text="Step")
         for panel in panels:
             side.add(panel.build(side, session), text=panel.title)
-            session.watch(step=panel.on_step, change=panel.on_change)
         side.bind("<ButtonRelease-1>", lambda _event: self.canvas.focus_set())
         return side
 
@@ -253,14 +251,13 @@ class MainWindow:
         self._show_saving()
         issues = self.session.document.issues(index)
         if issues:
-            words = "; ".join(f"{issue.field} {issue.what}".strip() for issue in issues)
-            self.session.banner("issues", f"This step: {words}.")
+            self.session.banner("issues", f"This step: {'; '.join(issues)}.")
         else:
             self.session.clear_banner("issues")
 
     def _show_view(self) -> None:
         self._status.show_view(self.canvas)
-        self._toolbar.show_zoom(self.canvas.transform.scale)
+        self._toolbar.buttons["zoom-100"].configure(text=f"{self.canvas.transform.scale * 100:.0f} %")
 
     def _show_saving(self) -> None:
         document = self.session.document

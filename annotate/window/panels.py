@@ -8,14 +8,13 @@ tab gets a ``Session`` (annotate.window.session), which is all that it may use o
 from __future__ import annotations
 
 import tkinter as tk
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from tkinter import ttk
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..core.keys import ACTIONS, KeyAction, Keymap, read_overrides
-from ..options import WindowOptions
+from ..display import WindowOptions
 
 if TYPE_CHECKING:
     from .session import WindowSession
@@ -24,32 +23,26 @@ PANELS = ("review.panel", "proposals.panel", "agreement.panel")
 """The tabs that there are besides the window's own, in their order."""
 
 
-class PanelTab(ABC):
+class PanelTab(Protocol):
     """A tab beside the picture.
 
     ``actions`` are what its keys do; they are part of the keymap, so that the user's file of keys can change them and
-    conflicts are refused. The tab says what they do by ``session.bind_keys`` in ``build``.
+    conflicts are refused.
     """
 
     title: str
     actions: tuple[KeyAction, ...]
 
-    @abstractmethod
     def build(self, parent: tk.Misc, session: WindowSession) -> ttk.Frame:
-        """Make the tab's content, a child of ``parent``. Called once, before the first step is shown."""
+        """Make the tab's content, a child of ``parent``; called once, before the first step is shown.
 
-    def on_step(self, index: int) -> None:  # noqa: B027 - not every tab cares
-        """Another step is shown now. Its picture may still be on the way: see ``Session.picture``."""
-
-    def on_change(self, index: int) -> None:  # noqa: B027 - not every tab cares
-        """The entry of this step is another now: edited, undone, or read anew from the disk."""
+        Here the tab says what its keys do by ``session.bind_keys``, and of what it wants to be told by
+        ``session.watch``.
+        """
 
 
 def make_panels(options: WindowOptions) -> tuple[tuple[PanelTab, ...], Keymap]:
-    """The tabs that have something to show, and the keys of the window and theirs, with the user's own.
-
-    Raises UserError: the file of keys is not one, or two actions have one key; a run can't be read.
-    """
+    """The tabs that have something to show, and all keys with the user's own. Raises UserError: bad keys, or no run."""
     modules = [import_module(f"..{name}", __package__) for name in PANELS]
     panels = tuple(panel for panel in (module.make_panel(options) for module in modules) if panel is not None)
     # A file of keys may name the actions of tabs that are not here now.

@@ -41,10 +41,7 @@ class PictureStore:
         self.scale_for: Callable[[Size], float] = lambda _size: 1.0
 
     def ask(self, path: Path) -> Future[PreparedPicture]:
-        """Have a picture decoded, unless it is there or on its way; its result is upright and RGB.
-
-        The future ends with a UserError where the file can't be read as a picture.
-        """
+        """Have a picture decoded, upright and RGB, unless it is there; the future may end with a UserError."""
         found = self._pictures.get(path)
         if found is None or (found.done() and (found.cancelled() or found.exception() is not None)):
             found = self._pictures[path] = self._pool.submit(self._prepare, path)

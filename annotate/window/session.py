@@ -18,7 +18,7 @@ from grounding.records import Size
 from ..core.document import Document
 from ..core.keys import Keymap
 from ..core.records import AnnotatedStep, answered_anew
-from ..options import WindowOptions
+from ..display import WindowOptions
 from .pictures import PictureStore
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import subprocess
 import sys
@@ -11,10 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import TinyDataset
 
-import annotate
 from annotate.__main__ import COMMANDS
 
-PACKAGE = Path(annotate.__file__).parent
 WITHOUT_TKINTER = """
 import sys
 sys.modules["tkinter"] = None
@@ -75,11 +72,3 @@ def test_wrong_folders_and_options(tmp_path: Path) -> None:
     refused(run("chekc"), "no such folder", "check")
     refused(run(str(tmp_path), "--scale", "9"), "--scale")
     refused(run(str(tmp_path), "--step", "0"), "--step")
-
-
-def test_grounding_never_imports_the_annotation_program() -> None:
-    for path in sorted((PACKAGE.parent / "grounding").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not any(name.split(".")[0] == "annotate" for name in names), path

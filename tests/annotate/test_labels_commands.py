@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from shell import run
 
 from annotate.agreement.commands import comparing_options
-from annotate.agreement.compare import compare, match, overlap
-from annotate.core.records import MarkedBox
+from annotate.agreement.compare import compare, match
+from annotate.core.records import MarkedBox, overlap
 from annotate.formats.check import check_reading
 from annotate.formats.convert import read_labels
 from grounding.cards.places import datasets_dir
@@ -136,8 +136,8 @@ def test_pairs_of_boxes_are_one_to_one_and_the_same_from_both_sides(
     assert len(found) <= min(len(first), len(second))
     assert sorted(found) == pytest.approx(sorted(match(second, first, threshold=0.5)))
     for one in first:
-        assert overlap(one, one) == 1
-        assert all(overlap(one, other) == overlap(other, one) for other in second)
+        assert overlap(one.box, one.box) == 1
+        assert all(overlap(one.box, other.box) == overlap(other.box, one.box) for other in second)
 
 
 def differ(participant: str, items: Items) -> None:

@@ -25,7 +25,7 @@ def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def window(screen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
-    from annotate.options import WindowOptions
+    from annotate.display import WindowOptions
     from annotate.window.main import MainWindow, opened
     from annotate.window.panels import make_panels
 

@@ -118,7 +118,7 @@ class Window:
 
     def __init__(self, folder: Path) -> None:
         from annotate.core.document import Document
-        from annotate.options import WindowOptions
+        from annotate.display import WindowOptions
         from annotate.window.main import MainWindow
         from annotate.window.panels import make_panels
 

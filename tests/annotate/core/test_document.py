@@ -207,7 +207,7 @@ def test_nothing_outside_the_folder_is_read_or_written(folder: Path, tmp_path: P
         for index, words in enumerate(said):
             with pytest.raises(UserError, match=words):
                 document.image_path(index)
-            assert words in document.issues(index)[-1].what
+            assert words in document.issues(index)[-1]
     (folder / ".annotate").mkdir(exist_ok=True)
     (folder / ".annotate" / f"{QUESTIONS}.journal").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(UserError, match="is a symbolic link"):
@@ -225,10 +225,10 @@ def test_sizes_are_of_the_upright_picture_and_odd_steps_are_shown(tmp_path: Path
         Image.new("RGB", (40, 30)).save(tmp_path / name, **more)
     (tmp_path / "5.png").write_bytes((tmp_path / "3.png").read_bytes()[:20])
     with Document.open(tmp_path) as document:
-        sizes = [upright_size(document.image_path(index)).size for index in range(4)]
+        sizes = [upright_size(document.image_path(index))[0] for index in range(4)]
         assert [(size.width, size.height) for size in sizes] == [(30, 40), (30, 40), (40, 30), (30, 40)]
         assert [len(document.issues(index)) for index in range(5)] == [1, 1, 0, 1, 1]
-        assert "EXIF orientation 6" in document.issues(0)[0].what
+        assert "EXIF orientation 6" in document.issues(0)[0]
         say(document, 2, "x")
         document.save()
     (tmp_path / QUESTIONS).write_text(json.dumps(["odd", *items(tmp_path)]))
@@ -294,7 +294,7 @@ def test_a_snapshot_in_a_hubs_cache_opens_and_its_blobs_are_never_written(folder
         link.symlink_to(blob)
     content = (cache / "blobs" / QUESTIONS).read_bytes()
     with Document.open(snapshot) as document:
-        assert document.issues(0) == ()
+        assert document.issues(0) == []
         say(document, 0, "x")
         document.save()
         assert items(snapshot)[0]["annotation"]["comment"] == "x"

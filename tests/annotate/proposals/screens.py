@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from annotate.proposals.snapping import Frame, Pixels
+from annotate.proposals.regions import Frame, Pixels
 
 SIZE = (640, 400)
 BUTTON = Frame(100, 80, 220, 112)

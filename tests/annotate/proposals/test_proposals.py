@@ -7,8 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.proposals.finding import find_regions, in_order, next_best
-from annotate.proposals.snapping import BORDER_PX, INK_PAD_PX, Frame, Pixels, snap, usual_reach_px
+from annotate.core.records import overlap
+from annotate.proposals.regions import (
+    BORDER_PX,
+    INK_PAD_PX,
+    Frame,
+    Pixels,
+    find_regions,
+    in_order,
+    next_best,
+    snap,
+    usual_reach_px,
+)
 from grounding.records import Point
 from proposals.screens import BUTTON, FIELD, PICTURE, SIZE, draw, screen, text_ink
 
@@ -63,7 +73,7 @@ def test_a_box_goes_around_a_border_and_stays_in_the_picture(thickness: int) -> 
 def test_widgets_and_texts_are_found_by_their_edges() -> None:
     found = find_regions(SCREEN)
     assert {BUTTON, FIELD, PICTURE} <= set(found)
-    assert max(one.share_of_union(text_ink(SCREEN)) for one in found) > 0.5
+    assert max(overlap(one.as_box().box, text_ink(SCREEN).as_box().box) for one in found) > 0.5
 
 
 CARD, LINK = Frame(0, 0, 200, 200), Frame(20, 20, 80, 40)

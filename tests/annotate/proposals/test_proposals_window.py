@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from annotate.core.view import ViewTransform
-from annotate.proposals.snapping import Frame
+from annotate.proposals.regions import Frame
 from grounding.data.layouts.realwebassist import QUESTIONS
 from grounding.records import Size
 from proposals.screens import BUTTON, FIELD, screen

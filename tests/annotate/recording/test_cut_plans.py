@@ -15,7 +15,7 @@ from annotate.recording import plan as edits
 from annotate.recording.changes import ChangeKind, ScreenChange
 from annotate.recording.plan import CutPlan, CutSession, Instruction, read_plan
 from annotate.recording.propose import align, find_speech
-from annotate.recording.video import Sound
+from annotate.recording.sound import Sound
 from annotate.recording.writing import clip_bounds
 from grounding.records import Box
 

@@ -18,7 +18,8 @@ from sessions import SAMPLE, session
 from annotate.recording.changes import find_changes, user_actions
 from annotate.recording.plan import CutStep, Instruction
 from annotate.recording.propose import align, find_speech, propose
-from annotate.recording.video import Recording, read_sound
+from annotate.recording.sound import read_sound
+from annotate.recording.video import Recording
 from grounding.asr.recogniser import open_recogniser
 
 FPS = 20

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from annotate.recording import player as module
-from annotate.recording.player import Player
-from annotate.recording.video import Sound
+from annotate.recording import sound as module
+from annotate.recording.sound import Player, Sound
 from grounding.errors import UserError
 
 RATE_HZ = 16_000
@@ -26,7 +25,7 @@ def program(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str) -> None:
     script = folder / "notes"
     script.write_text(f"#!/bin/sh\n{does}\n")
     script.chmod(0o755)
-    monkeypatch.setattr(module, "PROGRAMS", ((str(script),),))
+    monkeypatch.setattr(module, "PROGRAMS", (str(script),))
 
 
 def waits_until(player: Player, position_s: float | None) -> None:
@@ -63,7 +62,7 @@ def test_what_cannot_be_played_is_said(
 ) -> None:
     program(tmp_path, monkeypatch, does or "")
     if does is None:
-        monkeypatch.setattr(module, "PROGRAMS", (("no-such-program",),))
+        monkeypatch.setattr(module, "PROGRAMS", ("no-such-program",))
     player = Player()
 
     def plays() -> None:

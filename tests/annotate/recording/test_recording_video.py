@@ -12,7 +12,8 @@ import pytest
 from screenplay import Screenplay, film, voice
 
 from annotate.recording.propose import propose
-from annotate.recording.video import Recording, load_av, read_sound
+from annotate.recording.sound import read_sound
+from annotate.recording.video import Recording, load_av
 from grounding.errors import UserError
 
 SIZE = (320, 200)

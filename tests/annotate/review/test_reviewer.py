@@ -94,7 +94,7 @@ def test_one_file_of_keys_does_for_every_window_and_conflicts_are_refused(
     run: Path, data: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("tkinter", reason="this Python has no tkinter")
-    from annotate.options import WindowOptions
+    from annotate.display import WindowOptions
     from annotate.window.panels import make_panels
 
     keys = tmp_path / "keys.yaml"

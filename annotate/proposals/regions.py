@@ -1,4 +1,4 @@
-"""Moving the sides of a rough box to the edges of what it is drawn around. Pixels and a box in, a box out; pure.
+"""Finding what may be meant on a screenshot, and moving the sides of a rough box to the edges of what it is around.
 
 A side looks for the nearest straight edge that runs along most of it: the border of a button, the outline of a field,
 the side of a picture. Where there is none within reach, as around a link on a plain page, it goes to the ink: to the
@@ -8,6 +8,7 @@ place where the text begins behind a gap. Where there is neither, it stays.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,8 @@ import numpy.typing as npt
 
 from grounding.records import Box, Point
 
-from ..core.records import MarkedBox
+from ..core.native import whole_box
+from ..core.records import MarkedBox, overlap
 
 Marks = npt.NDArray[np.bool_]
 Shares = npt.NDArray[np.float64]
@@ -38,6 +40,10 @@ INK_REACH_PX, INK_PAD_PX = 8, 2
 """A side goes no further than this to reach ink, and leaves so much room beside it."""
 LEAST_SIDE_PX = 2
 _ROUNDS = 4
+PROPOSED_REACH_PX = 4
+"""Found boxes are off by two or three pixels, never more: contours are those of thickened edges."""
+TAKEN_SHARE = 0.9
+"""A proposal that overlaps a box of the step so far (intersection over union) was taken already."""
 
 
 class Frame(NamedTuple):
@@ -68,17 +74,6 @@ class Frame(NamedTuple):
     def area_px2(self) -> int:
         """Pixels inside."""
         return self.width_px * self.height_px
-
-    def covers(self, point: Point) -> bool:
-        """Whether a place is inside or on the edge."""
-        return self.left_px <= point.x_px <= self.right_px and self.top_px <= point.y_px <= self.bottom_px
-
-    def share_of_union(self, other: Frame) -> float:
-        """Intersection over union."""
-        across = min(self.right_px, other.right_px) - max(self.left_px, other.left_px)
-        down = min(self.bottom_px, other.bottom_px) - max(self.top_px, other.top_px)
-        shared = max(0, across) * max(0, down)
-        return shared / max(1, self.area_px2 + other.area_px2 - shared)
 
     def as_box(self) -> MarkedBox:
         """The box that has it for its edges."""
@@ -249,3 +244,42 @@ def _beside_ink(ink: Marks, drawn: int, reach: int, gap: int, outward: int) -> i
     # A change is ink on both sides of it, so that the ink seems to begin a pixel early.
     edge = max(0, edge + 1 - INK_PAD_PX)
     return edge if outward < 0 else len(ink) - edge
+
+
+# --- what is proposed ------------------------------------------------------------------------------------------------
+
+
+def find_regions(pixels: Pixels) -> tuple[Frame, ...]:
+    """Widgets, icons, pictures and lines of text by their edges, each snapped to them; the largest first."""
+    from grounding.grounders.som.boxes import WidgetProposer
+
+    boxes = (Frame.around(region.box) for region in WidgetProposer().propose(pixels))
+    found = dict.fromkeys(snap(pixels, box, reach_px=PROPOSED_REACH_PX) for box in boxes)
+    return tuple(sorted(found, key=lambda frame: (-frame.area_px2, frame.top_px, frame.left_px)))
+
+
+def in_order(proposals: Sequence[Frame], cursor: Point | None) -> list[Frame]:
+    """The proposals in the order in which they are taken: by their distance from the cursor, the smaller ones first.
+
+    What is under the cursor has no distance. Without a cursor they stay as they come.
+    """
+    if cursor is None:
+        return list(proposals)
+
+    def rank(one: Frame) -> tuple[float, int]:
+        across = max(one.left_px - cursor.x_px, 0.0, cursor.x_px - one.right_px)
+        down = max(one.top_px - cursor.y_px, 0.0, cursor.y_px - one.bottom_px)
+        return math.hypot(across, down), one.area_px2
+
+    return sorted(proposals, key=rank)
+
+
+def next_best(order: Sequence[Frame], boxes: Sequence[MarkedBox], tried: Collection[Frame] = ()) -> Frame | None:
+    """The first proposal that is none of the boxes, and was not tried; None where nothing is left."""
+    left = ((one, one.as_box().box) for one in order if one not in tried)
+    return next((one for one, box in left if all(overlap(box, there.box) < TAKEN_SHARE for there in boxes)), None)
+
+
+def frame_of(box: MarkedBox) -> Frame:
+    """A box by its edges, on the nearest whole pixels."""
+    return Frame.around(whole_box(box).box)
