@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -31,9 +30,15 @@ from grounding.benchmarks.agenticshop.options import (
 )
 from grounding.benchmarks.agenticshop.records import Condition, CurationDataset, CurationTask
 from grounding.benchmarks.agenticshop.released import ReleasedExtractor, open_released, released_judge
-from grounding.benchmarks.agenticshop.runfiles import EVIDENCE, CurationAsked, CurationRunInfo, JudgeMade
-from grounding.benchmarks.agenticshop.scorebook import curation_signature
+from grounding.benchmarks.agenticshop.scorebook import (
+    EVIDENCE,
+    CurationAsked,
+    CurationRunInfo,
+    JudgeMade,
+    curation_signature,
+)
 from grounding.benchmarks.agenticshop.stages import (
+    CurationStage,
     OneBrowser,
     ReadOnce,
     RecordedPages,
@@ -51,7 +56,7 @@ from grounding.data.option import local_folder, url_behind
 from grounding.errors import UserError
 from grounding.grounders import card_behind
 from grounding.llm.budget import Budget
-from grounding.run.benchmark import Shared, nothing
+from grounding.run.benchmark import Shared
 from grounding.run.building import chat_options
 from grounding.run.display import Progress
 from grounding.run.folder import library_versions, run_id, utc_now
@@ -66,15 +71,6 @@ PAGES = min(8, 2 * (os.cpu_count() or 1))
 
 CURATE, EXTRACT = "curate", "extract"
 """Two of the parts of a run; the others are its judges, as the user named them."""
-
-
-@dataclass(frozen=True)
-class Ready:
-    """A stage, who does its work, and what makes it ready in this process."""
-
-    stage: Any
-    worker: Any
-    start: Callable[[], Awaitable[object]] = nothing
 
 
 class Parts:
@@ -111,22 +107,16 @@ class Parts:
             return ReadOnce(StructuralExtractor())
         who, _, how = options.extractor.rpartition("@")
         if who and how == OFFICIAL:
-            return ReadOnce(ReleasedExtractor(self._released(who, options.extractor_base_url, "--extractor")))
+            return ReadOnce(
+                ReleasedExtractor(self._model(who, options.extractor_base_url, "--extractor", as_released=True))
+            )
         return ReadOnce(ModelExtractor(self._model(options.extractor, options.extractor_base_url, "--extractor")))
 
     def agent(self, extractor: ReadOnce | None = None) -> CurationAgent:
         """The agent; what it has read of pages with the run's extractor is not read again."""
-        entry = find_agent(self.options.agent)
+        entry, told = find_agent(self.options.agent), {"budget": self._budget, "progress": self._progress}
         assert entry is not None, "options with another are refused"
-        return entry.make(
-            CurationServices(
-                options=self.options,
-                budget=self._budget,
-                progress=self._progress,
-                pages=self.pages,
-                extractor=extractor,
-            )
-        )
+        return entry.make(CurationServices(options=self.options, pages=self.pages, extractor=extractor, **told))
 
     def _judge(self, name: str) -> ProductJudge:
         (who, how), options = judge_choice(name), self.options
@@ -135,28 +125,19 @@ class Parts:
 
             return ReferenceJudge()
         if how == OFFICIAL:
-            return released_judge(self._released(who, options.judge_base_url, "--judge"))
+            return released_judge(self._model(who, options.judge_base_url, "--judge", as_released=True))
         model = self._model(who, options.judge_base_url, "--judge")
         return ModelJudge(model, condition=msgspec.convert(how, Condition), prompt=options.judge_prompt)
 
-    def _model(self, name: str, base_url: str | None, option: str) -> Opened:
-        return open_model(
-            name,
-            chat_options(self.options, base_url),
-            model=None,
-            cost_limit=self.options.cost_limit,
-            budget=self._budget,
-            progress=self._progress,
-            option=option,
-            flag=f"{option}-base-url",
-            min_output_tokens=LONG_REPLY_TOKENS,
-        )
-
-    def _released(self, name: str, base_url: str | None, option: str) -> Opened:
-        flag, limit = f"{option}-base-url", self.options.cost_limit
-        card = find_card(name, base_url, model=None, cost_limit=limit, option=option, flag=flag)
-        chat = chat_options(self.options, base_url)
-        return open_released(card, chat, flag=flag, budget=self._budget, progress=self._progress)
+    def _model(self, name: str, base_url: str | None, option: str, *, as_released: bool = False) -> Opened:
+        """A chat model at its address; ``as_released``: asked over the interface that the release uses."""
+        options, flag = self.options, f"{option}-base-url"
+        chat = chat_options(options, base_url)
+        told: dict[str, Any] = {"budget": self._budget, "progress": self._progress, "flag": flag}
+        named: dict[str, Any] = {"model": None, "cost_limit": options.cost_limit, "option": option}
+        if as_released:
+            return open_released(find_card(name, base_url, flag=flag, **named), chat, **told)
+        return open_model(name, chat, min_output_tokens=LONG_REPLY_TOKENS, **told, **named)
 
     def browser(self, agent: CurationAgent | None) -> OneBrowser:
         """A browser for so many pages; a session of an agent holds its place for the whole task."""
@@ -165,26 +146,19 @@ class Parts:
 
     def stage(
         self, part: str, journal: Any, evidence: EvidenceFolder, agent: CurationAgent | None, browser: OneBrowser | None
-    ) -> Ready:
+    ) -> CurationStage[Any, Any]:
         """One of the stages: ``curate``, ``extract``, or a judge as the user named it."""
+        web = self.web
         if part == CURATE:
             assert agent is not None
-
-            async def start() -> None:
-                if isinstance(agent, Browses) and browser is not None:
-                    agent.use(await browser.start(), evidence)
-
-            return Ready(curate_stage(agent, journal, sites=self.dataset.sites, web=self.web), agent, start)
+            sites = self.dataset.sites
+            return curate_stage(agent, journal, sites=sites, web=web, browser=browser, evidence=evidence)
         if part == EXTRACT:
             assert self.extractor is not None
             assert browser is not None
-            retries = self.options.blocked_retries
-            stage = extract_stage(
-                self.extractor, browser, evidence, journal, pages=self.pages, web=self.web, retries=retries
-            )
-            return Ready(stage, self.extractor, browser.start)
-        judge = self.judge(part)
-        return Ready(judge_stage(judge, evidence, journal), judge)
+            extractor, retries = self.extractor, self.options.blocked_retries
+            return extract_stage(extractor, browser, evidence, journal, pages=self.pages, web=web, retries=retries)
+        return judge_stage(self.judge(part), evidence, journal)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,15 +312,17 @@ def open_part(work: StageWork, services: Services) -> OpenedPart:
     evidence = EvidenceFolder(folder_here(work) / EVIDENCE if work.folder else Path())
     agent = parts.agent() if work.part == CURATE else None
     browser = parts.browser(agent) if work.part in (CURATE, EXTRACT) else None
-    ready = parts.stage(work.part, services.journal, evidence, agent, browser)
+    stage = parts.stage(work.part, services.journal, evidence, agent, browser)
+    worker = stage.worker
+    assert worker is not None
 
     async def check() -> None:
-        await ready.worker.check()
-        await ready.start()
+        await worker.check()
+        await stage.start()
 
     async def aclose() -> None:
         if browser is not None:
             await browser.aclose()
-        await ready.worker.aclose()
+        await worker.aclose()
 
-    return opened(ready.stage, check, aclose)
+    return opened(stage, check, aclose)

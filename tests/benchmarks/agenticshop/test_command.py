@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.agenticshop.made import CHECKLIST, made_task
 from benchmarks.agenticshop.runs import write_run
-from grounding.benchmarks.agenticshop.runfiles import CurationFolder
+from grounding.benchmarks.agenticshop.scorebook import CurationFolder
 from grounding.cli import app
 from grounding.errors import UserError
 
