@@ -22,6 +22,7 @@ from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge
 from grounding.benchmarks.agenticshop.options import CurationOptions
 from grounding.benchmarks.agenticshop.page import curation_page
+from grounding.benchmarks.agenticshop.paper import print_published_curations
 from grounding.benchmarks.agenticshop.preparation import CURATE, EXTRACT, PreparedCuration, in_workers, prepare_curation
 from grounding.benchmarks.agenticshop.records import (
     COUNTED_PRODUCTS,
@@ -39,7 +40,7 @@ from grounding.benchmarks.agenticshop.scenarios import scenario_named
 from grounding.benchmarks.agenticshop.scorebook import BENCHMARK as NAME
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, CurationScored, score_curation
 from grounding.benchmarks.agenticshop.stages import judge_stage
-from grounding.benchmarks.agenticshop.table import print_curations, print_published_curations
+from grounding.benchmarks.agenticshop.table import print_curations
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.episodes import HARMLESS, TAKEN, AgentBenchmark, addresses, combinations
 from grounding.cards.schema import SearchCard

@@ -14,7 +14,7 @@ import grounding
 from benchmarks.agenticshop.made import CHECKLIST, made_curation, made_extraction, made_task
 from benchmarks.agenticshop.runs import run_info, write_run
 from grounding.benchmarks.agenticshop.benchmark import BENCHMARK
-from grounding.benchmarks.agenticshop.failures import failures_of, queries_of
+from grounding.benchmarks.agenticshop.paper import failures_of, queries_of
 from grounding.benchmarks.agenticshop.records import (
     SCENARIOS,
     Curated,
