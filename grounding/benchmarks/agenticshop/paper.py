@@ -154,11 +154,11 @@ def print_figures(console: Console, runs: Sequence[CurationScored], out: Path | 
         raise UserError(f"{unjudged.folder}: nobody judged this run; the same command with --judge does")
     plain = [row_name(run) for run in runs]
     # Runs of one agent are told apart by their folders.
-    names = [
-        f"{row_name(run)}, {run.folder.name[-10:]}" if plain.count(row_name(run)) > 1 else row_name(run) for run in runs
-    ]
+    apart = (f"{name}, {run.folder.name[-10:]}" for name, run in zip(plain, runs, strict=True))
+    shown = (name if plain.count(name) == 1 else other for name, other in zip(plain, apart, strict=True))
+    named = dict(zip(shown, runs, strict=True))
     for title, columns in FIGURES.items():
-        rows = {name: [figure_of(run, *own) for own in columns.values()] for name, run in zip(names, runs, strict=True)}
+        rows = {name: [figure_of(run, *own) for own in columns.values()] for name, run in named.items()}
         cells = tuple((name, *map(percent, found)) for name, found in rows.items())
         console.print(drawn(SummaryTable(title=title, heads=("agent", *columns), rows=cells)))
         if out is not None and any(one is not None and one.value is not None for one in chain(*rows.values())):

@@ -114,9 +114,10 @@ class Parts:
 
     def agent(self, extractor: ReadOnce | None = None) -> CurationAgent:
         """The agent; what it has read of pages with the run's extractor is not read again."""
-        entry, told = find_agent(self.options.agent), {"budget": self._budget, "progress": self._progress}
+        entry, budget, progress = find_agent(self.options.agent), self._budget, self._progress
         assert entry is not None, "options with another are refused"
-        return entry.make(CurationServices(options=self.options, pages=self.pages, extractor=extractor, **told))
+        given: dict[str, Any] = {"options": self.options, "pages": self.pages, "extractor": extractor}
+        return entry.make(CurationServices(budget=budget, progress=progress, **given))
 
     def _judge(self, name: str) -> ProductJudge:
         (who, how), options = judge_choice(name), self.options
@@ -261,16 +262,9 @@ async def in_workers(own: Any, part: str, prepared: PreparedCuration, workers: W
         UserError: there is no cluster, it has no room, or a worker can't be made ready.
         ClusterLost: the cluster went away meanwhile.
     """
-    options, browses = prepared.options, isinstance(prepared.agent, Browses)
-    asked = _asked(prepared, part)
-    work = StageWork(
-        opener=open_part,
-        options=options,
-        identity=own.identity,
-        part=part,
-        given=url_behind(options.data_dir),
-        keys=key_variables([one.card for one in asked]),
-    )
+    options, browses, asked = prepared.options, isinstance(prepared.agent, Browses), _asked(prepared, part)
+    keys, given = key_variables([one.card for one in asked]), url_behind(options.data_dir)
+    work = StageWork(opener=open_part, options=options, identity=own.identity, part=part, given=given, keys=keys)
     staffed = partial(
         staff,
         workers=options.workers,
@@ -285,16 +279,16 @@ def _asked(prepared: PreparedCuration, part: str) -> list[ModelAddress]:
     """The models that a stage asks. ``GROUNDER=URL`` is the address of the agent's grounder, others are its model's."""
     options, parts = prepared.options, prepared.parts
     models: list[tuple[Any, str | None, str]]
-    if part == EXTRACT:
-        asker = None if parts.extractor is None else parts.extractor.inner
-        models = [(getattr(asker, "card", None), options.extractor_base_url, "--extractor-base-url")]
-    elif part == CURATE:
+    if part == CURATE:
         lead, agent = f"{options.grounder}=", prepared.agent
         own = " ".join(url for url in options.base_url if not url.startswith(lead))
         models = [(agent.card if isinstance(agent, AsksFirst) else None, own, "--base-url")]
         if options.grounder is not None:
             at = " ".join(url.removeprefix(lead) for url in options.base_url if url.startswith(lead))
             models.append((card_behind(options.grounder, models_dir() / "grounders", at or None), at, "--base-url"))
+    elif part == EXTRACT:
+        asker = None if parts.extractor is None else parts.extractor.inner
+        models = [(getattr(asker, "card", None), options.extractor_base_url, "--extractor-base-url")]
     else:
         models = [(getattr(parts.judge(part), "card", None), options.judge_base_url, "--judge-base-url")]
     return [ModelAddress(card=card, base_url=url or "", flag=flag) for card, url, flag in models if card is not None]

@@ -14,7 +14,7 @@ from rich.text import Text
 from grounding.benchmarks.agenticshop.figures import ALL, KINDS, FigureValue, JudgeScores
 from grounding.benchmarks.agenticshop.judge.reference import NAME as REFERENCE
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, SCENARIOS, Dimension, Scenario
-from grounding.benchmarks.agenticshop.scenarios import intent_of, row_of
+from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
 from grounding.benchmarks.agenticshop.scorebook import CurationScored, StoredRun
 from grounding.data.release import data_name, departure_warnings
 from grounding.llm.budget import dollars
@@ -74,7 +74,8 @@ def summary_tables(results: Sequence[CurationScored], rule: ScoringName) -> tupl
     By scenario both readings stand under each other, the paper's also for successes alone. Heads may be of two lines.
     """
     scored = [(result, one) for result in results for one in result.summary.judges if one.judge]
-    groups = [*(one for one in SCENARIOS if any(one in scores.figures for _, scores in scored)), ALL]
+    scenarios = [one for one in SCENARIOS if any(one in scores.figures for _, scores in scored)]
+    groups = [*scenarios, ALL]
     rows: list[tuple[str, ...]] = []
     for result, one in scored:
         shown = {f"{row_name(result)} · {one.judge}": "score", "  success only": "success"}
@@ -89,6 +90,7 @@ def summary_tables(results: Sequence[CurationScored], rule: ScoringName) -> tupl
         for result, one in scored
         for name, how in ((f"{row_name(result)} · {one.judge}, pooled", ""), ("  mean of tasks", ", by task"))
     )
+    conduct = ((row_name(one), *(percent(figure_of(one, name)) for name in CONDUCT.values())) for one in results)
     first = results[0].info
     return (
         SummaryTable(
@@ -109,9 +111,7 @@ def summary_tables(results: Sequence[CurationScored], rule: ScoringName) -> tupl
         SummaryTable(
             title="links, targets and steps, %",
             heads=("agent", *CONDUCT),
-            rows=tuple(
-                (row_name(one), *(percent(figure_of(one, name)) for name in CONDUCT.values())) for one in results
-            ),
+            rows=tuple(conduct),
         ),
     )
 
@@ -179,9 +179,8 @@ def _own_notes(result: CurationScored) -> Iterator[Line]:
             yield "official", f"{NOTHING}: {one.judge} {why}; the release's judge is --judge NAME@official"
     if summary.behaviours.steps and not summary.behaviours.labelled:
         yield "steps", f"{NOTHING}: nobody asked the agent what its steps are for"
-    if own.figures[ALL]["found"].value is None and any(
-        intent_of(one) == "target_finding" for one in SCENARIOS if one in own.figures
-    ):
+    sought = any(row.intent == "target_finding" for row in ROWS if row.scenario in own.figures)
+    if sought and own.figures[ALL]["found"].value is None:
         yield "target", f"{NOTHING}: the data names no targets; the release's raw file does (user_raw/)"
     yield from losses(result.stored)
     took = [f"{result.time.wall_s:.1f} s", *filter(None, [per_task(result)])]
