@@ -28,7 +28,7 @@ from grounding.benchmarks.agenticshop.records import (
     Reported,
     VerdictFlag,
 )
-from grounding.benchmarks.agenticshop.scenarios import intent_of
+from grounding.benchmarks.agenticshop.scenarios import row_of
 from grounding.benchmarks.agenticshop.verdicts import MEASURED, PlaceOutcome, PlaceVerdict, TaskVerdicts
 from grounding.records import Record
 from grounding.scoring.intervals import bootstrap
@@ -181,7 +181,7 @@ def _by_task(dimension: Dimension, places: TaskVerdicts) -> Parts:
 
 
 def _found(places: TaskVerdicts) -> Parts:
-    sought = intent_of(places[0].scenario) == "target_finding"
+    sought = row_of(places[0].scenario).intent == "target_finding"
     said = [one.found for one in places if sought and one.found is not None]
     return float(any(said)), float(bool(said))
 

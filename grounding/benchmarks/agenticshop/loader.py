@@ -40,7 +40,7 @@ from grounding.benchmarks.agenticshop.records import (
     Target,
     UserContext,
 )
-from grounding.benchmarks.agenticshop.scenarios import ROWS, intent_of, row_of
+from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
 from grounding.benchmarks.rawusers import RawProduct, RawUser, details_of, read_raw_users
 from grounding.data.fields import DatasetProblems, Problem, read_json_list, shorten
 from grounding.data.registry import ExpectedCounts, Inspection, departures, differences, locate
@@ -194,7 +194,7 @@ def read_user(values: object, scenario: Scenario) -> CurationTask:
     """One entry of a file of users; raises a ValueError where it is none."""
     found = msgspec.convert(values, _Profile)
     query = found.user_query or ""
-    if not query.strip() and intent_of(scenario) != "open_exploration":
+    if not query.strip() and row_of(scenario).intent != "open_exploration":
         raise ValueError("Expected what the user says - at `$.user_query`")
     listed = {name: getattr(found.check_list, name) or () for name in DIMENSIONS}
     if not any(listed.values()):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
@@ -24,7 +25,6 @@ from grounding.benchmarks.agenticshop.extraction.prices import find_prices
 from grounding.benchmarks.agenticshop.figures import ALL, KINDS, FigureValue, looked_at
 from grounding.benchmarks.agenticshop.records import (
     COUNTED_PRODUCTS,
-    SCENARIOS,
     Curated,
     Curation,
     CurationTask,
@@ -58,12 +58,6 @@ if TYPE_CHECKING:
 
 # --- tables 4 to 7 ---------------------------------------------------------------------------------------------------
 
-_PRINTED = (
-    *("explicit title", "attribute specified", "brand and category"),
-    *("high involvement", "low involvement", "aesthetic driven", "casual browsing"),
-)
-"""How the file of the paper's figures names the scenarios."""
-
 
 def _column(column: str, head: str, name: str, group: str = ALL, scale: int = 1) -> CallColumn[CurationScored]:
     def own(result: CurationScored) -> float | None:
@@ -74,8 +68,7 @@ def _column(column: str, head: str, name: str, group: str = ALL, scale: int = 1)
 
 
 def _by_scenario(name: str, scale: int = 1, more: str = "") -> tuple[CallColumn[CurationScored], ...]:
-    pairs = zip(_PRINTED, SCENARIOS, strict=True)
-    return tuple(_column(f"{printed}{more}", heading(one), name, one, scale) for printed, one in pairs)
+    return tuple(_column(row.printed + more, heading(row.scenario), name, row.scenario, scale) for row in ROWS)
 
 
 TABLES: tuple[PrintedTable[CurationScored], ...] = (
@@ -225,28 +218,12 @@ DETAILED_WORDS = 8
 """So many words about a product are an explanation."""
 
 LONG_QUERY_WORDS = 9
-"""A query of more words joins several attributes in one search."""
+"""A query of more words joins several attributes in one search. Both numbers stand in ``failures.yaml``, too."""
 
 _QUERY = re.compile(
     r'^search(?: for|ed)?:? +"?(?P<plain>[^"]+)|"(?:query|text)": *"(?P<json>[^"]+)"|\btype\b[^;:]*[;:] *(?P<typed>.+)',
     re.IGNORECASE,
 )
-_KINDS = {
-    "URL hallucination": (
-        "links", "a named link whose page is not there; brought: the agent's own search had it"),
-    "response hallucination: page": (
-        "invalid links", f"a product whose page is not there is explained in {DETAILED_WORDS} words or more"),
-    "response hallucination: price": (
-        "stated prices", "the price that the agent states is not the one on the product's page"),
-    "biased query rewriting": ("searches", "a search names a brand that the user's query does not"),
-    "overcomplicated query": ("searches", f"a search has more than {LONG_QUERY_WORDS} words"),
-    "premature termination": (
-        "tasks", "the answer names a list of products in a product's place, or fewer than three products"),
-    "distraction by promotion": (
-        "stated prices", "the price that the agent states is on the product's page, of something else"),
-    "insufficient exploration": ("tasks", "every page of the trace is of one site, and a product fails an item"),
-}  # fmt: skip
-"""Each kind with what is counted and its rule, in the order of the paper."""
 
 
 class Failures(Record, frozen=True, kw_only=True):
@@ -258,6 +235,9 @@ class Failures(Record, frozen=True, kw_only=True):
     count: int
     total: int
     cases: tuple[tuple[str, str], ...] = ()
+
+
+_KINDS = msgspec.yaml.decode(Path(__file__).with_name("failures.yaml").read_bytes(), type=list[dict[str, str]])
 
 
 class _Case(NamedTuple):
@@ -294,10 +274,10 @@ def failures_of(run: CurationScored) -> tuple[Failures, ...]:
         cases += [case for one in named for case in _of_product(one, curation)]
         cases += _of_task(task, curation, named, brands - {()})
     found = []
-    for kind, (of, definition) in _KINDS.items():
-        mine = [one for one in cases if one.kind == kind]
+    for kind in _KINDS:
+        mine = [one for one in cases if one.kind == kind["kind"]]
         bad = tuple((one.where, one.seen[:300]) for one in mine if one.is_failure)
-        found.append(Failures(kind=kind, of=of, definition=definition, count=len(bad), total=len(mine), cases=bad))
+        found.append(Failures(**kind, count=len(bad), total=len(mine), cases=bad))
     return tuple(found)
 
 
