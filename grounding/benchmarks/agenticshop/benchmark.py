@@ -74,11 +74,7 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
     )
     axes = ("agent", "model")
     folder = CurationFolder
-    answers: ClassVar = {
-        "curations.jsonl": Curation,
-        "extractions.jsonl": Extraction,
-        "judgements.jsonl": Judgement,
-    }
+    answers: ClassVar = {"curations.jsonl": Curation, "extractions.jsonl": Extraction, "judgements.jsonl": Judgement}
 
     def runs(self, given: Mapping[str, Any], axes: Sequence[str], command: str) -> tuple[CurationOptions, ...]:
         """One for every agent and model; what is meant for another of several agents is left out.
@@ -278,18 +274,18 @@ class _Passes:
 
 
 def _curated(_task: Any, record: Curation) -> str:
-    return _outcome(record) or ("curated" if record.products else "nothing")
+    return _failed(record) or ("curated" if record.products else "nothing")
 
 
 def _extracted(_page: Any, record: Extraction) -> str:
-    return _outcome(record) or ("no page" if record.page_class in (None, "error") else str(record.page_class))
+    return _failed(record) or ("no page" if record.page_class in (None, "error") else str(record.page_class))
 
 
 def _judged(_product: Any, record: Judgement) -> str:
-    return _outcome(record) or "judged"
+    return _failed(record) or "judged"
 
 
-def _outcome(record: Curation | Extraction | Judgement) -> str:
+def _failed(record: Curation | Extraction | Judgement) -> str:
     return "" if record.failure is None else record.failure.kind
 
 

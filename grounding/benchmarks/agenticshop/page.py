@@ -6,7 +6,7 @@ that is read when it is looked at. Pictures are those in the folder of evidence 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from grounding.benchmarks.agenticshop.asking import fact_lines
 from grounding.benchmarks.agenticshop.figures import share_of
 from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS, Curated, Curation, ProductFacts, product_id
 from grounding.benchmarks.agenticshop.scorebook import CurationScored
-from grounding.benchmarks.agenticshop.table import costs_of, losses, outcomes_of, per_task, row_name, summary_tables
+from grounding.benchmarks.agenticshop.table import row_name, run_notes, summary_tables
 from grounding.benchmarks.agenticshop.verdicts import PlaceVerdict
 from grounding.data.release import data_name
 from grounding.records import Record
@@ -29,7 +29,6 @@ REPORT = "report.html"
 MAX_TEXT_CHARS = 3_000
 MAX_PAGE_CHARS = 20_000
 MAX_PRODUCTS = 12
-MAX_LINES = 40
 _STATIC = Path(__file__).parent / "static"
 
 
@@ -75,7 +74,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
         "title": f"{data_name(info.asked.dataset, info.departs)} · {row_name(scored)}",
         "status": scored.summary.status,
         "run_id": info.run_id,
-        "facts": [one for one in _facts(scored) if one[1]],
+        "facts": [*run_notes(scored), ("command", info.command), ("signature", scored.summary.signature)],
         "tables": summary_tables([scored], info.preset),
         "judges": [
             {"name": name, "shown": next((one.condition for one in of.values()), "full")}
@@ -84,20 +83,6 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
         "tasks": rows,
     }
     return index, details
-
-
-def _facts(scored: CurationScored) -> Iterable[tuple[str, str]]:
-    info, summary = scored.info, scored.summary
-    yield "tasks", f"{summary.counts.tasks:,} of {summary.counts.users:,} users"
-    yield "places", outcomes_of(scored)
-    yield "judge that counts", summary.headline or "none"
-    yield "time", f"{scored.time.wall_s:.1f} s"
-    yield "agent", per_task(scored)
-    yield from ((f"cost of {who}", said) for who, said in costs_of(scored).items())
-    yield from losses(scored.stored)
-    yield "stopped", info.stopped
-    yield "command", info.command
-    yield "signature", summary.signature
 
 
 def _errors(place: PlaceVerdict) -> list[str]:
@@ -156,10 +141,9 @@ def shown_facts(facts: ProductFacts) -> list[tuple[str, str, str, str]]:
     sources = {one.field: (one.source, cut(one.quote)) for one in facts.sources}
     found = []
     for (field, name), group in groupby(fact_lines(facts), key=lambda line: line[:2]):
-        lines = [cut(text, MAX_TEXT_CHARS if name == "description" else 400) for _, _, text in group]
-        more = [f"… {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
+        lines = [text for *_, text in group]
         title = name if len(lines) == 1 else f"{name}s ({len(lines)})"
-        found.append((title, cut("\n".join([*lines[:MAX_LINES], *more])), *sources.get(field, ("", ""))))
+        found.append((title, cut("\n".join(lines)), *sources.get(field, ("", ""))))
     return found
 
 

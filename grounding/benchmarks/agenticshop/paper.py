@@ -74,9 +74,7 @@ def _by_scenario(name: str, scale: int = 1, more: str = "") -> tuple[CallColumn[
 TABLES: tuple[PrintedTable[CurationScored], ...] = (
     PrintedTable(number="4", about="score by scenario, all tasks, %", places=_by_scenario("score", 100)),
     PrintedTable(
-        number="7",
-        about="score by scenario, successes alone, %",
-        places=_by_scenario("success", 100, ", successful"),
+        number="7", about="score by scenario, successes alone, %", places=_by_scenario("success", 100, ", successful")
     ),
     # Only the first three have a target.
     PrintedTable(number="5", about="target's brand and type found", places=_by_scenario("found")[:3]),

@@ -108,11 +108,7 @@ def summary_tables(results: Sequence[CurationScored], rule: ScoringName) -> tupl
             heads=("agent · judge", *DIMENSION_TITLES.values()),
             rows=tuple(dimensions),
         ),
-        SummaryTable(
-            title="links, targets and steps, %",
-            heads=("agent", *CONDUCT),
-            rows=tuple(conduct),
-        ),
+        SummaryTable(title="links, targets and steps, %", heads=("agent", *CONDUCT), rows=tuple(conduct)),
     )
 
 
@@ -157,18 +153,15 @@ def _notes(results: Sequence[CurationScored]) -> Iterator[Line]:
     yield from (("warning", text) for text in departure_warnings(info.asked.dataset, info.departs))
     for result in results:
         lead = f"{row_name(result)}: " if len(results) > 1 else ""
-        yield from ((name, f"{lead}{text}") for name, text in _own_notes(result))
+        yield from ((name, f"{lead}{text}") for name, text in run_notes(result))
 
 
-def outcomes_of(result: CurationScored) -> str:
-    """What became of the places of a run."""
-    counts = result.summary.counts
-    return f"{' · '.join(f'{name} {count}' for name, count in counts.outcomes.items())} of {counts.places:,}"
-
-
-def _own_notes(result: CurationScored) -> Iterator[Line]:
+def run_notes(result: CurationScored) -> Iterator[Line]:
+    """What became of a run: places, judges, what is missing, time and cost."""
     summary, own = result.summary, result.summary.own
-    yield "places", outcomes_of(result)
+    outcomes = {str(name): count for name, count in summary.counts.outcomes.items()}
+    listed = " · ".join(f"{name} {count}" for name, count in outcomes.items())
+    yield "places", f"{listed} of {summary.counts.places:,}"
     yield "success", f"{own.successes} of {summary.counts.tasks} tasks have three product pages"
     for one in filter(lambda one: one.judge, summary.judges):
         yield "judge", f"{one.judge}: {_said(one)}"
@@ -183,13 +176,12 @@ def _own_notes(result: CurationScored) -> Iterator[Line]:
     if sought and own.figures[ALL]["found"].value is None:
         yield "target", f"{NOTHING}: the data names no targets; the release's raw file does (user_raw/)"
     yield from losses(result.stored)
-    took = [f"{result.time.wall_s:.1f} s", *filter(None, [per_task(result)])]
-    yield "time", " · ".join([*took, *(f"{who} {said}" for who, said in costs_of(result).items())])
+    yield "time", " · ".join(_took(result))
     if result.info.stopped:
         yield "warning", f"stopped before the end: {result.info.stopped}"
     for name, words in _WARNINGS.items():
-        if count := {str(one): n for one, n in summary.counts.outcomes.items()}.get(name):
-            yield "warning", f"{count} {words}"
+        if name in outcomes:
+            yield "warning", f"{outcomes[name]} {words}"
     if summary.status == "partial":
         yield "warning", "the run is partial: its scores are not final"
 
@@ -245,19 +237,13 @@ def _listed(sites: Counter[str]) -> str:
     return shown + (f" and {len(sites) - MAX_SITES} more sites" if len(sites) > MAX_SITES else "")
 
 
-def per_task(result: CurationScored) -> str:
-    """Steps and seconds that the agent took for a task; "" where it was not seen at work."""
+def _took(result: CurationScored) -> Iterator[str]:
+    """Seconds, steps and seconds for a task of an agent that was seen at work, and requests, tokens and their cost."""
     conduct, task_s = result.summary.behaviours, result.time.task_s
-    if not conduct.steps or conduct.steps_per_task is None or task_s is None:
-        return ""
-    return f"{conduct.steps_per_task:.1f} steps and {task_s:.1f} s a task"
-
-
-def costs_of(result: CurationScored) -> dict[str, str]:
-    """What the requests of agent, extractor and judges took, of those that were asked."""
-    return {
-        who: f"{one.calls:,} calls, {one.input_tokens + one.output_tokens:,} tokens"
-        + ("" if one.usd is None else f", {dollars(one.usd)}")
-        for who, one in result.summary.costs.items()
-        if one.calls
-    }
+    yield f"{result.time.wall_s:.1f} s"
+    if conduct.steps and conduct.steps_per_task is not None and task_s is not None:
+        yield f"{conduct.steps_per_task:.1f} steps and {task_s:.1f} s a task"
+    for who, one in result.summary.costs.items():
+        if one.calls:
+            usd = "" if one.usd is None else f", {dollars(one.usd)}"
+            yield f"{who} {one.calls:,} calls, {one.input_tokens + one.output_tokens:,} tokens{usd}"
