@@ -35,15 +35,17 @@ Render = Callable[[], Sequence[Message]]
 
 
 class StageModel(Protocol):
-    """Whom a stage asks about each item: an extractor, a judge. ``name`` is short, for tables, folders and records.
+    """Whom a stage asks about each item: an extractor, a judge.
 
-    ``identity`` is everything besides the item that can change an answer, as text; ``max_concurrency`` is how many
-    items it takes at once.
+    ``name`` is short, for tables, folders and records; ``max_concurrency`` is how many items it takes at once.
     """
 
     name: str
-    identity: str
     max_concurrency: int
+
+    @property
+    def identity(self) -> str:
+        """Everything besides the item that can change an answer, as text."""
 
     async def check(self) -> None:
         """Fail early when it can't work."""

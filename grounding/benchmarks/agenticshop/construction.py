@@ -360,7 +360,7 @@ def construct(
         written, reports, cost = Counter(task.scenario for task in tasks), check_pairing(tasks), paid([journal])
         doubts = [doubt for report in reports for doubt in report.doubts]
         whole = not stopped and len(tallies) == len(PARTS) and all(one.complete for one in tallies.values())
-        made = {"status": "complete" if whole else "partial", "version": __version__, "recipe": recipe}
+        made: dict[str, Any] = {"status": "complete" if whole else "partial", "version": __version__, "recipe": recipe}
         made |= {"written": written, "skipped": skipped, "asked": tallies, "doubts": doubts, "cost_usd": cost}
         folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
     lines = [f"{out}: {len(tasks)} tasks"]

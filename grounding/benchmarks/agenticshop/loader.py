@@ -52,6 +52,9 @@ SHOPS, PICTURES = "shops", "pictures"
 """The folders of a mall that its pages are made of."""
 
 DEPTH = 3
+MAX_FILE_BYTES = 64 << 20
+"""A hundred times the 50 users of one scenario."""
+
 MAX_TEXT_CHARS = 20_000
 """Some fifteen times the longest text of the released samples (a paragraph of context with 1,300 characters)."""
 
@@ -160,6 +163,10 @@ class _Profile(msgspec.Struct):
 
 
 def _read_file(path: Path, scenario: Scenario, problems: list[Problem]) -> Iterator[CurationTask]:
+    if (size := path.stat().st_size) > MAX_FILE_BYTES:
+        fix = "split the data set, or take out what isn't the layout's"
+        problems.append(Problem(file=str(path), what=f"has {size:,} bytes; at most {MAX_FILE_BYTES:,}", fix=fix))
+        return
     first: dict[str, int] = {}
     for item, values in enumerate(read_json_list(path, problems) or ()):
         problem = Problem(file=str(path), item=item, what="", fix="put it right, or take the user out")

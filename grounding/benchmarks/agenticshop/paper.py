@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -193,7 +193,11 @@ def _dots(panel: Axes, heads: Sequence[str], rows: Rows) -> None:
         known = [(line, one, one.value) for line, one in enumerate(found) if one is not None and one.value is not None]
         low = [100 * max(0.0, value - (value if one.low is None else one.low)) for _, one, value in known]
         high = [100 * max(0.0, (value if one.high is None else one.high) - value) for _, one, value in known]
-        look = {"fmt": MARKERS[number % len(MARKERS)], "color": COLOURS[number % len(COLOURS)], "markersize": 4.5}
+        look: dict[str, Any] = {
+            "fmt": MARKERS[number % len(MARKERS)],
+            "color": COLOURS[number % len(COLOURS)],
+            "markersize": 4.5,
+        }
         at = [100 * value for *_, value in known], [line + aside for line, *_ in known]
         panel.errorbar(*at, xerr=[low, high], linewidth=1.0, capsize=2, label=name, **look)
     panel.set_yticks(range(len(heads)), heads)
