@@ -10,7 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -35,19 +35,17 @@ Render = Callable[[], Sequence[Message]]
 
 
 class StageModel(Protocol):
-    """Whom a stage asks about each item: an extractor, a judge."""
+    """Whom a stage asks about each item: an extractor, a judge.
 
-    @property
-    def name(self) -> str:
-        """A short name for tables, folders and records."""
+    ``name`` is short, for tables, folders and records; ``max_concurrency`` is how many items it takes at once.
+    """
+
+    name: str
+    max_concurrency: int
 
     @property
     def identity(self) -> str:
         """Everything besides the item that can change an answer, as text."""
-
-    @property
-    def max_concurrency(self) -> int:
-        """How many items it takes at once."""
 
     async def check(self) -> None:
         """Fail early when it can't work."""
@@ -59,7 +57,7 @@ class StageModel(Protocol):
 # --- what others wrote ---------------------------------------------------------------------------------------------
 
 
-class Fence(Record, frozen=True, kw_only=True):
+class Fence(NamedTuple):
     """The two lines around a piece of data: ``PAGE-DATA MARK BEGIN what`` and ``PAGE-DATA MARK END``."""
 
     mark: str
@@ -74,7 +72,7 @@ def fence_for(*texts: str) -> Fence:
     digest = hashlib.sha256(msgspec.json.encode(texts)).hexdigest()
     while any(digest[:MARK_DIGITS] in text for text in texts):
         digest = hashlib.sha256(digest.encode()).hexdigest()
-    return Fence(mark=digest[:MARK_DIGITS])
+    return Fence(digest[:MARK_DIGITS])
 
 
 def bounded(text: str, limit: int) -> str:
@@ -95,9 +93,14 @@ def one_line(text: str) -> str:
 # --- facts in words -----------------------------------------------------------------------------------------------
 
 
+_STOCK = {"in_stock": "in stock", "sold_out": "sold out"}
+
+
 def fact_lines(facts: ProductFacts) -> Iterator[tuple[str, str, str]]:
     """What is known of a product: field, name and words of each fact; what is unknown has no line."""
     free = facts.shipping is not None and not facts.shipping.amount
+    forms = [(one.name, money_text(one.price), _STOCK.get(one.availability, "")) for one in facts.variants]
+    starred = [(f"{one.rating:g} out of 5: " if one.rating is not None else "", one) for one in facts.reviews]
     said: list[tuple[str, str, str]] = [
         ("title", "title", facts.title),
         ("brand", "brand", facts.brand),
@@ -111,20 +114,16 @@ def fact_lines(facts: ProductFacts) -> Iterator[tuple[str, str, str]]:
         ("delivery_text", "delivery", facts.delivery_text),
         ("returns_text", "returns", facts.returns_text),
         ("warranty_text", "warranty", facts.warranty_text),
-        ("availability", "availability", {"in_stock": "in stock", "sold_out": "sold out"}.get(facts.availability, "")),
+        ("availability", "availability", _STOCK.get(facts.availability, "")),
         ("rating", "rating", "" if facts.rating is None else f"{facts.rating:g} out of 5"),
         ("rating_count", "ratings or reviews", "" if facts.rating_count is None else str(facts.rating_count)),
         ("picture_count", "pictures", "" if facts.picture_count is None else str(facts.picture_count)),
         ("description", "description", facts.description),
         *(("features", "feature", feature) for feature in facts.features),
         *(("attributes", "attribute", f"{one_line(one.name)}: {one.value}") for one in facts.attributes),
+        *(("variants", "form", ", ".join(filter(None, form))) for form in forms),
+        *(("reviews", "review", f"{stars}{one.title} {one.text}") for stars, one in starred),
     ]
-    for form in facts.variants:
-        state = {"in_stock": "in stock", "sold_out": "sold out"}.get(form.availability, "")
-        said.append(("variants", "form", ", ".join(filter(None, (form.name, money_text(form.price), state)))))
-    for review in facts.reviews:
-        stars = f"{review.rating:g} out of 5: " if review.rating is not None else ""
-        said.append(("reviews", "review", f"{stars}{review.title} {review.text}"))
     yield from ((field, name, one_line(text)) for field, name, text in said if text)
 
 
@@ -206,16 +205,16 @@ async def ask(
     answer = Answer()
     for number in range(1, TRIES + 1):
         asked = await opened.model.send(render, sizes, tools=tools)
-        call = together([one for one in (answer.call, asked.call) if one is not None])
-        said, failure = asked.completion, asked.failure
+        said, failure, why = asked.completion, asked.failure, ""
         if said is None:
             failure = failure or Failure(kind="error", message="no completion came")
         elif said.refused or said.filtered:
-            declined = f"the model declined (finish reason {said.finish_reason or 'none'})"
-            failure = Failure(kind="unparsed", message=declined)
-        elif why := wrong(said.text):
-            cut = "the reply was cut off (finish reason: length); " if said.finish_reason == "length" else ""
-            failure = Failure(kind="unparsed", message=cut + why)
+            why = f"the model declined (finish reason {said.finish_reason or 'none'})"
+        elif (why := wrong(said.text)) and said.finish_reason == "length":
+            why = f"the reply was cut off (finish reason: length); {why}"
+        if why:
+            failure = Failure(kind="unparsed", message=why)
+        call = together([one for one in (answer.call, asked.call) if one is not None])
         answer = Answer(text="" if said is None else said.text, call=call, tries=number, failure=failure)
         if failure is None or failure.kind == "error":
             break

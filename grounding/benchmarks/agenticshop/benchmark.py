@@ -22,6 +22,7 @@ from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge
 from grounding.benchmarks.agenticshop.options import CurationOptions
 from grounding.benchmarks.agenticshop.page import curation_page
+from grounding.benchmarks.agenticshop.paper import print_published_curations
 from grounding.benchmarks.agenticshop.preparation import CURATE, EXTRACT, PreparedCuration, in_workers, prepare_curation
 from grounding.benchmarks.agenticshop.records import (
     COUNTED_PRODUCTS,
@@ -35,12 +36,11 @@ from grounding.benchmarks.agenticshop.records import (
     view_of,
 )
 from grounding.benchmarks.agenticshop.released import SEARCH_USD, ReleasedExtractor
-from grounding.benchmarks.agenticshop.runfiles import BENCHMARK as NAME
-from grounding.benchmarks.agenticshop.runfiles import CurationFolder
 from grounding.benchmarks.agenticshop.scenarios import scenario_named
-from grounding.benchmarks.agenticshop.scorebook import CurationScored, score_curation
+from grounding.benchmarks.agenticshop.scorebook import BENCHMARK as NAME
+from grounding.benchmarks.agenticshop.scorebook import CurationFolder, CurationScored, score_curation
 from grounding.benchmarks.agenticshop.stages import judge_stage
-from grounding.benchmarks.agenticshop.table import print_curations, print_published_curations
+from grounding.benchmarks.agenticshop.table import print_curations
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.episodes import HARMLESS, TAKEN, AgentBenchmark, addresses, combinations
 from grounding.cards.schema import SearchCard
@@ -74,11 +74,7 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
     )
     axes = ("agent", "model")
     folder = CurationFolder
-    answers: ClassVar = {
-        "curations.jsonl": Curation,
-        "extractions.jsonl": Extraction,
-        "judgements.jsonl": Judgement,
-    }
+    answers: ClassVar = {"curations.jsonl": Curation, "extractions.jsonl": Extraction, "judgements.jsonl": Judgement}
 
     def runs(self, given: Mapping[str, Any], axes: Sequence[str], command: str) -> tuple[CurationOptions, ...]:
         """One for every agent and model; what is meant for another of several agents is left out.
@@ -189,21 +185,21 @@ class _Passes:
 
     def made(self, part: str, journal: str, **more: Any) -> Pass:
         """The pass of a part that is worked on here, or in workers."""
-        ready = self.prepared.parts.stage(
-            part, self.work.journals[journal], self.evidence, self.prepared.agent, self.browser
-        )
+        prepared = self.prepared
+        stage = prepared.parts.stage(part, self.work.journals[journal], self.evidence, prepared.agent, self.browser)
+        more = {"elsewhere": partial(in_workers, stage, part, prepared), **more}
+        return self.of(stage, **more)
+
+    def of(self, stage: Any, *, counts: str = "", unit: str = "", **more: Any) -> Pass:
+        """The pass of a stage; one that is not the first counts what became of its own items."""
+        if counts:
+            more["progress"] = Progress(self.options.display, _COLOURS, (counts,), unit=unit)
+        check = {} if stage.worker is None else {"check": stage.worker.check}
 
         async def start() -> None:
-            await ready.start()
+            await stage.start()
 
-        elsewhere = partial(in_workers, ready.stage, part, self.prepared)
-        return Pass(
-            **{"stage": ready.stage, "check": ready.worker.check, "start": start, "elsewhere": elsewhere, **more}
-        )
-
-    def progress(self, outcome: str, unit: str) -> Progress:
-        """That of a pass which is not the first."""
-        return Progress(self.options.display, _COLOURS, (outcome,), unit=unit)
+        return Pass(**{"stage": stage, "start": start, **check, **more})
 
     def curating(self, **more: Any) -> Pass:
         """Each task by the agent; what was recorded is not handed to workers."""
@@ -225,16 +221,16 @@ class _Passes:
 
     def extracting(self, **more: Any) -> Pass:
         """Each counted page by the browser and the extractor, or as it is recorded."""
-        recorded = self.prepared.recorded
-        more |= {"items": self.pages, "progress": self.progress("product", "pages"), "outcome": _extracted}
+        recorded, expected = self.prepared.recorded, self.expected
+        more |= {"items": self.pages, "counts": "product", "unit": "pages", "outcome": _extracted}
         if recorded is not None:
 
             async def start() -> None:
                 wanted = [product_id(name, rank) for name in self.tasks for rank in range(COUNTED_PRODUCTS)]
                 recorded.take_over(wanted, self.evidence)
 
-            return Pass(stage=recorded.stage(self.extractions), start=start, **more)
-        extractor, expected = self.prepared.parts.extractor, self.expected
+            return self.of(recorded.stage(self.extractions), **more, start=start)
+        extractor = self.prepared.parts.extractor
         model = None if extractor is None else extractor.inner
         if expected is not None and isinstance(model, ModelExtractor | ReleasedExtractor):
 
@@ -247,15 +243,14 @@ class _Passes:
 
     def judging(self, place: int) -> Pass:
         """Each product by one judge: those that the user named, then those that are recorded."""
-        judge = self.prepared.judges[place]
+        judge, journal = self.prepared.judges[place], "judgements.jsonl"
         more: dict[str, Any] = {"items": self.judged, "outcome": _judged, "feeds": False}
-        more["progress"] = self.progress("judged", f"products by {judge.name}")
+        more |= {"counts": "judged", "unit": f"products by {judge.name}"}
         if place >= len(self.options.judges):
-            stage = judge_stage(judge, self.evidence, self.work.journals["judgements.jsonl"])
-            return Pass(stage=stage, check=judge.check, **more)
+            return self.of(judge_stage(judge, self.evidence, self.work.journals[journal]), **more)
         if isinstance(judge, ModelJudge):
             more["asks"] = (self.judge_asked(judge),)
-        return self.made(self.options.judges[place], "judgements.jsonl", **more)
+        return self.made(self.options.judges[place], journal, **more)
 
     def judge_asked(self, judge: ModelJudge) -> AskedModel:
         """What a dry run counts of a judge: the products that are there, and those that are expected."""
@@ -279,19 +274,19 @@ class _Passes:
 
 
 def _curated(_task: Any, record: Curation) -> str:
-    if record.failure is not None:
-        return record.failure.kind
-    return "curated" if record.products else "nothing"
+    return _failed(record) or ("curated" if record.products else "nothing")
 
 
 def _extracted(_page: Any, record: Extraction) -> str:
-    if record.failure is not None:
-        return record.failure.kind
-    return "no page" if record.page_class in (None, "error") else str(record.page_class)
+    return _failed(record) or ("no page" if record.page_class in (None, "error") else str(record.page_class))
 
 
 def _judged(_product: Any, record: Judgement) -> str:
-    return "judged" if record.failure is None else record.failure.kind
+    return _failed(record) or "judged"
+
+
+def _failed(record: Curation | Extraction | Judgement) -> str:
+    return "" if record.failure is None else record.failure.kind
 
 
 BENCHMARK = AgenticShop()

@@ -213,8 +213,7 @@ def figures_command(*run: Path, out: Path | None = None) -> int:
         run: Folders of scored runs.
         out: Folder for the pictures, PNG and SVG [default: tables alone].
     """
-    from grounding.benchmarks.agenticshop.rows import read_several
-    from grounding.benchmarks.agenticshop.table import print_figures
+    from grounding.benchmarks.agenticshop.paper import print_figures, read_several
 
     print_figures(wide_console(), read_several(run), out)
     return EXIT_OK
@@ -228,8 +227,7 @@ def failures_command(*run: Path, json: Annotated[bool, Flag] = False) -> int:
         run: Folders of scored runs.
         json: Print every case as JSON instead of the table.
     """
-    from grounding.benchmarks.agenticshop.failures import failures_of, print_failures
-    from grounding.benchmarks.agenticshop.rows import read_several
+    from grounding.benchmarks.agenticshop.paper import failures_of, print_failures, read_several
 
     scored = read_several(run)
     if json:

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,7 +62,7 @@ MADE_OF: dict[Scenario, str] = {
 
 
 class Subject(Record, frozen=True, kw_only=True):
-    """A user to be written about. ``history`` is what the context is written from, in the file's order.
+    """A user to be written about, from ``history``; ``id`` is unique, as one user can be in several files.
 
     ``seed`` is the review of the item that the query is made of. In open exploration it is None, ``product_type`` "".
     """
@@ -74,7 +75,7 @@ class Subject(Record, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The name of the subject: one user can be in several files."""
+        """``DOMAIN/USER``."""
         return f"{self.domain}/{self.user}"
 
 
@@ -101,18 +102,16 @@ def subjects_of(
     Raises:
         UserError: a file is damaged, or nobody can be written about.
     """
-    subjects: list[Subject] = []
-    skipped: dict[str, str] = {}
-    for name, path in files.items():
-        for user in read_raw_users(path)[:users]:
-            one = _subject(name, user, seed)
-            if isinstance(one, Subject):
-                subjects.append(one)
-            else:
-                skipped[f"{name}/{user.id}"] = one
+    found = {
+        f"{name}/{user.id}": _subject(name, user, seed)
+        for name, path in files.items()
+        for user in read_raw_users(path)[:users]
+    }
+    subjects = tuple(one for one in found.values() if isinstance(one, Subject))
+    skipped = {name: one for name, one in found.items() if isinstance(one, str)}
     if not subjects:
         raise UserError(f"{next(iter(files.values()))}: nobody in it can be written about: {set(skipped.values())}")
-    return tuple(subjects), skipped
+    return subjects, skipped
 
 
 def _subject(domain: str, user: RawUser, seed: int) -> Subject | str:
@@ -207,9 +206,7 @@ def questions_of(
 def _as_filed(review: RawReview) -> dict[str, Any]:
     """A review as the file has it: lists for lists, and a domain only where there is one."""
     written: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(review))
-    if not review.domain:
-        del written["domain"]
-    return written
+    return written if review.domain else {name: said for name, said in written.items() if name != "domain"}
 
 
 # --- replies, read into what was asked for or unparsed: never a guess ------------------------------------------------
@@ -241,10 +238,7 @@ class Made(Kept, frozen=True, kw_only=True):
 
 
 def read_part(part: str, text: str) -> dict[str, Any] | Failure:
-    """A part of a subject, under its name, in the last JSON object of a reply, or of an object in it, that has it all.
-
-    A context and a checklist need something in each dimension.
-    """
+    """A part of a subject, under its name: of the last JSON object of a reply, or object in it, that has it all."""
     names = set(_FORMS[part].__struct_fields__)
     objects = [found for value in json_values(text) for found in _objects(value)]
     found: Any = next((one for one in reversed(objects) if len(names & one.keys()) >= len(names) - 1), None)
@@ -297,8 +291,7 @@ def construct(
 ) -> tuple[list[str], str, bool]:
     """Make files of users, or go on where an earlier run stopped; see ``grounding curation construct --help``.
 
-    Returns:
-        What to print, why it stopped before the end ("" where it did not), and whether nothing is left to be asked.
+    Returns what to print, why it stopped before the end ("" where it did not), and whether nothing is left to be asked.
 
     Raises:
         UserError: something is missing or wrong, or the disk failed (what was answered is kept).
@@ -323,15 +316,16 @@ def construct(
         folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode({"recipe": recipe}), indent=2))
         budget.take_up(calls_of([journal]))
         by = {part: asker if part == "need" else writer for part in PARTS}
-        stage: KeptStage[Question, Made] = KeptStage(
-            "construct",
-            journal,
-            writer.model.max_concurrency,
-            told=lambda one: (by[one.part].model.identity, one.system, one.prompt),
-            answer=lambda one: answer_of(
-                by[one.part], Made, one.prompt, lambda text: read_part(one.part, text), system=one.system
-            ),
-        )
+
+        def told(one: Question) -> tuple[str, str, str]:
+            return by[one.part].model.identity, one.system, one.prompt
+
+        def answer(one: Question) -> Coroutine[Any, Any, Made]:
+            read = partial(read_part, one.part)
+            return answer_of(by[one.part], Made, one.prompt, read, system=one.system)
+
+        most = writer.model.max_concurrency
+        stage = KeptStage[Question, Made]("construct", journal, most, told=told, answer=answer)
         known: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
         tallies: dict[str, Tally] = {}
         asked = 0
@@ -366,16 +360,8 @@ def construct(
         written, reports, cost = Counter(task.scenario for task in tasks), check_pairing(tasks), paid([journal])
         doubts = [doubt for report in reports for doubt in report.doubts]
         whole = not stopped and len(tallies) == len(PARTS) and all(one.complete for one in tallies.values())
-        made = {
-            "status": "complete" if whole else "partial",
-            "version": __version__,
-            "recipe": recipe,
-            "written": written,
-            "skipped": skipped,
-            "asked": tallies,
-            "doubts": doubts,
-            "cost_usd": cost,
-        }
+        made: dict[str, Any] = {"status": "complete" if whole else "partial", "version": __version__, "recipe": recipe}
+        made |= {"written": written, "skipped": skipped, "asked": tallies, "doubts": doubts, "cost_usd": cost}
         folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
     lines = [f"{out}: {len(tasks)} tasks"]
     lines += [f"  {row_of(name).profile_file:<48} {count:>4} users" for name, count in written.items()]
@@ -401,10 +387,7 @@ def _refuse_other(out: Path, recipe: dict[str, Any]) -> None:
 
 
 def _tasks(
-    subjects: Sequence[Subject],
-    known: dict[str, dict[str, Any]],
-    scenarios: Collection[Scenario],
-    open_query: str,
+    subjects: Sequence[Subject], known: dict[str, dict[str, Any]], scenarios: Collection[Scenario], open_query: str
 ) -> tuple[CurationTask, ...]:
     """The tasks of every subject that has all parts: one for each scenario that is made of the subject's domain."""
     return tuple(

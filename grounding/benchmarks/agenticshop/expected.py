@@ -91,22 +91,13 @@ class Expected:
         self.pages = tuple(CuratedPage(product_id=one, url=URL) for one in ids)
         price, description = Money(amount=10.0, currency="USD"), self._page.text[:EXTRACTED_CHARS]
         facts = ProductFacts(title="Product", price=price, description=description)
-        self.products = {
-            one.product_id: JudgedProduct(
-                checklist=tasks[one.product_id.rpartition("/")[0]].checklist,
-                extraction=Extraction(
-                    step_id=one.product_id,
-                    key="",
-                    url=one.url,
-                    extractor="",
-                    page=self.page(one.url),
-                    page_class="product",
-                    facts=facts,
-                ),
-            )
-            for one in (*named, *self.pages)
-            if one.product_id not in read
-        }
+        found = Extraction(step_id="", key="", url="", extractor="", page_class="product", facts=facts)
+        self.products: dict[str, JudgedProduct] = {}
+        for one in (*named, *self.pages):
+            if one.product_id not in read:
+                seen = msgspec.structs.replace(found, step_id=one.product_id, url=one.url, page=self.page(one.url))
+                checklist = tasks[one.product_id.rpartition("/")[0]].checklist
+                self.products[one.product_id] = JudgedProduct(checklist=checklist, extraction=seen)
 
     def page(self, url: str) -> RenderedPage:
         """The page that is expected at an address."""

@@ -28,7 +28,7 @@ from grounding.benchmarks.agenticshop.records import (
     Reported,
     VerdictFlag,
 )
-from grounding.benchmarks.agenticshop.scenarios import intent_of
+from grounding.benchmarks.agenticshop.scenarios import row_of
 from grounding.benchmarks.agenticshop.verdicts import MEASURED, PlaceOutcome, PlaceVerdict, TaskVerdicts
 from grounding.records import Record
 from grounding.scoring.intervals import bootstrap
@@ -41,9 +41,9 @@ NOTHING: Parts = (0.0, 0.0)
 
 
 class FigureValue(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A share from 0 to 1 and its 95 % interval; None over nothing, and no interval over fewer than two users.
+    """A share from 0 to 1 of ``n`` things (or their weight) and its 95 % interval.
 
-    ``n`` is what stands below the line: how many things were counted, or how much they weigh.
+    None over nothing, and no interval over fewer than two users.
     """
 
     value: float | None
@@ -57,32 +57,29 @@ def estimates(
 ) -> list[FigureValue]:
     """Ratios of sums over things, one for each measure, with percentile bootstrap intervals over clusters.
 
-    ``measures`` say what each thing adds to each share, ``cluster`` what is drawn as a whole, such as a thing's user.
-    All measures share the draws.
+    ``cluster`` is what is drawn as a whole, such as a thing's user; all measures share the draws.
     """
     places = {name: place for place, name in enumerate(dict.fromkeys(map(cluster, things)))}
     sums = np.zeros((2, len(places), len(measures)))
     for thing in things:
         sums[:, places[cluster(thing)]] += np.transpose([measure(thing) for measure in measures])
     above, below = sums
-    found = []
-    for column, interval in enumerate(bootstrap(above, below, seed=seed, most=[1.0] * len(measures))):
-        n = float(below[:, column].sum())
-        value = float(above[:, column].sum() / n) if n else None
-        low, high = (None, None) if interval is None else (interval.low, interval.high)
-        found.append(FigureValue(value=value, n=n, low=low, high=high))
-    return found
+    intervals = bootstrap(above, below, seed=seed, most=[1.0] * len(measures))
+    return [
+        FigureValue(
+            value=float(of.sum() / n) if (n := float(counted.sum())) else None,
+            n=n,
+            low=None if interval is None else interval.low,
+            high=None if interval is None else interval.high,
+        )
+        for of, counted, interval in zip(above.T, below.T, intervals, strict=True)
+    ]
 
 
 def share_of(said: Iterable[bool | None]) -> Parts:
     """How many are true, of those of which it is known."""
     known = [one for one in said if one is not None]
     return float(sum(known)), float(len(known))
-
-
-def user_of(places: TaskVerdicts) -> str:
-    """Whose task it is; one user's tasks are drawn together."""
-    return places[0].user
 
 
 # --- the release's own arithmetic -----------------------------------------------------------------------------------
@@ -105,11 +102,10 @@ class OfficialFigures(Record, frozen=True, kw_only=True, omit_defaults=False):
 def official_figures(tasks: Sequence[TaskVerdicts]) -> OfficialFigures:
     """The release's figures of what judges reported of themselves, bug for bug (``collect_results.py``).
 
-    For every user the mean of the percentages that the judge wrote, over the products that have one, then the mean over
-    users. A percentage that was meant as a fraction is averaged as it stands; a product without a report is left out; a
-    user with curated products and no report adds 0; a user without curated products is absent. Both means are rounded
-    to four decimals. Dimensions are texts ``x / y``: anything else is 0 of 0, and a dimension of nothing is 0, not
-    missing.
+    The mean of the percentages that the judge wrote over each user's products that have one, then over users, both
+    rounded to four decimals. A percentage that was meant as a fraction is averaged as it stands; a user with curated
+    products and no report adds 0; a user without curated products is absent. Dimensions are texts ``x / y``: anything
+    else is 0 of 0, and a dimension of nothing is 0, not missing.
     """
     present = [[one for one in places if one.outcome not in ("not-curated", "open")] for places in tasks]
     # The release goes through its folders by name.
@@ -185,7 +181,7 @@ def _by_task(dimension: Dimension, places: TaskVerdicts) -> Parts:
 
 
 def _found(places: TaskVerdicts) -> Parts:
-    sought = intent_of(places[0].scenario) == "target_finding"
+    sought = row_of(places[0].scenario).intent == "target_finding"
     said = [one.found for one in places if sought and one.found is not None]
     return float(any(said)), float(bool(said))
 
@@ -224,11 +220,10 @@ ALL = "all tasks"
 
 
 class JudgeScores(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Everything that one judge's verdicts add up to, in ``all tasks`` and in each scenario that there is.
+    """What one judge's verdicts add up to: :data:`MEASURES` and the release's figures of ``all tasks`` and by scenario.
 
-    ``figures`` are those of :data:`MEASURES`, ``official`` is the release's reading. ``successes`` is how many tasks
-    have three product pages. ``satisfied`` of ``items`` are over the ``products`` that were judged; ``flags`` count
-    what is odd about verdicts, ``unmeasured`` the places that are in no figure, by why.
+    ``successes`` is how many tasks have three product pages. ``satisfied`` of ``items`` are over the ``products`` that
+    were judged; ``flags`` count what is odd about verdicts, ``unmeasured`` the places that are in no figure, by why.
     """
 
     judge: str
@@ -258,7 +253,7 @@ def judge_scores(judge: str, tasks: Sequence[TaskVerdicts], *, seed: int = 0) ->
     return JudgeScores(
         judge=judge,
         figures={
-            name: dict(zip(MEASURES, estimates(found, measures, user_of, seed=seed), strict=True))
+            name: dict(zip(MEASURES, estimates(found, measures, lambda places: places[0].user, seed=seed), strict=True))
             for name, found in groups.items()
         },
         official={name: official_figures(found) for name, found in groups.items()},
@@ -297,10 +292,7 @@ class Behaviours(Record, frozen=True, kw_only=True, omit_defaults=False):
 def behaviours(
     curations: Sequence[Curation], user_by_task: Mapping[str, str], *, says_why: bool = True, seed: int = 0
 ) -> Behaviours:
-    """What the steps of curations were for.
-
-    ``says_why``: whether the agent says what its steps are for; where nobody asks it, there is no figure.
-    """
+    """What the steps were for; no figure where nobody asks the agent that (``says_why``)."""
     answered = [one for one in curations if one.failure is None]
 
     def measure(wanted: BehaviourKind) -> Callable[[Curation], Parts]:

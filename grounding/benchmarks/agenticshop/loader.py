@@ -40,7 +40,7 @@ from grounding.benchmarks.agenticshop.records import (
     Target,
     UserContext,
 )
-from grounding.benchmarks.agenticshop.scenarios import ROWS, intent_of, row_of
+from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
 from grounding.benchmarks.rawusers import RawProduct, RawUser, details_of, read_raw_users
 from grounding.data.fields import DatasetProblems, Problem, read_json_list, shorten
 from grounding.data.registry import ExpectedCounts, Inspection, departures, differences, locate
@@ -65,16 +65,13 @@ MAX_ITEMS = 200
 def load_curation(
     dataset: str, data_dir: Path | None = None, *, scenarios: Collection[Scenario] = ()
 ) -> CurationDataset:
-    """Load a data set by the name or path of its card, or by the layout's name and a folder.
+    """Load a data set by the name or path of its card, or by the layout's name and the folder of its files.
 
-    Args:
-        dataset: ``sample-mall``, ``agenticshop``, ``my/card.yaml``.
-        data_dir: Where the files lie; not needed for a bundled data set.
-        scenarios: Whose users become tasks; empty for all that there are.
+    ``scenarios`` are those whose users become tasks; empty for all that there are.
 
     Raises:
-        DatasetProblems: Something is wrong; every problem is in it.
-        UserError: There is no such data set, its files are not there, or none of a scenario that was asked for.
+        DatasetProblems: something is wrong; every problem is in it, in order of the files.
+        UserError: there is no such data set, its files are not there, or none of a scenario that was asked for.
     """
     place = locate(dataset, data_dir)
     if place.layout != NAME:
@@ -93,12 +90,7 @@ def count_curation(dataset: CurationDataset) -> ExpectedCounts:
 
 
 def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scenario] = ()) -> CurationDataset:
-    """Read the release's layout from a folder.
-
-    Raises:
-        DatasetProblems: Something is wrong; every problem is in it, in order of the files.
-        UserError: Files are not there, or none of a scenario that was asked for.
-    """
+    """Read the release's layout from a folder; raises as :func:`load_curation`."""
     place, files, warnings = _find_profiles(folder)
     missing = [scenario for scenario in SCENARIOS if scenario in scenarios and scenario not in files]
     if missing:
@@ -194,7 +186,7 @@ def read_user(values: object, scenario: Scenario) -> CurationTask:
     """One entry of a file of users; raises a ValueError where it is none."""
     found = msgspec.convert(values, _Profile)
     query = found.user_query or ""
-    if not query.strip() and intent_of(scenario) != "open_exploration":
+    if not query.strip() and row_of(scenario).intent != "open_exploration":
         raise ValueError("Expected what the user says - at `$.user_query`")
     listed = {name: getattr(found.check_list, name) or () for name in DIMENSIONS}
     if not any(listed.values()):
@@ -253,10 +245,9 @@ def checklist_of(items: Iterable[ChecklistItem]) -> dict[str, list[str]]:
 
 
 def _with_targets(tasks: Iterable[CurationTask], folder: Path) -> tuple[CurationTask, ...]:
-    """Tasks with the product that their query was made of, from the release's raw file of purchases where it is there.
+    """Tasks with the product that their query was made of, where the release's raw file of purchases tells it.
 
-    Tasks that name a target themselves stay as they are. Raw files lie in the folder of the profiles or beside it, in
-    ``user_raw``.
+    Tasks that name a target stay as they are. Raw files lie in ``user_raw`` in the folder of the profiles or beside it.
     """
 
     @cache
@@ -288,17 +279,15 @@ def target_of(product: RawProduct, product_type: str | None) -> Target:
 def curation_fingerprint(tasks: Sequence[CurationTask], sites: Sequence[Site] = (), folder: Path | None = None) -> str:
     """SHA-256 in hex of tasks and shops; neither the data set's name and place nor the order of the users count.
 
-    Hashed are the line ``grounding-curation-1``, one line of compact JSON for every task in order of their ids, one for
-    every shop in its order, and one for every file of the shops in ``folder`` with its path and the SHA-256 of its
-    bytes; hidden files and symbolic links are passed over.
+    Hashed are the line ``grounding-curation-1`` and a line of compact JSON for every task by id, every shop and every
+    file of the shops in ``folder`` (path and SHA-256; hidden files and symbolic links are passed over).
     """
     files = []
     for path in () if folder is None else (one for part in (SHOPS, PICTURES) for one in (folder / part).rglob("*")):
         name = path.relative_to(folder or "")
         hidden = any(part.startswith(".") or part == "__pycache__" for part in name.parts)
         if not hidden and not path.is_symlink() and path.is_file():
-            with path.open("rb") as file:
-                files.append({"path": name.as_posix(), "sha256": hashlib.file_digest(file, "sha256").hexdigest()})
+            files.append({"path": name.as_posix(), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()})
     files.sort(key=lambda one: one["path"])
     digest = hashlib.sha256(b"grounding-curation-1\n")
     for line in (*sorted(tasks, key=lambda task: task.id), *sites, *files):
@@ -308,19 +297,9 @@ def curation_fingerprint(tasks: Sequence[CurationTask], sites: Sequence[Site] = 
 
 # --- what is wrong, and what is odd: a query that looks like another user's, and counts other than the card's --------
 
-SHOWN_DOUBTS = 20
-
 
 def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
-    """Read a data set whole and say what is wrong or odd.
-
-    Args:
-        dataset: The name or path of its card, or the name of the layout.
-        data_dir: Where the files lie; not needed for a bundled data set.
-
-    Raises:
-        UserError: There is no such data set, or its files are not there.
-    """
+    """Read a data set whole and say what is wrong or odd; raises a UserError where it or its files are not there."""
     try:
         found = load_curation(dataset, data_dir)
     except DatasetProblems as problems:
@@ -348,7 +327,7 @@ def _pairing(tasks: Sequence[CurationTask]) -> Iterator[str]:
         if report.doubts:
             words = "queries look like another user's; scores of these users say little"
             yield f"{report.scenario}: {len(report.doubts)} of {report.queries} {words}"
-        for doubt in report.doubts[:SHOWN_DOUBTS]:
+        for doubt in report.doubts:
             mine, other = known[doubt.task_id], known[doubt.like]
             about, theirs = (shorten(one.product_type or one.situation or one.scenario) for one in (mine, other))
             yield (

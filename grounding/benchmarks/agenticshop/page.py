@@ -6,8 +6,7 @@ that is read when it is looked at. Pictures are those in the folder of evidence 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from grounding.benchmarks.agenticshop.asking import fact_lines
 from grounding.benchmarks.agenticshop.figures import share_of
 from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS, Curated, Curation, ProductFacts, product_id
 from grounding.benchmarks.agenticshop.scorebook import CurationScored
-from grounding.benchmarks.agenticshop.table import costs_of, losses, outcomes_of, per_task, row_name, summary_tables
+from grounding.benchmarks.agenticshop.table import row_name, run_notes, summary_tables
 from grounding.benchmarks.agenticshop.verdicts import PlaceVerdict
 from grounding.data.release import data_name
 from grounding.records import Record
@@ -28,15 +27,9 @@ from grounding.report.html.written import written_or_warned
 
 REPORT = "report.html"
 MAX_TEXT_CHARS = 3_000
-MAX_PAGE_CHARS = 5_000
-"""Of a page's text from its beginning; what a judge quotes from further down is shown with what is around it."""
-
-AROUND_QUOTE_CHARS = 200
+MAX_PAGE_CHARS = 20_000
 MAX_PRODUCTS = 12
-MAX_LINES = 40
 _STATIC = Path(__file__).parent / "static"
-_SAME = str.maketrans("\u2018\u2019\u201c\u201d\u2010\u2011\u2013\u2014\u00a0\u202f", "''\"\"----  ")
-"""Curly quotation marks, dashes and blanks that don't break are taken for the plain ones, each for one."""
 
 
 def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -47,7 +40,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
     """
     stored, info = scored.stored, scored.info
     verdicts = [{places[0].task: places for places in found} for found in scored.verdicts.values()]
-    headline = {places[0].task: places for places in scored.verdicts.get(scored.summary.headline, ())}
+    headline, judgements = scored.places, stored.judgements
     rows, details = [], []
     for task in stored.tasks:
         answers = stored.answers[task.id]
@@ -56,7 +49,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
         for curated in () if curation is None else curation.products[:MAX_PRODUCTS]:
             name, rank = product_id(task.id, curated.rank), curated.rank
             extraction = answers.extractions[rank] if rank < len(answers.extractions) else None
-            said = [(place, of[name]) for place, of in enumerate(stored.judgements.values()) if name in of]
+            said = [(place, of[name]) for place, of in enumerate(judgements.values()) if name in of]
             errors = wrong[rank] if rank < len(wrong) else []
             products.append({"id": name, "errors": errors, **_product(curated, extraction, said)})
         classes = ["" if one is None else one.page_class or "not fetched" for one in answers.extractions]
@@ -77,33 +70,19 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
             }
         )
         details.append({"task": _plain(task), "curation": _plain(curation), "products": products})
-    judges = stored.judgements.items()
     index = {
         "title": f"{data_name(info.asked.dataset, info.departs)} · {row_name(scored)}",
         "status": scored.summary.status,
         "run_id": info.run_id,
-        "facts": [one for one in _facts(scored) if one[1]],
+        "facts": [*run_notes(scored), ("command", info.command), ("signature", scored.summary.signature)],
         "tables": summary_tables([scored], info.preset),
         "judges": [
-            {"name": name, "shown": next((one.condition for one in of.values()), "full")} for name, of in judges
+            {"name": name, "shown": next((one.condition for one in of.values()), "full")}
+            for name, of in judgements.items()
         ],
         "tasks": rows,
     }
     return index, details
-
-
-def _facts(scored: CurationScored) -> Iterable[tuple[str, str]]:
-    info, summary = scored.info, scored.summary
-    yield "tasks", f"{summary.counts.tasks:,} of {summary.counts.users:,} users"
-    yield "places", outcomes_of(scored)
-    yield "judge that counts", summary.headline or "none"
-    yield "time", f"{scored.time.wall_s:.1f} s"
-    yield "agent", per_task(scored)
-    yield from ((f"cost of {who}", said) for who, said in costs_of(scored).items())
-    yield from losses(scored.stored)
-    yield "stopped", info.stopped
-    yield "command", info.command
-    yield "signature", summary.signature
 
 
 def _errors(place: PlaceVerdict) -> list[str]:
@@ -124,10 +103,9 @@ def _outcome(curation: Curation | None, classes: Sequence[str]) -> str:
 
 
 def _product(curated: Curated, extraction: Any, judged: Sequence[tuple[int, Any]]) -> dict[str, Any]:
-    """A product with its page, whose text is shown in pieces, and what each judge says of it."""
+    """A product with its page, the beginning of whose text is shown, and what each judge says of it."""
     page = None if extraction is None else extraction.page
     text, facts = "" if page is None else page.text, None if extraction is None else extraction.facts
-    pieces = pieces_with(text, (each.quote for _, one in judged for each in one.verdicts if each.quote))
     if page is not None:
         page = msgspec.structs.replace(page, text="", data=())
         extraction = msgspec.structs.replace(extraction, page=page, facts=None)
@@ -136,8 +114,8 @@ def _product(curated: Curated, extraction: Any, judged: Sequence[tuple[int, Any]
         "extraction": _plain(extraction),
         "facts": [] if facts is None else shown_facts(facts),
         "judgements": [{**_plain(one), "judge": place} for place, one in judged],
-        "text": pieces,
-        "text_more": len(text) - sum(map(len, pieces)),
+        "text": text[:MAX_PAGE_CHARS],
+        "text_more": max(0, len(text) - MAX_PAGE_CHARS),
     }
 
 
@@ -163,29 +141,10 @@ def shown_facts(facts: ProductFacts) -> list[tuple[str, str, str, str]]:
     sources = {one.field: (one.source, cut(one.quote)) for one in facts.sources}
     found = []
     for (field, name), group in groupby(fact_lines(facts), key=lambda line: line[:2]):
-        lines = [cut(text, MAX_TEXT_CHARS if name == "description" else 400) for _, _, text in group]
-        more = [f"… {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
+        lines = [text for *_, text in group]
         title = name if len(lines) == 1 else f"{name}s ({len(lines)})"
-        found.append((title, cut("\n".join([*lines[:MAX_LINES], *more])), *sources.get(field, ("", ""))))
+        found.append((title, cut("\n".join(lines)), *sources.get(field, ("", ""))))
     return found
-
-
-def pieces_with(text: str, quotes: Iterable[str], *, most: int = MAX_PAGE_CHARS) -> list[str]:
-    """The beginning of a text, and what is around quotes that stand further down, in order; what meets is one piece.
-
-    Small differences in blanks, letters' case and quotation marks don't count.
-    """
-    plain, wanted = text.translate(_SAME), [(0, most)]
-    for words in {tuple(quote.translate(_SAME).split()) for quote in quotes} - {()}:
-        if found := re.search(r"\s+".join(map(re.escape, words)), plain, re.IGNORECASE):
-            wanted.append((max(0, found.start() - AROUND_QUOTE_CHARS), found.end() + AROUND_QUOTE_CHARS))
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(wanted):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return [text[start:end] for start, end in merged if text[start:end]]
 
 
 def write_curation_page(scored: CurationScored) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -31,9 +30,15 @@ from grounding.benchmarks.agenticshop.options import (
 )
 from grounding.benchmarks.agenticshop.records import Condition, CurationDataset, CurationTask
 from grounding.benchmarks.agenticshop.released import ReleasedExtractor, open_released, released_judge
-from grounding.benchmarks.agenticshop.runfiles import EVIDENCE, CurationAsked, CurationRunInfo, JudgeMade
-from grounding.benchmarks.agenticshop.scorebook import curation_signature
+from grounding.benchmarks.agenticshop.scorebook import (
+    EVIDENCE,
+    CurationAsked,
+    CurationRunInfo,
+    JudgeMade,
+    curation_signature,
+)
 from grounding.benchmarks.agenticshop.stages import (
+    CurationStage,
     OneBrowser,
     ReadOnce,
     RecordedPages,
@@ -51,14 +56,13 @@ from grounding.data.option import local_folder, url_behind
 from grounding.errors import UserError
 from grounding.grounders import card_behind
 from grounding.llm.budget import Budget
-from grounding.run.benchmark import Shared, nothing
+from grounding.run.benchmark import Shared
 from grounding.run.building import chat_options
 from grounding.run.display import Progress
 from grounding.run.folder import library_versions, run_id, utc_now
 from grounding.run.ray.cluster import ModelAddress, staff
 from grounding.run.ray.pool import RemoteStage, Workers, key_variables
-from grounding.run.ray.worker import OpenedStage as OpenedPart
-from grounding.run.ray.worker import Services, StageWork, folder_here
+from grounding.run.ray.worker import OpenedStage, Services, StageWork, folder_here
 
 LIBRARIES = ("playwright", "lxml", "extruct", "price-parser")
 PAGES = min(8, 2 * (os.cpu_count() or 1))
@@ -66,15 +70,6 @@ PAGES = min(8, 2 * (os.cpu_count() or 1))
 
 CURATE, EXTRACT = "curate", "extract"
 """Two of the parts of a run; the others are its judges, as the user named them."""
-
-
-@dataclass(frozen=True)
-class Ready:
-    """A stage, who does its work, and what makes it ready in this process."""
-
-    stage: Any
-    worker: Any
-    start: Callable[[], Awaitable[object]] = nothing
 
 
 class Parts:
@@ -111,22 +106,17 @@ class Parts:
             return ReadOnce(StructuralExtractor())
         who, _, how = options.extractor.rpartition("@")
         if who and how == OFFICIAL:
-            return ReadOnce(ReleasedExtractor(self._released(who, options.extractor_base_url, "--extractor")))
+            return ReadOnce(
+                ReleasedExtractor(self._model(who, options.extractor_base_url, "--extractor", as_released=True))
+            )
         return ReadOnce(ModelExtractor(self._model(options.extractor, options.extractor_base_url, "--extractor")))
 
     def agent(self, extractor: ReadOnce | None = None) -> CurationAgent:
         """The agent; what it has read of pages with the run's extractor is not read again."""
-        entry = find_agent(self.options.agent)
+        entry, budget, progress = find_agent(self.options.agent), self._budget, self._progress
         assert entry is not None, "options with another are refused"
-        return entry.make(
-            CurationServices(
-                options=self.options,
-                budget=self._budget,
-                progress=self._progress,
-                pages=self.pages,
-                extractor=extractor,
-            )
-        )
+        given: dict[str, Any] = {"options": self.options, "pages": self.pages, "extractor": extractor}
+        return entry.make(CurationServices(budget=budget, progress=progress, **given))
 
     def _judge(self, name: str) -> ProductJudge:
         (who, how), options = judge_choice(name), self.options
@@ -135,28 +125,19 @@ class Parts:
 
             return ReferenceJudge()
         if how == OFFICIAL:
-            return released_judge(self._released(who, options.judge_base_url, "--judge"))
+            return released_judge(self._model(who, options.judge_base_url, "--judge", as_released=True))
         model = self._model(who, options.judge_base_url, "--judge")
         return ModelJudge(model, condition=msgspec.convert(how, Condition), prompt=options.judge_prompt)
 
-    def _model(self, name: str, base_url: str | None, option: str) -> Opened:
-        return open_model(
-            name,
-            chat_options(self.options, base_url),
-            model=None,
-            cost_limit=self.options.cost_limit,
-            budget=self._budget,
-            progress=self._progress,
-            option=option,
-            flag=f"{option}-base-url",
-            min_output_tokens=LONG_REPLY_TOKENS,
-        )
-
-    def _released(self, name: str, base_url: str | None, option: str) -> Opened:
-        flag, limit = f"{option}-base-url", self.options.cost_limit
-        card = find_card(name, base_url, model=None, cost_limit=limit, option=option, flag=flag)
-        chat = chat_options(self.options, base_url)
-        return open_released(card, chat, flag=flag, budget=self._budget, progress=self._progress)
+    def _model(self, name: str, base_url: str | None, option: str, *, as_released: bool = False) -> Opened:
+        """A chat model at its address; ``as_released``: asked over the interface that the release uses."""
+        options, flag = self.options, f"{option}-base-url"
+        chat = chat_options(options, base_url)
+        told: dict[str, Any] = {"budget": self._budget, "progress": self._progress, "flag": flag}
+        named: dict[str, Any] = {"model": None, "cost_limit": options.cost_limit, "option": option}
+        if as_released:
+            return open_released(find_card(name, base_url, flag=flag, **named), chat, **told)
+        return open_model(name, chat, min_output_tokens=LONG_REPLY_TOKENS, **told, **named)
 
     def browser(self, agent: CurationAgent | None) -> OneBrowser:
         """A browser for so many pages; a session of an agent holds its place for the whole task."""
@@ -165,26 +146,19 @@ class Parts:
 
     def stage(
         self, part: str, journal: Any, evidence: EvidenceFolder, agent: CurationAgent | None, browser: OneBrowser | None
-    ) -> Ready:
+    ) -> CurationStage[Any, Any]:
         """One of the stages: ``curate``, ``extract``, or a judge as the user named it."""
+        web = self.web
         if part == CURATE:
             assert agent is not None
-
-            async def start() -> None:
-                if isinstance(agent, Browses) and browser is not None:
-                    agent.use(await browser.start(), evidence)
-
-            return Ready(curate_stage(agent, journal, sites=self.dataset.sites, web=self.web), agent, start)
+            sites = self.dataset.sites
+            return curate_stage(agent, journal, sites=sites, web=web, browser=browser, evidence=evidence)
         if part == EXTRACT:
             assert self.extractor is not None
             assert browser is not None
-            retries = self.options.blocked_retries
-            stage = extract_stage(
-                self.extractor, browser, evidence, journal, pages=self.pages, web=self.web, retries=retries
-            )
-            return Ready(stage, self.extractor, browser.start)
-        judge = self.judge(part)
-        return Ready(judge_stage(judge, evidence, journal), judge)
+            extractor, retries = self.extractor, self.options.blocked_retries
+            return extract_stage(extractor, browser, evidence, journal, pages=self.pages, web=web, retries=retries)
+        return judge_stage(self.judge(part), evidence, journal)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,16 +261,9 @@ async def in_workers(own: Any, part: str, prepared: PreparedCuration, workers: W
         UserError: there is no cluster, it has no room, or a worker can't be made ready.
         ClusterLost: the cluster went away meanwhile.
     """
-    options, browses = prepared.options, isinstance(prepared.agent, Browses)
-    asked = _asked(prepared, part)
-    work = StageWork(
-        opener=open_part,
-        options=options,
-        identity=own.identity,
-        part=part,
-        given=url_behind(options.data_dir),
-        keys=key_variables([one.card for one in asked]),
-    )
+    options, browses, asked = prepared.options, isinstance(prepared.agent, Browses), _asked(prepared, part)
+    keys, given = key_variables([one.card for one in asked]), url_behind(options.data_dir)
+    work = StageWork(opener=open_part, options=options, identity=own.identity, part=part, given=given, keys=keys)
     staffed = partial(
         staff,
         workers=options.workers,
@@ -311,22 +278,22 @@ def _asked(prepared: PreparedCuration, part: str) -> list[ModelAddress]:
     """The models that a stage asks. ``GROUNDER=URL`` is the address of the agent's grounder, others are its model's."""
     options, parts = prepared.options, prepared.parts
     models: list[tuple[Any, str | None, str]]
-    if part == EXTRACT:
-        asker = None if parts.extractor is None else parts.extractor.inner
-        models = [(getattr(asker, "card", None), options.extractor_base_url, "--extractor-base-url")]
-    elif part == CURATE:
+    if part == CURATE:
         lead, agent = f"{options.grounder}=", prepared.agent
         own = " ".join(url for url in options.base_url if not url.startswith(lead))
         models = [(agent.card if isinstance(agent, AsksFirst) else None, own, "--base-url")]
         if options.grounder is not None:
             at = " ".join(url.removeprefix(lead) for url in options.base_url if url.startswith(lead))
             models.append((card_behind(options.grounder, models_dir() / "grounders", at or None), at, "--base-url"))
+    elif part == EXTRACT:
+        asker = None if parts.extractor is None else parts.extractor.inner
+        models = [(getattr(asker, "card", None), options.extractor_base_url, "--extractor-base-url")]
     else:
         models = [(getattr(parts.judge(part), "card", None), options.judge_base_url, "--judge-base-url")]
     return [ModelAddress(card=card, base_url=url or "", flag=flag) for card, url, flag in models if card is not None]
 
 
-def open_part(work: StageWork, services: Services) -> OpenedPart:
+def open_part(work: StageWork, services: Services) -> OpenedStage:
     """One of the stages in a worker; raises a UserError where something that it needs is missing here."""
     options: CurationOptions = work.options
     options = msgspec.structs.replace(
@@ -338,15 +305,17 @@ def open_part(work: StageWork, services: Services) -> OpenedPart:
     evidence = EvidenceFolder(folder_here(work) / EVIDENCE if work.folder else Path())
     agent = parts.agent() if work.part == CURATE else None
     browser = parts.browser(agent) if work.part in (CURATE, EXTRACT) else None
-    ready = parts.stage(work.part, services.journal, evidence, agent, browser)
+    stage = parts.stage(work.part, services.journal, evidence, agent, browser)
+    worker = stage.worker
+    assert worker is not None
 
     async def check() -> None:
-        await ready.worker.check()
-        await ready.start()
+        await worker.check()
+        await stage.start()
 
     async def aclose() -> None:
         if browser is not None:
             await browser.aclose()
-        await ready.worker.aclose()
+        await worker.aclose()
 
-    return OpenedPart(ready.stage.identity, ready.stage.max_concurrency, ready.stage.run, check, aclose)
+    return OpenedStage(stage.identity, stage.max_concurrency, stage.run, check, aclose)

@@ -106,9 +106,9 @@ class Site(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class CurationDataset(Record, frozen=True, kw_only=True):
-    """A loaded data set. ``sites`` are its own shops, served on this machine; none: the open web.
+    """A data set read from ``folder``. ``sites`` are its own shops, served on this machine; none: the open web.
 
-    ``folder`` is where it was read from. ``fingerprint`` is a hash of its content, shops included.
+    ``fingerprint`` is a hash of its content, shops included.
     """
 
     name: str
@@ -160,10 +160,9 @@ BehaviourKind = Literal["information_seeking", "alternative_evaluation", "purcha
 
 
 class TraceStep(Record, frozen=True, kw_only=True):
-    """One thing that an agent did: a search, a page looked at, a click.
+    """One thing that an agent did: a search, which brought ``cited_urls``, a page looked at, a click.
 
-    ``screenshot`` is the name of a picture in the run's folder of evidence, "" where none was kept. ``kind`` is ""
-    where nobody said what the step was for. ``cited_urls`` are the pages that a search brought.
+    ``screenshot`` is the name of a picture in the run's folder of evidence. ``kind`` is "" where nobody said it.
     """
 
     action: str
@@ -177,10 +176,9 @@ class TraceStep(Record, frozen=True, kw_only=True):
 
 
 class Curation(Record, frozen=True, kw_only=True):
-    """What an agent made of one task. ``step_id`` is the task's id, ``raw`` the agent's last words as they came.
+    """What an agent made of one task: ``step_id`` is its id, ``raw`` the agent's last words as they came.
 
-    ``products`` may be fewer or more than three, and none with a failure. ``call`` is what all requests took together,
-    ``requests`` how many there were.
+    ``products`` may be fewer or more than three, and none with a failure. ``call`` is what all ``requests`` took.
     """
 
     step_id: str
@@ -219,10 +217,9 @@ class StructuredData(Record, frozen=True, kw_only=True, omit_defaults=False):
 class RenderedPage(Record, frozen=True, kw_only=True):
     """A page as a browser showed it, kept so that everything after can be done again without the web.
 
-    ``url`` is what was asked for, ``final_url`` where it led, over ``redirects``. ``status`` is that of the document,
-    None where no answer came. ``html_file`` is the name of the rendered document (gzip) in the folder of evidence and
-    ``html_sha256`` the hash of its bytes before packing. ``text`` is what can be read on the page, cut off where it is
-    ``text_cut``. ``failure`` says why there is no page: refused by the rules, no answer, too large, too slow.
+    ``url`` was asked for and led over ``redirects`` to ``final_url``. ``status`` is None where no answer came.
+    ``html_file`` is the rendered document (gzip) in the folder of evidence, ``html_sha256`` the hash of its bytes
+    before packing. ``text`` can be read on the page, cut off where it is ``text_cut``. ``failure`` says why none came.
     """
 
     url: str
@@ -291,9 +288,8 @@ class FactSource(Record, frozen=True, kw_only=True, omit_defaults=False):
 class ProductFacts(Record, frozen=True, kw_only=True):
     """What a page says of its product. Unknown is None or "", never 0.
 
-    ``price`` is what the chosen form costs now, ``list_price`` the one struck out. ``shipping`` is its cost, 0.0 where
-    it is free, None where the page doesn't say. ``rating`` is out of five, ``rating_count`` ratings or reviews as the
-    page counts them; ``reviews`` are those that can be read on it.
+    ``price`` is what the chosen form costs now, ``list_price`` the one struck out; free ``shipping`` costs 0.0.
+    ``rating`` is out of five, ``rating_count`` as the page counts them; ``reviews`` can be read on it.
     """
 
     title: str = ""
@@ -329,11 +325,10 @@ class ProductFacts(Record, frozen=True, kw_only=True):
 
 
 class Extraction(Record, frozen=True, kw_only=True):
-    """The evidence of one curated product. ``step_id`` is ``TASK/RANK``.
+    """The evidence of one curated product. ``step_id`` is ``TASK/RANK``, ``facts`` None where the page is no product's.
 
-    ``page_class`` is None where there is no page to class; ``class_reason`` says what decided it. ``facts`` is None
-    where the page is no product's. A page that can't be had is no ``failure``: that is for infrastructure, and asking
-    again may help; ``page.failure`` says what the web answered.
+    A page that can't be had is no ``failure``, which is of infrastructure, so that asking again may help: what the web
+    answered says ``page.failure``. ``page_class`` is None where there is no page; ``class_reason`` decided it.
     """
 
     step_id: str
@@ -384,10 +379,7 @@ class ItemVerdict(Record, frozen=True, kw_only=True):
 
 
 class Reported(Record, frozen=True, kw_only=True):
-    """What a judge itself says that its verdicts add up to: never used but to be shown, and by the official reading.
-
-    ``satisfaction_percentage`` and the counts are as the judge wrote them. ``dimensions`` are its ``x / y`` texts.
-    """
+    """What a judge itself wrote that its verdicts add up to, for the official reading; ``dimensions`` are ``x / y``."""
 
     accessible: bool | None = None
     is_product_page: bool | None = None

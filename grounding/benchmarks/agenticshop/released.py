@@ -96,10 +96,7 @@ def reply_form(name: str, schema: str) -> dict[str, Any]:
 
 
 def open_released(card: PlannerCard, chat: ChatOptions, *, flag: str, budget: Budget, progress: Progress) -> Opened:
-    """A card's model at an endpoint; raises a UserError where address or key is missing.
-
-    Of the card's parameters none is sent, as the release sends none.
-    """
+    """A card's model without any of its parameters; raises a UserError where address or key is missing."""
     wire = released_wire(card)
     endpoint = resolve_endpoint(card, chat.base_url, flag=flag, dry=chat.dry, wire=wire)
     role = flag.removeprefix("--").removesuffix("-base-url")

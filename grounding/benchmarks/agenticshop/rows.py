@@ -8,14 +8,10 @@ from pathlib import Path
 from rich.console import Console
 
 from grounding.benchmarks.agenticshop.figures import MEASURES, is_success, task_score
+from grounding.benchmarks.agenticshop.paper import print_published_curations
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, SCENARIOS, Curation, CurationTask
 from grounding.benchmarks.agenticshop.scorebook import CurationScored, read_scored
-from grounding.benchmarks.agenticshop.table import (
-    DIMENSION_TITLES,
-    print_curations,
-    print_published_curations,
-    row_name,
-)
+from grounding.benchmarks.agenticshop.table import DIMENSION_TITLES, print_curations, row_name
 from grounding.benchmarks.agenticshop.verdicts import TaskVerdicts
 from grounding.errors import UserError
 from grounding.options import DesktopScoringName
@@ -63,13 +59,6 @@ def read(path: Path) -> RunRows:
     )
 
 
-def read_several(folders: Sequence[Path]) -> list[CurationScored]:
-    """Scored runs that curate products; raises a UserError where there is none, or a folder holds none."""
-    if not folders:
-        raise UserError("give the folder of a run that curates products, such as results/RUN")
-    return [read_scored(folder) for folder in folders]
-
-
 def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
     """The run's own tables; ``strict`` is no reading of a curation."""
     print_curations(console, [run.scored], rule="official" if scoring == "official" else "paper")
@@ -90,9 +79,9 @@ def write_page(path: Path, out: Path | None) -> Path:
 
 
 def _rows(scored: CurationScored) -> Iterator[ItemRow]:
-    places_of = {places[0].task: places for places in scored.verdicts.get(scored.summary.headline, ())}
+    places = scored.places
     for task in scored.stored.tasks:
-        yield _row(task, places_of.get(task.id, ()), scored.stored.answers[task.id].curation)
+        yield _row(task, places.get(task.id, ()), scored.stored.answers[task.id].curation)
 
 
 def _row(task: CurationTask, places: TaskVerdicts, curation: Curation | None) -> ItemRow:

@@ -7,18 +7,21 @@ pipeline's option, and the paper's column. Which belongs to which: paper, tables
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from pathlib import Path
+
+import msgspec
 
 from grounding.benchmarks.agenticshop.records import SCENARIOS, Intent, Scenario
 from grounding.errors import UserError
+from grounding.records import Record
 
 
-class ScenarioRow(NamedTuple):
+class ScenarioRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One scenario under all its names.
 
     ``key`` names the release's files, ``pipeline_key`` is its option ``--category``. ``folder`` is where its results
-    lie below the model's folder, ``CATEGORY`` or ``CATEGORY/VARIANT``. ``title`` is the paper's column, ``query_type``
-    what the release writes beside the queries, ``domain`` the paper's (table 8).
+    lie below the model's folder, ``CATEGORY`` or ``CATEGORY/VARIANT``. ``title`` is the paper's column, ``printed`` the
+    one in our file of its figures, ``query_type`` what the release writes beside queries, ``domain`` as in table 8.
     """
 
     scenario: Scenario
@@ -27,6 +30,7 @@ class ScenarioRow(NamedTuple):
     pipeline_key: str
     folder: str
     title: str
+    printed: str
     query_type: str
     domain: str
 
@@ -51,38 +55,13 @@ class ScenarioRow(NamedTuple):
         return f"{self.key}_search_output.json"
 
 
-_FOOD, _HOME, _CLOTHES = "Grocery_and_Gourmet_Food", "Home_and_Kitchen", "Clothing_Shoes_and_Jewelry"
-_TARGET: Intent = "target_finding"
-_SELECTION: Intent = "alternative_selection"
-
-ROWS = (
-    ScenarioRow("explicit_title", _TARGET, "grocery_explicit_title", "grocery_explicit", f"{_FOOD}/explicit",
-                "Exp. Title", "explicit_title", "Food"),
-    ScenarioRow("attribute_specific", _TARGET, "grocery_attribute_specific", "grocery_attribute",
-                f"{_FOOD}/attribute_specific", "Attr. Spec.", "attribute_specific", "Food"),
-    ScenarioRow("brand_categorical", _TARGET, "grocery_brand_categorical", "grocery_brand",
-                f"{_FOOD}/brand_categorical", "Brand Cat.", "brand_categorical", "Food"),
-    ScenarioRow("high_involvement", _SELECTION, "electronics", "electronics", "Electronics",
-                "High Inv.", "categorical", "Electronics"),
-    ScenarioRow("low_involvement", _SELECTION, "home", "home", _HOME, "Low Inv.", "categorical", "Home"),
-    ScenarioRow("aesthetic_driven", _SELECTION, "clothing", "clothing", _CLOTHES,
-                "Aesthe. Driv.", "categorical", "Fashion"),
-    ScenarioRow("casual_browsing", "open_exploration", "open", "open", "open_ended_curation",
-                "Cas. Brow.", "generic", "All"),
-)  # fmt: skip
-"""In the order of the paper's table 4."""
-
-_BY_SCENARIO: dict[Scenario, ScenarioRow] = {row.scenario: row for row in ROWS}
+ROWS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes(), type=tuple[ScenarioRow, ...])
+_BY_SCENARIO = {row.scenario: row for row in ROWS}
 
 
 def row_of(scenario: Scenario) -> ScenarioRow:
     """All names of a scenario."""
     return _BY_SCENARIO[scenario]
-
-
-def intent_of(scenario: Scenario) -> Intent:
-    """What brings the users of a scenario to the web."""
-    return _BY_SCENARIO[scenario].intent
 
 
 def scenario_named(name: str) -> Scenario:

@@ -1,14 +1,20 @@
-"""A run's folder to verdicts and a summary: everything after the last question.
+"""The folder of a run that curates products, and its scores: everything after the last question.
 
-Answers that belong to each other are put together first: of a page that was looked at for another URL, and of a
-judgement on other evidence or another checklist, nothing is used.
+``run.json`` says what was asked, ``steps.jsonl`` holds the tasks with their checklists; ``curations.jsonl``,
+``extractions.jsonl`` and ``judgements.jsonl`` hold what each stage gave, ``evidence/`` the pages that they rest on.
+``verdicts.jsonl`` and ``summary.json`` are derived from those and can be deleted.
+
+Judges take no part in the run's id: another judge over the same products is another look at the same run. Of a page
+that was looked at for another URL, and of a judgement on other evidence or another checklist, nothing is used.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
+from functools import partialmethod
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -31,105 +37,99 @@ from grounding.benchmarks.agenticshop.records import (
     PageClass,
     curated_pages,
 )
-from grounding.benchmarks.agenticshop.runfiles import CurationFolder, CurationRunInfo
 from grounding.benchmarks.agenticshop.verdicts import JudgeAnswers, PlaceOutcome, TaskVerdicts, place_verdicts
 from grounding.data.release import data_name
 from grounding.llm.chat import identity_hash
+from grounding.options import ScoringName
 from grounding.records import Record
-from grounding.run.lock import write_time
+from grounding.run.journal import Journal
+from grounding.run.lock import AboutRun, DescribedFolder, benchmark_of, write_time
 from grounding.run.payments import calls_of
 from grounding.scoring.summary import CallTotals, call_totals
 
+BENCHMARK: Literal["agenticshop"] = "agenticshop"
+EVIDENCE = "evidence"
 SCORING = "agenticshop.2"
 """Both readings are always computed; the number goes up when the arithmetic of one changes."""
 
-Verdicts = dict[str, tuple[TaskVerdicts, ...]]
-"""Each judge's verdicts by task."""
+AnswerT = TypeVar("AnswerT", Curation, Extraction, Judgement)
 
 
-class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What was scored: ``places`` is three for each task, ``outcomes`` what became of them, by the judge that counts.
+class CurationAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Everything that can change a curation or an extraction; its hash is the run's id.
 
-    ``failures`` are the agent's, by kind; ``classes`` the pages that were looked at, by what they are.
+    Identities are canonical texts of model, prompts, rules and parameters. ``web`` is "own" where a data set's own
+    shops were visited, else "open".
     """
 
-    tasks: int
-    users: int
-    places: int
-    outcomes: dict[PlaceOutcome, int]
-    failures: dict[str, int]
-    classes: dict[PageClass, int]
+    dataset: str
+    fingerprint: str
+    select: str
+    agent: str
+    agent_identity: str
+    model: str
+    base_url: str
+    extractor: str
+    extractor_identity: str
+    recorded: str
+    web: Literal["own", "open"]
+    seed: int
+    version: str
 
 
-class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``summary.json``.
+class JudgeMade(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A judge of the run and what it is."""
 
-    ``headline`` is the judge that counts: the majority of several, the one besides the offline reference, or that.
-    Outcomes are by it. Where nobody judged, ``judges`` has what hangs on no judge under the name "". ``costs`` are what
-    the requests of agent, extractor and judges took.
-    """
+    name: str
+    identity: str
 
-    status: Literal["complete", "partial"]
-    signature: str
-    headline: str
-    counts: CurationCounts
-    judges: tuple[JudgeScores, ...]
-    behaviours: Behaviours
-    costs: dict[str, CallTotals]
 
-    def of(self, judge: str) -> JudgeScores:
-        """The figures of one judge; a KeyError where it is none of this run's."""
-        return {one.judge: one for one in self.judges}[judge]
+class CurationRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
+    """The content of ``run.json``: the judges of the last command, and the reading that the table shows."""
+
+    benchmark: Literal["agenticshop"] = BENCHMARK
+    asked: CurationAsked
+    judges: tuple[JudgeMade, ...]
+    preset: ScoringName
+
+
+class CurationTaskLine(Record, frozen=True, kw_only=True):
+    """A line of ``steps.jsonl``."""
+
+    task: CurationTask
+
+
+class CurationFolder(DescribedFolder[CurationRunInfo]):
+    """The folder of one run that curates products. What it reads raises a UserError where it is missing or damaged."""
+
+    info_type = CurationRunInfo
+    kind = "a run that curates products"
 
     @property
-    def own(self) -> JudgeScores:
-        """Those of the judge that counts."""
-        return self.of(self.headline)
+    def evidence(self) -> Path:
+        """Where pages and pictures are kept."""
+        return self.path / EVIDENCE
+
+    def write_tasks(self, tasks: Iterable[CurationTask]) -> None:
+        """Write the tasks of the run."""
+        self.replace_lines("steps.jsonl", (CurationTaskLine(task=task) for task in tasks))
+
+    def read_tasks(self) -> tuple[CurationTask, ...]:
+        """The tasks of the run."""
+        lines = self.read_lines("steps.jsonl", CurationTaskLine, what="a task of a run that curates products")
+        return tuple(line.task for line in lines)
+
+    def _journal(self, name: str, kind: type[AnswerT], *, read_only: bool = False) -> Journal[AnswerT]:
+        return Journal(self.path / name, kind, read_only=read_only)
+
+    curations = partialmethod(_journal, "curations.jsonl", Curation)
+    extractions = partialmethod(_journal, "extractions.jsonl", Extraction)
+    judgements = partialmethod(_journal, "judgements.jsonl", Judgement)
 
 
-class CurationTime(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``time.json``: what differs each time that the same is found.
-
-    ``wall_s`` is by the clock, ``task_s`` the mean of what the agent took for a task that it answered, both in seconds.
-    """
-
-    wall_s: float = 0.0
-    task_s: float | None = None
-
-
-class StoredRun(Record, frozen=True, kw_only=True):
-    """The tasks of a run with their answers, and each judge's judgements by product."""
-
-    tasks: tuple[CurationTask, ...]
-    answers: dict[str, JudgeAnswers]
-    judgements: dict[str, dict[str, Judgement]]
-
-    @property
-    def curations(self) -> list[Curation]:
-        """What the agent made of the tasks that it answered, in their order."""
-        return [one for task in self.tasks if (one := self.answers[task.id].curation) is not None]
-
-    @property
-    def extractions(self) -> list[Extraction]:
-        """The evidence of all counted products that there is some of, in their order."""
-        return [one for task in self.tasks for one in self.answers[task.id].extractions if one is not None]
-
-
-class CurationScored(Record, frozen=True, kw_only=True):
-    """A scored run: its description, everything stored, each judge's verdicts by task, and its figures.
-
-    ``time`` is what differs each time. ``set_aside`` is where an earlier run of the same command was moved, if one was;
-    ``report`` is the page, if one was written.
-    """
-
-    folder: Path
-    info: CurationRunInfo
-    stored: StoredRun
-    verdicts: Verdicts
-    summary: CurationSummary
-    time: CurationTime
-    set_aside: Path | None = None
-    report: Path | None = None
+def is_curation_run(path: Path) -> bool:
+    """Whether a folder is that of a run that curates products; False also where it is no run folder at all."""
+    return benchmark_of(path) == BENCHMARK
 
 
 def curation_signature(info: CurationRunInfo) -> str:
@@ -158,44 +158,30 @@ def curation_signature(info: CurationRunInfo) -> str:
     return "|".join(f"{name}:{value}" for name, value in parts.items())
 
 
-def score_curation(folder: CurationFolder) -> CurationScored:
-    """Put the stored answers of a run together again and write what is derived from them. Asks nobody.
-
-    Raises:
-        UserError: the folder holds no run, or a file in it is damaged.
-    """
-    info = folder.read_info()
-    info = msgspec.structs.replace(info, signature=curation_signature(info))
-    scored = _scored(folder, info)
-    folder.write_info(info)
-    verdicts = scored.verdicts.values()
-    folder.replace_lines("verdicts.jsonl", (one for found in verdicts for places in found for one in places))
-    write_time(folder, scored.time)
-    folder.write_summary(scored.summary)
-    return scored
+# --- what a run has so far -------------------------------------------------------------------------------------------
 
 
-def read_scored(path: Path) -> CurationScored:
-    """A run as it was scored last. Writes nothing.
+class StoredRun(Record, frozen=True, kw_only=True):
+    """The tasks of a run with their answers, and each judge's judgements by product."""
 
-    Raises:
-        UserError: the folder holds no scored run, or a file in it is damaged.
-    """
-    folder = CurationFolder(path)
-    return _scored(folder, folder.read_info(), folder.read_summary(CurationSummary))
+    tasks: tuple[CurationTask, ...]
+    answers: dict[str, JudgeAnswers]
+    judgements: dict[str, dict[str, Judgement]]
 
+    @property
+    def curations(self) -> list[Curation]:
+        """What the agent made of the tasks that it answered, in their order."""
+        return [one for task in self.tasks if (one := self.answers[task.id].curation) is not None]
 
-def _scored(folder: CurationFolder, info: CurationRunInfo, summary: CurationSummary | None = None) -> CurationScored:
-    stored = read_stored(folder, info)
-    verdicts = {judge: _judged(stored, judge) for judge in stored.judgements}
-    return CurationScored(
-        folder=folder.path,
-        info=info,
-        stored=stored,
-        verdicts=verdicts,
-        summary=summary or _summary(folder.path, info, stored, verdicts),
-        time=CurationTime(wall_s=info.wall_s, task_s=seconds_per_task(stored.curations)),
-    )
+    @property
+    def extractions(self) -> list[Extraction]:
+        """The evidence of all counted products that there is some of, in their order."""
+        return [one for task in self.tasks for one in self.answers[task.id].extractions if one is not None]
+
+    def verdicts(self, judge: str) -> tuple[TaskVerdicts, ...]:
+        """The verdicts of a judge by task; those of "" hang on no judge."""
+        said = self.judgements.get(judge, {})
+        return tuple(place_verdicts(task, self.answers[task.id], said, judge) for task in self.tasks)
 
 
 def read_stored(folder: CurationFolder, info: CurationRunInfo) -> StoredRun:
@@ -226,13 +212,12 @@ def read_stored(folder: CurationFolder, info: CurationRunInfo) -> StoredRun:
     # The reference takes no part, which leaves most items open, nor does the release's judge, which looks things up.
     if len(full) > 1:
         # A product that a judge has not got to yet has no majority yet.
-        agreed = {
+        said[MAJORITY] = {
             one.step_id: majority([of[one.step_id] for of in full], task.checklist)
             for task in tasks
             for one in filter(None, answers[task.id].extractions)
             if all(one.step_id in of for of in full)
         }
-        said[MAJORITY] = agreed
     return StoredRun(tasks=tasks, answers=answers, judgements=said)
 
 
@@ -247,14 +232,118 @@ def headline_of(judgements: dict[str, dict[str, Judgement]]) -> str:
     return next(iter([*first, *full, *judgements]), "")
 
 
-def _judged(stored: StoredRun, judge: str) -> tuple[TaskVerdicts, ...]:
-    said = stored.judgements.get(judge, {})
-    return tuple(place_verdicts(task, stored.answers[task.id], said, judge) for task in stored.tasks)
+# --- its scores ------------------------------------------------------------------------------------------------------
 
 
-def _summary(folder: Path, info: CurationRunInfo, stored: StoredRun, verdicts: Verdicts) -> CurationSummary:
+class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What was scored: ``places`` is three for each task, ``outcomes`` what became of them, by the judge that counts.
+
+    ``failures`` are the agent's, by kind; ``classes`` the pages that were looked at, by what they are.
+    """
+
+    tasks: int
+    users: int
+    places: int
+    outcomes: dict[PlaceOutcome, int]
+    failures: dict[str, int]
+    classes: dict[PageClass, int]
+
+
+class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The content of ``summary.json``.
+
+    ``headline`` is the judge that counts: the majority of several, the one besides the offline reference, or that.
+    Where nobody judged, ``judges`` has what hangs on no judge under the name "". ``costs`` are what the requests of
+    agent, extractor and judges took.
+    """
+
+    status: Literal["complete", "partial"]
+    signature: str
+    headline: str
+    counts: CurationCounts
+    judges: tuple[JudgeScores, ...]
+    behaviours: Behaviours
+    costs: dict[str, CallTotals]
+
+    def of(self, judge: str) -> JudgeScores:
+        """The figures of one judge; a KeyError where it is none of this run's."""
+        return {one.judge: one for one in self.judges}[judge]
+
+    @property
+    def own(self) -> JudgeScores:
+        """Those of the judge that counts."""
+        return self.of(self.headline)
+
+
+class CurationTime(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The content of ``time.json``: seconds by the clock, and the mean of what the agent took for an answered task."""
+
+    wall_s: float = 0.0
+    task_s: float | None = None
+
+
+class CurationScored(Record, frozen=True, kw_only=True):
+    """A scored run: its description, everything stored, each judge's verdicts by task, and its figures.
+
+    ``set_aside`` is where an earlier run of the same command was moved, ``report`` the page, if there is one.
+    """
+
+    folder: Path
+    info: CurationRunInfo
+    stored: StoredRun
+    verdicts: dict[str, tuple[TaskVerdicts, ...]]
+    summary: CurationSummary
+    time: CurationTime
+    set_aside: Path | None = None
+    report: Path | None = None
+
+    @property
+    def places(self) -> dict[str, TaskVerdicts]:
+        """The verdicts of the judge that counts, by task's id."""
+        return {places[0].task: places for places in self.verdicts.get(self.summary.headline, ())}
+
+
+def score_curation(folder: CurationFolder) -> CurationScored:
+    """Put the stored answers of a run together again and write what is derived from them. Asks nobody.
+
+    Raises:
+        UserError: the folder holds no run, or a file in it is damaged.
+    """
+    info = folder.read_info()
+    info = msgspec.structs.replace(info, signature=curation_signature(info))
+    scored = _scored(folder, info)
+    folder.write_info(info)
+    verdicts = scored.verdicts.values()
+    folder.replace_lines("verdicts.jsonl", (one for found in verdicts for places in found for one in places))
+    write_time(folder, scored.time)
+    folder.write_summary(scored.summary)
+    return scored
+
+
+def read_scored(path: Path) -> CurationScored:
+    """A run as it was scored last. Writes nothing; raises as :func:`score_curation`, also where it never was."""
+    folder = CurationFolder(path)
+    return _scored(folder, folder.read_info(), folder.read_summary(CurationSummary))
+
+
+def _scored(folder: CurationFolder, info: CurationRunInfo, summary: CurationSummary | None = None) -> CurationScored:
+    stored = read_stored(folder, info)
+    verdicts = {judge: stored.verdicts(judge) for judge in stored.judgements}
+    return CurationScored(
+        folder=folder.path,
+        info=info,
+        stored=stored,
+        verdicts=verdicts,
+        summary=summary or _summary(folder.path, info, stored, verdicts),
+        time=CurationTime(wall_s=info.wall_s, task_s=seconds_per_task(stored.curations)),
+    )
+
+
+def _summary(
+    folder: Path, info: CurationRunInfo, stored: StoredRun, verdicts: dict[str, tuple[TaskVerdicts, ...]]
+) -> CurationSummary:
     headline, seed = headline_of(stored.judgements), info.asked.seed
-    tasks = verdicts.get(headline) or _judged(stored, "")
+    tasks = verdicts.get(headline) or stored.verdicts("")
     places = [one for found in tasks for one in found]
     every_place = (one for found in (tasks, *verdicts.values()) for of_task in found for one in of_task)
     unfinished = any(one.outcome in ("open", "error") for one in every_place)
@@ -271,10 +360,10 @@ def _summary(folder: Path, info: CurationRunInfo, stored: StoredRun, verdicts: V
             classes=counted(one.page_class for one in places if one.page_class is not None),
         ),
         judges=tuple(judge_scores(name, found, seed=seed) for name, found in (verdicts or {"": tasks}).items()),
+        # No prompt of a model with a search of its own asks what its steps are for.
         behaviours=behaviours(
             stored.curations,
             {task.id: task.user for task in stored.tasks},
-            # No prompt of a model with a search of its own asks what its steps are for.
             says_why=info.asked.agent != "search",
             seed=seed,
         ),

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import BrokenOff, CurationAgent, curation_key
+from grounding.benchmarks.agenticshop.agents.base import BrokenOff, Browses, CurationAgent, curation_key
 from grounding.benchmarks.agenticshop.extraction.base import Extracted, Extractor
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, ProductJudge, judgement_id, judgement_key
 from grounding.benchmarks.agenticshop.records import (
@@ -34,18 +34,22 @@ from grounding.benchmarks.agenticshop.records import (
     view_of,
 )
 from grounding.benchmarks.agenticshop.release.folders import RecordedResults, read_eval_results
-from grounding.benchmarks.agenticshop.runfiles import CurationFolder, is_curation_run
+from grounding.benchmarks.agenticshop.scorebook import CurationFolder, is_curation_run
 from grounding.benchmarks.agenticshop.web.browser import WebBrowser, open_browser
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.policy import WebPolicy
 from grounding.benchmarks.agenticshop.web.render import RENDERING
 from grounding.errors import UserError
 from grounding.records import Failure
+from grounding.run.benchmark import nothing
 from grounding.run.journal import Journal
 
 _MOST_READ = 500
 _RETRY_S = 5.0
 """How long a shop that asked whether we are human is left alone before its page is asked for once more."""
+
+MANY = 64
+"""Recorded answers are looked up this many at a time: nothing is waited for but the disk."""
 
 ItemT = TypeVar("ItemT")
 RecordT = TypeVar("RecordT", bound=Any)
@@ -53,9 +57,11 @@ RecordT = TypeVar("RecordT", bound=Any)
 
 @dataclass(frozen=True, kw_only=True)
 class CurationStage(Generic[ItemT, RecordT]):
-    """One of the stages. ``identity`` is all but the item that can change an answer, ``key_of`` has all of it.
+    """One of the stages, with who works in it.
 
-    ``lost`` is what is kept of an item that nobody could work on.
+    ``identity`` is all but the item that can change an answer, ``key_of`` has all of it. ``lost`` is what is kept of an
+    item that nobody could work on, None where the stage never leaves this process. ``worker`` is who works, None for
+    nobody, and ``start`` makes that ready in this process.
     """
 
     name: str
@@ -66,6 +72,8 @@ class CurationStage(Generic[ItemT, RecordT]):
     answer: Callable[[ItemT, str], Awaitable[RecordT]]
     identity: str = ""
     lost: Callable[[ItemT, str, Failure], RecordT] | None = None
+    worker: CurationAgent | Extractor | ProductJudge | None = None
+    start: Callable[[], Awaitable[object]] = nothing
 
     def item_id(self, item: ItemT) -> str:
         """The item's id."""
@@ -88,10 +96,8 @@ class CurationStage(Generic[ItemT, RecordT]):
 class OneBrowser:
     """Started when somebody first needs it, with the data set's own shops served beside it.
 
-    Args:
-        dataset: Whose shops.
-        parallel: How many pages or sessions may be open at once.
-        profile: What pages start with, of the user's own browser.
+    ``parallel`` is how many pages or sessions may be open at once, ``profile`` what pages start with, of the user's own
+    browser.
     """
 
     def __init__(self, dataset: CurationDataset, parallel: int, profile: Path | None = None) -> None:
@@ -145,15 +151,28 @@ class ReadOnce:
         return read
 
 
+def _digest(*parts: Any) -> str:
+    return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:32]
+
+
 def curate_stage(
-    agent: CurationAgent, journal: Journal[Curation], *, sites: Sequence[Site], web: str
+    agent: CurationAgent,
+    journal: Journal[Curation],
+    *,
+    sites: tuple[Site, ...],
+    web: str,
+    browser: OneBrowser | None = None,
+    evidence: EvidenceFolder | None = None,
 ) -> CurationStage[CurationTask, Curation]:
-    """Lets the agent look for products for each task."""
-    shops = tuple(sites)
+    """Lets the agent look for products for each task, in the browser if it takes one."""
+
+    async def start() -> None:
+        if isinstance(agent, Browses) and browser is not None and evidence is not None:
+            agent.use(await browser.start(), evidence)
 
     async def answer(task: CurationTask, key: str) -> Curation:
         try:
-            return await agent.curate(view_of(task, shops), key)
+            return await agent.curate(view_of(task, sites), key)
         except BrokenOff as broken:  # By the cost limit: what the task had cost by then is written down.
             journal.append(broken.curation)
             raise
@@ -162,11 +181,13 @@ def curate_stage(
         name="curate",
         journal=journal,
         max_concurrency=agent.max_concurrency,
-        identity=msgspec.json.encode((agent.identity, shops, web)).decode(),
+        identity=msgspec.json.encode((agent.identity, sites, web)).decode(),
         id_of=lambda task: task.id,
-        key_of=lambda task: curation_key(agent.identity, view_of(task, shops), web),
+        key_of=lambda task: curation_key(agent.identity, view_of(task, sites), web),
         answer=answer,
         lost=lambda task, key, failure: Curation(step_id=task.id, key=key, failure=failure),
+        worker=agent,
+        start=start,
     )
 
 
@@ -215,11 +236,13 @@ def extract_stage(
         max_concurrency=pages + extractor.max_concurrency,
         identity=msgspec.json.encode(made_by).decode(),
         id_of=lambda item: item.product_id,
-        key_of=lambda item: hashlib.sha256(msgspec.json.encode((*made_by, item.url))).hexdigest()[:32],
+        key_of=lambda item: _digest(*made_by, item.url),
         answer=answer,
         lost=lambda item, key, failure: Extraction(
             step_id=item.product_id, key=key, url=item.url, extractor=extractor.name, failure=failure
         ),
+        worker=extractor,
+        start=browser.start,
     )
 
 
@@ -240,13 +263,11 @@ def judge_stage(
         key_of=lambda item: judgement_key(judge.identity, item),
         answer=lambda item, key: judge.judge(item, evidence, key),
         lost=lambda item, key, failure: Judgement(step_id=id_of(item), key=key, judge=judge.name, failure=failure),
+        worker=judge,
     )
 
 
 # --- what was recorded ------------------------------------------------------------------------------------------------
-
-MANY = 64
-"""Products are looked up this many at a time: nothing is waited for but the disk."""
 
 
 def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> RecordedResults:
@@ -266,7 +287,7 @@ def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> RecordedResul
     return found
 
 
-def _hash(records: Mapping[str, msgspec.Struct]) -> str:
+def _content(records: Mapping[str, msgspec.Struct]) -> str:
     """A hash of recorded answers, the same wherever they lie."""
     return hashlib.sha256(msgspec.json.encode(sorted(records.items()), order="sorted")).hexdigest()[:16]
 
@@ -277,7 +298,7 @@ class RecordedPages:
     def __init__(self, path: Path, tasks: Sequence[CurationTask]) -> None:
         self.path, self._tasks = path, tasks
         self.extractions = {one.step_id: one for one in _read(path, tasks, "--extractions").extractions}
-        self.identity = _hash(self.extractions)
+        self.identity = _content(self.extractions)
 
     def take_over(self, wanted: Sequence[str], evidence: EvidenceFolder) -> None:
         """Bring the evidence of the wanted products into a folder of its own.
@@ -299,10 +320,6 @@ class RecordedPages:
     def stage(self, journal: Journal[Extraction]) -> CurationStage[CuratedPage, Extraction]:
         """Takes over what is recorded of each product's page."""
 
-        def key_of(item: CuratedPage) -> str:
-            parts = ("recorded", item.product_id, item.url, self.extractions.get(item.product_id))
-            return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:32]
-
         async def answer(item: CuratedPage, key: str) -> Extraction:
             found = self.extractions.get(item.product_id)
             if found is not None and found.url == item.url:
@@ -316,7 +333,7 @@ class RecordedPages:
             journal=journal,
             max_concurrency=MANY,
             id_of=lambda item: item.product_id,
-            key_of=key_of,
+            key_of=lambda item: _digest("recorded", item.product_id, item.url, self.extractions.get(item.product_id)),
             answer=answer,
         )
 
@@ -343,7 +360,8 @@ class RecordedJudge:
     def __init__(self, name: str, known: Mapping[str, Judgement]) -> None:
         self.name, self._known = name, known
         self.condition: Condition = next((one.condition for one in known.values()), "full")
-        self.identity = f"recorded {_hash(known)}"
+        self.identity = f"recorded {_content(known)}"
+        self.check = self.aclose = nothing
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:  # noqa: ARG002
         """Take over what is recorded of one product."""
@@ -353,9 +371,3 @@ class RecordedJudge:
         return msgspec.structs.replace(
             found, step_id=judgement_id(product, self.name), key=key, judge=self.name, call=None
         )
-
-    async def check(self) -> None:
-        """Nothing can be missing."""
-
-    async def aclose(self) -> None:
-        """Nothing to close."""

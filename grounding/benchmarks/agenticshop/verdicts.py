@@ -51,9 +51,8 @@ _OUTCOME: dict[Link, PlaceOutcome] = {"invalid": "unreachable", "irrelevant": "n
 class PlaceVerdict(Record, frozen=True, kw_only=True):
     """One of the places of a task by one judge.
 
-    ``items`` is the whole checklist, nothing satisfied where the outcome is not ``judged``. ``over_budget``,
-    ``has_reviews`` and ``found`` are None where nothing can be said; ``found`` is whether it is the target's brand and
-    type (table 5).
+    ``items`` is the whole checklist, nothing satisfied where the outcome is not ``judged``. ``found`` is whether it is
+    the target's brand and type (table 5); it, ``over_budget`` and ``has_reviews`` are None where nothing can be said.
     """
 
     task: str

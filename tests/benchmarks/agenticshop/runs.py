@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.agenticshop.made import made_curation, made_extraction, made_judgement
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, judgement_key
 from grounding.benchmarks.agenticshop.records import CurationTask, PageClass
-from grounding.benchmarks.agenticshop.runfiles import CurationAsked, CurationFolder, CurationRunInfo, JudgeMade
+from grounding.benchmarks.agenticshop.scorebook import CurationAsked, CurationFolder, CurationRunInfo, JudgeMade
 
 
 def run_info(run_id: str = "run", judges: Sequence[str] = ("reference",), **asked: Any) -> CurationRunInfo:

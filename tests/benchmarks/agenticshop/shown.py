@@ -37,7 +37,7 @@ from grounding.benchmarks.agenticshop.records import (
     UserContext,
     product_id,
 )
-from grounding.benchmarks.agenticshop.runfiles import CurationFolder
+from grounding.benchmarks.agenticshop.scorebook import CurationFolder
 from grounding.records import Box, Call, Failure, Size, Usage
 
 SIZE = Size(width=1280, height=720)

@@ -17,11 +17,8 @@ import shell
 from aiohttp import web
 from fakes.chat_server import ChatServer, after, error, working_out
 from fakes.construction_model import construction_model, part_of
-from hypothesis import given
-from hypothesis import strategies as st
 
 from grounding.benchmarks.agenticshop.construction import (
-    PARTS,
     Need,
     Subject,
     construction_prompts,
@@ -178,15 +175,6 @@ def test_a_context_is_read_in_every_usual_form(text: str) -> None:
     assert found["context"].functional_requirements == "About functional_requirements."
 
 
-def test_needs_and_checklists_are_read() -> None:
-    found, lists = read_part("need", f"Sure. {json.dumps(NEED)}"), read_part("checklist", f"so: {json.dumps(LISTS)}")
-    assert not isinstance(found, Failure)
-    assert not isinstance(lists, Failure)
-    assert (found["need"].situation, found["need"].budget, found["need"].categorical) == ("s", "b", "say categorical")
-    assert [item.id for item in lists["checklist"][:2]] == ["brand_preferences/0", "brand_preferences/1"]
-    assert len(lists["checklist"]) == 12
-
-
 @pytest.mark.parametrize(
     ("part", "said", "why"),
     [
@@ -201,11 +189,6 @@ def test_what_is_not_whole_is_unparsed(part: str, said: object, why: str) -> Non
     found = read_part(part, said if isinstance(said, str) else json.dumps(said))
     assert isinstance(found, Failure)
     assert (found.kind, why in found.message) == ("unparsed", True)
-
-
-@given(st.text(max_size=200))
-def test_nothing_makes_reading_fail(text: str) -> None:
-    assert all(isinstance(read_part(part, text), Failure) for part in PARTS)
 
 
 # --- the command -----------------------------------------------------------------------------------------------------

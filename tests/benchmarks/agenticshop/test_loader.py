@@ -91,16 +91,6 @@ def test_every_user_with_a_problem_is_said_with_its_place(tmp_path: Path) -> Non
         assert problem.startswith(f"{path}: {begin}")
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [("", "is empty"), ("{}", "must hold a list"), ("[]", "empty list"), ('[{"user": 1,', "is not JSON")],
-)
-def test_files_that_are_none(tmp_path: Path, content: str, said: str) -> None:
-    (tmp_path / "home_user_profile.json").write_text(content)
-    with pytest.raises(DatasetProblems, match=said):
-        read_curation(tmp_path)
-
-
 def test_any_of_the_files_will_do_and_the_order_is_the_papers(tmp_path: Path) -> None:
     for key in ("open", "home", "grocery_explicit_title"):
         write_profiles(tmp_path, [profile()], key)

@@ -24,11 +24,8 @@ def test_the_usual_options_are_fine():
     [
         ({"agent": "puma"}, "--agent puma: expected site-search"),
         ({"agent": "browsing"}, "needs a model"),
-        ({"agent": "search"}, "grounding list search"),
-        ({"model": "gpt-4o"}, "asks no model"),
         ({"base_url": ("http://x",)}, "--base-url http://x"),
         ({"agent": "replay"}, "give both or neither"),
-        ({"curations": Path("x")}, "give both or neither"),
         ({"max_steps": 3}, "--max-steps 3: is for browsing"),
         ({"limit": 0}, "--limit 0: expected 1 or more"),
         ({"timeout": float("nan")}, "--timeout nan: expected seconds"),
@@ -36,7 +33,6 @@ def test_the_usual_options_are_fine():
         ({"judge": ("gpt-4o@half",)}, "a condition of full, no-info, url-only, official"),
         ({"judge": ("reference@url-only",)}, "the reference reads what a page says"),
         ({"judge_base_url": "http://x"}, "no judge is a chat model"),
-        ({"extractor_base_url": "http://x"}, "structural asks no server"),
     ],
 )
 def test_what_can_not_be_meant_is_refused_in_words(options: dict[str, Any], words: str):

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.agenticshop.shown import CHECKLIST, FAR, shown_run
 from grounding.benchmarks.agenticshop.agreement import read_label_file
-from grounding.benchmarks.agenticshop.page import cut, gather_curation, pieces_with, write_curation_page
+from grounding.benchmarks.agenticshop.page import cut, gather_curation, write_curation_page
 from grounding.benchmarks.agenticshop.scorebook import score_curation
 
 HOSTILE = "</script><img src=x onerror=alert(1)>@data@<!-- <script> &lt; \u2028"
@@ -35,7 +35,7 @@ def test_rows_say_what_became_of_each_task_and_details_hold_the_evidence(tmp_pat
     product = details[0]["products"][0]
     assert ("price and shipping together", "39.80 EUR", "", "") in product["facts"]
     assert ("price", "34.90 EUR", "json-ld", '"price": "34.90"') in product["facts"]
-    assert (len(product["text"]), FAR in product["text"][1], product["text_more"] > 0) == (2, True, True)
+    assert (FAR in product["text"], product["text_more"]) == (True, 0)
     assert [one["judge"] for one in product["judgements"]] == [0, 1]
     assert details[0]["products"][3]["extraction"] is None
     assert "no answer after 20 s" in str(details[0]["products"][2]["extraction"])
@@ -49,12 +49,6 @@ def test_nothing_that_is_said_is_markup_and_long_texts_are_cut(tmp_path: Path) -
     assert "secret" not in html
     assert "default-src 'none'" in html
     assert cut("x" * 5000) == "x" * 3000 + " … (2,000 characters more)"
-    lines = "\n".join(f"line {number}" for number in range(2000))
-    first, far = pieces_with(lines, ["LINE 1900  line 1901", "line 3", "nowhere"])
-    assert (first, len(far)) == (lines[:5000], 200 + len("line 1900 line 1901") + 200)
-    said = "a \u201cso\u201d\u00a0it is"
-    assert pieces_with(said + "-" * 300, ['"so" it  IS'], most=2) == [said + "-" * 200]
-    assert pieces_with("", ["x"]) == []
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_so_many_pages_are_shown_at_once_as_asked_for_and_so_many_read_as_the_ex
     assert len((tmp_path / "extractions.jsonl").read_text().splitlines()) == 30
 
 
-@pytest.mark.parametrize(("retries", "seen"), [(0, "blocked"), (1, "blocked"), (2, "other")])
+@pytest.mark.parametrize(("retries", "seen"), [(1, "blocked"), (2, "other")])
 def test_a_page_that_wants_to_see_a_human_is_asked_for_again_as_often_as_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, retries: int, seen: str
 ) -> None:

@@ -33,9 +33,8 @@ from grounding.benchmarks.agenticshop.release.evaluations import (
     write_json,
 )
 from grounding.benchmarks.agenticshop.release.search import input_entry, search_entry
-from grounding.benchmarks.agenticshop.runfiles import CurationFolder
 from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
-from grounding.benchmarks.agenticshop.scorebook import StoredRun, headline_of, read_stored
+from grounding.benchmarks.agenticshop.scorebook import CurationFolder, StoredRun, headline_of, read_stored
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.errors import UserError
 from grounding.records import Size

@@ -107,23 +107,17 @@ function factRows(product) {
     text("th", name, { scope: "row" }), el("td", { class: "long" }, [text("span", words)]),
     el("td", { class: "from" }, [source, quote && quote !== words ? text("q", ` ${quote}`) : null])])))]);
 }
-// Where a quote stands in the pieces of a text: blanks, letters' case and the kind of quotation marks don't count.
+// Where a quote stands in a text: blanks, letters' case and the kind of quotation marks don't count.
 const straight = (words) => words.replace(/[\u2018\u2019]/g, "'").replace(/[\u201c\u201d]/g, '"').replace(/[\u2010\u2011\u2013\u2014]/g, "-");
-function findQuote(pieces, quote) {
+function findQuote(shown, quote) {
   const words = straight(quote || "").split(/\s+/).filter(Boolean).map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  const pattern = words.length && new RegExp(words.join("\\s+"), "i");
-  for (const [place, piece] of pattern ? pieces.entries() : []) {
-    const found = pattern.exec(straight(piece));
-    if (found) return { place, start: found.index, end: found.index + found[0].length };
-  }
-  return null;
+  return words.length ? new RegExp(words.join("\\s+"), "i").exec(straight(shown)) : null;
 }
 function pageText(product, quote) {
-  if (!product.text.length) return text("p", "No text of this page was kept.", { class: "muted" });
-  const found = findQuote(product.text, quote);
-  const parts = product.text.flatMap((piece, place) => [place ? " […] " : null,
-    ...(found && found.place === place ? [piece.slice(0, found.start), text("mark", piece.slice(found.start, found.end)), piece.slice(found.end)] : [piece])]);
-  return el("pre", { class: "pagetext", tabindex: "0" }, [parts, product.text_more ? ` … ${number(product.text_more)} characters are not shown` : null]);
+  if (!product.text) return text("p", "No text of this page was kept.", { class: "muted" });
+  const found = findQuote(product.text, quote), [start, end] = found ? [found.index, found.index + found[0].length] : [0, 0];
+  return el("pre", { class: "pagetext", tabindex: "0" }, [product.text.slice(0, start), found ? text("mark", product.text.slice(start, end)) : null, product.text.slice(end),
+    product.text_more ? ` … ${number(product.text_more)} characters are not shown` : null]);
 }
 function visited(product) {
   const one = product.seen.page || {}, lost = failed(one.failure || product.seen.failure);
@@ -145,7 +139,7 @@ function explained(product, item) {
   return verdictsOf(product, item).map(({ judge, verdict }) => el("div", { class: "said-by" }, [
     el("p", { class: "top" }, [mark({ judge, verdict }), text("b", judgeName(judge)), ((verdict && verdict.flags) || []).map((flag) => text("span", flag, { class: "tag error" }))]),
     verdict && verdict.reasoning ? text("p", verdict.reasoning) : null,
-    verdict && verdict.quote ? el("p", {}, [text("q", verdict.quote), findQuote(product.text, verdict.quote) ? null : text("span", " not in the page's text as it was kept", { class: "muted" })]) : null]));
+    verdict && verdict.quote ? el("p", {}, [text("q", verdict.quote), findQuote(product.text, verdict.quote) ? null : text("span", " not in the page's text as it is shown here", { class: "muted" })]) : null]));
 }
 // Opens what is said of an item, with the quote and the place of the chosen judge, or of the first that has any.
 function openItem(product, at, item) {
