@@ -18,9 +18,8 @@ from grounding.benchmarks.personalwab.agents.chat import Likings, read_likings
 from grounding.benchmarks.personalwab.agents.offline import meant_by
 from grounding.benchmarks.personalwab.agents.puma import LocalTextModel, Tokens, TrainedAs, read_predictions
 from grounding.benchmarks.personalwab.episode import NO, YES, HumanUser, ModelUser, ScriptedUser
-from grounding.benchmarks.personalwab.memory import MemoryName
 from grounding.benchmarks.personalwab.options import ShopOptions, check_options
-from grounding.benchmarks.personalwab.prompts import shop_prompts
+from grounding.benchmarks.personalwab.prompts import MemoryName, shop_prompts
 from grounding.benchmarks.personalwab.records import Episode, TaskType
 from grounding.benchmarks.personalwab.scoring import judge_shop
 from grounding.errors import UserError

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import shell
 
-from grounding.benchmarks.personalwab.check import inspect_shop, statistics
-from grounding.benchmarks.personalwab.loader import find_files, read_product, read_shop
+from grounding.benchmarks.personalwab.loader import find_files, inspect_shop, read_product, read_shop, statistics
 from grounding.data.fields import DatasetProblems
 from grounding.errors import UserError
 
@@ -113,7 +112,7 @@ def test_users_products_and_tasks_are_read(tmp_path: Path) -> None:
 
 def test_values_stay_as_they_stand_in_the_file() -> None:
     raw = product("P", price=12, average_rating=4, rating_number="1,032", store=None, main_category=None, details=None)
-    read = read_product(json.dumps(raw).encode())
+    read = read_product(raw)
     assert (read.price, read.average_rating, read.rating_number) == (12, 4, "1,032")
     assert (read.store, read.main_category, read.details) == (None, None, "null")
     assert isinstance(read.price, int)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks.personalwab.played import memory_of
 from benchmarks.personalwab.shops import BEHAVIOURS, view
-from grounding.benchmarks.personalwab.memory import MemoryName
+from grounding.benchmarks.personalwab.prompts import MemoryName
 
 
 @pytest.mark.parametrize("kind", get_args(MemoryName))

@@ -22,7 +22,7 @@ from grounding.benchmarks.personalwab.records import (
     TaskView,
     Turn,
 )
-from grounding.benchmarks.personalwab.search import terms
+from grounding.benchmarks.personalwab.web import terms
 
 LONGEST_SEQUENCE = 30
 SHOWN = 3

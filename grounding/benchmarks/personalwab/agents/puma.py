@@ -175,21 +175,18 @@ class ParameterAgent(ShopAgent):
 
     def __init__(self, given: Given) -> None:
         assert given.local is not None, "options without a folder are refused"
-        options, trained = given.options, given.local.trained
+        options, trained, prompts = given.options, given.local.trained, puma_prompts()
         self._model, self._memory, self._predictions = given.local, given.memory, given.predictions
-        named_by = None if options.functions is None else str(options.functions)
-        learnt = trained is not None and trained.predicts_functions
-        self._names = puma_prompts() if named_by == "model" or (named_by is None and learnt) else None
-        as_trained = trained is not None and trained.parameter_prompt == "training"
-        self._learned = puma_prompts() if as_trained else None
+        learnt = options.functions is None and trained is not None and trained.predicts_functions
+        self._names = prompts if learnt or str(options.functions) == "model" else None
+        self._learned = prompts if trained is not None and trained.parameter_prompt == "training" else None
         self._shuffle_seed = None if options.preset == "paper" else options.seed or 0
         order = "in order" if self._shuffle_seed is None else f"shuffled by {self._shuffle_seed}"
         said_by = "words" if given.predictions is None else predictions_hash(given.predictions)
-        said_by = said_by if self._names is None else f"model;{self._names.label}"
+        said_by = said_by if self._names is None else f"model;{prompts.label}"
         made_of = (given.local.identity, given.memory.identity, shop_prompts().label, said_by, order)
-        self.identity = "|".join(("puma-local:3", *made_of))
-        if self._learned is not None:
-            self.identity += f"|asked as in {self._learned.label}"
+        asked_as = () if self._learned is None else (f"asked as in {prompts.label}",)
+        self.identity = "|".join(("puma-local:3", *made_of, *asked_as))
 
     async def start(self, play: Play) -> None:
         """Predict the function and word the memory for it; a model that names no function fails the task."""
