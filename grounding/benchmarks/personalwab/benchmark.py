@@ -127,10 +127,65 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
         return Progress(display, COLOURS, ("done",), unit="tasks")
 
     def prepare(
-        self, options: ShopOptions, budget: Budget, progress: Progress, shared: Shared, *, dry: bool = False
+        self,
+        options: ShopOptions,
+        budget: Budget,
+        progress: Progress,
+        shared: Shared,
+        *,
+        dry: bool = False,
+        cards: Mapping[str, PlannerCard] | None = None,
     ) -> PreparedShop:
-        """Find everything that a run needs."""
-        return prepare_shop(options, budget, progress, shared, dry=dry)
+        """Find everything that a run needs; ``cards`` of the options ``model`` and ``user``, where they are known."""
+        check_options(options)
+        # What is missing at an endpoint is said before anything that takes long.
+        found, models = _open_models(options, cards or {}, budget, progress, dry=dry)
+        ready(options.data_dir)
+        with progress.phase("reading the data set"):
+            dataset = dataset_of(options, shared)
+        tasks = select_tasks(
+            dataset.tasks,
+            options,
+            user_of=lambda task: task.user_id,
+            id_of=lambda task: task.id,
+            by="--kind",
+            also=lambda task: options.kind is None or task.type == options.kind,
+        )
+        named_in = options.functions_file
+        predictions = None if named_in is None else read_predictions(named_in, tasks)
+        with progress.phase("building the search index and the recommender"):
+            web = web_of(options, dataset, shared)
+        tasks, warnings = _scorable(tasks, web, options)
+        local = None
+        if options.model_path is not None:
+            # The memory that a model of PUMA was trained with, where the user asked for no other.
+            local = LocalTextModel(options.model_path)
+            length, tokens = None, RELEASE_TOKENS if options.preset == "official" else None
+            if local.trained is not None:
+                length, tokens = local.trained.memory_length, local.trained.memory_tokens
+            length = length if options.memory_length is None else options.memory_length
+            options = msgspec.structs.replace(
+                options, memory_length=length, memory_tokens=options.memory_tokens or tokens
+            )
+        memory = Memory(
+            options.memory_kind,
+            dataset,
+            shop_prompts(),
+            length=options.behaviours,
+            max_tokens=options.memory_tokens,
+            seed=options.seed or 0,
+            # torch is loaded only by runs that need it.
+            embed=kept_embeddings() if options.memory_kind in ("relevant", "task-specific") else None,
+            cut=None if local is None else local.tokens.cut,
+            react=options.agent in ("react", "reflexion"),
+        )
+        agent = AGENTS[options.agent].make(Given(options, web, memory, models.get("model"), predictions, local))
+        user = None
+        if options.track == "multi":
+            typed = HumanUser if options.user == HUMAN else ScriptedUser
+            user = ModelUser(dataset, models["user"]) if "user" in models else typed(dataset)
+        info = _info(options, dataset, web, agent, user, found)
+        return PreparedShop(options, found, models, dataset, tasks, web, agent, user, info, warnings)
 
     def write_items(self, prepared: PreparedShop, folder: ShopFolder) -> None:
         """Write the tasks, each with who it is of and the product that was meant."""
@@ -268,66 +323,6 @@ def web_of(options: ShopOptions, dataset: ShopDataset, shared: Shared) -> WebFun
         return WebFunctions(dataset.products, search, recommender)
 
     return shared.once(("web", dataset.fingerprint, options.data_dir, options.search), make)
-
-
-def prepare_shop(
-    options: ShopOptions,
-    budget: Budget,
-    progress: Progress,
-    shared: Shared | None = None,
-    *,
-    cards: Mapping[str, PlannerCard] | None = None,
-    dry: bool = False,
-) -> PreparedShop:
-    """Find everything that a run needs; ``cards`` of the options ``model`` and ``user``, where they are known."""
-    shared = shared or Shared()
-    check_options(options)
-    # What is missing at an endpoint is said before anything that takes long.
-    found, models = _open_models(options, cards or {}, budget, progress, dry=dry)
-    ready(options.data_dir)
-    with progress.phase("reading the data set"):
-        dataset = dataset_of(options, shared)
-    tasks = select_tasks(
-        dataset.tasks,
-        options,
-        user_of=lambda task: task.user_id,
-        id_of=lambda task: task.id,
-        by="--kind",
-        also=lambda task: options.kind is None or task.type == options.kind,
-    )
-    named_in = options.functions_file
-    predictions = None if named_in is None else read_predictions(named_in, tasks)
-    with progress.phase("building the search index and the recommender"):
-        web = web_of(options, dataset, shared)
-    tasks, warnings = _scorable(tasks, web, options)
-    local = None
-    if options.model_path is not None:
-        # The memory that a model of PUMA was trained with, where the user asked for no other.
-        local = LocalTextModel(options.model_path)
-        length, tokens = None, RELEASE_TOKENS if options.preset == "official" else None
-        if local.trained is not None:
-            length, tokens = local.trained.memory_length, local.trained.memory_tokens
-        length = length if options.memory_length is None else options.memory_length
-        options = msgspec.structs.replace(options, memory_length=length, memory_tokens=options.memory_tokens or tokens)
-    memory = Memory(
-        options.memory_kind,
-        dataset,
-        shop_prompts(),
-        length=options.behaviours,
-        max_tokens=options.memory_tokens,
-        seed=options.seed or 0,
-        # torch is loaded only by runs that need it.
-        embed=kept_embeddings() if options.memory_kind in ("relevant", "task-specific") else None,
-        cut=None if local is None else local.tokens.cut,
-        react=options.agent in ("react", "reflexion"),
-    )
-    agent = AGENTS[options.agent].make(Given(options, web, memory, models.get("model"), predictions, local))
-    user = None
-    if options.track == "multi":
-        typed = HumanUser if options.user == HUMAN else ScriptedUser
-        user = ModelUser(dataset, models["user"]) if "user" in models else typed(dataset)
-    info = _info(options, dataset, web, agent, user, found)
-    return PreparedShop(options, found, models, dataset, tasks, web, agent, user, info, warnings)
 
 
 def _info(
@@ -473,7 +468,7 @@ def open_episodes(work: WorkerWork, services: Services) -> OpenedStage:
     folder = local_folder(url) if url else options.data_dir
     connections = services.connections or options.max_connections
     options = msgspec.structs.replace(options, data_dir=folder, max_connections=connections)
-    prepared = prepare_shop(options, services.budget, services.progress, cards=cards)
+    prepared = BENCHMARK.prepare(options, services.budget, services.progress, Shared(), cards=cards)
     return opened(prepared.stage(services.journal), prepared.check, prepared.aclose)
 
 

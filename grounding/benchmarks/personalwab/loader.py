@@ -93,8 +93,7 @@ def find_files(folder: Path) -> ShopFiles:
         there = {INSTRUCTIONS: instructions, HISTORIES: histories, PRODUCTS: products}
         missing = " and no ".join(name for name, found in there.items() if not found)
         names = sorted(path.name + "/" * path.is_dir() for path in beside.iterdir())
-        more = f" and {len(names) - SHOWN_FILES} more" if len(names) > SHOWN_FILES else ""
-        holds = f"it holds {', '.join(names[:SHOWN_FILES])}{more}" if names else "it is empty"
+        holds = f"it holds {', '.join(names[:SHOWN_FILES])}" if names else "it is empty"
         deeper = f" in it, or up to {DEPTH} folders deeper" if instructions is None else ""
         raise UserError(
             f"{beside}: no {missing}{deeper}; {holds}. A shop has {', '.join(there)} and {PROFILES} in one folder; see "

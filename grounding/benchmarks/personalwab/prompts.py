@@ -209,8 +209,7 @@ class Memory:
         return self._told(heading, entry, newest_first[: self._length])
 
     def _task_specific(self, view: TaskView, past: list[Behaviour], predicted: TaskType | None) -> Recalled:
-        if predicted is None:
-            raise ValueError("a task-specific memory needs the type that the task is taken for")
+        assert predicted is not None, "agents with this memory predict a type first"
         if not past:
             return NOTHING
         chosen = self._relevant(view.instruction, past)

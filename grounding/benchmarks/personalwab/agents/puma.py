@@ -1,10 +1,9 @@
 """PUMA with a model of one's own, and what PUMA keeps in files: predicted functions, and how a model was trained.
 
-As in the release (``puma_agent.py``): the prompt is plain text, a causal language model goes on with it greedily for at
-most 256 tokens, and what it writes is the function's one parameter: a query, ASINs with commas between them, or a
-review; ``Say: …`` speaks to the user and ``stop`` ends. Which function it is, the same model says where it has learnt
-to, or a file, or the words do. The memory is worded for the predicted function, where the release looks at the task's
-own type. Prompts and readings are functions of their own, since training words and reads the same texts.
+As in the release (``puma_agent.py``): a causal language model goes on with a prompt greedily, and what it writes is the
+function's one parameter: a query, ASINs with commas between them, or a review; ``Say: …`` speaks to the user and
+``stop`` ends. Which function it is, the same model says where it has learnt to, or a file, or the words do. The memory
+is worded for the predicted function, where the release looks at the task's own type.
 """
 
 from __future__ import annotations
@@ -169,8 +168,7 @@ def folder_hash(folder: Path) -> str:
 class ParameterAgent(ShopAgent):
     """A predicted function, a memory for it, and a model that writes the parameter.
 
-    The function is named by a file, by the words, or by the model itself where it has learnt to. Under the preset
-    official ASINs are put into an order of the seed, where the release's comes out of a set.
+    Under the preset official ASINs are put into an order of the seed, where the release's comes out of a set.
     """
 
     def __init__(self, given: Given) -> None:
