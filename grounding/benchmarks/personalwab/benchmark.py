@@ -64,8 +64,6 @@ from grounding.run.ray.worker import StageWork as WorkerWork
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from grounding.run.runner import Stage
-
 SCRIPTED = "scripted"
 TEMPERATURES = {"model": 0.0, "user": 1.0}
 USER_MAX_TOKENS = 150
@@ -200,10 +198,6 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
     def passes(self, prepared: PreparedShop, work: Work) -> Iterator[Pass]:
         """One: the agent plays an episode for every task."""
         stage = prepared.stage(work.journals["episodes.jsonl"])
-
-        async def elsewhere(workers: Workers) -> Stage[Any]:
-            return await in_workers(stage, prepared, workers)
-
         yield Pass(
             stage=stage,
             items=prepared.tasks,
@@ -211,7 +205,7 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
             outcome=outcome,
             check=prepared.check,
             early=prepared.options.model_path is None,
-            elsewhere=elsewhere,
+            elsewhere=partial(in_workers, stage, prepared),
             asks=tuple(prepared.asked(stage)),
         )
 
@@ -276,8 +270,9 @@ class PreparedShop(Record, frozen=True):
 
     def stage(self, journal: Journal[Episode]) -> EpisodeStage:
         """The stage of the run."""
-        limits = {"track": self.options.track, "max_steps": self.options.steps, "shop": self.dataset.fingerprint}
-        stage = EpisodeStage(self.agent, self.functions, self.user, journal, **limits)  # type: ignore[arg-type]
+        track, steps, shop = self.options.track, self.options.steps, self.dataset.fingerprint
+        given = (self.agent, self.functions, self.user, journal)
+        stage = EpisodeStage(*given, track=track, max_steps=steps, shop=shop)
         stage.take_up(self.tasks)
         return stage
 

@@ -237,8 +237,13 @@ def build_shop(
             cut = _unparsed("the reply was cut off (finish reason: length)") if reply.cut_off else None
             read = read_profile if isinstance(item, ShopUser) else read_instruction
             found = reply.failure or cut or read(reply.text)
-            field = {Failure: "failure", Profile: "profile", str: "text"}[type(found)]
-            return Written(raw=reply.raw, call=reply.call, **{field: found})  # type: ignore[arg-type]
+            return Written(
+                raw=reply.raw,
+                call=reply.call,
+                failure=found if isinstance(found, Failure) else None,
+                profile=found if isinstance(found, Profile) else None,
+                text=found if isinstance(found, str) else "",
+            )
 
         def possible() -> list[Job]:
             """The instructions whose user has a profile by now."""

@@ -259,9 +259,8 @@ def shop_scores(verdicts: Verdicts, *, seed: int = 0) -> ShopScores:
         return {kind: figures([one for one in some if one.type == kind], seed=seed) for kind in TYPES}
 
     few = [one for one in verdicts if one.earlier_behaviours < FEW]
-    found: dict[str, ShopFigures] = {**by_type(few)}
-    found["overall"] = figures(few, seed=seed)
-    return ShopScores(types=by_type(verdicts), overall=figures(verdicts, seed=seed), few=found)
+    of_few = {str(kind): found for kind, found in by_type(few).items()} | {"overall": figures(few, seed=seed)}
+    return ShopScores(types=by_type(verdicts), overall=figures(verdicts, seed=seed), few=of_few)
 
 
 MEASURES: dict[str, float | None] = {"function": 1.0, "result": None, "outcome": None, "steps": None}
