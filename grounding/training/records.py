@@ -219,7 +219,7 @@ def asked_run(
         "recipe": f"{recipe.name}@{hashlib.sha256(content.encode()).hexdigest()[:8]}",
         **{name: f"{getattr(asked, name)}" for name in ("split", "select", "devices", "seed", "version")},
     }
-    more = ("bm25s", "sentence-transformers") if asked.kind == "puma" else ()
+    more = ("sentence-transformers",) if asked.kind == "puma" else ()
     info = TrainingInfo(
         run_id=run_id(asked, words),
         status="started",

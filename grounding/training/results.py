@@ -22,8 +22,8 @@ from rich.text import Text
 import grounding.scoring.metrics  # noqa: F401
 from grounding.atomic import atomic_write
 from grounding.benchmarks.personalwab.records import TaskType
+from grounding.benchmarks.personalwab.rows import interval, share
 from grounding.benchmarks.personalwab.scoring import ShopRule, ShopScores
-from grounding.benchmarks.personalwab.table import interval, share
 from grounding.errors import UserError
 from grounding.records import Record
 from grounding.report.comparetable import p_text

@@ -49,7 +49,7 @@ def test_planner_and_grounder_in_one_run(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_agent_and_a_user_in_a_shop(tmp_path: Path) -> None:
-    pytest.importorskip("bm25s")
+    pytest.importorskip("nltk")
     with ChatServer(reply("Thanks."), models=[NAME, "other", "gpt-4o"]) as server:
         where = ("--base-url", server.base_url, "--user-base-url", server.base_url, "--log-dir", tmp_path)
         for model in (NAME, "gpt-4o"):

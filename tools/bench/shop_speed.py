@@ -163,7 +163,7 @@ def timed(command: list[str]) -> float:
 def index(data: Path) -> None:
     """Build the index and ask it for words of products."""
     from grounding.benchmarks.personalwab.loader import read_shop
-    from grounding.benchmarks.personalwab.search import open_search
+    from grounding.benchmarks.personalwab.web import open_search
 
     before_mb, started = _peak_mb(), time.perf_counter()
     shop = read_shop(data)

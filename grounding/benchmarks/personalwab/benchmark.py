@@ -14,10 +14,9 @@ from grounding.benchmarks.asking import COLOURS, find_card
 from grounding.benchmarks.episodes import HARMLESS, TAKEN, AgentBenchmark, addresses, combinations, select_tasks
 from grounding.benchmarks.personalwab.agents.base import Given, Play, ShopAgent
 from grounding.benchmarks.personalwab.agents.puma import LocalTextModel, read_predictions
-from grounding.benchmarks.personalwab.embeddings import kept_embeddings
+from grounding.benchmarks.personalwab.embeddings import kept_embeddings, needs
 from grounding.benchmarks.personalwab.episode import EpisodeStage, HumanUser, ModelUser, ScriptedUser, view_of
 from grounding.benchmarks.personalwab.loader import find_files, load_shop
-from grounding.benchmarks.personalwab.memory import RELEASE_TOKENS, Memory
 from grounding.benchmarks.personalwab.options import (
     AGENTS,
     HUMAN,
@@ -26,12 +25,13 @@ from grounding.benchmarks.personalwab.options import (
     ShopOptions,
     check_options,
 )
-from grounding.benchmarks.personalwab.prompts import shop_prompts
-from grounding.benchmarks.personalwab.recommend import Recommender, open_recommender
+from grounding.benchmarks.personalwab.prompts import RELEASE_TOKENS, Memory, shop_prompts
 from grounding.benchmarks.personalwab.records import Episode, ShopDataset, ShopTask, TaskType
-from grounding.benchmarks.personalwab.rows import shop_page
-from grounding.benchmarks.personalwab.scorebook import BENCHMARK as NAME
-from grounding.benchmarks.personalwab.scorebook import (
+from grounding.benchmarks.personalwab.rows import print_published_shop, print_shop, write_page
+from grounding.benchmarks.personalwab.scoring import (
+    BENCHMARK as NAME,
+)
+from grounding.benchmarks.personalwab.scoring import (
     ShopAsked,
     ShopFolder,
     ShopRunInfo,
@@ -40,9 +40,7 @@ from grounding.benchmarks.personalwab.scorebook import (
     score_shop,
     shop_signature,
 )
-from grounding.benchmarks.personalwab.search import open_search
-from grounding.benchmarks.personalwab.table import print_published_shop, print_shop
-from grounding.benchmarks.personalwab.web import WebFunctions
+from grounding.benchmarks.personalwab.web import WebFunctions, open_search
 from grounding.cards import PlannerCard
 from grounding.data.option import local_folder, ready, url_behind
 from grounding.data.registry import locate
@@ -51,6 +49,7 @@ from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatModel, open_chat
 from grounding.options import Display, ScoringName, ShopMemory
 from grounding.records import Record
+from grounding.report.html.written import written_or_warned
 from grounding.run.benchmark import Pass, Shared, Takes, Work
 from grounding.run.building import chat_options
 from grounding.run.display import Progress
@@ -65,17 +64,12 @@ from grounding.run.ray.worker import StageWork as WorkerWork
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from grounding.run.runner import Stage
-
 SCRIPTED = "scripted"
-AGENT_TEMPERATURE = 0.0
-"""What the release asks its agents with, where a model takes one and neither card nor user says otherwise."""
-
-USER_TEMPERATURE = 1.0
+TEMPERATURES = {"model": 0.0, "user": 1.0}
 USER_MAX_TOKENS = 150
-"""What the release asks its simulated user with (``envs/user.py``)."""
+"""What the release asks agents and users (``envs/user.py``) with, where neither card nor user says otherwise."""
 
-LIBRARIES = ("bm25s", "nltk", "regex", "sentence-transformers", "torch", "transformers")
+LIBRARIES = ("nltk", "regex", "sentence-transformers", "torch", "transformers")
 _DESKTOP_MEMORY = ("thought",)
 """What ``--memory`` is where nobody gives it: the desktop's."""
 
@@ -131,27 +125,79 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
         return Progress(display, COLOURS, ("done",), unit="tasks")
 
     def prepare(
-        self, options: ShopOptions, budget: Budget, progress: Progress, shared: Shared, *, dry: bool = False
+        self,
+        options: ShopOptions,
+        budget: Budget,
+        progress: Progress,
+        shared: Shared,
+        *,
+        dry: bool = False,
+        cards: Mapping[str, PlannerCard] | None = None,
     ) -> PreparedShop:
-        """Find everything that a run needs."""
-        return prepare_shop(options, budget, progress, shared, dry=dry)
+        """Find everything that a run needs; ``cards`` of the options ``model`` and ``user``, where they are known."""
+        check_options(options)
+        # What is missing at an endpoint is said before anything that takes long.
+        found, models = _open_models(options, cards or {}, budget, progress, dry=dry)
+        ready(options.data_dir)
+        with progress.phase("reading the data set"):
+            dataset = dataset_of(options, shared)
+        tasks = select_tasks(
+            dataset.tasks,
+            options,
+            user_of=lambda task: task.user_id,
+            id_of=lambda task: task.id,
+            by="--kind",
+            also=lambda task: options.kind is None or task.type == options.kind,
+        )
+        named_in = options.functions_file
+        predictions = None if named_in is None else read_predictions(named_in, tasks)
+        with progress.phase("building the search index and the recommender"):
+            web = web_of(options, dataset, shared)
+        tasks, warnings = _scorable(tasks, web, options)
+        local = None
+        if options.model_path is not None:
+            # The memory that a model of PUMA was trained with, where the user asked for no other.
+            local = LocalTextModel(options.model_path)
+            length, tokens = None, RELEASE_TOKENS if options.preset == "official" else None
+            if local.trained is not None:
+                length, tokens = local.trained.memory_length, local.trained.memory_tokens
+            length = length if options.memory_length is None else options.memory_length
+            options = msgspec.structs.replace(
+                options, memory_length=length, memory_tokens=options.memory_tokens or tokens
+            )
+        memory = Memory(
+            options.memory_kind,
+            dataset,
+            shop_prompts(),
+            length=options.behaviours,
+            max_tokens=options.memory_tokens,
+            seed=options.seed or 0,
+            # torch is loaded only by runs that need it.
+            embed=kept_embeddings() if options.memory_kind in ("relevant", "task-specific") else None,
+            cut=None if local is None else local.tokens.cut,
+            react=options.agent in ("react", "reflexion"),
+        )
+        agent = AGENTS[options.agent].make(Given(options, web, memory, models.get("model"), predictions, local))
+        user = None
+        if options.track == "multi":
+            typed = HumanUser if options.user == HUMAN else ScriptedUser
+            user = ModelUser(dataset, models["user"]) if "user" in models else typed(dataset)
+        info = _info(options, dataset, web, agent, user, found)
+        return PreparedShop(options, found, models, dataset, tasks, web, agent, user, info, warnings)
 
     def write_items(self, prepared: PreparedShop, folder: ShopFolder) -> None:
         """Write the tasks, each with who it is of and the product that was meant."""
-        lines = []
-        for task in prepared.tasks:
+
+        def line(task: ShopTask) -> TaskLine:
             user, product = prepared.dataset.users[task.user_id], prepared.dataset.products[task.target_asin]
             earlier = len(user.before(task.timestamp_ms))
-            lines.append(TaskLine(task=task, earlier_behaviours=earlier, profile=user.profile, product=product))
-        folder.replace_lines("steps.jsonl", lines)
+            return TaskLine(task=task, earlier_behaviours=earlier, profile=user.profile, product=product)
+
+        folder.replace_lines("steps.jsonl", map(line, prepared.tasks))
 
     def passes(self, prepared: PreparedShop, work: Work) -> Iterator[Pass]:
         """One: the agent plays an episode for every task."""
         stage = prepared.stage(work.journals["episodes.jsonl"])
-
-        async def elsewhere(workers: Workers) -> Stage[Any]:
-            return await in_workers(stage, prepared, workers)
-
         yield Pass(
             stage=stage,
             items=prepared.tasks,
@@ -159,7 +205,7 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
             outcome=outcome,
             check=prepared.check,
             early=prepared.options.model_path is None,
-            elsewhere=elsewhere,
+            elsewhere=partial(in_workers, stage, prepared),
             asks=tuple(prepared.asked(stage)),
         )
 
@@ -168,8 +214,8 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
         return score_shop(folder)
 
     def page(self, scored: ShopScored) -> Path | None:
-        """Write the page."""
-        return shop_page(scored)
+        """Write the page, or warn on standard error."""
+        return written_or_warned(lambda: write_page(scored.folder, None))
 
     def figures(self, scored: ShopScored, scoring: str | None) -> dict[str, float | None]:
         """Function and result over all tasks, from 0 to 1."""
@@ -199,10 +245,7 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
 
 
 class PreparedShop(Record, frozen=True):
-    """Everything a run needs, checked before the first question is asked.
-
-    ``cards`` and ``models`` are the chat models by the options that name them, ``model`` and ``user``.
-    """
+    """Everything a run needs, checked before it asks; cards and models are those of ``model`` and ``user``."""
 
     options: ShopOptions
     cards: dict[str, PlannerCard]
@@ -267,97 +310,46 @@ def web_of(options: ShopOptions, dataset: ShopDataset, shared: Shared) -> WebFun
 
     def make() -> WebFunctions:
         files = find_files(locate(options.dataset, options.data_dir).folder)
-        recommender = Recommender()
+        search, recommender = open_search(options.search, dataset.products), None
         if files.checkpoint is not None and files.numbers is not None:
-            recommender = open_recommender(files.checkpoint, files.numbers)
-        return WebFunctions(dataset.products, open_search(options.search, dataset.products), recommender)
+            with needs("torch"):
+                from grounding.benchmarks.personalwab.sasrec import Recommender
+            recommender = Recommender(files.checkpoint, files.numbers)
+        return WebFunctions(dataset.products, search, recommender)
 
     return shared.once(("web", dataset.fingerprint, options.data_dir, options.search), make)
 
 
-def prepare_shop(
+def _info(
     options: ShopOptions,
-    budget: Budget,
-    progress: Progress,
-    shared: Shared | None = None,
-    *,
-    cards: Mapping[str, PlannerCard] | None = None,
-    dry: bool = False,
-) -> PreparedShop:
-    """Find everything that a run needs; see :meth:`grounding.run.benchmark.Benchmark.prepare`.
-
-    ``cards`` are those of the chat models by the options that name them, where they are known already.
-    """
-    shared = shared or Shared()
-    check_options(options)
-    # What is missing at an endpoint is said before anything that takes long.
-    found, models = _open_models(options, cards or {}, budget, progress, dry=dry)
-    ready(options.data_dir)
-    with progress.phase("reading the data set"):
-        dataset = dataset_of(options, shared)
-    tasks = select_tasks(
-        dataset.tasks,
-        options,
-        user_of=lambda task: task.user_id,
-        id_of=lambda task: task.id,
-        by="--kind",
-        also=lambda task: options.kind is None or task.type == options.kind,
-    )
-    named_in = options.functions_file
-    predictions = None if named_in is None else read_predictions(named_in, tasks)
-    with progress.phase("building the search index and the recommender"):
-        web = web_of(options, dataset, shared)
-    tasks, warnings = _scorable(tasks, web, options)
-    local = None
-    if options.model_path is not None:
-        # The memory that a model of PUMA was trained with, where the user asked for no other.
-        local = LocalTextModel(options.model_path)
-        length, tokens = None, RELEASE_TOKENS if options.preset == "official" else None
-        if local.trained is not None:
-            length, tokens = local.trained.memory_length, local.trained.memory_tokens
-        length = length if options.memory_length is None else options.memory_length
-        options = msgspec.structs.replace(options, memory_length=length, memory_tokens=options.memory_tokens or tokens)
-    kind, prompts = options.memory_kind, shop_prompts()
-    memory = Memory(
-        kind,
-        dataset,
-        prompts,
-        length=options.behaviours,
-        max_tokens=options.memory_tokens,
-        seed=options.seed or 0,
-        # torch is loaded only by runs that need it.
-        embed=kept_embeddings() if kind in ("relevant", "task-specific") else None,
-        cut=None if local is None else local.tokens.cut,
-        react=options.agent in ("react", "reflexion"),
-    )
-    given = Given(options, web, memory, models.get("model"), predictions, local)
-    agent = AGENTS[options.agent].make(given)
-    user = None if options.track == "single" else ScriptedUser(dataset)
-    if user is not None and options.user == HUMAN:
-        user = HumanUser(dataset)
-    elif user is not None and "user" in models:
-        user = ModelUser(dataset, models["user"])
-    model = found["model"].name if "model" in found else str(options.model_path or "")
+    dataset: ShopDataset,
+    web: WebFunctions,
+    agent: ShopAgent,
+    user: ScriptedUser | None,
+    cards: Mapping[str, PlannerCard],
+) -> ShopRunInfo:
+    """What ``run.json`` says of a run that begins."""
+    model = cards["model"].name if "model" in cards else str(options.model_path or "")
     as_given = ("split", "agent", "memory_tokens", "search", "track", "preset")
     asked = ShopAsked(
         **{name: getattr(options, name) for name in as_given},
         dataset=dataset.name,
         fingerprint=dataset.fingerprint,
-        select=_selection_text(options, recommends=bool(web.recommender.numbers)),
+        select=_selection_text(options, recommends=web.numbered > 0),
         agent_identity=agent.identity,
         model=model,
         base_url=" ".join(options.base_url),
-        memory=kind,
+        memory=options.memory_kind,
         memory_length=options.behaviours,
-        user=(options.user or SCRIPTED) if user is not None else "",
-        user_identity=user.identity if user is not None else "",
+        user="" if user is None else options.user or SCRIPTED,
+        user_identity="" if user is None else user.identity,
         functions_identity=web.identity,
         max_steps=options.steps,
         seed=options.seed or 0,
         version=__version__,
     )
     info = ShopRunInfo(
-        run_id=run_id(asked, (asked.dataset, asked.agent, model if "model" in found else "offline", asked.memory)),
+        run_id=run_id(asked, (asked.dataset, asked.agent, model if "model" in cards else "offline", asked.memory)),
         status="started",
         signature="",
         asked=asked,
@@ -365,13 +357,12 @@ def prepare_shop(
         command=options.command,
         versions=library_versions(LIBRARIES),
         started_at=utc_now(),
-        prompt="" if options.agent in ("rules", "oracle") else prompts.label,
+        prompt="" if options.agent in ("rules", "oracle") else shop_prompts().label,
         products=len(dataset.products),
-        recommended=len(web.recommender.numbers),
+        recommended=web.numbered,
         departs=dataset.departs,
     )
-    info = msgspec.structs.replace(info, signature=shop_signature(info))
-    return PreparedShop(options, found, models, dataset, tasks, web, agent, user, info, warnings)
+    return msgspec.structs.replace(info, signature=shop_signature(info))
 
 
 def _selection_text(options: ShopOptions, *, recommends: bool) -> str:
@@ -391,7 +382,7 @@ def _scorable(
     tasks: tuple[ShopTask, ...], web: WebFunctions, options: ShopOptions
 ) -> tuple[tuple[ShopTask, ...], tuple[str, ...]]:
     """The tasks that can be scored, and what to say of the others: without a recommender no list has the target."""
-    kept = tuple(task for task in tasks if task.type != "recommend" or web.recommender.numbers)
+    kept = tuple(task for task in tasks if task.type != "recommend" or web.numbered)
     if len(kept) == len(tasks):
         return tasks, ()
     lacks = find_files(locate(options.dataset, options.data_dir).folder).lacks
@@ -421,26 +412,23 @@ def _endpoints(options: ShopOptions) -> dict[str, tuple[str, str, str]]:
 def _open_models(
     options: ShopOptions, known: Mapping[str, PlannerCard], budget: Budget, progress: Progress, *, dry: bool
 ) -> tuple[dict[str, PlannerCard], dict[str, ChatModel]]:
-    """The cards and the chat models by the options that name them.
-
-    They are asked with the release's parameters, where neither card nor user has others.
-    """
+    """The cards and the chat models by the options that name them, asked as the release asks where nobody says how."""
     cards: dict[str, PlannerCard] = {}
     models: dict[str, ChatModel] = {}
     for role, (name, url, flag) in _endpoints(options).items():
-        is_user, limit = role == "user", options.cost_limit
-        card = known.get(role) or find_card(
-            name, url or None, model=None, cost_limit=limit, option=f"--{role}", flag=flag
+        card = cards[role] = known.get(role) or find_card(
+            name, url or None, model=None, cost_limit=options.cost_limit, option=f"--{role}", flag=flag
         )
-        cards[role], most = card, card.parameters.get("max_tokens")
-        if is_user and (most is None or isinstance(most, int)) and "max_completion_tokens" not in card.parameters:
-            parameters = {**card.parameters, "max_tokens": min(most or USER_MAX_TOKENS, USER_MAX_TOKENS)}
-            card = msgspec.structs.replace(card, parameters=parameters)
-        temperature = None if is_user else options.temperature
+        most, temperature = card.parameters.get("max_tokens"), options.temperature
+        if role == "user":
+            temperature = None
+            if (most is None or isinstance(most, int)) and "max_completion_tokens" not in card.parameters:
+                parameters = {**card.parameters, "max_tokens": min(most or USER_MAX_TOKENS, USER_MAX_TOKENS)}
+                card = msgspec.structs.replace(card, parameters=parameters)
         if temperature is not None and "temperature" not in card.takes:
             raise UserError(f"--temperature: {options.model} takes no temperature; leave it out")
         if temperature is None and "temperature" not in card.parameters:
-            temperature = USER_TEMPERATURE if is_user else AGENT_TEMPERATURE
+            temperature = TEMPERATURES[role]
         chat = msgspec.structs.replace(chat_options(options, url), temperature=temperature, dry=dry)
         models[role] = open_chat(card, chat, flag=flag, budget=budget, on_retry=progress.retried).model
     return cards, models
@@ -453,21 +441,18 @@ async def in_workers(own: EpisodeStage, prepared: PreparedShop, workers: Workers
     cluster went away meanwhile.
     """
     options, cards = prepared.options, prepared.cards
-    named = [(name, url, flag) for name, (_, url, flag) in _endpoints(options).items()]
     staffed = partial(
         staff,
         workers=options.workers,
-        models=[ModelAddress(card=cards[name], base_url=url, flag=flag) for name, url, flag in named],
+        models=[
+            ModelAddress(card=cards[role], base_url=url, flag=flag)
+            for role, (_, url, flag) in _endpoints(options).items()
+        ],
         max_connections=options.max_connections,
         in_process=options.model_path is not None,
     )
-    work = WorkerWork(
-        opener=open_episodes,
-        options=options,
-        identity=own.identity,
-        given=(cards, url_behind(options.data_dir)),
-        keys=key_variables(cards.values()),
-    )
+    given, keys = (cards, url_behind(options.data_dir)), key_variables(cards.values())
+    work = WorkerWork(opener=open_episodes, options=options, identity=own.identity, given=given, keys=keys)
     return await workers.stage(own, work, staffed)
 
 
@@ -475,12 +460,10 @@ def open_episodes(work: WorkerWork, services: Services) -> OpenedStage:
     """The stage in a worker. Raises UserError where something that it needs is missing here; says what."""
     options: ShopOptions = work.options
     cards, url = work.given
-    options = msgspec.structs.replace(
-        options,
-        data_dir=local_folder(url) if url else options.data_dir,
-        max_connections=services.connections or options.max_connections,
-    )
-    prepared = prepare_shop(options, services.budget, services.progress, cards=cards)
+    folder = local_folder(url) if url else options.data_dir
+    connections = services.connections or options.max_connections
+    options = msgspec.structs.replace(options, data_dir=folder, max_connections=connections)
+    prepared = BENCHMARK.prepare(options, services.budget, services.progress, Shared(), cards=cards)
     stage = prepared.stage(services.journal)
     return OpenedStage(stage.identity, stage.max_concurrency, stage.run, prepared.check, prepared.aclose)
 

@@ -139,8 +139,10 @@ def recommender_command(
         fresh: Number the products and train anew, though there is a recommender.
         display: Progress as a bar, as lines, or not at all [default: a bar on a terminal, else none].
     """
-    from grounding.benchmarks.personalwab.recommend import add_recommender
+    from grounding.benchmarks.personalwab.embeddings import needs
 
+    with needs("torch"):
+        from grounding.benchmarks.personalwab.sasrec import add_recommender
     print(add_recommender(ready(data_dir), epochs=epochs, seed=seed, fresh=fresh, display=display).text)
     return EXIT_OK
 
@@ -154,8 +156,7 @@ def stats_command(data_dir: DataDir, /) -> int:
     Args:
         data_dir: Folder of a shop in PersonalWAB's layout.
     """
-    from grounding.benchmarks.personalwab.check import print_statistics, statistics
-    from grounding.benchmarks.personalwab.loader import read_shop
+    from grounding.benchmarks.personalwab.loader import print_statistics, read_shop, statistics
 
     folder = ready(data_dir)
     shop = read_shop(folder, name=folder.resolve().name, splits=None)

@@ -40,10 +40,7 @@ Order = tuple[int, ...]
 
 
 class ProfileQuestion(Record, frozen=True, kw_only=True):
-    """One profile and candidates in the order in which they are shown; ``right`` are the places (from 0) of the right.
-
-    Candidates are ids of users or of products.
-    """
+    """A profile and candidates (users or products) as they are shown; ``right`` are places of the right, from 0."""
 
     kind: Kind
     user_id: str
@@ -191,10 +188,9 @@ MEASURES: tuple[tuple[Kind, str, float, Callable[[Order, Order], float]], ...] =
 def consistency_figures(
     questions: Sequence[ProfileQuestion], rankings: Mapping[str, Ranking], *, seed: int
 ) -> tuple[ConsistencyFigure, ...]:
-    """The three measures, from answers by the questions' ids.
+    """The three measures, from answers by the questions' ids; ``seed`` is the bootstrap's.
 
-    One that can't be read (``unparsed``) is wrong; a question with an error or without any answer is left out. ``seed``
-    is the bootstrap's.
+    One that can't be read (``unparsed``) is wrong; a question with an error or without any answer is left out.
     """
     found = []
     for kind, name, chance, measure in MEASURES:
@@ -215,10 +211,7 @@ def consistency_figures(
 def judge_profiles(
     data_dir: Path, asking: Asking, *, out: Path, users: int | None, seed: int
 ) -> tuple[Consistency, StageAnswers[Ranking]]:
-    """Draw the questions, have a chat model judge them, and work the figures out; ``out`` keeps replies and figures.
-
-    Raises UserError where something is missing or wrong, or the disk failed (what was answered is kept).
-    """
+    """Draw the questions, have a chat model judge them, and work the figures out; ``out`` keeps replies and figures."""
     with new_progress(asking.display, "questions").phase("reading the data set"):
         dataset = read_shop(data_dir, name=data_dir.resolve().name)
     questions = draw_questions(dataset, seed=seed, limit=users)

@@ -42,12 +42,11 @@ from grounding.benchmarks.personalwab.drawing import (
     find_categories,
     instruction_jobs,
 )
-from grounding.benchmarks.personalwab.loader import INSTRUCTIONS, PROFILES
+from grounding.benchmarks.personalwab.embeddings import needs
+from grounding.benchmarks.personalwab.loader import INSTRUCTIONS, NUMBERS_FILE, PROFILES, TrainedRecommender, numbered
 from grounding.benchmarks.personalwab.prompts import product_text, wording
-from grounding.benchmarks.personalwab.recommend import NUMBERS, TrainedRecommender, numbered, train_recommender
 from grounding.benchmarks.personalwab.records import PROFILE_FIELDS, Behaviour, Product, Profile, ShopUser
 from grounding.benchmarks.words import ask_in_words
-from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
 from grounding.run.display import Progress
@@ -72,9 +71,9 @@ def profile_prompt(prompts: Any, user: ShopUser, products: Mapping[str, Product]
         product, review = products[one.asin], one.review
         names = ("title", "store", "price", "average_rating", "rating_number")
         fields = {name: str(getattr(product, name)) for name in names}
-        said = {"rating": str(review.rating), "review_title": review.title, "text": review.text[:LONGEST_TEXT]}
+        fields |= {"rating": str(review.rating), "review_title": review.title, "text": review.text[:LONGEST_TEXT]}
         category = " > ".join(product.categories) or str(product.main_category)
-        entries.append(fill(prompts.entry, place=str(place), category=category, **fields, **said))
+        entries.append(fill(prompts.entry, place=str(place), category=category, **fields))
     for name, choice in prompts.choices.items():
         mark = '"' if name == "focus_aspect" else ""
         listed = ", ".join(f"{mark}{one}{mark}" for one in choice)
@@ -86,7 +85,6 @@ def profile_prompt(prompts: Any, user: ShopUser, products: Mapping[str, Product]
 
 def instruction_prompt(prompts: Any, job: Job, profile: Profile, product: Product) -> str:
     """What a model is asked to write an instruction."""
-    template: str = getattr(prompts, job.type)
     review, talk, most = job.behaviour.review, profile.interaction_complexity, prompts.words[job.type]
 
     def described(name: str, said: str) -> str:
@@ -94,7 +92,7 @@ def instruction_prompt(prompts: Any, job: Job, profile: Profile, product: Produc
         return str(dict(prompts.choices[name]).get(said, said)).removesuffix(".")
 
     return fill(
-        template,
+        getattr(prompts, job.type),
         profile="\n".join(fill(prompts.profile_line, name=name, value=value) for name, value in profile.told.items()),
         product=product_text(product).rstrip(),
         review=fill(prompts.review_text, rating=str(review.rating), review_title=review.title, text=review.text),
@@ -120,10 +118,7 @@ class Written(Kept, frozen=True, kw_only=True):
 
 
 def read_profile(text: str) -> Profile | Failure:
-    """The profile in a reply: its JSON object, whose names may differ in case and signs and may lie in sections.
-
-    All eleven dimensions have to be there and say something.
-    """
+    """The profile in a reply's JSON object, whose names may differ in case and signs and may lie in sections; whole."""
     found = next((value for value in json_values(text) if isinstance(value, dict)), None)
     if found is None:
         return _unparsed("the reply holds no JSON object")
@@ -181,10 +176,7 @@ class Recipe(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class MadeWith(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What a shop was made with, as it lies beside its files, and how far it is.
-
-    ``counts`` says what is in the files.
-    """
+    """What a shop was made with, as it lies beside its files, how far it is, and what is in the files."""
 
     format: int = 2
     status: str
@@ -255,8 +247,10 @@ def build_shop(
 
         def possible() -> list[Job]:
             """The instructions whose user has a profile by now."""
-            found = {user.id: last_answer(stage, user) for user in shop.users}
-            profiles.update({name: one.profile for name, one in found.items() if one is not None and one.profile})
+            for user in shop.users:
+                found = last_answer(stage, user)
+                if found is not None and found.profile:
+                    profiles[user.id] = found.profile
             return [job for job in jobs if job.user_id in profiles]
 
         async def through() -> str:
@@ -285,6 +279,8 @@ def build_shop(
         _write_shop(folder, shop, profiles, texts)
         trained = None
         if epochs and not stopped:
+            with needs("torch"):
+                from grounding.benchmarks.personalwab.sasrec import train_recommender
             numbers = numbered(shop.products)
             trained = train_recommender(shop.users, numbers, out, epochs=epochs, seed=seed, display=asking.display)
         complete = not stopped and all(one.complete for one in tallies)
@@ -312,10 +308,7 @@ def build_shop(
 def _selection(path: Path, files: Sequence[tuple[Path, Path]], recipe: Recipe, progress: Progress) -> Selection:
     """The users as they were drawn before, or drawn now and kept."""
     if path.exists():
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=Selection)
-        except msgspec.DecodeError as error:
-            raise UserError(f"{path}: damaged ({error}); delete it to have the users drawn again") from None
+        return msgspec.json.decode(path.read_bytes(), type=Selection)
     with progress.phase("reading reviews and products"):
         selection = draw_users(files, recipe.users, recipe.seed)
     atomic_write(path, msgspec.json.encode(selection))
@@ -341,15 +334,15 @@ def _write_shop(
 
     lists: dict[str, list[dict[str, Any]]] = {"train": [], "test": []}
     for job, text in instructions:
-        common = {"user_id": job.user_id, "task": text, "type": job.type}
         one = job.behaviour
-        lists[one.split].append({**common, "timestamp": one.review.timestamp_ms, "target": bought(one)})
+        common = {"user_id": job.user_id, "task": text, "type": job.type, "timestamp": one.review.timestamp_ms}
+        lists[one.split].append({**common, "target": bought(one)})
     parts: dict[str, Any] = {
         PROFILES: {
             user: {"user_profile": {theirs: getattr(one, ours) for theirs, ours in PROFILE_FIELDS.items()}}
             for user, one in profiles.items()
         },
-        NUMBERS: numbered(wire),
+        NUMBERS_FILE: numbered(wire),
         INSTRUCTIONS: lists,
         "all_products_part_1.json": wire,
         "user_history_part_1.json": {

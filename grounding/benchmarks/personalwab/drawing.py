@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import msgspec
 
-from grounding.benchmarks.personalwab.loader import WireReview, read_product, read_review
+from grounding.benchmarks.personalwab.loader import read_product, read_review
 from grounding.benchmarks.personalwab.records import TYPES, Behaviour, Product, Review, ShopUser, Split, TaskType
 from grounding.errors import UserError
 from grounding.records import Record
@@ -29,7 +29,6 @@ CATEGORIES = (
 )
 """The five of the paper (section 3.2.1), by their names in Amazon-Reviews-2023."""
 
-DEPTH = 3
 MIN_BEHAVIOURS, MAX_BEHAVIOURS = 5, 500
 """How much a user must have done and may have done to be drawn; the paper doesn't say."""
 
@@ -48,6 +47,10 @@ class _Named(msgspec.Struct):
     title: str | None = None
 
 
+_writer = msgspec.json.Decoder(_Writer).decode
+_named = msgspec.json.Decoder(_Named).decode
+
+
 class Selection(Record, frozen=True, kw_only=True):
     """The users that were drawn, their behaviour oldest first, and their products."""
 
@@ -61,37 +64,30 @@ def chance_rank(seed: int, name: str) -> int:
 
 
 def find_categories(folder: Path, categories: Sequence[str] = CATEGORIES) -> tuple[tuple[Path, Path], ...]:
-    """The files of reviews and of products of each category, up to three folders below one.
-
-    Raises UserError where the folder or a file is not there; says all that are missing.
-    """
-
-    def below(name: str) -> Path | None:
-        names = itertools.product(range(DEPTH + 1), (".jsonl", ".jsonl.gz"))
-        patterns = ("/".join(["*"] * depth + [name + ending]) for depth, ending in names)
-        return next((path for pattern in patterns for path in sorted(folder.glob(pattern))), None)
-
+    """The files of reviews and products of each category. Raises UserError: names all that are missing."""
     names = [name for category in categories for name in (category, f"meta_{category}")]
-    found = {name: path for name in names if (path := below(name)) is not None}
+    found: dict[str, Path] = {}
+    for path in sorted(folder.rglob("*.jsonl*"), key=lambda path: (len(path.parts), path)):
+        if path.name.endswith((".jsonl", ".jsonl.gz")):
+            found.setdefault(path.name.partition(".")[0], path)
     missing = [f"{name}.jsonl[.gz]" for name in names if name not in found]
     if missing:
         raise UserError(
-            f"--reviews {folder}: no {', no '.join(missing)} in it or up to {DEPTH} folders deeper; fetch them from "
-            "Amazon-Reviews-2023 (raw/review_categories and raw/meta_categories), or name the categories that are "
-            "there with --category"
+            f"--reviews {folder}: no {', no '.join(missing)} in it; fetch them from Amazon-Reviews-2023 "
+            "(raw/review_categories and raw/meta_categories), or name the categories that are there with --category"
         )
     return tuple((found[category], found[f"meta_{category}"]) for category in categories)
 
 
-def _lines(path: Path, kind: type[T]) -> Iterator[tuple[bytes, T]]:
-    """Every line that is not blank, as it is and read. Raises UserError where it can't be; says which."""
-    decode, number = msgspec.json.Decoder(kind).decode, 0
+def _lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
+    """Every line that is not blank, as it is read. Raises UserError where it can't be; says which."""
+    number = 0
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
             for line in lines:
                 number += 1
                 if line.strip():
-                    yield line, decode(line)
+                    yield read(line)
     except ValueError as error:
         raise UserError(f"{path}, line {number}: {error}; expected one JSON object a line, as published") from None
     except (OSError, EOFError, zlib.error) as error:
@@ -117,38 +113,36 @@ def draw_users(files: Sequence[tuple[Path, Path]], wanted: int, seed: int) -> Se
 
     Raises UserError where a file can't be read, a line of it is damaged, or nobody has enough behaviours.
     """
-    counts = count_candidates((who.user_id for path, _ in files for _, who in _lines(path, _Writer)), seed)
+
+    def review(line: bytes) -> tuple[str, Review] | None:
+        user = _writer(line).user_id
+        return (user, read_review(msgspec.json.decode(line))) if user in written else None
+
+    def product(line: bytes) -> Product | None:
+        named = _named(line)
+        there = named.parent_asin in needed and (named.title or "").strip()
+        return read_product(msgspec.json.decode(line)) if there else None
+
+    counts = count_candidates((one.user_id for path, _ in files for one in _lines(path, _writer)), seed)
     eligible = [name for name, count in counts.items() if MIN_BEHAVIOURS <= count <= MAX_BEHAVIOURS]
     # Some lose reviews whose product nothing is known of, so that more are drawn than are wanted.
     queue = sorted(eligible, key=lambda name: chance_rank(seed, name))[: wanted + wanted // 4 + 20]
     written: dict[str, list[Review]] = {name: [] for name in queue}
+    for user, said in filter(None, (one for path, _ in files for one in _lines(path, review))):
+        written[user].append(said)
+    needed = {said.asin for reviews in written.values() for said in reviews}
     products: dict[str, Product] = {}
-    for path, _ in files:
-        for line, who in _lines(path, _Writer):
-            if who.user_id in written:
-                review = _decoded(path, line, lambda one: msgspec.json.decode(one, type=WireReview))
-                written[who.user_id].append(read_review(review, ""))
-    needed = {review.asin for reviews in written.values() for review in reviews}
-    for _, path in files:
-        for line, named in _lines(path, _Named):
-            if named.parent_asin in needed and (named.title or "").strip():
-                products.setdefault(named.parent_asin, _decoded(path, line, read_product))
+    for sold in filter(None, (one for _, path in files for one in _lines(path, product))):
+        products.setdefault(sold.asin, sold)
     users: list[ShopUser] = []
     for name, reviews in written.items():
-        known = [review for review in dict.fromkeys(reviews) if review.asin in products]
+        known = [said for said in dict.fromkeys(reviews) if said.asin in products]
         if len(known) >= MIN_BEHAVIOURS and (behaviours := cut_time_line(known)) and len(users) < wanted:
             users.append(ShopUser(id=name, behaviours=behaviours))
     if not users:
         raise UserError(f"no user has {MIN_BEHAVIOURS} to {MAX_BEHAVIOURS} behaviours with known products")
     bought = {one.asin for user in users for one in user.behaviours}
     return Selection(users=tuple(users), products={asin: products[asin] for asin in sorted(bought)})
-
-
-def _decoded(path: Path, line: bytes, read: Callable[[bytes], T]) -> T:
-    try:
-        return read(line)
-    except ValueError as error:
-        raise UserError(f"{path}: {error}; expected lines as published: {line[:200]!r}") from None
 
 
 def cut_time_line(reviews: Sequence[Review]) -> tuple[Behaviour, ...]:

@@ -47,10 +47,7 @@ def needs(*modules: str) -> Iterator[None]:
 
 
 class SentenceModel:
-    """The embedding model, loaded when it first has something to do. Not safe for use by several threads at once.
-
-    ``identity`` is canonical text of all that can change a row.
-    """
+    """The embedding model, loaded when first used, for one thread at a time; ``identity`` has all it hangs on."""
 
     identity = f"all-MiniLM-L6-v2;mean;{MAX_TOKENS}"
 
@@ -138,10 +135,7 @@ def _keep(rows: Sequence[tuple[bytes, bytes]], store: sqlite3.Connection) -> Non
 
 @cache
 def kept_embeddings() -> KeptEmbeddings:
-    """The model of this process with what it has made before, in this process or in another.
-
-    Raises UserError where the extra ``web`` is not installed.
-    """
+    """The one of this process. Raises UserError where the extra ``web`` is not installed."""
     folder = cache_dir()
     return KeptEmbeddings(sentence_model(), None if folder is None else folder / "embeddings")
 

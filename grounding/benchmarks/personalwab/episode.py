@@ -12,7 +12,9 @@ import asyncio
 import hashlib
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import msgspec
 
@@ -27,10 +29,8 @@ from grounding.benchmarks.personalwab.records import (
     ShopTask,
     TaskView,
     Track,
-    Turn,
 )
-from grounding.benchmarks.personalwab.search import terms
-from grounding.benchmarks.personalwab.web import WebFunctions
+from grounding.benchmarks.personalwab.web import WebFunctions, terms
 from grounding.errors import Halted
 from grounding.llm.budget import together
 from grounding.llm.chat import NO_PICTURES, ChatModel
@@ -92,22 +92,20 @@ class ScriptedUser:
             return YES
         # Its own likes and the kind of thing, never its title.
         focus = self.profile(task).focus_aspect
-        hints = [
-            *([f"What matters to me: {focus}."] if focus else []),
-            *([f"I mean something from {product.store}."] if product.store else []),
-            *([f"It belongs to {product.categories[-1]}."] if product.categories else []),
-            *([f"It should cost about {product.price}."] if product.price not in (None, "", "None") else []),
-        ] or ["Something else, please."]
+        known = {
+            f"What matters to me: {focus}.": focus,
+            f"I mean something from {product.store}.": product.store,
+            f"It belongs to {''.join(product.categories[-1:])}.": product.categories,
+            f"It should cost about {product.price}.": product.price not in (None, "", "None"),
+        }
+        hints = [hint for hint, is_known in known.items() if is_known] or ["Something else, please."]
         asked = sum(turn.call.name == "respond" for turn in play.turns)
         first = int.from_bytes(hashlib.sha256(task.id.encode()).digest()[:2], "big")
         return f"{NO} {hints[(first + asked) % len(hints)]}"
 
 
 class ModelUser(ScriptedUser):
-    """A chat model that plays the user, told profile, product and review (release, ``envs/user.py``).
-
-    The agent is its user, and its replies are the assistant's.
-    """
+    """A chat model that plays the user (release, ``envs/user.py``): its replies are the assistant's there."""
 
     def __init__(self, dataset: ShopDataset, model: ChatModel) -> None:
         super().__init__(dataset)
@@ -137,24 +135,22 @@ class HumanUser(ScriptedUser):
 
     async def opening(self, task: ShopTask) -> str:
         """Show the task, and hear what is typed."""
-        wanted = product_text(self.products[task.target_asin])
         own = "" if task.type != "review" or task.target_review is None else f"\nyour review: {task.target_review.text}"
-        return await _typed(
-            f"\n--- task {task.id} ({task.type}), user {task.user_id}\n{task.instruction}\n{wanted}{own}\nyou: "
-        )
+        title = f"--- task {task.id} ({task.type}), user {task.user_id}"
+        return await _typed(f"\n{title}\n{task.instruction}\n{product_text(self.products[task.target_asin])}{own}")
 
     async def reply(self, task: ShopTask, play: Play, heard: str) -> str:  # noqa: ARG002
         """Show what the agent says, and hear what is typed."""
-        return await _typed(f"\nagent: {heard}\nyou: ")
+        return await _typed(f"\nagent: {heard}")
 
 
-async def _typed(prompt: str) -> str:
+async def _typed(shown: str) -> str:
     """Read a line in a thread that does not keep the program from ending."""
     loop = asyncio.get_running_loop()
     heard: asyncio.Future[str] = loop.create_future()
 
     def read() -> None:
-        print(prompt, end="", file=sys.stderr, flush=True)
+        print(f"{shown}\nyou: ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()
         loop.call_soon_threadsafe(heard.set_result, line)
 
@@ -188,6 +184,7 @@ class EpisodeStage:
         self._track: Track = track
         self._max_steps = max_steps
         self.journal = journal
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         # One person types one line at a time.
         self.max_concurrency = 1 if isinstance(user, HumanUser) else agent.max_concurrency
         heard = "" if user is None else user.identity
@@ -207,9 +204,11 @@ class EpisodeStage:
         return Episode(task_id=item.id, key=key, failure=failure)
 
     def take_up(self, tasks: Sequence[ShopTask]) -> None:
-        """Let the agent know of the tasks that are done already."""
-        settled = ((task.user_id, self.journal.settled(task.id, self.key(task, None))) for task in tasks)
-        self._agent.take_up((user, episode) for user, episode in settled if episode is not None)
+        """Let an agent that carries something on know of the tasks that are done already."""
+        for task in tasks if self._agent.carries_on else ():
+            episode = self.journal.settled(task.id, self.key(task, None))
+            if episode is not None:
+                self._agent.take_up(task.user_id, episode)
 
     async def run(self, item: ShopTask, earlier: None, key: str) -> Episode:  # noqa: ARG002
         """Play the episode. Failures are recorded, not raised.
@@ -221,7 +220,7 @@ class EpisodeStage:
         play = Play(view=view, track=self._track, max_steps=self._max_steps)
         end: EndReason = "failed"
         failure: Failure | None = None
-        async with self._agent.alone(view):
+        async with self._locks[item.user_id] if self._agent.carries_on else nullcontext():
             try:
                 end = await self._play(play, item)
                 await self._agent.finish(play)
@@ -248,29 +247,26 @@ class EpisodeStage:
         )
 
     async def _play(self, play: Play, task: ShopTask) -> EndReason:
-        if self._user is not None:
-            play.view = msgspec.structs.replace(play.view, opening=await self._user.opening(task))
+        user = None if play.track == "single" else self._user
+        if user is not None:
+            play.view = msgspec.structs.replace(play.view, opening=await user.opening(task))
         await self._agent.start(play)
         for _ in range(play.max_steps):
             turn = await self._agent.move(play)
-            if turn.call.name == "respond":
-                if play.track == "single" or self._user is None:
-                    play.turns.append(turn)
-                    return "responded"
-                await self._told(self._user, play, task, turn)
-                continue
-            play.turns.append(msgspec.structs.replace(turn, observation=self._functions.call(turn.call)))
-            if turn.call.name == "stop":
+            name, told = turn.call.name, ""
+            if name != "respond":
+                play.turns.append(msgspec.structs.replace(turn, observation=self._functions.call(turn.call)))
+            elif user is None:
+                play.turns.append(turn)
+                return "responded"
+            else:
+                try:
+                    told = await user.reply(task, play, said(turn.call))
+                finally:  # Where no answer comes the turn is kept without one.
+                    play.turns.append(msgspec.structs.replace(turn, user_reply=told))
+                await self._agent.reflect(play)
+            if name == "stop":
                 return "stopped"
-            if play.track == "single" and turn.call.name in FUNCTION_OF.values():
+            if play.track == "single" and name in FUNCTION_OF.values():
                 return "terminal-call"
         return "step-limit"
-
-    async def _told(self, user: ScriptedUser, play: Play, task: ShopTask, turn: Turn) -> None:
-        """The agent talks, and the user answers; where no answer comes the turn is kept without one."""
-        reply = ""
-        try:
-            reply = await user.reply(task, play, said(turn.call))
-        finally:
-            play.turns.append(msgspec.structs.replace(turn, user_reply=reply))
-        await self._agent.reflect(play)

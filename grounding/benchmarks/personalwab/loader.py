@@ -1,4 +1,4 @@
-"""PersonalWAB's release on disk: a folder in; users, products and tasks out, or everything that is wrong with it.
+"""PersonalWAB's release on disk: a folder in; users, products and tasks out, or all that is wrong; and their counts.
 
 ::
 
@@ -17,15 +17,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any, TypeVar
 
 import msgspec
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
 
+from grounding.benchmarks.personalwab.prompts import behaviour_text, product_text, shop_prompts
 from grounding.benchmarks.personalwab.records import (
     PROFILE_FIELDS,
+    TYPES,
     Behaviour,
     Product,
     Profile,
@@ -36,20 +42,24 @@ from grounding.benchmarks.personalwab.records import (
     Split,
     TaskType,
 )
+from grounding.console import wide_console
 from grounding.data.fields import DatasetProblems, Problem, shorten
-from grounding.data.registry import ExpectedCounts, departures, locate
+from grounding.data.registry import ExpectedCounts, Inspection, departures, differences, locate
 from grounding.errors import UserError
+from grounding.llm.tokens import text_tokens
 from grounding.records import Record
 
 NAME = "personalwab"
 INSTRUCTIONS, PROFILES = "user_instructions.json", "user_profiles.json"
 HISTORIES, PRODUCTS = "user_history*.json", "all_products*.json"
 NUMBERS, CHECKPOINT = "*_ids.json", "*.pth"
+NUMBERS_FILE = "product_ids.json"
 DEPTH = 5
 TESTED: tuple[Split, ...] = ("test",)
 SHOWN_FILES = 12
 
 T = TypeVar("T")
+RecordT = TypeVar("RecordT", bound=Record)
 
 
 # --- what lies where ------------------------------------------------------------------------------------------------
@@ -73,10 +83,7 @@ class ShopFiles(Record, frozen=True, kw_only=True):
 
 
 def find_files(folder: Path) -> ShopFiles:
-    """The parts of a data set below a folder.
-
-    Raises UserError where a part that is needed is missing; says which, and what is there.
-    """
+    """The parts of a data set below a folder. Raises UserError where one is missing: says which, and what is there."""
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no such folder; give the one that holds {INSTRUCTIONS} with --data-dir")
     instructions = _below(folder, INSTRUCTIONS)
@@ -86,8 +93,7 @@ def find_files(folder: Path) -> ShopFiles:
         there = {INSTRUCTIONS: instructions, HISTORIES: histories, PRODUCTS: products}
         missing = " and no ".join(name for name, found in there.items() if not found)
         names = sorted(path.name + "/" * path.is_dir() for path in beside.iterdir())
-        more = f" and {len(names) - SHOWN_FILES} more" if len(names) > SHOWN_FILES else ""
-        holds = f"it holds {', '.join(names[:SHOWN_FILES])}{more}" if names else "it is empty"
+        holds = f"it holds {', '.join(names[:SHOWN_FILES])}" if names else "it is empty"
         deeper = f" in it, or up to {DEPTH} folders deeper" if instructions is None else ""
         raise UserError(
             f"{beside}: no {missing}{deeper}; {holds}. A shop has {', '.join(there)} and {PROFILES} in one folder; see "
@@ -116,33 +122,9 @@ def _below(folder: Path, pattern: str) -> Path | None:
 # --- entries --------------------------------------------------------------------------------------------------------
 
 
-class _WireProduct(msgspec.Struct):
-    parent_asin: str
-    title: str | None = None
-    main_category: str | None = None
-    average_rating: int | float | str | None = None
-    rating_number: int | float | str | None = None
-    features: tuple[str, ...] | None = None
-    description: tuple[str, ...] | None = None
-    price: int | float | str | None = None
-    store: str | None = None
-    categories: tuple[str, ...] | None = None
-    details: Any = None
-
-
-class WireReview(msgspec.Struct):
-    """A review as the release has it, and Amazon."""
-
-    timestamp: int
-    rating: int | float | None = None
-    title: str | None = None
-    text: str | None = None
-    parent_asin: str | None = None
-
-
 class _WireBehaviour(msgspec.Struct):
-    product_info: msgspec.Raw
-    review: WireReview | None = None
+    product_info: dict[str, Any]
+    review: dict[str, Any] | None = None
     split: Split = "history"
 
 
@@ -154,22 +136,28 @@ class _WireInstruction(msgspec.Struct):
     target: _WireBehaviour
 
 
-def read_product(raw: msgspec.Raw | bytes) -> Product:
-    """A ``product_info``. Raises msgspec.DecodeError where it is something else."""
-    said = msgspec.structs.asdict(msgspec.json.decode(raw, type=_WireProduct))
-    asin, details = said.pop("parent_asin"), json.dumps(said.pop("details"))
-    return Product(asin=asin, details=details, **{name: one for name, one in said.items() if one is not None})
+_THEIRS = {"asin": "parent_asin", "timestamp_ms": "timestamp"}
+"""Fields that the files name otherwise."""
 
 
-def read_review(wire: WireReview, asin: str) -> Review:
-    """A review as the release has it, of a product that it need not name."""
-    return Review(
-        asin=wire.parent_asin or asin,
-        timestamp_ms=wire.timestamp,
-        rating=wire.rating,
-        title=wire.title or "",
-        text=wire.text or "",
-    )
+def read_product(said: dict[str, Any]) -> Product:
+    """A ``product_info``, as the release has it, and Amazon. Raises msgspec.ValidationError where it is none."""
+    return _known(Product, said | {"details": json.dumps(said.get("details"))})
+
+
+def read_review(said: dict[str, Any], asin: str = "") -> Review:
+    """A review, of a product that it need not name. Raises msgspec.ValidationError where it is none."""
+    return _known(Review, said | {"parent_asin": said.get("parent_asin") or asin})
+
+
+def _known(kind: type[RecordT], said: dict[str, Any]) -> RecordT:
+    """A record of what is not null in an entry."""
+    values = ((name, said.get(_THEIRS.get(name, name))) for name in kind.__struct_fields__)
+    return msgspec.convert({name: value for name, value in values if value is not None}, kind)
+
+
+def _product(raw: msgspec.Raw) -> Product:
+    return read_product(msgspec.json.decode(raw, type=dict[str, Any]))
 
 
 def _bought(raw: msgspec.Raw, _place: int) -> tuple[Product, Behaviour]:
@@ -246,7 +234,7 @@ def read_shop(folder: Path, *, name: str = NAME, splits: Collection[Split] | Non
     files, read = find_files(folder), _Reading()
     products: dict[str, Product] = {}
     for asin, raw in read.entries(*files.products):
-        product = read.decoded(asin, read_product, raw)
+        product = read.decoded(asin, _product, raw)
         if product is not None and product.asin != asin:
             read.wrong(asin, "parent_asin is another than the key", "make them the same", shorten(product.asin))
         elif product is not None:
@@ -336,3 +324,146 @@ class _Reading:
     def wrong(self, field: str, what: str, fix: str, value: str = "") -> None:
         """Note a problem with the file that is being read."""
         self.problems.append(Problem(file=str(self._path), field=field, value=value, what=what, fix=fix))
+
+
+# --- the recommender ------------------------------------------------------------------------------------------
+
+
+def read_numbers(path: Path) -> dict[str, int]:
+    """The numbers of products: ``{"B0…": 7, …}``. Raises UserError where the file holds something else."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, int])
+    except (OSError, msgspec.DecodeError) as error:
+        raise UserError(f"{path}: expected a JSON object of product ids and numbers; {error}") from None
+
+
+def numbered(asins: Iterable[str]) -> dict[str, int]:
+    """A number for every product, from 1, in their order."""
+    return {asin: place for place, asin in enumerate(asins, start=1)}
+
+
+class TrainedRecommender(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A trained recommender: on how many users, and Recall and NDCG at 10 over ``held_out`` last purchases."""
+
+    epochs: int
+    users: int
+    products: int
+    held_out: int
+    recall_10: float
+    ndcg_10: float
+
+    @property
+    def text(self) -> str:
+        """In a line."""
+        return (
+            f"SASRec, {self.epochs} epochs on {self.users} users · {self.held_out} held-out purchases among "
+            f"{self.products:,} products: Recall@10 {self.recall_10:.3f}, NDCG@10 {self.ndcg_10:.3f}"
+        )
+
+
+# --- what is wrong or odd ---------------------------------------------------------------------------------------------
+
+DRAWN = ("gender", "age", "occupation", "price_sensitivity", "diversity_preference", "interaction_complexity")
+"""The dimensions whose shares figures 3 and 4 (a) show."""
+
+SPLITS: tuple[Split, ...] = ("train", "test")
+
+
+def inspect_shop(name: str, data_dir: Path | None = None) -> Inspection:
+    """Read a shop whole, instructions of both splits, and say what is wrong or odd.
+
+    Everything that loading refuses is a problem; what only lowers what can be reached is a warning. Raises UserError
+    where there is no such data set, or its files are not there.
+    """
+    place = locate(name, data_dir)
+    files = find_files(place.folder)
+    try:
+        dataset = read_shop(place.folder, name=place.name, splits=None)
+    except DatasetProblems as found:
+        return Inspection(problems=found.problems)
+    users, tasks = dataset.users, dataset.tasks
+    numbers = read_numbers(files.numbers) if files.numbers and not files.lacks else None
+    odd = {
+        "products are in no file of products; they are searched all the same": len(dataset.products) - dataset.listed,
+        "tasks are of a user without any history": sum(not users[task.user_id].behaviours for task in tasks),
+        "tasks are of a user without a profile": sum(users[task.user_id].profile is None for task in tasks),
+        "recommend tasks have a target without a number, which is never recommended": sum(
+            numbers is not None and task.type == "recommend" and task.target_asin not in numbers for task in tasks
+        ),
+    }
+    warnings = [f"there is no {files.lacks}: get_recommendations_by_history will find nothing"] if files.lacks else []
+    warnings += [f"there is no list {split} of instructions" for split in SPLITS if split not in dataset.splits]
+    warnings += [f"{count} {words}" for words, count in odd.items() if count]
+    warnings += differences(count_shop(dataset, SPLITS), place.expected)
+    bought = sum(len(user.behaviours) for user in users.values())
+    parts = [f"{len(users):,} users, {bought:,} purchases, {len(dataset.products):,} products"]
+    for split in dataset.splits:
+        kinds = Counter(task.type for task in tasks if task.split == split)
+        listed = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
+        parts.append(f"{kinds.total():,} {split} instructions ({listed})")
+    return Inspection(warnings=tuple(warnings), summary=", ".join(parts))
+
+
+# --- what the paper counts ------------------------------------------------------------------------------------------
+
+
+def statistics(dataset: ShopDataset) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
+    """The rows of the paper's table 2 by column, and the counts that figures 3 and 4 show, by dimension.
+
+    A behaviour is counted for a split where it is earlier than a task of it. Tokens are those of cl100k_base, since the
+    paper names no tokenizer.
+    """
+    entry, products = shop_prompts().entry, dataset.products
+    tokens = {
+        user.id: [
+            (one.review.timestamp_ms, text_tokens(behaviour_text(entry, place, one, products[one.asin])))
+            for place, one in enumerate(user.behaviours)
+        ]
+        for user in dataset.users.values()
+    }
+    table: dict[str, dict[str, float]] = {}
+    for split in SPLITS:
+        tasks = [task for task in dataset.tasks if task.split == split]
+        latest = {task.user_id: task.timestamp_ms for task in sorted(tasks, key=lambda task: task.timestamp_ms)}
+        before = [[count for at, count in tokens[user] if at < moment] for user, moment in latest.items()]
+        table[split] = {
+            "users": len(latest),
+            "behaviours of a user": _mean(map(len, before)),
+            "tokens of a user's behaviours": _mean(map(sum, before)),
+            "instructions": len(tasks),
+            "tokens of an instruction": _mean(text_tokens(task.instruction) for task in tasks),
+        }
+        for kind in TYPES:
+            of_kind = [text_tokens(task.instruction) for task in tasks if task.type == kind]
+            table[split] |= {f"{kind} instructions": len(of_kind), f"tokens of a {kind} instruction": _mean(of_kind)}
+    listed = list(products.values())[: dataset.listed]
+    profiles = [user.profile for user in dataset.users.values() if user.profile is not None]
+    lines = (
+        "\n".join(f"{theirs}: {getattr(one, ours)}" for theirs, ours in PROFILE_FIELDS.items()) for one in profiles
+    )
+    table["all"] = {
+        "users": len(dataset.users),
+        "tokens of a profile": _mean(map(text_tokens, lines)),
+        "products": len(listed),
+        "tokens of a product": _mean(text_tokens(product_text(product)) for product in listed),
+    }
+    shares = {name: dict(Counter(getattr(one, name) or "-" for one in profiles).most_common()) for name in DRAWN}
+    return table, shares
+
+
+def print_statistics(name: str, table: dict[str, dict[str, float]], shares: dict[str, dict[str, int]]) -> None:
+    """Print what the paper counts as tables."""
+    console = wide_console(100)
+    shown = Table("", *table, title=f"{name} · table 2, figure 4 (b)", title_justify="left", box=SIMPLE_HEAD)
+    for row in dict.fromkeys(row for column in table.values() for row in column):
+        cells = (column.get(row) for column in table.values())
+        shown.add_row(row, *("\u2013" if one is None else f"{one:,.{0 if one == int(one) else 1}f}" for one in cells))
+    console.print(shown)
+    for dimension, counts in shares.items():
+        words = ", ".join(f"{value} {count / sum(counts.values()):.0%}" for value, count in counts.items())
+        console.print(Text(f"{dimension.replace('_', ' ')}: {words}"), soft_wrap=True, highlight=False)
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return fmean(found) if found else 0.0

@@ -100,7 +100,7 @@ class ShopUser(Record, frozen=True, kw_only=True):
 
 
 class ShopTask(Record, frozen=True, kw_only=True):
-    """One instruction and what is right. ``id`` is unique in the data set; equal texts are different tasks.
+    """An instruction and what is right. ``id`` is unique in the data set; equal texts are different tasks.
 
     ``target_review`` is there for reviews. ``split`` is ``train`` or ``test``.
     """

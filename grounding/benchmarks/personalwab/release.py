@@ -20,8 +20,7 @@ from grounding.atomic import atomic_write
 from grounding.benchmarks.personalwab.agents.base import plain, react_rules, system_text, with_calls, with_text
 from grounding.benchmarks.personalwab.episode import view_of
 from grounding.benchmarks.personalwab.records import TYPES, Episode
-from grounding.benchmarks.personalwab.scorebook import ShopAsked, TaskLine, read_shop_run
-from grounding.benchmarks.personalwab.scoring import ShopVerdict
+from grounding.benchmarks.personalwab.scoring import ShopAsked, ShopVerdict, TaskLine, read_shop_run
 from grounding.benchmarks.personalwab.web import read_arguments
 from grounding.errors import UserError
 from grounding.records import Usage
@@ -31,51 +30,38 @@ Statistics = dict[str, dict[str, float]]
 """The release's figures by type of task and over all, by its own names."""
 
 
-class _Task(msgspec.Struct):
-    type: str = ""
-
-
-class _Info(msgspec.Struct):
-    task: _Task
-    usage: dict[str, Any] = {}
-
-
-class _Result(msgspec.Struct):
-    action_acc: list[float] = []
-    res_acc: list[float] = []
-    info: _Info | None = None
-
-
-def statistics(results: Sequence[_Result]) -> Statistics:
-    """The release's figures by type of task and over all."""
+def statistics(entries: Sequence[Mapping[str, Any]]) -> Statistics:
+    """The release's figures by type of task and over all; what is no entry of a task is left out."""
     found = {}
     for kind in (*TYPES, "overall"):
-        rows = [(one, one.info) for one in results if one.info and one.info.task.type in TYPES]
-        rows = [(one, info) for one, info in rows if kind in (info.task.type, "overall")]
-        steps = sum(len(info.usage.get("completion_tokens", ())) for _, info in rows)
-        right = [[res for act, res in zip(one.action_acc, one.res_acc, strict=False) if act == 1] for one, _ in rows]
+        of_kind = [one for one in entries if _type_of(one) in TYPES and kind in (_type_of(one), "overall")]
+        steps = sum(len(one["info"].get("usage", {}).get("completion_tokens", ())) for one in of_kind)
+        both = [zip(one["action_acc"], one["res_acc"], strict=False) for one in of_kind]
+        right = [[res for act, res in calls if act == 1] for calls in both]
         sums = {
             "avg_interaction_times": steps,
             "avg_action_acc": sum(map(bool, right)),
             "avg_res_acc": sum(max(one, default=0.0) for one in right),
         }
-        count = len(rows) if steps else 0
-        found[kind] = {"total_count": len(rows)} | {name: one / count if count else 0.0 for name, one in sums.items()}
+        count = len(of_kind) if steps else 0
+        means = {name: one / count if count else 0.0 for name, one in sums.items()}
+        found[kind] = {"total_count": len(of_kind), **means}
     return found
 
 
-def read_results(path: Path) -> Statistics:
-    """The figures of a result file, computed from its tasks again.
+def _type_of(entry: Mapping[str, Any]) -> str:
+    return entry["info"]["task"]["type"] if "info" in entry else ""
 
-    Raises UserError where it can't be read, or holds no tasks.
-    """
+
+def read_results(path: Path) -> Statistics:
+    """The figures of a result file, computed from its tasks again. Raises UserError where it is none, or empty."""
     try:
-        results = msgspec.json.decode(path.read_bytes(), type=list[_Result])
-    except (OSError, msgspec.DecodeError) as error:
-        raise UserError(f"{path}: no result file of PersonalWAB's run.py, a list of tasks: {error}") from None
-    if not any(one.info for one in results):
+        found = statistics(msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]]))
+    except (OSError, msgspec.DecodeError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: no result file of PersonalWAB's run.py, a list of tasks: {error!r}") from None
+    if not found["overall"]["total_count"]:
         raise UserError(f"{path}: holds no task; expected entries with action_acc, res_acc and info")
-    return statistics(results)
+    return found
 
 
 def write_results(run: Path, out: Path) -> Statistics:
@@ -92,7 +78,7 @@ def write_results(run: Path, out: Path) -> Statistics:
         for number, line in enumerate(scored.tasks)
         if line.task.id in episodes and line.task.id in official
     ]
-    found = statistics(msgspec.convert(entries, list[_Result]))
+    found = statistics(entries)
     arguments = {
         "env": "pwab",
         "model": asked.model,

@@ -1,51 +1,61 @@
-"""A run over a shop, as it is shown: its files in, one record a task and the page out."""
+"""Runs over a shop as they are shown: one record a task, the terminal's and the paper's tables, and the page."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
 from grounding.benchmarks.personalwab.agents.base import said
-from grounding.benchmarks.personalwab.records import TYPES, Episode, Turn
-from grounding.benchmarks.personalwab.scorebook import ShopScored, TaskLine, read_shop_run
-from grounding.benchmarks.personalwab.scoring import FEW, Attempt, ShopRule, ShopVerdict, entries_of, outcome_of
-from grounding.benchmarks.personalwab.table import (
-    READINGS,
-    cost_words,
-    interval,
-    print_published_shop,
-    print_shop,
-    row_name,
-    share,
+from grounding.benchmarks.personalwab.options import OWN_MEMORY
+from grounding.benchmarks.personalwab.records import TYPES, Episode, TaskType, Track, Turn
+from grounding.benchmarks.personalwab.scoring import (
+    FEW,
+    Attempt,
+    ShopEstimate,
+    ShopRule,
+    ShopScored,
+    ShopVerdict,
+    TaskLine,
+    entries_of,
+    outcome_of,
+    read_shop_run,
 )
+from grounding.cards.places import published_dir
+from grounding.data.release import data_name, departure_warnings, release_mark
 from grounding.errors import UserError
+from grounding.llm.budget import dollars
 from grounding.options import DesktopScoringName
 from grounding.report.html.content import Fact, SummaryTable
 from grounding.report.html.gather import PageAbout
 from grounding.report.html.page import write_item_page
-from grounding.report.html.written import written_or_warned
 from grounding.report.rows import ItemRow, Note, RunRows, call_fields, item_metric
+from grounding.report.table import print_named
+from grounding.scoring.summary import CallTotals
 
 _RELEASED = "the released evaluator: an id anywhere, the best attempt"
 _TITLE = re.compile(r"^- Title: (.*)\n- Parent Asin: (.*)$", re.MULTILINE)
 MAX_ATTEMPTS = 10
+_of_tasks = partial(item_metric, of="tasks")
+_mean = partial(_of_tasks, unit="", counted=False)
 METRICS = (
-    item_metric("function", title="right function", of="tasks", source="PersonalWAB, section 3.3"),
-    item_metric("result", unit="", counted=False, of="tasks", source="PersonalWAB, section 3.3 and equation 1"),
-    item_metric("outcome", unit="", counted=False, of="tasks", source="PersonalWAB, section A.4.5: any right list"),
-    item_metric("official_function", title="official function", of="tasks", narrow=True, source=_RELEASED),
-    *(
-        item_metric(name, unit="", counted=False, of="tasks", narrow=True, source=_RELEASED)
-        for name in ("official_result", "official_outcome")
-    ),
-    item_metric("steps", unit="steps", counted=False, of="tasks", better="lower", source="PersonalWAB, section 3.3"),
+    _of_tasks("function", title="right function", source="PersonalWAB, section 3.3"),
+    _mean("result", source="PersonalWAB, section 3.3 and equation 1"),
+    _mean("outcome", source="PersonalWAB, section A.4.5: any right list"),
+    _of_tasks("official_function", title="official function", narrow=True, source=_RELEASED),
+    *(_mean(name, narrow=True, source=_RELEASED) for name in ("official_result", "official_outcome")),
+    _mean("steps", unit="steps", better="lower", source="PersonalWAB, section 3.3"),
 )
 
 
@@ -96,15 +106,10 @@ def _rows(scored: ShopScored) -> Iterator[ItemRow]:
 def _row(line: TaskLine, verdict: ShopVerdict, official: ShopVerdict, played: Episode | None) -> ItemRow:
     task, outcome = line.task, outcome_of(verdict)
     episode = played or Episode(task_id=task.id, key="")
-    values = {
-        "function": 100.0 * verdict.function,
-        "result": verdict.result,
-        "outcome": verdict.outcome,
-        "official_function": 100.0 * official.function,
-        "official_result": official.result,
-        "official_outcome": official.outcome,
-        "steps": float(verdict.steps),
-    }
+    values = {"steps": float(verdict.steps)}
+    for lead, one in (("", verdict), ("official_", official)):
+        of_rule = {"function": 100.0 * one.function, "result": one.result, "outcome": one.outcome}
+        values |= {f"{lead}{name}": value for name, value in of_rule.items()}
     attempts = {one.turn: one for one in verdict.attempts}
     moves = [_move(turn, attempts.get(place), task.target_asin) for place, turn in enumerate(episode.turns)]
     calls = [_call(turn) for turn in episode.turns]
@@ -157,16 +162,229 @@ def _move(turn: Turn, attempt: Attempt | None, target: str) -> str:
     lines += [call] if len(call) > 190 else []
     if seen is not None and seen.asins:
         titles = {asin: title for title, asin in _TITLE.findall("\n".join(entries_of(seen)))}
-        mark = {target: "  ← the target"}
-        lines += [
-            f"{place}. {titles.get(asin, '')} ({asin}){mark.get(asin, '')}" for place, asin in enumerate(seen.asins, 1)
-        ]
+        for place, asin in enumerate(seen.asins, start=1):
+            mark = "  ← the target" if asin == target else ""
+            lines.append(f"{place}. {titles.get(asin, '')} ({asin}){mark}")
     elif seen is not None:
         lines.append(f"{seen.error}: {seen.text}" if seen.error else seen.text)
-    lines += [f"{turn.extra_calls} more calls of this message were not carried out"] if turn.extra_calls else []
-    lines += [f"user: {turn.user_reply}"] if turn.user_reply else []
-    lines += [f"what the agent made of it: {turn.reflection}"] if turn.reflection else []
-    return "\n".join(lines)
+    more = {
+        f"{turn.extra_calls} more calls of this message were not carried out": turn.extra_calls,
+        f"user: {turn.user_reply}": turn.user_reply,
+        f"what the agent made of it: {turn.reflection}": turn.reflection,
+    }
+    return "\n".join([*lines, *(text for text, is_so in more.items() if is_so)])
+
+
+# --- tables in the terminal -------------------------------------------------------------------------------------------
+
+READINGS: dict[ShopRule, str] = {
+    "paper": "last attempt: schema-valid call, target as a product, rank r worth 1 - (r - 1)/10, likeness from 0",
+    "official": "best attempt: the release's evaluator: no error, target's id anywhere, entry i of n worth 1 - i/n, "
+    "any likeness",
+}
+SHORT: dict[str, str] = {"search": "search", "recommend": "recom.", "review": "review", "overall": "all"}
+
+
+def print_shop(console: Console, results: Sequence[ShopScored], *, rule: ShopRule) -> None:
+    """Print runs with function, result and, in the multi-turn track, steps; then what became of the rest."""
+    asked = results[0].info.asked
+    models = {result.info.asked.model for result in results}
+    model = f" · {asked.model}" if len(models) == 1 and asked.model else ""
+    user = f" · user {asked.user}" if asked.user else ""
+    title = f"{data_name(asked.dataset, results[0].info.departs)} · {asked.track}-turn · {rule}{model}{user}"
+    table = Table(
+        title=Text(title),
+        title_style="bold",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    measures = {"F": ("function", 3), "R": ("result", 3), "steps": ("steps", 2)}
+    if asked.track == "single":
+        del measures["steps"]
+    table.add_column("\nagent · memory")
+    for kind in SHORT.values():
+        for measure in measures:
+            table.add_column(f"{kind if measure == 'F' else ''}\n{measure}", justify="right")
+    table.add_column("95 % interval\nof all R", justify="right")
+    # The same in fewer words, with the model where the runs have several.
+    names = [row_name(result, several=len(models) > 1).replace(" memory", "") for result in results]
+    for name, result in zip(names, results, strict=True):
+        scores = result.summary.scores[rule]
+        rows = [*(scores.types[kind] for kind in TYPES), scores.overall]
+        cells = [share(getattr(one, field), digits) for one in rows for field, digits in measures.values()]
+        table.add_row(name, *cells, interval(scores.overall.result))
+    console.print(table)
+    print_named(console, _notes(results, names, rule))
+
+
+def row_name(result: ShopScored, *, several: bool = True) -> str:
+    """What a run is called in a table: agent, memory and, among ``several`` models, the model."""
+    asked = result.info.asked
+    memory = "" if asked.agent in OWN_MEMORY else f" · {asked.memory} memory"
+    return f"{asked.agent}{memory}{f' ({asked.model})' if asked.model and several else ''}"
+
+
+def share(estimate: ShopEstimate | None, digits: int = 3) -> str:
+    """A value as the paper prints it; a dash where nothing was measured."""
+    return "-" if estimate is None or estimate.value is None else f"{estimate.value:.{digits}f}"
+
+
+def interval(estimate: ShopEstimate) -> str:
+    """Both ends of an interval."""
+    return "-" if estimate.low is None or estimate.high is None else f"[{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def cost_words(totals: CallTotals) -> str:
+    """What was paid, and for how many tokens."""
+    if not totals.calls:
+        return "no requests"
+    price = "not priced" if totals.usd is None else dollars(totals.usd)
+    return f"{price}, {totals.input_tokens:,} tokens in, {totals.output_tokens:,} out"
+
+
+def _notes(results: Sequence[ShopScored], names: Sequence[str], rule: ShopRule) -> Iterator[tuple[str, str]]:
+    first = results[0]
+    counts, scores, asked = first.summary.counts, first.summary.scores[rule], first.info.asked
+    by_type = " · ".join(f"{kind} {scores.types[kind].tasks}" for kind in TYPES)
+    yield "tasks", f"{counts.tasks:,} of {counts.users:,} users ({by_type}) · {counts.products:,} products"
+    yield "measures", "F: share of tasks with the right function; R: what its result is worth, 0 to 1"
+    yield "reading", f"{rule}, {READINGS[rule]}"
+    yield "intervals", f"bootstrap over users, seed {asked.seed}"
+    yield from (("warning", text) for text in departure_warnings(asked.dataset, first.info.departs))
+    if few := scores.few["overall"].tasks:
+        yield "few-shot", f"{few:,} tasks whose user had done fewer than 10 things before"
+    for name, result in zip(names, results, strict=True):
+        lead = f"{name}: " if len(results) > 1 else ""
+        yield from ((title, f"{lead}{text}") for title, text in _own_notes(result, rule))
+    yield from (("signature", result.summary.signature) for result in results)
+    for result in results:
+        yield ("run folder", str(result.folder)) if result.report is None else ("report", str(result.report))
+
+
+def _own_notes(result: ShopScored, rule: ShopRule) -> Iterator[tuple[str, str]]:
+    summary, scores = result.summary, result.summary.scores[rule]
+    counts, few, function = summary.counts, scores.few["overall"], scores.overall.function
+    lists = " · ".join(f"{kind} {share(scores.types[kind].outcome)}" for kind in TYPES[:2])
+    shots = f" · few-shot F {share(few.function)}, R {share(few.result)}" if few.tasks else ""
+    user = f" · user: {cost_words(summary.user)}" if summary.user.calls else ""
+    yield "outcome", f"right function {function.k}/{function.n} · R of any list: {lists}{shots}"
+    yield "time", f"{result.time.wall_s:.1f} s · agent: {cost_words(summary.agent)}{user}"
+    unparsed, errors = (counts.failures.get(kind, 0) for kind in ("unparsed", "error"))
+    refused = {kind: count for kind, count in {"unparsed": unparsed, **counts.errors_seen}.items() if count}
+    if refused:
+        yield "refused", " · ".join(f"{kind} {count}" for kind, count in refused.items())
+    if result.info.stopped:
+        yield "warning", f"stopped before the end: {result.info.stopped}"
+    if errors:
+        words = "tasks ended in an error and count as wrong; run the same command again to ask only those"
+        yield "warning", f"{errors} {words}"
+    if unasked := counts.unasked:
+        yield "warning", f"{unasked} tasks were not begun: the scores are over the {counts.tasks - unasked} others"
+    if summary.status == "partial":
+        yield "warning", "the run is partial: its scores are not final"
+
+
+# --- the paper's tables -----------------------------------------------------------------------------------------------
+
+FILE = "personalwab.csv"
+PAPER_DATASET = "personalwab"
+
+
+def print_published_shop(console: Console, results: Sequence[ShopScored]) -> None:
+    """Print the paper's tables of the runs' track with the runs under them, and what is odd about the figures."""
+    _print_tables(console, TABLES, {result.folder: row_name(result) for result in results}, results)
+    words = "runs stand there by the reading official, the released evaluator's, which made the paper's figures"
+    print_named(console, [("published", words), *_other_data(results, lambda result: f"{row_name(result)}: ")])
+
+
+def print_published_training(
+    console: Console, *, ablations: Sequence[tuple[str, ShopScored]], lengths: Sequence[tuple[str, ShopScored]]
+) -> None:
+    """Print the paper's tables of trained models with the runs of one's own under them."""
+    for table, named in ((ABLATIONS, ablations), (MEMORY_LENGTHS, lengths)):
+        _print_tables(console, (table,), {run.folder: name for name, run in named}, [run for _, run in named])
+    print_named(console, _other_data([run for _, run in (*ablations, *lengths)], lambda _: ""))
+
+
+def _print_tables(
+    console: Console,
+    tables: Sequence[PrintedTable[ShopScored]],
+    names: Mapping[Path, str],
+    results: Sequence[ShopScored],
+) -> None:
+    path = published_dir() / FILE
+    print_tables(console, path, tables, results, lambda one: names[one.folder] + release_mark(one.info.departs))
+
+
+def _other_data(results: Sequence[ShopScored], lead: Callable[[ShopScored], str]) -> list[tuple[str, str]]:
+    """Warn of every run that is not over the paper's data."""
+    told = []
+    for result in results:
+        asked, departs, tasks = result.info.asked, result.info.departs, result.summary.counts.tasks
+        if asked.dataset != PAPER_DATASET or asked.select != "all" or departs:
+            differs = f"{data_name(asked.dataset, departs)}, {tasks} tasks, selection {asked.select}"
+            told.append(f"{lead(result)}other data than the paper's ({differs}): not comparable with it")
+    return [("warning", text) for text in dict.fromkeys(told)]
+
+
+def _figure(result: ShopScored, *, kind: str, field: str, few: bool = False, search: str = "") -> float | None:
+    scores = result.summary.scores["official"]
+    figures = scores.overall if kind == "overall" else scores.types[kind]  # type: ignore[index]
+    found: ShopEstimate = getattr(scores.few[kind] if few else figures, field)
+    return found.value if search in ("", result.info.asked.search) else None
+
+
+_NAMED = {"recommend": "recommendation"}
+"""How the tables name a type of task, where otherwise."""
+_F, _R = ("function accuracy", "F", "function"), ("result accuracy", "R", "result")
+_O, _STEPS = ("O. accuracy", "O", "outcome"), ("average steps", "steps", "steps")
+
+
+def _table(
+    number: str,
+    about: str,
+    *measures: tuple[str, str, str],
+    kinds: Sequence[str] = tuple(SHORT),
+    track: Track | None = None,
+    few: bool = False,
+) -> PrintedTable[ShopScored]:
+    """A table by type; ``measures`` are the file's names, the headings and the fields of figures."""
+    places = tuple(
+        CallColumn(
+            column=f"{_NAMED.get(kind, kind)} {printed}",
+            heading=f"{SHORT[kind] if place == 0 else ''}\n{heading}",
+            own=partial(_figure, kind=kind, field=field, few=few),
+        )
+        for kind in kinds
+        for place, (printed, heading, field) in enumerate(measures)
+    )
+    return PrintedTable(number=number, about=about, places=places, fits=partial(_is_of, track))
+
+
+def _is_of(track: Track | None, result: ShopScored) -> bool:
+    return track in (None, result.info.asked.track)
+
+
+_LISTS: tuple[TaskType, ...] = ("search", "recommend")
+_BY_SEARCH = tuple(
+    CallColumn(
+        column=f"result accuracy, {name}",
+        heading=f"\n{name} R",
+        own=partial(_figure, kind="search", field="result", search=name.lower()),
+    )
+    for name in ("BM25", "dense")
+)
+TABLES: tuple[PrintedTable[ShopScored], ...] = (
+    _table("3", "single-turn track", _F, _R, track="single"),
+    _table("4", "multi-turn track", _F, _R, _STEPS, track="multi"),
+    _table("7", "outcome of the list that was asked for (O)", _F, _R, _O, kinds=_LISTS, track="single"),
+    PrintedTable(number="8", about="search by BM25 and by meaning", places=_BY_SEARCH, fits=partial(_is_of, "single")),
+    _table("9", "users with fewer than 10 behaviours", _F, _R, track="single", few=True),
+)
+ABLATIONS = _table("5", "ablations of PUMA", _F, _R)
+MEMORY_LENGTHS = _table("6", "length of PUMA's memory", _F, _R)
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------
@@ -186,11 +404,6 @@ def write_page(path: Path, out: Path | None) -> Path:
     """The page of a run."""
     run = read(path)
     return write_item_page(run, _about(run.scored), out)
-
-
-def shop_page(scored: ShopScored) -> Path | None:
-    """The page at the end of a run, or a warning on standard error."""
-    return written_or_warned(lambda: write_page(scored.folder, None))
 
 
 def _about(scored: ShopScored) -> PageAbout:
@@ -226,18 +439,9 @@ def _lines(scored: ShopScored, rule: ShopRule) -> tuple[tuple[str, ...], ...]:
     scores, verdicts, lines = scored.summary.scores[rule], scored.verdicts[rule], []
     for name, found in (*scores.types.items(), ("overall", scores.overall)):
         seconds = [one.seconds for one in verdicts if one.seconds is not None and name in (one.type, "overall")]
-        lines.append(
-            (
-                name,
-                str(found.tasks),
-                f"{share(found.function)} ({found.function.k}/{found.function.n})",
-                share(found.result),
-                interval(found.result),
-                share(found.outcome),
-                share(found.steps, 2),
-                f"{fmean(seconds):.2f}" if seconds else "-",
-            )
-        )
+        right = f"{share(found.function)} ({found.function.k}/{found.function.n})"
+        worth = (share(found.result), interval(found.result), share(found.outcome), share(found.steps, 2))
+        lines.append((name, str(found.tasks), right, *worth, f"{fmean(seconds):.2f}" if seconds else "-"))
     return tuple(lines)
 
 
@@ -253,12 +457,9 @@ def _tries(scored: ShopScored) -> Iterator[tuple[str, ...]]:
 
 def _moves(scored: ShopScored) -> Iterator[tuple[str, ...]]:
     """How often a function followed another at one place of the episodes."""
-    episodes = scored.episodes()
-    counted: Counter[tuple[int, int, str, str]] = Counter()
+    episodes, counted = scored.episodes(), Counter[tuple[int, int, str, str]]()
     for task in (line.task for line in scored.tasks if line.task.id in episodes):
-        names = [turn.call.name for turn in episodes[task.id].turns]
-        counted.update(
-            (TYPES.index(task.type), place, *both) for place, both in enumerate(pairwise((*names, "end")), start=1)
-        )
+        names = [*(turn.call.name for turn in episodes[task.id].turns), "end"]
+        counted.update((TYPES.index(task.type), place, *both) for place, both in enumerate(pairwise(names), start=1))
     for (kind, place, before, after), count in sorted(counted.items()):
         yield TYPES[kind], str(place), before, after, str(count)

@@ -1,30 +1,56 @@
-"""SASRec: the next product of a sequence, by self-attention over the products before (Kang and McAuley, 2018).
+"""Products for a history by SASRec: the network, its training for a shop that has none, and what it recommends.
 
-The layers carry the tensor names of the released checkpoint (``item_emb``, ``pos_emb``, ``attention_layernorms``,
-``attention_layers``, ``forward_layernorms``, ``forward_layers``, ``last_layernorm``), so that it loads as it is. Names
-and shapes leave open where the residuals go; here, as in the implementation that the release builds on at that time
-(pmixer/SASRec.pytorch before its option ``norm_first``), the normalised query is added to what attention makes of the
-unnormalised sequence, and the feed-forward layer is added to its normalised input.
+The next product of a sequence comes from self-attention over the products before (Kang and McAuley, 2018). The layers
+carry the tensor names of the released checkpoint, so that it loads as it is. Names and shapes leave open where the
+residuals go; here, as in the implementation that the release builds on at that time (pmixer/SASRec.pytorch before its
+option ``norm_first``), the normalised query is added to what attention makes of the unnormalised sequence, and the
+feed-forward layer is added to its normalised input.
+
+As in the release products without a number are dropped, the last 30 of the rest count, and the ten best of all numbered
+products come back, those that were bought already among them. Training sees the split ``history`` without each user's
+last purchase, which is held out: how high it is ranked among all numbered products is the metric. What tasks are about
+is never seen.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from grounding.atomic import atomic_write
+from grounding.benchmarks.personalwab.loader import (
+    NUMBERS_FILE,
+    TrainedRecommender,
+    find_files,
+    numbered,
+    read_numbers,
+    read_shop,
+)
+from grounding.benchmarks.personalwab.records import ShopUser
 from grounding.errors import UserError
+from grounding.options import Display
 
+VERSION = 2
+CHECKPOINT = "sasrec.pth"
 EPSILON = 1e-8
 DROPOUT = 0.5
 BATCH, LEARNING_RATE, BETAS = 128, 0.001, (0.9, 0.98)
 """As the release trains, for 1,000 epochs on about 19,000 users."""
+
+TOLD = 10
+"""So many times it is told how far the training is."""
 
 
 class _FeedForward(nn.Module):
@@ -169,7 +195,7 @@ def _not_bought(rng: np.random.Generator, bought: np.ndarray, target: np.ndarray
 
 
 def last_gains(model: Sasrec, sequences: Sequence[Sequence[int]], items: Sequence[int]) -> list[float]:
-    """What the rank of each sequence's last product among ``items`` is worth, from the products before it: NDCG at 10.
+    """NDCG at 10 of each sequence's last product among ``items``, from the products before it.
 
     Sequences of fewer than two, or whose last is not among them, are left out.
     """
@@ -181,3 +207,103 @@ def last_gains(model: Sasrec, sequences: Sequence[Sequence[int]], items: Sequenc
             better = int((scores > scores[place[sequence[-1]]]).sum())
             gains.append(1 / math.log2(better + 2) if better < 10 else 0.0)
     return gains
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """The matrices are so small that threads wait for each other far longer than they work."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+class Recommender:
+    """Ranks products for a sequence of products by a checkpoint and the file that numbers the products.
+
+    ``identity`` is canonical text of all that can change an answer, ``numbers`` are those of the products. Raises
+    UserError where a file is wrong, or one is of another model.
+    """
+
+    def __init__(self, checkpoint: Path, numbers: Path) -> None:
+        self.numbers, self._model = read_numbers(numbers), load_sasrec(checkpoint)
+        for asin, number in self.numbers.items():
+            if not 1 <= number <= self._model.items:
+                raise UserError(
+                    f"the product {asin} has number {number}, and the recommender knows the numbers 1 to "
+                    f"{self._model.items}: the file of numbers belongs to another model"
+                )
+        self._asins, self._among = tuple(self.numbers), torch.tensor(list(self.numbers.values()))
+        contents = (checkpoint.read_bytes(), msgspec.json.encode(self.numbers))
+        source, digest = (hashlib.sha256(content).hexdigest()[:16] for content in contents)
+        self.identity = f"sasrec:{VERSION};{source};numbers={digest}"
+
+    @one_thread()
+    def recommend(self, sequence: Sequence[str], k: int) -> tuple[str, ...]:
+        """At most ``k`` ASINs, best first, equal scores in the order of the products; none for an unknown sequence."""
+        known = [self.numbers[asin] for asin in sequence if asin in self.numbers]
+        if not known:
+            return ()
+        order = self._model.scores(known, self._among).argsort(descending=True, stable=True)[:k].tolist()
+        return tuple(self._asins[place] for place in order)
+
+
+@one_thread()
+def train_recommender(
+    users: Iterable[ShopUser],
+    numbers: Mapping[str, int],
+    folder: Path,
+    *,
+    epochs: int,
+    seed: int,
+    display: Display | None,
+) -> TrainedRecommender:
+    """Train, write the checkpoint into a folder, and say how well it ranks. Raises UserError: nobody bought two."""
+    sequences = [
+        [numbers[one.asin] for one in user.oldest_first if one.split == "history" and one.asin in numbers]
+        for user in users
+    ]
+    whole = [sequence for sequence in sequences if len(sequence) > 2]
+    seen = [sequence[:-1] if len(sequence) > 2 else sequence for sequence in sequences if len(sequence) > 1]
+    if not seen:
+        raise UserError("nobody has two purchases in the split history: there is nothing to train a recommender on")
+    shown = display in ("plain", "rich") or (display is None and sys.stderr.isatty())
+
+    def told(epoch: int, loss: float) -> None:
+        if shown and epoch % max(1, epochs // TOLD) == 0:
+            print(f"training the recommender: epoch {epoch} of {epochs}, loss {loss:.3f}", file=sys.stderr, flush=True)
+
+    model = train_sasrec(seen, max(numbers.values()), epochs=epochs, seed=seed, on_epoch=told)
+    gains = last_gains(model, whole, list(numbers.values()))
+    content = io.BytesIO()
+    torch.save({name: tensor.clone() for name, tensor in model.state_dict().items()}, content)
+    atomic_write(folder / CHECKPOINT, content.getvalue())
+    return TrainedRecommender(
+        epochs=epochs,
+        users=len(seen),
+        products=len(numbers),
+        held_out=len(gains),
+        recall_10=sum(gain > 0 for gain in gains) / max(1, len(gains)),
+        ndcg_10=sum(gains) / max(1, len(gains)),
+    )
+
+
+def add_recommender(
+    folder: Path, *, epochs: int, seed: int, fresh: bool, display: Display | None
+) -> TrainedRecommender:
+    """Train a recommender beside a shop's files. Raises UserError: no shop, or it has one already."""
+    files = find_files(folder)
+    if files.checkpoint is not None and not fresh:
+        raise UserError(
+            f"{files.checkpoint}: there is a recommender already; --fresh trains one anew, and {CHECKPOINT} beside the "
+            "data is taken before one elsewhere"
+        )
+    shop, beside = read_shop(folder, splits=("train", "test")), files.instructions.parent
+    if files.numbers is None or fresh:
+        numbers = numbered(shop.products)
+        atomic_write(beside / NUMBERS_FILE, msgspec.json.encode(numbers))
+    else:
+        numbers = read_numbers(files.numbers)
+    return train_recommender(shop.users.values(), numbers, beside, epochs=epochs, seed=seed, display=display)

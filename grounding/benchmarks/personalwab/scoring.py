@@ -1,6 +1,7 @@
-"""What an episode is worth, and what a run is worth: tasks with their episodes in, verdicts and figures out. Pure.
+"""A run over a shop and what it is worth: its folder, its tasks with their episodes in, verdicts and figures out.
 
-Two readings of the same calls:
+``run.json`` says what was asked, ``steps.jsonl`` holds the tasks, ``episodes.jsonl`` what happened, whole;
+``verdicts.jsonl`` and ``summary.json`` are derived from those and can be deleted. Two readings of the same calls:
 
 ``paper``    (section 3.3 and equation 1) the right function, carried out, with arguments that fit its schema; the
              target found as a product of the list, at rank r worth 1 - (r - 1) / 10; reviews by likeness, at least 0;
@@ -18,26 +19,40 @@ tasks.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Literal
 
+import msgspec
 import numpy as np
 
+from grounding.benchmarks.personalwab.embeddings import review_similarity
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF
 from grounding.benchmarks.personalwab.records import (
     TYPES,
     EndReason,
     Episode,
     Observation,
+    Preset,
+    Product,
+    Profile,
     ShopTask,
+    Split,
     TaskType,
     Track,
     Turn,
 )
 from grounding.benchmarks.personalwab.web import review_of
+from grounding.data.release import data_name
+from grounding.llm.chat import identity_hash
 from grounding.records import Failure, FailureKind, Record
+from grounding.run.journal import Journal
+from grounding.run.lock import AboutRun, DescribedFolder, read_time, write_time
+from grounding.run.payments import calls_of
 from grounding.scoring.intervals import bootstrap
-from grounding.scoring.summary import CallTotals
+from grounding.scoring.summary import CallTotals, TimeTotals, call_totals
 
 ShopRule = Literal["paper", "official"]
 
@@ -62,7 +77,7 @@ class Attempt(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ShopVerdict(Record, frozen=True, kw_only=True):
-    """What became of one task under one reading. ``steps`` are the agent's moves, ``attempts`` are in order."""
+    """What became of one task under one reading; ``steps`` are the agent's moves."""
 
     task_id: str
     user_id: str
@@ -98,10 +113,7 @@ def review_pairs(tasks: Iterable[ShopTask], episodes: Mapping[str, Episode]) -> 
 def judge_shop(
     task: ShopTask, episode: Episode | None, likeness: Likeness, *, rule: ShopRule, earlier_behaviours: int = 0
 ) -> ShopVerdict:
-    """Judge one episode; a task without one has the failure ``missing``.
-
-    ``likeness`` is that of every pair of :func:`review_pairs`.
-    """
+    """Judge one episode; a task without one is ``missing``. ``likeness`` has every pair of :func:`review_pairs`."""
     episode = episode or Episode(task_id=task.id, key="", failure=Failure(kind="missing", message=""))
     broken = episode.failure is not None and episode.failure.kind in ("error", "missing")
     attempts = tuple(
@@ -184,7 +196,7 @@ def outcome_of(verdict: ShopVerdict) -> str:
 
 
 class ShopEstimate(Record, frozen=True, kw_only=True):
-    """A mean over tasks with its 95 % interval; None where there is no task. ``k`` are right ones, where one counts."""
+    """A mean over tasks with its 95 % interval; None without a task. ``k`` are the right ones, where one counts."""
 
     value: float | None
     n: int
@@ -213,9 +225,7 @@ class ShopScores(Record, frozen=True, kw_only=True):
 
 
 class ShopCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What was scored. ``failures`` are counted by kind, ``ends`` by how an episode ended, ``errors_seen`` by what the
-    web refused.
-    """
+    """What was scored; ``errors_seen`` counts what the web refused."""
 
     tasks: int
     users: int
@@ -244,12 +254,13 @@ Verdicts = Sequence[ShopVerdict]
 
 def shop_scores(verdicts: Verdicts, *, seed: int = 0) -> ShopScores:
     """The measures of verdicts of one reading."""
+
+    def by_type(some: Verdicts) -> dict[TaskType, ShopFigures]:
+        return {kind: figures([one for one in some if one.type == kind], seed=seed) for kind in TYPES}
+
     few = [one for one in verdicts if one.earlier_behaviours < FEW]
-    found = {kind: figures([one for one in verdicts if one.type == kind], seed=seed) for kind in TYPES}
-    rest = {str(kind): figures([one for one in few if one.type == kind], seed=seed) for kind in TYPES}
-    return ShopScores(
-        types=found, overall=figures(verdicts, seed=seed), few=rest | {"overall": figures(few, seed=seed)}
-    )
+    of_few = {str(kind): found for kind, found in by_type(few).items()} | {"overall": figures(few, seed=seed)}
+    return ShopScores(types=by_type(verdicts), overall=figures(verdicts, seed=seed), few=of_few)
 
 
 MEASURES: dict[str, float | None] = {"function": 1.0, "result": None, "outcome": None, "steps": None}
@@ -275,3 +286,179 @@ def figures(verdicts: Verdicts, *, seed: int = 0) -> ShopFigures:
             high=None if interval is None else interval.high,
         )
     return ShopFigures(tasks=n, users=len(users), **found)
+
+
+# --- the run folder ---------------------------------------------------------------------------------------------------
+
+BENCHMARK: Literal["personalwab"] = "personalwab"
+SCORING = "personalwab.1@paper-last/official-best"
+"""Both readings are always computed; the number goes up when the arithmetic of one changes."""
+
+
+class ShopAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Everything that can change an episode; its hash is the run's id. Identities are canonical texts."""
+
+    dataset: str
+    fingerprint: str
+    select: str
+    split: Split
+    agent: str
+    agent_identity: str
+    model: str
+    base_url: str
+    memory: str
+    memory_length: int
+    memory_tokens: int | None
+    user: str
+    user_identity: str
+    functions_identity: str
+    search: str
+    track: Track
+    max_steps: int
+    preset: Preset
+    seed: int
+    version: str
+
+
+class ShopRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
+    """The content of ``run.json``; ``products`` are what the search chooses from, ``recommended`` the recommender."""
+
+    benchmark: Literal["personalwab"] = BENCHMARK
+    asked: ShopAsked
+    prompt: str = ""
+    products: int = 0
+    recommended: int = 0
+
+
+class TaskLine(Record, frozen=True, kw_only=True):
+    """A line of ``steps.jsonl``: a task, who it is of, and the product that was meant."""
+
+    task: ShopTask
+    earlier_behaviours: int
+    profile: Profile | None = None
+    product: Product | None = None
+
+    @property
+    def step_id(self) -> str:
+        """The task's id."""
+        return self.task.id
+
+
+class ShopFolder(DescribedFolder[ShopRunInfo]):
+    """The folder of one run over a shop. What it reads raises a UserError where a file is missing or damaged."""
+
+    info_type = ShopRunInfo
+    kind = "a run over a shop"
+
+    def read_tasks(self) -> tuple[TaskLine, ...]:
+        """The tasks of the run."""
+        return self.read_lines("steps.jsonl", TaskLine, what="a task of a shop")
+
+    def episodes(self) -> list[Episode]:
+        """Every stored episode, also those that were played again."""
+        with closing(Journal(self.path / "episodes.jsonl", Episode, read_only=True)) as journal:
+            return list(journal.every())
+
+
+def shop_signature(info: ShopRunInfo) -> str:
+    """All that can change a score, ``key:value`` pairs joined by bars; not speed, addresses and file locations."""
+    asked = info.asked
+    tokens = "" if asked.memory_tokens is None else f"/{asked.memory_tokens}tokens"
+    parts = {
+        "dataset": f"{data_name(asked.dataset, info.departs)}@{asked.fingerprint[:12]}",
+        "products": f"{info.products}/{info.recommended}",
+        "track": f"{asked.track}/{asked.max_steps}",
+        "agent": f"{asked.agent}@{identity_hash(asked.agent_identity)}",
+        "model": asked.model or "none",
+        "prompt": info.prompt or "none",
+        "memory": f"{asked.memory}/{asked.memory_length}{tokens}",
+        "user": f"{asked.user}@{identity_hash(asked.user_identity)}" if asked.user else "none",
+        "web": f"{asked.search}@{identity_hash(asked.functions_identity)}",
+        "preset": asked.preset,
+        "select": asked.select,
+        "scoring": SCORING,
+        "clusters": "user",
+        "seed": f"{asked.seed}",
+        "version": asked.version,
+    }
+    return "|".join(f"{name}:{value}" for name, value in parts.items())
+
+
+class ShopScored(Record, frozen=True, kw_only=True):
+    """A scored run: its description as it stands now, its tasks, its verdicts by each reading and its figures.
+
+    ``set_aside`` is where an earlier run of the same command was moved, ``report`` the page, if there is one.
+    """
+
+    folder: Path
+    info: ShopRunInfo
+    tasks: tuple[TaskLine, ...]
+    verdicts: dict[ShopRule, tuple[ShopVerdict, ...]]
+    summary: ShopSummary
+    time: TimeTotals = TimeTotals()
+    set_aside: Path | None = None
+    report: Path | None = None
+
+    def episodes(self) -> dict[str, Episode]:
+        """The last episode of each task that has one."""
+        return {one.task_id: one for one in ShopFolder(self.folder).episodes()}
+
+
+def read_shop_run(path: Path) -> ShopScored:
+    """A run as it was scored last. Raises UserError where the folder holds no scored run, or a damaged file."""
+    folder = ShopFolder(path)
+    info, summary = folder.read_info(), folder.read_summary(ShopSummary)
+    verdicts = folder.read_lines("verdicts.jsonl", ShopVerdict, what="a verdict over a task")
+    by_rule = {rule: tuple(one for one in verdicts if one.rule == rule) for rule in RULES}
+    time = read_time(path, wall_s=info.wall_s)
+    return ShopScored(folder=path, info=info, tasks=folder.read_tasks(), verdicts=by_rule, summary=summary, time=time)
+
+
+def score_shop(folder: ShopFolder) -> ShopScored:
+    """Judge every stored episode again. Raises UserError: no run, a damaged file, or reviews can't be compared here."""
+    info = folder.read_info()
+    info = msgspec.structs.replace(info, signature=shop_signature(info))
+    lines, every = folder.read_tasks(), folder.episodes()
+    episodes = {one.task_id: one for one in every}
+    pairs = review_pairs([line.task for line in lines], episodes)
+    likeness = dict(zip(pairs, review_similarity(pairs), strict=True))
+
+    def judged(line: TaskLine, rule: ShopRule) -> ShopVerdict:
+        task, earlier = line.task, line.earlier_behaviours
+        return judge_shop(task, episodes.get(task.id), likeness, rule=rule, earlier_behaviours=earlier)
+
+    verdicts = {rule: tuple(judged(line, rule) for line in lines) for rule in RULES}
+    # What was paid for the agent and for the user, also in episodes that never came to their end.
+    agent, user = calls_of(folder.path, "agent"), calls_of(folder.path, "user")
+    if agent is None or user is None:
+        agent = [one.call for one in every if one.call is not None]
+        user = [one.user_call for one in every if one.user_call is not None]
+    time = TimeTotals(wall_s=info.wall_s, retries=sum(call.attempts - 1 for call in (*agent, *user)))
+    # What an unfinished run has not begun is in no score.
+    played = [episodes[line.task.id] for line in lines if line.task.id in episodes]
+    counted = {rule: [one for one in found if one.task_id in episodes] for rule, found in verdicts.items()}
+    failures = Counter(one.failure for one in counted["paper"] if one.failure is not None)
+    seen = [turn.observation for one in played for turn in one.turns if turn.observation is not None]
+    unasked = len(lines) - len(played)
+    summary = ShopSummary(
+        status="partial" if unasked or failures["error"] else "complete",
+        signature=info.signature,
+        track=info.asked.track,
+        counts=ShopCounts(
+            tasks=len(lines),
+            users=len({line.task.user_id for line in lines}),
+            products=info.products,
+            unasked=unasked,
+            failures=dict(sorted(failures.items())),
+            ends=dict(sorted(Counter(one.end for one in played).items())),
+            errors_seen=dict(sorted(Counter(one.error for one in seen if one.error).items())),
+        ),
+        scores={rule: shop_scores(found, seed=info.asked.seed) for rule, found in counted.items()},
+        agent=call_totals(agent),
+        user=call_totals(user),
+    )
+    folder.write_info(info)
+    folder.replace_lines("verdicts.jsonl", (one for rule in RULES for one in verdicts[rule]))
+    write_time(folder, time)
+    folder.write_summary(summary)
+    return ShopScored(folder=folder.path, info=info, tasks=lines, verdicts=verdicts, summary=summary, time=time)

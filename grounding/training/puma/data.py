@@ -24,8 +24,15 @@ from grounding.benchmarks.calls import fill
 from grounding.benchmarks.personalwab.agents.offline import meant_category
 from grounding.benchmarks.personalwab.agents.puma import Tokens, parameter_prompt
 from grounding.benchmarks.personalwab.episode import view_of
-from grounding.benchmarks.personalwab.memory import Embed, Memory, Recalled
-from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, function_prompt, puma_prompts, shop_prompts
+from grounding.benchmarks.personalwab.prompts import (
+    FUNCTION_OF,
+    Embed,
+    Memory,
+    Recalled,
+    function_prompt,
+    puma_prompts,
+    shop_prompts,
+)
 from grounding.benchmarks.personalwab.records import Product, ShopDataset, ShopTask, ShopUser
 from grounding.errors import UserError
 from grounding.llm.budget import Budget

@@ -24,8 +24,8 @@ from grounding.benchmarks.personalwab.loader import TESTED, load_shop
 from grounding.benchmarks.personalwab.options import ShopOptions
 from grounding.benchmarks.personalwab.prompts import puma_prompts, shop_prompts
 from grounding.benchmarks.personalwab.records import ShopDataset, ShopTask
-from grounding.benchmarks.personalwab.scorebook import ShopScored
-from grounding.benchmarks.personalwab.table import print_published_training
+from grounding.benchmarks.personalwab.rows import print_published_training
+from grounding.benchmarks.personalwab.scoring import ShopScored
 from grounding.benchmarks.personalwab.web import WebFunctions
 from grounding.cards.tuned import checkpoint_sha256
 from grounding.errors import UserError

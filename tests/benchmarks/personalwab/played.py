@@ -15,9 +15,8 @@ from fakes.shop_model import shop_model
 from benchmarks.personalwab.shops import shop, task, web
 from grounding.benchmarks.personalwab.agents.base import Given, ShopAgent
 from grounding.benchmarks.personalwab.episode import EpisodeStage, ScriptedUser
-from grounding.benchmarks.personalwab.memory import Memory, MemoryName
 from grounding.benchmarks.personalwab.options import AGENTS, ShopOptions
-from grounding.benchmarks.personalwab.prompts import shop_prompts
+from grounding.benchmarks.personalwab.prompts import Memory, MemoryName, shop_prompts
 from grounding.benchmarks.personalwab.records import Episode, ShopDataset, ShopTask, Track
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from grounding.benchmarks.personalwab.recommend import Recommender
 from grounding.benchmarks.personalwab.records import (
     Behaviour,
     Product,
@@ -17,8 +16,7 @@ from grounding.benchmarks.personalwab.records import (
     ShopUser,
     TaskView,
 )
-from grounding.benchmarks.personalwab.search import Bm25Search
-from grounding.benchmarks.personalwab.web import WebFunctions
+from grounding.benchmarks.personalwab.web import Bm25Search, WebFunctions
 
 TITLES = ("oak desk", "oak lamp", "wool coat", "steel kettle", "quiet fan", "green tea", "black tea", "rain boots")
 PRODUCTS = {
@@ -143,12 +141,12 @@ def web(*, recommended: Sequence[str] = ("B004", "B005")) -> WebFunctions:
     return WebFunctions(PRODUCTS, Bm25Search(PRODUCTS), FixedRecommender(recommended))
 
 
-class FixedRecommender(Recommender):
+class FixedRecommender:
     """Recommends the same for every history that holds a product of the shop."""
 
+    identity = "fixed"
+
     def __init__(self, asins: Sequence[str]) -> None:
-        super().__init__()
-        self.identity = "fixed"
         self.numbers = {asin: place for place, asin in enumerate(PRODUCTS, start=1)}
         self._always = tuple(asins)
 

@@ -15,12 +15,9 @@ from shell import call, records
 from benchmarks.personalwab.played import agent_of, asked, memory_of, names, play, value
 from benchmarks.personalwab.shops import opened, shop, task, web, write_shop
 from grounding.benchmarks.personalwab.agents.chat import Likings, read_likings
-from grounding.benchmarks.personalwab.agents.offline import meant_by
 from grounding.benchmarks.personalwab.agents.puma import LocalTextModel, Tokens, TrainedAs, read_predictions
 from grounding.benchmarks.personalwab.episode import NO, YES, HumanUser, ModelUser, ScriptedUser
-from grounding.benchmarks.personalwab.memory import MemoryName
-from grounding.benchmarks.personalwab.options import ShopOptions, check_options
-from grounding.benchmarks.personalwab.prompts import shop_prompts
+from grounding.benchmarks.personalwab.prompts import MemoryName, shop_prompts
 from grounding.benchmarks.personalwab.records import Episode, TaskType
 from grounding.benchmarks.personalwab.scoring import judge_shop
 from grounding.errors import UserError
@@ -118,20 +115,6 @@ def test_the_oracle_asks_in_the_best_way(kind: TaskType, target: str, worth: flo
     of = task(type=kind, target_asin=target)
     episode = play(agent_of("oracle", "none", dataset=msgspec.structs.replace(shop(), tasks=(of,))), of)
     assert judge_shop(of, episode, {}, rule="paper").result == worth
-
-
-@pytest.mark.parametrize(
-    ("words", "kind"),
-    [
-        ("Can you find me a red lamp?", "search"),
-        ("Recommend me something", "recommend"),
-        ("Help me to write a review for this", "review"),
-        ("I need a lamp with good reviews", "search"),
-        ("", "search"),
-    ],
-)
-def test_the_type_is_told_from_the_words(words: str, kind: TaskType) -> None:
-    assert meant_by(opened(words)) == kind
 
 
 # --- users ------------------------------------------------------------------------------------------------------------
@@ -319,15 +302,6 @@ def test_a_folder_s_model_runs_by_the_command_line_and_its_memory_is_cut_by_its_
     (tmp_path / "none").mkdir()
     refused = call(*command, "--model-path", tmp_path / "none")
     assert (refused.returncode, "no model that can be loaded" in refused.stderr) == (2, True)
-
-
-def test_what_goes_together_with_which_agent() -> None:
-    for words, options in {
-        r"--functions FILE.*puma-chat": ShopOptions(agent="puma", model="gpt-4o"),
-        "work in this process alone": ShopOptions(track="multi", user="human", executor="ray"),
-    }.items():
-        with pytest.raises(UserError, match=words):
-            check_options(options)
 
 
 def test_what_the_web_answers_is_bounded_and_never_raises() -> None:

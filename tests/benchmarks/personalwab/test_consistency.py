@@ -117,22 +117,6 @@ def test_unreadable_replies_are_wrong_and_errors_are_asked_again(
     assert (top["value"], top["n"], found["unparsed"]) == (pytest.approx((USERS - 1) / USERS), USERS, 1)
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (["--by", "gpt-4o"], "--out"),
-        (["--by", "gpt-4p", "--out", "new"], "no model is called 'gpt-4p'"),
-    ],
-)
-def test_what_is_wrong_is_said_in_a_sentence(
-    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], words: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = call("profiles", shop, *more)
-    assert done.returncode == 2
-    assert words in " ".join(done.stderr.split())
-
-
 # --- drawn, read and counted ------------------------------------------------------------------------------------------
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import shell
 
-from grounding.benchmarks.personalwab.check import inspect_shop, statistics
-from grounding.benchmarks.personalwab.loader import find_files, read_product, read_shop
+from grounding.benchmarks.personalwab.loader import find_files, inspect_shop, read_product, read_shop, statistics
 from grounding.data.fields import DatasetProblems
 from grounding.errors import UserError
 
@@ -113,7 +112,7 @@ def test_users_products_and_tasks_are_read(tmp_path: Path) -> None:
 
 def test_values_stay_as_they_stand_in_the_file() -> None:
     raw = product("P", price=12, average_rating=4, rating_number="1,032", store=None, main_category=None, details=None)
-    read = read_product(json.dumps(raw).encode())
+    read = read_product(raw)
     assert (read.price, read.average_rating, read.rating_number) == (12, 4, "1,032")
     assert (read.store, read.main_category, read.details) == (None, None, "null")
     assert isinstance(read.price, int)
@@ -175,16 +174,12 @@ def test_every_fault_is_said_at_once_all_of_one_user_too(tmp_path: Path) -> None
     ]
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff"])
-@pytest.mark.parametrize("name", [INSTRUCTIONS, HISTORY_1, PRODUCTS_1, PROFILES])
-def test_a_file_of_something_else_is_a_problem(name: str, content: bytes, tmp_path: Path) -> None:
+def test_a_file_of_something_else_is_a_problem(tmp_path: Path) -> None:
+    spoilt = {HISTORY_1: b"", PRODUCTS_1: b"[]", PROFILES: b"{", INSTRUCTIONS: b"\xff"}
     folder = write_shop(tmp_path)
-    (folder / name).write_bytes(content)
-    if name == INSTRUCTIONS and not content:
-        with pytest.raises(UserError, match="no user_instructions"):
-            read_shop(folder)
-        return
-    assert problems(folder)[0].startswith(name)
+    for name, content in spoilt.items():
+        (folder / name).write_bytes(content)
+    assert {one.partition(":")[0] for one in problems(folder)} == set(spoilt)
 
 
 def test_a_byte_order_mark_is_no_matter_and_the_fingerprint_hangs_on_the_content(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.personalwab.shops import PRODUCTS, PROFILE, task
 from grounding.benchmarks.personalwab.records import Episode, FunctionCall, Observation, Turn
 from grounding.benchmarks.personalwab.rows import read, write_page
-from grounding.benchmarks.personalwab.scorebook import ShopAsked, ShopFolder, ShopRunInfo, TaskLine, score_shop
+from grounding.benchmarks.personalwab.scoring import ShopAsked, ShopFolder, ShopRunInfo, TaskLine, score_shop
 from grounding.run.journal import Journal
 
 if TYPE_CHECKING:

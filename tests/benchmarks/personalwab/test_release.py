@@ -20,7 +20,7 @@ from fakes.chat_server import ChatServer, reply
 
 from grounding.benchmarks.personalwab.agents.chat import Likings
 from grounding.benchmarks.personalwab.agents.puma import parameter_prompt
-from grounding.benchmarks.personalwab.benchmark import BENCHMARK, prepare_shop, web_of
+from grounding.benchmarks.personalwab.benchmark import BENCHMARK, web_of
 from grounding.benchmarks.personalwab.embeddings import review_similarity
 from grounding.benchmarks.personalwab.episode import view_of
 from grounding.benchmarks.personalwab.loader import read_shop
@@ -120,7 +120,7 @@ def played(case: dict[str, Any], data: Path, tmp_path: Path) -> tuple[list[Any],
             user_base_url=server.base_url if multi else None,
             functions=functions if agent == "puma" else None,
         )
-        prepared = prepare_shop(options, Budget(None), BENCHMARK.progress("none"))
+        prepared = BENCHMARK.prepare(options, Budget(None), BENCHMARK.progress("none"), Shared())
         if agent == "interecagent":
             known = {"U1": Likings(like=("B000000007",)), "U2": Likings(expect=("boots",))}
             prepared.agent.likings = {**known, "U3": Likings()}  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from grounding.benchmarks.personalwab.loader import load_shop
 from grounding.benchmarks.personalwab.prompts import product_text
 from grounding.benchmarks.personalwab.records import Product
-from grounding.benchmarks.personalwab.search import Bm25Search, open_search, terms
+from grounding.benchmarks.personalwab.web import Bm25Search, open_search, terms
 
 HERE = Path(__file__).parent
 RECORDED = json.loads((HERE / "lucene_ranking.json").read_text(encoding="utf-8"))
@@ -44,9 +44,8 @@ def test_products_and_scores_are_lucenes_and_ties_go_by_id(search: Bm25Search, r
         return
     last = min(theirs.values())
     assert {asin for asin in theirs if theirs[asin] > last} <= set(found)
-    index = search._index
-    scores = index.get_scores([term for term in terms(ranking["query"]) if term in index.vocab_dict])
-    ours = [float(scores[search._asins.index(asin)]) for asin in found]
+    scores = search.scores(ranking["query"])
+    ours = [float(scores[search.asins.index(asin)]) for asin in found]
     assert ours == pytest.approx(sorted(theirs.values(), reverse=True), rel=1e-6)
     assert list(found) == [asin for _, asin in sorted(zip([-one for one in ours], found, strict=True))]
 

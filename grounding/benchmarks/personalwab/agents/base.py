@@ -1,27 +1,25 @@
 """What every agent takes and returns, and turns as the messages that a chat model reads.
 
-An agent is a function of the task's view, of what it started with and of the turns so far, so an episode can be read,
-and made again, from its record alone. InteRecAgent alone carries something from one task of a user to the next.
+An agent is a function of the task's view, of what it started with and of the turns so far. InteRecAgent alone carries
+something from one task of a user to the next.
 """
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from grounding.benchmarks.personalwab.memory import NOTHING, Memory, Recalled
-from grounding.benchmarks.personalwab.prompts import opening_text, shop_prompts
+from grounding.benchmarks.personalwab.prompts import NOTHING, Memory, Recalled, opening_text, shop_prompts
 from grounding.benchmarks.personalwab.records import Episode, FunctionCall, TaskType, TaskView, Track, Turn
 from grounding.benchmarks.personalwab.web import TOOLS, WebFunctions, read_arguments
 from grounding.llm.chat import Exchange
 from grounding.llm.wire import Completion, Message, TextPart, ToolCall
-from grounding.records import Call, Failure
+from grounding.records import Call, Failure, FailureKind
 
 if TYPE_CHECKING:
     from grounding.benchmarks.personalwab.agents.puma import LocalTextModel
@@ -39,9 +37,8 @@ API_OUTPUT = "API output: "
 class Play:
     """An episode that is being played: what may be known of the task, and what has happened so far.
 
-    ``memory`` is what the agent's prompt tells of the past, ``predicted`` the type that the agent takes the task for.
-    ``calls`` cost time and money but are no steps: the paper's tables have 2.00 steps for a review, the review and the
-    stop, also for agents that predict first.
+    ``memory`` is what the prompt tells of the past, ``predicted`` the type that the agent takes the task for. ``calls``
+    are no steps: in the paper's tables a review has 2.00, the review and the stop, also where functions are predicted.
     """
 
     view: TaskView
@@ -58,7 +55,7 @@ class Play:
 class NoMove(Exception):
     """The episode ends because no move, or no reply of the user, came."""
 
-    def __init__(self, kind: Literal["unparsed", "error"], message: str) -> None:
+    def __init__(self, kind: FailureKind, message: str) -> None:
         super().__init__(message)
         self.failure = Failure(kind=kind, message=message)
 
@@ -69,7 +66,7 @@ def completion_of(asked: Exchange, calls: list[Call]) -> Completion:
         calls.append(asked.call)
     if asked.completion is None:
         failure = asked.failure or Failure(kind="error", message="no reply")
-        raise NoMove("unparsed" if failure.kind == "unparsed" else "error", failure.message)
+        raise NoMove(failure.kind, failure.message)
     return asked.completion
 
 
@@ -77,11 +74,13 @@ class ShopAgent(ABC):
     """Acts for one user; what stands here is that of an agent without a model.
 
     ``identity`` is canonical text of everything that can change a move: model, prompts, memory, options.
-    ``max_concurrency`` is how many episodes are worked on at once.
+    ``max_concurrency`` is how many episodes are worked on at once. One that ``carries_on`` what it has learnt works on
+    one task of a user at a time, in their order.
     """
 
     identity = ""
     max_concurrency = 1
+    carries_on = False
 
     @abstractmethod
     async def start(self, play: Play) -> None:
@@ -97,13 +96,8 @@ class ShopAgent(ABC):
     async def finish(self, play: Play) -> None:  # noqa: B027
         """Think about a whole episode."""
 
-    @asynccontextmanager
-    async def alone(self, view: TaskView) -> AsyncIterator[None]:  # noqa: ARG002
-        """Work on a task; an agent that carries something on works on one task of a user at a time."""
-        yield
-
-    def take_up(self, episodes: Iterable[tuple[str, Episode]]) -> None:  # noqa: B027
-        """Know of what earlier runs of the same command did, by user, in the tasks' order."""
+    def take_up(self, user: str, episode: Episode) -> None:  # noqa: B027
+        """Know of what an earlier run of the same command did for a user; in the tasks' order."""
 
 
 # --- messages ---------------------------------------------------------------------------------------------------------

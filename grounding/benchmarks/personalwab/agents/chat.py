@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -32,7 +30,7 @@ from grounding.benchmarks.personalwab.agents.base import (
     with_text,
 )
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, behaviour_text, shop_prompts
-from grounding.benchmarks.personalwab.records import Episode, FunctionCall, TaskType, TaskView, Turn
+from grounding.benchmarks.personalwab.records import Episode, FunctionCall, TaskType, Turn
 from grounding.benchmarks.personalwab.web import TOOLS, read_arguments
 from grounding.llm.chat import NO_PICTURES
 from grounding.llm.wire import Completion, Message
@@ -79,7 +77,7 @@ class ChatAgent(ShopAgent):
     async def ask(
         self, play: Play, messages: Callable[[], list[Message]], read: Callable[[Completion], Turn | str], **more: Any
     ) -> Turn:
-        """Ask until a reply can be read, at most ten times; ``read`` says why one can't. A failure is not asked again.
+        """Ask until ``read`` finds a turn, at most ten times; else it says why. A failure is not asked again.
 
         Raises NoMove where no reply came, it is empty, or the tenth can't be read.
         """
@@ -177,26 +175,19 @@ class Likings(Record, frozen=True, kw_only=True, omit_defaults=False):
 class InterecAgent(FunctionAgent):
     """A profile of likings beside the history, made once for each user and updated after each of the user's tasks.
 
-    It is made from the purchases of the split ``history`` (release, ``init_interecagent_memory.py``) and carried on,
-    so tasks of one user are worked on one after the other, in their order.
+    It is made from the purchases of the split ``history`` (release, ``init_interecagent_memory.py``).
     """
+
+    carries_on = True
 
     def __init__(self, given: Given) -> None:
         super().__init__(given)
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.likings: dict[str, Likings] = {}
 
-    @asynccontextmanager
-    async def alone(self, view: TaskView) -> AsyncIterator[None]:
-        """One task of a user at a time, in the order in which they come."""
-        async with self._locks[view.user_id]:
-            yield
-
-    def take_up(self, episodes: Iterable[tuple[str, Episode]]) -> None:
-        """Go on with the profiles as earlier tasks left them."""
-        for user, episode in episodes:
-            if episode.likings:
-                self.likings[user] = msgspec.json.decode(episode.likings, type=Likings)
+    def take_up(self, user: str, episode: Episode) -> None:
+        """Go on with the profile as the task left it."""
+        if episode.likings:
+            self.likings[user] = msgspec.json.decode(episode.likings, type=Likings)
 
     async def start(self, play: Play) -> None:
         """Remember the history and what the user likes; distil that first where nobody has."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 from grounding.benchmarks.personalwab.agents.base import Given, Play, ShopAgent, function_call
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF
@@ -22,7 +21,7 @@ from grounding.benchmarks.personalwab.records import (
     TaskView,
     Turn,
 )
-from grounding.benchmarks.personalwab.search import terms
+from grounding.benchmarks.personalwab.web import terms
 
 LONGEST_SEQUENCE = 30
 SHOWN = 3
@@ -107,18 +106,12 @@ def meant_category(instruction: str, past: Sequence[Behaviour], products: Mappin
     for behaviour in past:
         product = products[behaviour.asin]
         category = product.main_category or ""
-        fits[category] += len(wanted & _terms(f"{product.title} {category}"))
+        fits[category] += len(wanted.intersection(terms(f"{product.title} {category}")))
     best = fits.most_common(1)
     if best and best[0][1] > 0:
         return best[0][0]
     newest = max(past, key=lambda one: one.review.timestamp_ms, default=None)
     return "" if newest is None else products[newest.asin].main_category or ""
-
-
-@lru_cache(maxsize=1 << 16)
-def _terms(text: str) -> frozenset[str]:
-    """A user's purchases come back with every task and every turn."""
-    return frozenset(terms(text))
 
 
 class ShopOracle(ShopAgent):

@@ -1,10 +1,9 @@
 """PUMA with a model of one's own, and what PUMA keeps in files: predicted functions, and how a model was trained.
 
-As in the release (``puma_agent.py``): the prompt is plain text, a causal language model goes on with it greedily for at
-most 256 tokens, and what it writes is the function's one parameter: a query, ASINs with commas between them, or a
-review; ``Say: …`` speaks to the user and ``stop`` ends. Which function it is, the same model says where it has learnt
-to, or a file, or the words do. The memory is worded for the predicted function, where the release looks at the task's
-own type. Prompts and readings are functions of their own, since training words and reads the same texts.
+As in the release (``puma_agent.py``): a causal language model goes on with a prompt greedily, and what it writes is the
+function's one parameter: a query, ASINs with commas between them, or a review; ``Say: …`` speaks to the user and
+``stop`` ends. Which function it is, the same model says where it has learnt to, or a file, or the words do. The memory
+is worded for the predicted function, where the release looks at the task's own type.
 """
 
 from __future__ import annotations
@@ -169,27 +168,23 @@ def folder_hash(folder: Path) -> str:
 class ParameterAgent(ShopAgent):
     """A predicted function, a memory for it, and a model that writes the parameter.
 
-    The function is named by a file, by the words, or by the model itself where it has learnt to. Under the preset
-    official ASINs are put into an order of the seed, where the release's comes out of a set.
+    Under the preset official ASINs are put into an order of the seed, where the release's comes out of a set.
     """
 
     def __init__(self, given: Given) -> None:
         assert given.local is not None, "options without a folder are refused"
-        options, trained = given.options, given.local.trained
+        options, trained, prompts = given.options, given.local.trained, puma_prompts()
         self._model, self._memory, self._predictions = given.local, given.memory, given.predictions
-        named_by = None if options.functions is None else str(options.functions)
-        learnt = trained is not None and trained.predicts_functions
-        self._names = puma_prompts() if named_by == "model" or (named_by is None and learnt) else None
-        as_trained = trained is not None and trained.parameter_prompt == "training"
-        self._learned = puma_prompts() if as_trained else None
+        learnt = options.functions is None and trained is not None and trained.predicts_functions
+        self._names = prompts if learnt or str(options.functions) == "model" else None
+        self._learned = prompts if trained is not None and trained.parameter_prompt == "training" else None
         self._shuffle_seed = None if options.preset == "paper" else options.seed or 0
         order = "in order" if self._shuffle_seed is None else f"shuffled by {self._shuffle_seed}"
         said_by = "words" if given.predictions is None else predictions_hash(given.predictions)
-        said_by = said_by if self._names is None else f"model;{self._names.label}"
+        said_by = said_by if self._names is None else f"model;{prompts.label}"
         made_of = (given.local.identity, given.memory.identity, shop_prompts().label, said_by, order)
-        self.identity = "|".join(("puma-local:3", *made_of))
-        if self._learned is not None:
-            self.identity += f"|asked as in {self._learned.label}"
+        asked_as = () if self._learned is None else (f"asked as in {prompts.label}",)
+        self.identity = "|".join(("puma-local:3", *made_of, *asked_as))
 
     async def start(self, play: Play) -> None:
         """Predict the function and word the memory for it; a model that names no function fails the task."""
