@@ -23,6 +23,7 @@ from grounding.records import Plan, Prediction, Record, Screenshot, Session, Ste
 from grounding.report.breakdown import break_down
 from grounding.report.clicks import rows_of
 from grounding.report.groups import estimate_cells
+from grounding.report.html import plots
 from grounding.report.html.content import (
     MOST_TEXT,
     NEAR_PX,
@@ -37,7 +38,6 @@ from grounding.report.html.content import (
     SummaryTable,
     ToldContext,
 )
-from grounding.report.html.plots import Measuring, StepColumns
 from grounding.report.html.steps import PackedSteps
 from grounding.report.html.targets import KINDS, texts_under
 from grounding.report.html.triage import LABELS_FILE, read_triage, triage_lines
@@ -199,18 +199,7 @@ class ClicksSource:
 
     def fill(self, sink: PackedSteps) -> Callable[[], tuple[Diagram, ...]]:
         """Hand over every step; what is returned draws the run's diagrams."""
-        measured = self._fill(sink)
-
-        def draw() -> tuple[Diagram, ...]:
-            from grounding.report.html.plots import draw_curves, draw_diagrams, sweep_curves
-
-            independent = self.scored.summary.independent
-            return (*draw_diagrams(measured, independent=independent), *draw_curves(sweep_curves(self.folder)))
-
-        return draw
-
-    def _fill(self, sink: PackedSteps) -> StepColumns:
-        asked, measuring, place = self.scored.info.asked, Measuring(), 0
+        asked, measuring, place = self.scored.info.asked, plots.Measuring(), 0
         verdicts = {verdict.step_id: verdict for verdict in self.scored.verdicts}
         splits, heard = _splits(self.folder), heard_in(self.folder)
         spoken = {} if heard is None else {step: one for one in heard.spoken for step in one.steps}
@@ -225,8 +214,7 @@ class ClicksSource:
                         tasks[step.task] = sink.task(session.participant, cut(str(step.task)))
                     task, verdict = tasks[step.task], verdicts.get(step.id)
                     if verdict is not None and verdict.was_asked:
-                        region, size = step.region, step.screenshot.size
-                        measuring.add(task, verdict.outcome == "hit", verdict.distance_px, region=region, size=size)
+                        measuring.add(task, step, verdict.outcome == "hit", verdict.distance_px)
                     told = step.history_entry
                     sink.add(
                         self._row(
@@ -248,7 +236,7 @@ class ClicksSource:
         finally:
             plans.close()
             predictions.close()
-        return measuring.done()
+        return lambda: plots.draw_diagrams(measuring, independent=self.scored.summary.independent)
 
     def _row(
         self,
@@ -330,7 +318,7 @@ class ClicksSource:
             warnings=(*odd, *scored.warnings, *warnings),
             marks=tuple(
                 StepLabel(step=one.step, label=one.label, labeller=one.labeller, note=one.note, at=one.at)
-                for one in triage.labels
+                for one in triage
             ),
             mark_facts=(
                 *_split_facts(path),
