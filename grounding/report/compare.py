@@ -14,12 +14,13 @@ import msgspec
 
 from grounding.errors import UserError
 from grounding.records import Record, html_table
-from grounding.report.groups import digits_of
+from grounding.report.groups import estimate_text
 from grounding.report.rows import ItemRow, ItemTask, Result, RunRows, read_rows, run_names, tasks_of
 from grounding.scoring.intervals import RESAMPLES
 from grounding.scoring.metrics import Metric, task_sums
 from grounding.scoring.paired import (
     Comparison,
+    Difference,
     McNemar,
     common_tasks,
     compare,
@@ -69,11 +70,8 @@ class ComparedMetric(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 def difference_text(each: ComparedMetric) -> str:
     """The difference with its interval: ``+39.3 [+31.3, +45.7]``."""
-    if each.difference is None:
-        return "-"
-    form = f"+.{digits_of(each.unit)}f"
-    interval = "" if each.low is None or each.high is None else f" [{each.low:{form}}, {each.high:{form}}]"
-    return f"{each.difference:{form}}{interval}"
+    found = Difference(value=each.difference, low=each.low, high=each.high)
+    return estimate_text(found, unit=each.unit, sign="+")
 
 
 class PairedTest(Record, frozen=True, kw_only=True, omit_defaults=False):

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grounding.report.compare import ALL, ComparedRun, ComparisonResult, difference_text
-from grounding.report.groups import digits_of, table_of
+from grounding.report.groups import number, table_of, value_text
 
 
 def print_comparison(console: Console, result: ComparisonResult, *, flips: bool = False) -> None:
@@ -36,7 +36,6 @@ def _metrics(run: ComparedRun, result: ComparisonResult) -> Table:
             table.add_section()
         kind = ("" if each.group == before else each.group,) if grouped else ()
         before = each.group
-        digits = digits_of(each.unit)
         table.add_row(
             *kind,
             each.label,
@@ -45,15 +44,9 @@ def _metrics(run: ComparedRun, result: ComparisonResult) -> Table:
             difference_text(each),
             p_text(each.p),
             p_text(each.p_holm),
-            "-" if each.detectable is None else f"{each.detectable:.{digits}f}",
+            number(each.detectable, each.unit),
         )
     return table
-
-
-def value_text(value: float | None, k: int | None, n: int, unit: str) -> str:
-    """A score with what it was counted from: ``66.7 % (8/12)``."""
-    count = f"n = {n}" if k is None else f"{k}/{n}"
-    return f"- ({count})" if value is None else f"{f'{value:.{digits_of(unit)}f} {unit}'.rstrip()} ({count})"
 
 
 def p_text(p: float | None) -> str:

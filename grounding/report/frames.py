@@ -20,7 +20,7 @@ import msgspec
 from grounding.errors import UserError, install
 from grounding.records import Point, Region, html_table
 from grounding.report.breakdown import break_down
-from grounding.report.groups import digits_of
+from grounding.report.groups import count, interval, with_unit
 from grounding.report.rows import ItemRow, read_rows
 from grounding.scoring.scored import Estimate
 
@@ -153,10 +153,9 @@ class Run:
         for metric in self._run.shown():
             each = self.scores[metric.name]
             if each.value is not None:
-                count = f"n = {each.n}" if each.k is None else f"{each.k}/{each.n}"
-                form = f".{digits_of(each.unit)}f"
-                between = "" if each.low is None or each.high is None else f" [{each.low:{form}}, {each.high:{form}}]"
-                yield metric.label, f"{f'{each.value:{form}} {each.unit}'.rstrip()}{between} ({count})"
+                value = with_unit(each.value, each.unit)
+                ends = interval(each.low, each.high, each.unit)
+                yield metric.label, f"{value} {ends}".rstrip() + f" ({count(each.k, each.n)})"
 
 
 def item_cells(row: ItemRow) -> Row:

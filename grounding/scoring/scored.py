@@ -166,19 +166,11 @@ def _unasked(step: Step) -> Verdict:
 ClusterName = Literal["task", "participant"]
 
 
-def cluster_sums(parts: Matrix, tasks: Sequence[AnyTask], clusters: ClusterName) -> Matrix:
+def participant_sums(parts: Matrix, participants: Sequence[str], clusters: ClusterName) -> Matrix:
     """Rows of tasks to rows of clusters, in order of each cluster's first task; shape (clusters, columns).
 
-    Raises:
-        ValueError: there is not one row for each task.
+    ``participants`` says whose the task of each row is.
     """
-    if len(parts) != len(tasks):
-        raise ValueError(f"expected one row for each of {len(tasks)} tasks, got {len(parts)}")
-    return participant_sums(parts, [task.participant for task in tasks], clusters)
-
-
-def participant_sums(parts: Matrix, participants: Sequence[str], clusters: ClusterName) -> Matrix:
-    """The same with the name of the participant of each row in place of the tasks."""
     if clusters == "task":
         return parts
     number: dict[str, int] = {}

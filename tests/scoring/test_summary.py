@@ -14,7 +14,7 @@ from grounding.records import Call, Plan, Prediction, Usage
 from grounding.run.folder import RunFolder
 from grounding.run.session import rescore
 from grounding.scoring.summary import CallTotals, CostTotals, Summary, TimeTotals
-from scoring.builders import totals
+from scoring.builders import sums_of
 
 from .builders import Played
 from .test_paper import played
@@ -106,9 +106,9 @@ def prediction(call):
 def test_time_and_money_are_added_up_by_stage():
     planned = Call(seconds=2, attempts=3, usage=Usage(input_tokens=100, output_tokens=20), cost_usd=0.25)
     grounded = Call(seconds=0.5, usage=Usage(input_tokens=10, output_tokens=2, cached_input_tokens=5), cost_usd=0.5)
-    result = totals([plan(planned), plan(planned), plan(None)], [prediction(grounded), prediction(None)], wall_s=3)
-    assert result.time == TimeTotals(wall_s=3, planner_s=4, grounder_s=0.5, retries=4)
-    assert result.cost == CostTotals(
+    result = sums_of([plan(planned), plan(planned), plan(None)], [prediction(grounded), prediction(None)])
+    assert result.time(3) == TimeTotals(wall_s=3, planner_s=4, grounder_s=0.5, retries=4)
+    assert result.cost() == CostTotals(
         usd=1,
         planner_usd=0.5,
         grounder_usd=0.5,
@@ -129,7 +129,7 @@ def test_reasoning_and_failed_tries_are_counted_with_the_rest():
         unreported_usd=0.125,
     )
     failed = Call(seconds=1, failed_usage=Usage(input_tokens=7, output_tokens=0), cost_usd=0.2)
-    cost = totals([plan(call), plan(failed)], []).cost
+    cost = sums_of([plan(call), plan(failed)], []).cost()
     assert cost.planner == CallTotals(
         calls=2,
         usd=0.5,
@@ -145,11 +145,12 @@ def test_reasoning_and_failed_tries_are_counted_with_the_rest():
 def test_plans_that_another_run_paid_for_are_apart():
     call = Call(seconds=5, attempts=3, usage=Usage(input_tokens=100, output_tokens=20), cost_usd=0.25)
     mine, theirs = plan(call), msgspec.structs.replace(plan(call), reused=True)
-    result = totals([mine, theirs, theirs], [])
-    assert (result.cost.usd, result.cost.planner_usd, result.cost.input_tokens) == (0.25, 0.25, 100)
-    assert result.cost.reused == CallTotals(calls=2, usd=0.5, input_tokens=200, output_tokens=40)
-    assert (result.time.planner_s, result.time.retries) == (5, 2)
-    assert totals([theirs], []).cost.usd is None
+    sums = sums_of([mine, theirs, theirs], [])
+    cost, time = sums.cost(), sums.time()
+    assert (cost.usd, cost.planner_usd, cost.input_tokens) == (0.25, 0.25, 100)
+    assert cost.reused == CallTotals(calls=2, usd=0.5, input_tokens=200, output_tokens=40)
+    assert (time.planner_s, time.retries) == (5, 2)
+    assert sums_of([theirs], []).cost().usd is None
 
 
 LINES = {"1": {"a": "++++", "b": "++"}, "2": {"a": "--", "b": "----"}, "3": {"a": "+-", "b": "-+"}}

@@ -12,7 +12,8 @@ from grounding.atomic import atomic_write
 from grounding.errors import UserError
 from grounding.records import Record
 from grounding.report.compare import ALL, ComparedRun, ComparisonResult, compare_runs, difference_text
-from grounding.report.comparetable import closing, lines_of, p_text, value_text
+from grounding.report.comparetable import closing, lines_of, p_text
+from grounding.report.groups import value_text
 from grounding.report.html.content import SummaryTable
 from grounding.report.html.embed import embedded_json, page_html, static_text
 

@@ -30,8 +30,7 @@ from grounding.run.display import (
     read_progress,
     read_queue,
 )
-from grounding.run.folder import RunFolder, RunSettings, utc_now
-from grounding.run.lock import benchmark_of
+from grounding.run.folder import RunFolder, utc_now
 from grounding.run.scorebook import weigh
 from grounding.scoring.intervals import wilson
 from grounding.scoring.metrics import Metric, shown
@@ -138,6 +137,13 @@ class Overview(Record, frozen=True, kw_only=True):
     comparison: str = ""
 
 
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What counts here of a run's settings."""
+
+    planner: str = ""
+    grounder: str = ""
+
+
 class Described(msgspec.Struct, frozen=True, kw_only=True):
     """What counts here of the ``run.json`` of any benchmark."""
 
@@ -147,7 +153,7 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
     signature: str = ""
     wall_s: float = 0.0
     stopped: str = ""
-    asked: RunSettings | None = None
+    asked: Asked = Asked()
 
     @property
     def parts(self) -> dict[str, str]:
@@ -173,7 +179,6 @@ class Seen(Record, frozen=True, kw_only=True):
     scores: tuple[Score, ...] = ()
     cached: int = 0
     problem: str = ""
-    is_going: bool = False
 
 
 def holds_runs(folder: Path) -> bool:
@@ -197,7 +202,7 @@ class RunWatch:
         described = version_of(self.folder, ("run.json",))
         if described != self._described:
             try:
-                self._info = self._describe() if (self.folder / "run.json").exists() else None
+                self._info = self._describe()
             except UserError as error:
                 self._described = ""
                 return Seen(problem=str(error))
@@ -209,7 +214,7 @@ class RunWatch:
             state = read_progress(self.folder) or RunState(doing="starting")
             counts = {_SHARED.get(name, name): count for name, count in state.counts.items()}
             state = msgspec.structs.replace(state, counts=counts)
-            return Seen(info=info, state=state, score=_score_so_far(info, state), is_going=True)
+            return Seen(info=info, state=state, score=_score_so_far(info, state))
         version = version_of(self.folder, (*DATA_FILES, "summary.json"))
         if version != self._version:
             try:
@@ -219,16 +224,14 @@ class RunWatch:
             self._version = version
         return self._seen
 
-    def _describe(self) -> Described:
-        if not benchmark_of(self.folder):
-            info = RunFolder(self.folder).read_info()
-            names = ("run_id", "status", "signature", "wall_s", "stopped", "asked")
-            return Described(**{name: getattr(info, name) for name in names})
+    def _describe(self) -> Described | None:
+        path = self.folder / "run.json"
         try:
-            content = msgspec.json.decode((self.folder / "run.json").read_bytes())
-            return msgspec.convert({**content, "asked": None}, Described)
+            return msgspec.json.decode(path.read_bytes(), type=Described)
+        except FileNotFoundError:
+            return None
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UserError(f"{self.folder / 'run.json'}: not a run description of this version: {error}") from error
+            raise UserError(f"{path}: not a run description of this version: {error}") from error
 
     def is_at_work(self) -> bool:
         """Whether a process is at work on the run: something moved lately, or it holds the folder's lock."""
@@ -403,14 +406,14 @@ class Watch:
 
     def _row(self, key: int, name: str, queued: QueuedRun | None, seen: Seen, state: ShownState, link: str) -> RunRow:
         info, at = seen.info, seen.state
-        asked = info.asked if info else None
+        asked = Asked() if info is None or info.benchmark else info.asked
         is_running = state == "running"
         problem = seen.problem or (queued.problem if queued else "") or (info.stopped if info else "")
         return RunRow(
             key=key,
             name=name,
-            planner=(queued.planner if queued else "") or (asked.planner if asked else ""),
-            grounder=(queued.grounder if queued else "") or (asked.grounder if asked else ""),
+            planner=(queued.planner if queued else "") or asked.planner,
+            grounder=(queued.grounder if queued else "") or asked.grounder,
             state=state,
             steps=at.steps or (queued.steps if queued else 0),
             counts={name: count for name, count in at.counts.items() if count},
