@@ -172,16 +172,10 @@ def _cell(metric: Metric, found: Estimate, best: float | None, p_holm: float | N
     return ExportCell(
         metric=metric.name,
         heading=_HEADINGS.get(metric.name, metric.label),
-        unit=metric.unit,
-        value=found.value,
-        k=found.k,
-        n=found.n,
-        low=found.low,
-        high=found.high,
         best=best is not None and found.value is not None and abs(found.value - best) < 1e-9,
         p_holm=p_holm,
-        better=metric.better,
-        source=metric.source,
+        **{name: getattr(metric, name) for name in ("unit", "better", "source")},
+        **{name: getattr(found, name) for name in ("value", "k", "n", "low", "high")},
     )
 
 

@@ -116,40 +116,21 @@ class Metric(Record, frozen=True, kw_only=True):
 _registry: dict[str, Metric] = {}
 
 
-def metric(
-    name: str,
-    *,
-    counted: bool = True,
-    of: str = "tasks",
-    unit: str = "%",
-    per_step: bool = False,
-    narrow: bool = False,
-    better: Better | None = None,
-    source: str = "",
-) -> Callable[[TaskFunction], TaskFunction]:
-    """Register the decorated function as a metric; the arguments are fields of :class:`Metric`.
+def metric(name: str, **fields: Any) -> Callable[[TaskFunction], TaskFunction]:
+    """Register the decorated function as a metric; ``fields`` are those of :class:`Metric`, such as ``unit="px"``.
 
     ``better`` is left out for a higher percentage, and for other units of which nobody knows which way is better.
 
     Raises:
         ValueError: Another function has the name.
     """
+    fields = {"better": "higher" if fields.get("unit", "%") == "%" else "", **fields}
 
     def register(function: TaskFunction) -> TaskFunction:
         known = _registry.get(name)
         if known is not None and _home(known.function) != _home(function):
             raise ValueError(f"metric {name!r} of {_home(function)} is already defined by {_home(known.function)}")
-        _registry[name] = Metric(
-            name=name,
-            function=function,
-            counted=counted,
-            of=of,
-            unit=unit,
-            per_step=per_step,
-            narrow=narrow,
-            better=better if better is not None else "higher" if unit == "%" else "",
-            source=source,
-        )
+        _registry[name] = Metric(name=name, function=function, **fields)
         return function
 
     return register

@@ -123,25 +123,9 @@ def join(sessions: Iterable[Session], verdicts: Iterable[Verdict]) -> tuple[Scor
     A scored step without a verdict is ``missing``: it was never asked, and no score takes it for wrong. Verdicts of
     other steps are ignored, so one participant can be scored with the verdicts of all. Tasks without a scored step
     are left out, as in the released evaluator of RealWebAssist.
-
-    Raises:
-        ValueError: Two verdicts or two steps carry one id, or a participant has two sessions.
     """
-    verdict_of: dict[str, Verdict] = {}
-    for verdict in verdicts:
-        if verdict_of.setdefault(verdict.step_id, verdict) is not verdict:
-            raise ValueError(f"step {verdict.step_id} has two verdicts, expected one")
-    seen: set[str] = set()
-    joined: dict[str, ScoredSession] = {}
-    for session in sessions:
-        if session.participant in joined:
-            raise ValueError(f"participant {session.participant} has two sessions, expected one")
-        for step in session.steps:
-            if step.id in seen:
-                raise ValueError(f"two steps carry the id {step.id}, expected one")
-            seen.add(step.id)
-        joined[session.participant] = _join_session(session, verdict_of)
-    return tuple(joined.values())
+    verdict_of = {verdict.step_id: verdict for verdict in verdicts}
+    return tuple(_join_session(session, verdict_of) for session in sessions)
 
 
 def _join_session(session: Session, verdict_of: dict[str, Verdict]) -> ScoredSession:

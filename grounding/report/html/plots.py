@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import math
 import re
 from array import array
 from collections import Counter
@@ -50,7 +49,6 @@ _STYLE: Any = {
     "grid.linewidth": 0.5,
     "svg.fonttype": "none",
 }
-_MOST_POINTS = 1_000  # of a line that are drawn; the drawing is some 400 pixels wide
 _MOST_PARTS = 60  # of a line that can be clicked
 
 
@@ -171,10 +169,10 @@ def progress(steps: Measuring) -> Diagram:
     from matplotlib.ticker import MaxNLocator
 
     shares = steps.alive()
-    places, steps_ = _turns(shares), range(1, len(shares) if len(shares) <= _MOST_PARTS else 1)
+    steps_ = range(1, len(shares) if len(shares) <= _MOST_PARTS else 1)
 
     def paint(axes: Axes) -> None:
-        axes.step(places, [shares[at] for at in places], where="post", color=_HIT, linewidth=1.8)
+        axes.step(range(len(shares)), shares, where="post", color=_HIT, linewidth=1.8)
         _clickable(axes, [(step - 0.5, step + 0.5) for step in steps_])
         axes.set(xlabel="steps done", ylabel="tasks alive, %", ylim=(0, 103), xlim=(0, len(shares) - 1))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -185,15 +183,6 @@ def progress(steps: Measuring) -> Diagram:
     words = f"n = {tasks} tasks; {shares[-1]:.1f} % have none at the end.{words}"
     parts = [DiagramPart(name=f"first wrong step is number {step}", group=f"first-wrong: {step}") for step in steps_]
     return _diagram("Tasks without a wrong step so far", words, paint, parts)
-
-
-def _turns(values: Sequence[float]) -> Sequence[int]:
-    """The places at which a line is drawn: all of a short one, of a long one those where it changes, thinned out."""
-    if len(values) <= _MOST_POINTS:
-        return range(len(values))
-    last = len(values) - 1
-    turns = [at for at in range(1, last) if values[at] != values[at - 1]]
-    return [0, *turns[:: max(1, math.ceil(len(turns) / _MOST_POINTS))], last]
 
 
 def bars(title: str, bins: Sequence[Bin], label: str) -> Diagram:

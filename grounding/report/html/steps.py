@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from grounding.records import Screenshot
-from grounding.report.html.content import Shot, StepRow, TaskRow, ToldContext
+from grounding.records import HistoryEntry, Screenshot
+from grounding.report.html.content import Shot, StepRow, TaskRow
 
 MOST_STEPS = 50_000
 """Steps of a run that its page shows: a browser opens it in a few seconds and holds it in less than a gigabyte."""
@@ -34,7 +34,7 @@ class PackedSteps:
         self._shown: list[Shot] = []
         self._tasks: list[tuple[str, str, list[int]]] = []
         self._rows: list[StepRow] = []
-        self._told: list[ToldContext | None] = []
+        self._told: list[HistoryEntry | None] = []
         self._letters = self._left_out = 0
 
     @property
@@ -64,7 +64,7 @@ class PackedSteps:
         self._tasks.append((participant, name, []))
         return len(self._tasks) - 1
 
-    def add(self, row: StepRow, told: ToldContext | None = None) -> None:
+    def add(self, row: StepRow, told: HistoryEntry | None = None) -> None:
         """Take the next step."""
         if self.is_full:
             self._left_out += 1
