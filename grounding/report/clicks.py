@@ -20,7 +20,7 @@ from grounding.report.rows import ItemRow, ItemTask, RunRows, call_fields, run_n
 from grounding.report.table import print_summary
 from grounding.run.folder import RunFolder
 from grounding.run.scorebook import ScoredClicks, read_run, scored_tasks
-from grounding.scoring.metrics import Metric, Part, registered, shown
+from grounding.scoring.metrics import Metric, Part, registered, scoring_of, shown
 from grounding.scoring.scored import ScoredStep, ScoredTask
 
 METRICS = registered()
@@ -135,7 +135,7 @@ def read(path: Path) -> RunRows:
         who={"planner": asked.planner, "grounder": asked.grounder},
         same={
             "the questions": asked.questions or "default",
-            "the definition of the scores": _definition(summary.signature),
+            "the definition of the scores": scoring_of(summary.signature),
         },
         metrics=metrics_of_items(metrics),
         read=lambda: _rows(read_run(path)),
@@ -166,12 +166,6 @@ def write_page(path: Path, out: Path | None) -> Path:
     from grounding.report.html.page import write_page as write_pages
 
     return write_pages([weigh_path(path)], out or path / REPORT)
-
-
-def _definition(signature: str) -> str:
-    """The part of a signature that names the arithmetic; what intervals were drawn over is no part of a score."""
-    parts = (part.partition(":") for part in signature.split("|"))
-    return next((value for name, _, value in parts if name == "scoring"), "") or "not stated"
 
 
 def metrics_of_items(metrics: Iterable[Metric]) -> tuple[Metric, ...]:

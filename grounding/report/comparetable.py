@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grounding.report.compare import ALL, ComparedRun, ComparisonResult, difference_text
+from grounding.report.compare import ALL, ComparedMetric, ComparedRun, ComparisonResult, difference_text
 from grounding.report.groups import number, table_of, value_text
 
 
@@ -39,14 +39,21 @@ def _metrics(run: ComparedRun, result: ComparisonResult) -> Table:
         table.add_row(
             *kind,
             each.label,
-            value_text(each.value, each.k, each.n, each.unit),
-            value_text(each.baseline_value, each.baseline_k, each.baseline_n, each.unit),
-            difference_text(each),
-            p_text(each.p),
-            p_text(each.p_holm),
+            *metric_cells(each),
             number(each.detectable, each.unit),
         )
     return table
+
+
+def metric_cells(each: ComparedMetric) -> tuple[str, ...]:
+    """Run, baseline, difference, p and p by Holm."""
+    return (
+        value_text(each.value, each.k, each.n, each.unit),
+        value_text(each.baseline_value, each.baseline_k, each.baseline_n, each.unit),
+        difference_text(each),
+        p_text(each.p),
+        p_text(each.p_holm),
+    )
 
 
 def p_text(p: float | None) -> str:

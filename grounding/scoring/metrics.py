@@ -58,6 +58,12 @@ def signed(signature: str, clusters: ClusterName) -> str:
     return "|".join([*parts[:place], f"scoring:{SCORING}", f"clusters:{clusters}", *parts[place:]])
 
 
+def scoring_of(signature: str) -> str:
+    """The part of a signature that names the arithmetic; what intervals were drawn over is no part of a score."""
+    parts = (part.partition(":") for part in signature.split("|"))
+    return next((value for name, _, value in parts if name == "scoring"), "") or "not stated"
+
+
 ENTRY_POINTS = "grounding.metrics"
 
 

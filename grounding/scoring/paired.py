@@ -144,8 +144,8 @@ class Difference(Record, frozen=True, kw_only=True, omit_defaults=False):
     """
 
     value: float | None
-    low: float | None
-    high: float | None
+    low: float | None = None
+    high: float | None = None
     p: float | None = None
     standard_error: float | None = None
 

@@ -67,10 +67,9 @@ def test_an_installed_package_brings_its_metrics(monkeypatch):
 
 
 @pytest.mark.usefixtures("registry")
-@pytest.mark.parametrize("error", [ImportError("no module named elsewhere"), AttributeError("x"), ValueError("x")])
-def test_a_package_that_cannot_be_loaded_is_named(monkeypatch, error):
+def test_a_package_that_cannot_be_loaded_is_named(monkeypatch):
     def fail():
-        raise error
+        raise ImportError("no module named elsewhere")
 
     monkeypatch.setattr(metrics, "entry_points", lambda **_: [Announced(fail)])
     with pytest.raises(UserError, match=r"'late' \(elsewhere\.metrics, .*cannot be loaded: .*Repair or uninstall"):

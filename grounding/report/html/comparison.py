@@ -11,9 +11,8 @@ from urllib.parse import quote
 from grounding.atomic import atomic_write
 from grounding.errors import UserError
 from grounding.records import Record
-from grounding.report.compare import ALL, ComparedRun, ComparisonResult, compare_runs, difference_text
-from grounding.report.comparetable import closing, lines_of, p_text
-from grounding.report.groups import value_text
+from grounding.report.compare import ALL, ComparedRun, ComparisonResult, compare_runs
+from grounding.report.comparetable import closing, lines_of, metric_cells
 from grounding.report.html.content import SummaryTable
 from grounding.report.html.embed import embedded_json, page_html, static_text
 
@@ -44,14 +43,7 @@ class ComparedPage(Record, frozen=True, kw_only=True, omit_defaults=False):
 def _rows(run: ComparedRun) -> tuple[tuple[str, ...], ...]:
     """Metric, run, baseline, difference, p and p by Holm."""
     return tuple(
-        (
-            each.label if each.group == ALL else f"{each.group}: {each.label}",
-            value_text(each.value, each.k, each.n, each.unit),
-            value_text(each.baseline_value, each.baseline_k, each.baseline_n, each.unit),
-            difference_text(each),
-            p_text(each.p),
-            p_text(each.p_holm),
-        )
+        (each.label if each.group == ALL else f"{each.group}: {each.label}", *metric_cells(each))
         for each in run.metrics
     )
 
