@@ -370,8 +370,9 @@ def _metrics(
         their_value, their_k, their_n = _score(each, *parts[2:])
         reach: Difference | Interval = difference
         if intervals == "wald":
-            counted = each.counted and each.most is not None and value is not None and their_value is not None
-            reach = wald_difference(value, n, their_value, their_n) if counted else Difference(value=None)
+            reach = Difference(value=None)
+            if each.counted and each.most is not None and value is not None and their_value is not None:
+                reach = wald_difference(value, n, their_value, their_n)
         compared.append(
             ComparedMetric(
                 metric=each.name,

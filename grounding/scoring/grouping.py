@@ -49,22 +49,20 @@ def session_groups(session: ScoredSession) -> dict[str, dict[str, ScoredSession]
 
     Steps that are not scored are in no group; kinds and names are in the order of their first step.
     """
-    tasks: dict[str, dict[str, list[ScoredTask]]] = {}
+    found: dict[str, dict[str, list[ScoredTask]]] = {}
     for task in session.tasks:
-        steps: dict[tuple[str, str], dict[str, ScoredStep]] = {}
+        members: dict[tuple[str, str], dict[str, ScoredStep]] = {}
         for scored in task.steps:
             for label in scored.step.groups:
                 # by id, so that a label written twice counts a step once
-                steps.setdefault((label.kind, label.name), {})[scored.step.id] = scored
-        for (kind, name), members in steps.items():
-            part = ScoredTask(participant=task.participant, label=task.label, steps=tuple(members.values()))
-            tasks.setdefault(kind, {}).setdefault(name, []).append(part)
+                members.setdefault((label.kind, label.name), {})[scored.id] = scored
+        for (kind, name), steps in members.items():
+            part = msgspec.structs.replace(task, steps=tuple(steps.values()))
+            found.setdefault(kind, {}).setdefault(name, []).append(part)
+    whose = session.participant
     return {
-        kind: {
-            name: ScoredSession(participant=session.participant, tasks=tuple(found), skipped=0)
-            for name, found in names.items()
-        }
-        for kind, names in tasks.items()
+        kind: {name: ScoredSession(participant=whose, tasks=tuple(tasks), skipped=0) for name, tasks in names.items()}
+        for kind, names in found.items()
     }
 
 

@@ -151,8 +151,8 @@ def draw_diagrams(steps: Measuring, *, independent: bool = False) -> tuple[Diagr
         positions = [each for each in steps.bins("position") if each.n]
         found += [progress(steps), bars("Accuracy by step of the task", positions, "step of the task")]
     between = (f"{low}-{high}" for low, high in itertools.pairwise(AREA_SIDES_PX))
-    areas = steps.bins("gold-area", (f"<{AREA_SIDES_PX[0]}", *between, f"{AREA_SIDES_PX[-1]}+"))
-    if areas := [each for each in areas if each.n]:
+    labels = (f"<{AREA_SIDES_PX[0]}", *between, f"{AREA_SIDES_PX[-1]}+")
+    if areas := [each for each in steps.bins("gold-area", labels) if each.n]:
         found.append(bars("Accuracy by size of the gold region", areas, "side of a square of its area, px"))
     found.append(screen(steps.bins("screen-place")))
     off = [float(distance) for distance in steps.misses_px if distance > 0]

@@ -56,7 +56,9 @@ class PackedSteps:
             if self.is_full:
                 return -1
             self._shots[shot.sha256] = len(self._shown)
-            self._shown.append(shown(shot, self._addresses))
+            thumb, full = self._addresses(shot)
+            size = shot.size
+            self._shown.append(Shot(width=size.width, height=size.height, path=shot.path, thumb=thumb, full=full))
         return self._shots[shot.sha256]
 
     def task(self, participant: str, name: str) -> int:
@@ -85,9 +87,3 @@ class PackedSteps:
             return found
         # zlib's format in base64: nothing but letters, digits, +, / and =.
         return {"packed": base64.b64encode(zlib.compress(msgspec.json.encode(found), 6)).decode("ascii")}
-
-
-def shown(shot: Screenshot, addresses: Addresses) -> Shot:
-    """A screenshot as a page has it."""
-    thumb, full = addresses(shot)
-    return Shot(width=shot.size.width, height=shot.size.height, path=shot.path, thumb=thumb, full=full)

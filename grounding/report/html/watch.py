@@ -179,6 +179,7 @@ class Seen(Record, frozen=True, kw_only=True):
     scores: tuple[Score, ...] = ()
     cached: int = 0
     problem: str = ""
+    is_going: bool = False
 
 
 def holds_runs(folder: Path) -> bool:
@@ -214,7 +215,7 @@ class RunWatch:
             state = read_progress(self.folder) or RunState(doing="starting")
             counts = {_SHARED.get(name, name): count for name, count in state.counts.items()}
             state = msgspec.structs.replace(state, counts=counts)
-            return Seen(info=info, state=state, score=_score_so_far(info, state))
+            return Seen(info=info, state=state, score=_score_so_far(info, state), is_going=True)
         version = version_of(self.folder, (*DATA_FILES, "summary.json"))
         if version != self._version:
             try:
@@ -405,34 +406,35 @@ class Watch:
         return "running" if queued is None and self._watches[path].is_at_work() else "broken"
 
     def _row(self, key: int, name: str, queued: QueuedRun | None, seen: Seen, state: ShownState, link: str) -> RunRow:
-        info, at = seen.info, seen.state
-        asked = Asked() if info is None or info.benchmark else info.asked
+        info, at = seen.info or Described(run_id="", status="started"), seen.state
+        asked = Asked() if info.benchmark else info.asked
+        said = queued or QueuedRun(name="", run_id="", folder="")
         is_running = state == "running"
-        problem = seen.problem or (queued.problem if queued else "") or (info.stopped if info else "")
+        problem = seen.problem or said.problem or info.stopped
         return RunRow(
             key=key,
             name=name,
-            planner=(queued.planner if queued else "") or asked.planner,
-            grounder=(queued.grounder if queued else "") or asked.grounder,
+            planner=said.planner or asked.planner,
+            grounder=said.grounder or asked.grounder,
             state=state,
-            steps=at.steps or (queued.steps if queued else 0),
+            steps=at.steps or said.steps,
             counts={name: count for name, count in at.counts.items() if count},
-            dataset=info.parts.get("dataset", "") if info else "",
-            signature=info.signature if info else "",
-            items="steps" if info is None or info.benchmark in ("", "desktop") else "tasks",
+            dataset=info.parts.get("dataset", ""),
+            signature=info.signature,
+            items="steps" if info.benchmark in ("", "desktop") else "tasks",
             score=seen.score,
             scores=seen.scores,
             rate_per_s=at.rate_per_s if is_running else None,
             doing=at.doing if is_running else "",
             waiting_s=at.waiting_s if is_running else None,
             retries=at.retries if is_running else 0,
-            wall_s=info.wall_s if info else 0.0,
+            wall_s=info.wall_s,
             cached=seen.cached,
             spent_usd=at.spent_usd,
             unreported_usd=at.unreported_usd,
-            server=queued.server if queued else "",
+            server=said.server,
             problem=problem[:MOST_TEXT],
-            link=link if info else "",
+            link=link if seen.info else "",
             latest=tuple(self._latest(key, step) for step in at.latest) if is_running else (),
         )
 
