@@ -16,7 +16,7 @@ import numpy as np
 
 from grounding.records import Record
 from grounding.scoring.intervals import RESAMPLES, Matrix, drawn_interval, resampled_sums, wilson
-from grounding.scoring.metrics import Metric, are_trials, task_sums
+from grounding.scoring.metrics import Metric, are_trials, task_parts
 from grounding.scoring.scored import (
     ClusterName,
     Estimate,
@@ -86,13 +86,12 @@ class GroupCells:
             for column in (0, *own) if own else ():
                 groups.setdefault(column, []).append(item)
         for column, items in groups.items():
-            part = msgspec.structs.replace(task, steps=tuple(items))
-            above, below = (float(sums[0, 0]) for sums in task_sums([self._metric], [part]))
-            if below:
+            (part,) = task_parts([self._metric], msgspec.structs.replace(task, steps=tuple(items)))
+            if part.denominator:
                 self._rows.append(row)
                 self._places.append(column)
-                self._above.append(above)
-                self._below.append(below)
+                self._above.append(part.numerator * self._metric.scale)
+                self._below.append(part.denominator)
 
     def averages(
         self, participants: Sequence[str], *, seed: int = 0, resamples: int = RESAMPLES, clusters: ClusterName = "task"

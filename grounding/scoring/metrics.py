@@ -225,13 +225,14 @@ def task_sums(metrics: Sequence[Metric], tasks: Sequence[AnyTask]) -> tuple[Matr
     those that need the whole of it.
     """
     shape = (len(tasks), len(metrics))
-    parts = [_parts(metrics, task) for task in tasks]
+    parts = [task_parts(metrics, task) for task in tasks]
     numerators = np.array([[part.numerator for part in row] for row in parts], dtype=np.float64).reshape(shape)
     denominators = np.array([[part.denominator for part in row] for row in parts], dtype=np.float64).reshape(shape)
     return numerators * [each.scale for each in metrics], denominators
 
 
-def _parts(metrics: Sequence[Metric], task: Any) -> list[Part]:
+def task_parts(metrics: Sequence[Metric], task: Any) -> list[Part]:
+    """The same of one task, not yet in the metrics' units."""
     asked = task.asked()
     if len(asked) == len(task.steps):
         return [each.function(task) for each in metrics]
