@@ -19,51 +19,7 @@ from scoring.builders import sums_of
 from .builders import Played
 from .test_paper import played
 
-LATER = ["averages", "independent", "clusters"]
 COUNTS = ["tasks", "instructions", "steps", "skipped", "hit", "miss", "unparsed", "error", "missing"]
-SHARE, MEAN = ["value", "k", "n", "low", "high"], ["value", "n", "low", "high"]
-SCORES = {
-    "paper": {
-        "step_accuracy": SHARE,
-        "instruction_accuracy": SHARE,
-        "average_progress": MEAN,
-        "task_success": SHARE,
-    },
-    "official": {
-        "step_accuracy": ["value", "k", "n"],
-        "average_progress": ["value", "n"],
-        "task_success": ["value", "k", "n"],
-        "average_distance": ["value", "n"],
-    },
-}
-
-
-def keys(scores):
-    return {
-        kind: {name: [key for key in score if key != "method"] for name, score in of_kind.items()}
-        for kind, of_kind in scores.items()
-    }
-
-
-def written(result):
-    return msgspec.json.decode(msgspec.json.encode(result))
-
-
-@pytest.mark.parametrize("data", [Played({"1": {"a": "+ -"}, "2": {"a": "u"}}), Played({"1": {"a": "."}})])
-def test_the_shape_of_the_file(data):
-    result = written(data.summary())
-    assert list(result) == ["schema", "status", "signature", "counts", "scores", "groups", "cost", *LATER]
-    assert (result["schema"], result["status"], result["signature"]) == (1, "complete", "test")
-    assert list(result["counts"]) == COUNTS
-    assert keys(result["scores"]) == SCORES
-    assert list(result["groups"]) == ["participant"]
-    assert list(result["groups"]["participant"]) == [session.participant for session in data.sessions]
-    for group in result["groups"]["participant"].values():
-        assert list(group) == ["counts", "scores"]
-        assert list(group["counts"]) == COUNTS
-        assert keys(group["scores"]) == SCORES
-    sums = ["usd", "planner_usd", "grounder_usd", "input_tokens", "output_tokens"]
-    assert list(result["cost"]) == [*sums, "planner", "grounder", "reused"]
 
 
 def test_an_unfinished_run_is_scored_over_what_it_has_come_to():
