@@ -68,7 +68,7 @@ class Reviewer:
         self.run, self.labeller = run, labeller
         self.cases = read_cases(run)
         self._said: dict[str, tuple[Label, ...]] = {}
-        for label in read_triage(run).labels:
+        for label in read_triage(run):
             self._said[label.step] = (*self._said.get(label.step, ()), label)
 
     def case(self, step_id: str) -> ReviewCase | None:

@@ -209,28 +209,20 @@ class Label(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     at: str = ""
 
 
+_REPLACED = "labels were replaced by a later one of the same labeller"
+_OTHER_PLAN = "labels were for another plan than this run's and are left out"
+_NOT_ASKED = "labels are for steps that are no misses of this run and are left out"
+
+
 class Labels(Record, frozen=True, kw_only=True):
-    """What people say of a run's wrong steps, and which of their labels were left out.
+    """What people say of a run's wrong steps, and in ``notes``, in words, which of their labels were left out.
 
     ``opinions`` has one entry a labeller, by the source's name and in order of first appearance, with one opinion for
-    each step that is asked about. ``replaced`` labels were followed by another of the same labeller; ``other_plan``
-    ones were for another plan; ``not_asked`` ones are for steps of the run that need no label.
+    each step that is asked about.
     """
 
     opinions: dict[str, tuple[Opinion, ...]]
-    replaced: int
-    other_plan: int
-    not_asked: int
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was left out, in words."""
-        said = (
-            (self.replaced, "labels were replaced by a later one of the same labeller"),
-            (self.other_plan, "labels were for another plan than this run's and are left out"),
-            (self.not_asked, "labels are for steps that are no misses of this run and are left out"),
-        )
-        return tuple(f"{count} {words}" for count, words in said if count)
+    notes: tuple[str, ...]
 
 
 def read_labels(paths: Iterable[Path], wrongs: Sequence[WrongStep], known: Mapping[str, object]) -> Labels:
@@ -241,7 +233,7 @@ def read_labels(paths: Iterable[Path], wrongs: Sequence[WrongStep], known: Mappi
     """
     by_step = {wrong.step.id: wrong for wrong in wrongs}
     kept: dict[str, dict[str, Label]] = {}
-    replaced = other_plan = not_asked = 0
+    left_out = Counter[str]()
     for path in paths:
         try:
             found = list(label_lines(path.read_bytes(), f"--labels {path}"))
@@ -259,17 +251,18 @@ def read_labels(paths: Iterable[Path], wrongs: Sequence[WrongStep], known: Mappi
             wrong = by_step.get(label.step)
             mine = kept.setdefault(label.labeller, {})
             if wrong is None:
-                not_asked += 1
+                left_out[_NOT_ASKED] += 1
             elif label.plan is not None and label.plan != wrong.plan:
-                other_plan += 1
+                left_out[_OTHER_PLAN] += 1
             else:
-                replaced += label.step in mine
+                left_out[_REPLACED] += label.step in mine
                 mine[label.step] = label
     opinions = {
         f"label:{labeller}": tuple(_opinion(wrong, labeller, mine.get(wrong.step.id)) for wrong in wrongs)
         for labeller, mine in kept.items()
     }
-    return Labels(opinions=opinions, replaced=replaced, other_plan=other_plan, not_asked=not_asked)
+    notes = (f"{count} {words}" for words in (_REPLACED, _OTHER_PLAN, _NOT_ASKED) if (count := left_out[words]))
+    return Labels(opinions=opinions, notes=tuple(notes))
 
 
 def is_labeller(name: str) -> bool:

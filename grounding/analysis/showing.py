@@ -30,7 +30,7 @@ from grounding.analysis.labels import (
 from grounding.atomic import atomic_write
 from grounding.errors import UserError
 from grounding.grounders.som.grounder import file_stem
-from grounding.records import Box, Record, Region, Size
+from grounding.records import Box, Region, Size
 
 if TYPE_CHECKING:
     from PIL import ImageDraw
@@ -44,20 +44,13 @@ LINE_SHARE = 0.002
 """Width of the thinnest line, as a share of the picture's shorter side: a large screenshot is scaled down later."""
 
 
-class FramedPicture(Record, frozen=True, kw_only=True):
-    """A marked screenshot as PNG, in the screenshot's own size."""
-
-    png: bytes
-    size: Size
-
-
 def frame_px(size: Size) -> int:
     """Width of the whole frame in pixels: black once, magenta twice, white once the thinnest line."""
     return 4 * max(MIN_LINE_PX, round(min(size.width, size.height) * LINE_SHARE))
 
 
-def framed_picture(path: Path, region: Region) -> FramedPicture:
-    """Frame every shape of a region.
+def framed_picture(path: Path, region: Region) -> bytes:
+    """A screenshot with every shape of a region framed, as PNG in its own size.
 
     Raises:
         OSError: the file can't be read or is not a picture.
@@ -79,7 +72,7 @@ def framed_picture(path: Path, region: Region) -> FramedPicture:
         _frame_outline(pen, [(corner.x_px, corner.y_px) for corner in polygon.points], size)
     buffer = io.BytesIO()
     image.save(buffer, "PNG", compress_level=1)
-    return FramedPicture(png=buffer.getvalue(), size=size)
+    return buffer.getvalue()
 
 
 def _frame_box(pen: ImageDraw.ImageDraw, box: Box, size: Size) -> None:
@@ -117,11 +110,11 @@ def keep_pictures(folder: Path, wrongs: Sequence[WrongStep]) -> list[str]:
         if wrong.step.region is None:
             continue
         try:
-            picture = framed_picture(Path(wrong.step.screenshot.path), wrong.step.region)
+            png = framed_picture(Path(wrong.step.screenshot.path), wrong.step.region)
         except OSError as error:
             problems.append(f"{wrong.step.screenshot.path}: {error}")
             continue
-        atomic_write(folder / f"{file_stem(wrong.step.id)}.png", picture.png)
+        atomic_write(folder / f"{file_stem(wrong.step.id)}.png", png)
     return problems
 
 

@@ -17,7 +17,7 @@ from grounding.errors import UserError
 from grounding.records import Record
 from grounding.report.plot import COLOURS, STYLE, save
 from grounding.report.rows import RunRows, read_rows, run_folders, run_names
-from grounding.scoring.metrics import SCORING
+from grounding.scoring.metrics import SCORING, scoring_of
 from grounding.scoring.published import PublishedFigure, read_published
 
 FILE = "grounding.csv"
@@ -107,14 +107,9 @@ def _published(one: PublishedFigure, figures: Sequence[PublishedFigure]) -> Boar
     others = [each for each in figures if _name_key(each.row) == _name_key(one.row) and each.column == one.column]
     return BoardLine(
         name=one.row,
-        column=one.column,
-        value=one.value,
-        source=one.source,
-        date=one.date,
-        note=one.note,
-        n=one.n,
         flagged=bool(one.flag),
         disagrees=len({each.value for each in others}) > 1,
+        **{name: getattr(one, name) for name in ("column", "value", "source", "date", "note", "n")},
     )
 
 
@@ -135,7 +130,7 @@ def _own(run: RunRows, name: str, card: DatasetCard | None) -> list[BoardLine]:
     steps = summary.counts.steps
     if wanted is not None and wanted.scored_steps not in (None, steps) and not info.departs and asked.select == "all":
         reasons.append(f"{steps:,} steps, and the data set has {wanted.scored_steps:,}")
-    scoring = next((part[8:] for part in run.signature.split("|") if part.startswith("scoring:")), "not stated")
+    scoring = scoring_of(run.signature)
     if scoring != SCORING:
         reasons.append(f"scored by another definition ({scoring}, now {SCORING}): grounding score {run.folder}")
     estimates = {ACCURACY: summary.scores.paper.step_accuracy}
@@ -165,10 +160,9 @@ def _own(run: RunRows, name: str, card: DatasetCard | None) -> list[BoardLine]:
 def _notes(card: DatasetCard | None) -> list[str]:
     notes = ["published figures are as their sources print them: prompts, picture sizes and parsers are the authors'"]
     expected = None if card is None else card.expected
-    absent = getattr(expected, "absent_steps", 0) or 0
-    if absent:
+    if expected is not None and expected.absent_steps:
         notes.append(
-            f"{absent} of {getattr(expected, 'scored_steps', 0):,} steps have no target: own figures count them, and "
+            f"{expected.absent_steps} of {expected.scored_steps:,} steps have no target: own figures count them, and "
             "few sources say whether theirs do"
         )
     return notes

@@ -6,8 +6,6 @@ first metric of the run is the one that is averaged; the others that are means o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 from rich.table import Table
 from rich.text import Text
@@ -16,9 +14,9 @@ from grounding.errors import UserError
 from grounding.records import Record
 from grounding.report.groups import estimate_cells, estimate_text, heading, table_of
 from grounding.report.rows import RunRows, tasks_of
-from grounding.scoring.grouping import Averages, GroupCells, average_cells
+from grounding.scoring.grouping import Averages, GroupCells
 from grounding.scoring.intervals import RESAMPLES
-from grounding.scoring.metrics import Metric, estimate, task_sums
+from grounding.scoring.metrics import Metric, estimate
 from grounding.scoring.scored import ClusterName, Estimate, PaperScores
 
 
@@ -78,43 +76,17 @@ def break_down(
         tasks = tasks_of(row for row in run.rows if name in row.groups.get(column, ()))
         found = estimate(metrics, tasks, seed=run.seed, resamples=resamples, clusters=drawn)
         rows.append(BreakdownRow(name=name, accuracy=found.pop(metrics[0].name), tasks=len(tasks), extra=found))
-    both = _averages(run, column, names, metrics[0], drawn, resamples)
+    cells = GroupCells(metrics[0], names)
+    for number, task in enumerate(run.tasks):
+        cells.add(number, task, lambda row: row.groups.get(column, ()))
+    whose = [task.participant for task in run.tasks]
     asked = [row for row in run.rows if row.was_asked]
     return Breakdown(
         column=column,
-        averages=both,
+        averages=cells.averages(whose, seed=run.seed, resamples=resamples, clusters=drawn),
         rows=tuple(rows),
         unlabelled=sum(not row.groups.get(column) for row in asked),
         metric=metrics[0].label,
-    )
-
-
-def _averages(
-    run: RunRows, column: str, names: Sequence[str], metric: Metric, clusters: ClusterName, resamples: int
-) -> Averages:
-    """Micro over the items that are in any of the groups, macro over the groups."""
-    cells, places = GroupCells(), {name: place for place, name in enumerate(names, start=1)}
-    for number, task in enumerate(run.tasks):
-        groups: dict[int, list[int]] = {}
-        for at, row in enumerate(task.steps):
-            own = {places[name] for name in row.groups.get(column, ())}
-            for place in (0, *own) if own else ():
-                groups.setdefault(place, []).append(at)
-        for place, members in groups.items():
-            part = msgspec.structs.replace(task, steps=tuple(task.steps[at] for at in members))
-            above, below = (float(sums[0, 0]) for sums in task_sums([metric], [part]))
-            if below:
-                cells.put(number, place, above, below)
-    return average_cells(
-        cells,
-        len(names),
-        [task.participant for task in run.tasks],
-        seed=run.seed,
-        resamples=resamples,
-        clusters=clusters,
-        counted=metric.counted,
-        most=metric.most,
-        unit=metric.unit,
     )
 
 

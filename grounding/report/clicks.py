@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,50 +14,81 @@ from rich.console import Console
 # importing the module registers the paper's metrics
 import grounding.scoring.metrics  # noqa: F401
 from grounding.options import DesktopScoringName
-from grounding.records import Plan, Prediction, Region
+from grounding.records import Plan, Prediction, Region, Step
 from grounding.report.published import print_published as print_tables
 from grounding.report.rows import ItemRow, ItemTask, RunRows, call_fields, run_names
 from grounding.report.table import print_summary
 from grounding.run.folder import RunFolder
 from grounding.run.scorebook import ScoredClicks, read_run, scored_tasks
-from grounding.scoring.metrics import Metric, Part, registered, shown
-from grounding.scoring.scored import ScoredStep, ScoredTask, StepFacts, task_facts
+from grounding.scoring.metrics import Metric, Part, registered, scoring_of, shown
+from grounding.scoring.scored import ScoredStep, ScoredTask
 
 METRICS = registered()
-_WORDS = (3, 6, 10, 15, 25)
 POSITIONS = (1, 2, 5, 10, 20)
 """The last steps of a task that are put together."""
 
 AREA_SIDES_PX = (16, 32, 64, 128, 256)
 """The sides of squares as large as regions that are put together are at most."""
 
-Value = Callable[[ScoredStep, StepFacts], str]
+_WORDS, _SHAPES = (0, 3, 6, 10, 15, 25), (0, 1, 2, 3)
+_DOWN, _ACROSS = ("top", "middle", "bottom"), ("left", "centre", "right")
+_AREAS = (
+    f"under {AREA_SIDES_PX[0]}x{AREA_SIDES_PX[0]} px",
+    *(f"{one}x{one} to {two}x{two} px" for one, two in pairwise(AREA_SIDES_PX)),
+    f"{AREA_SIDES_PX[-1]}x{AREA_SIDES_PX[-1]} px and more",
+)
 
 
-def _bin(value: int, ends: Sequence[int]) -> str:
-    """``4-6`` for 5 with ends 3, 6, 10; the last is open: ``11+``."""
-    start = 1
-    for end in ends:
-        if value <= end:
-            return str(end) if start == end else f"{start}-{end}"
-        start = end + 1
-    return f"{start}+"
+def _bins(ends: Sequence[int]) -> tuple[str, ...]:
+    """Names of whole numbers up to each end: ``1``, ``2``, ``3-5``; the last is open: ``21+``."""
+    starts = [ends[0], *(end + 1 for end in ends)]
+    closed = (str(end) if start == end else f"{start}-{end}" for start, end in zip(starts, ends, strict=False))
+    return (*closed, f"{starts[-1]}+")
 
 
-def _area(scored: ScoredStep, facts: StepFacts) -> str:
-    if scored.step.target_absent:
+ORDERS = {
+    "screen-place": (*(f"{down} {across}" for down in _DOWN for across in _ACROSS), "absent"),
+    "instruction-words": _bins(_WORDS),
+    "position": _bins(POSITIONS),
+    "gold-shapes": (*_bins(_SHAPES)[:-1], "4+"),
+    "gold-area": ("absent", *_AREAS),
+}
+
+
+def _words(step: Step, _: int) -> str:
+    return ORDERS["instruction-words"][bisect_left(_WORDS, len(step.instruction.split()))]
+
+
+def _shapes(step: Step, _: int) -> str:
+    region = step.region or Region()
+    return ORDERS["gold-shapes"][bisect_left(_SHAPES, len(region.boxes) + len(region.polygons))]
+
+
+def _area(step: Step, _: int) -> str:
+    if step.target_absent:
         return "absent"
-    before = 0
-    for side in AREA_SIDES_PX:
-        if facts.gold_area_px2 < side * side:
-            return f"under {side}x{side} px" if not before else f"{before}x{before} to {side}x{side} px"
-        before = side
-    return f"{before}x{before} px and more"
+    squares = [side * side for side in AREA_SIDES_PX]
+    return _AREAS[bisect_right(squares, sum(shape_areas(step.region or Region())))]
 
 
-def _place(scored: ScoredStep, facts: StepFacts) -> str:
+def shape_areas(region: Region) -> list[float]:
+    """The areas of all shapes, in square pixels; a polygon's by the shoelace formula.
+
+    >>> from grounding.records import Box
+    >>> shape_areas(Region(boxes=(Box(left_px=0, top_px=0, right_px=10, bottom_px=4),)))
+    [40.0]
+    """
+    areas = [float(box.area_px2) for box in region.boxes]
+    for polygon in region.polygons:
+        corners = polygon.points
+        turns = zip(corners, (*corners[1:], *corners[:1]), strict=True)
+        areas.append(abs(sum(a.x_px * b.y_px - b.x_px * a.y_px for a, b in turns)) / 2)
+    return areas
+
+
+def _place(step: Step, _: int) -> str:
     """Which ninth of the screen the middle of the first right region is in."""
-    region = scored.step.region
+    region, size = step.region, step.screenshot.size
     if region is None or (not region.boxes and not region.polygons):
         return "absent"
     if region.boxes:
@@ -65,37 +97,23 @@ def _place(scored: ScoredStep, facts: StepFacts) -> str:
     else:
         points = region.polygons[0].points
         x_px, y_px = (sum(each) / len(points) for each in zip(*((p.x_px, p.y_px) for p in points), strict=True))
-    across, down = 3 * x_px / facts.screen_width_px, 3 * y_px / facts.screen_height_px
+    across, down = 3 * x_px / size.width, 3 * y_px / size.height
     return f"{_DOWN[min(2, max(0, int(down)))]} {_ACROSS[min(2, max(0, int(across)))]}"
 
 
-_DOWN, _ACROSS = ("top", "middle", "bottom"), ("left", "centre", "right")
-
-COLUMNS: dict[str, Value] = {
-    "participant": lambda scored, _: scored.step.participant,
-    "task": lambda scored, _: f"{scored.step.participant}: {scored.step.task}",
-    "instruction-words": lambda _, facts: _bin(facts.instruction_words, _WORDS) if facts.instruction_words else "0",
-    "gold-shapes": lambda _, facts: str(facts.gold_shapes) if facts.gold_shapes < 4 else "4+",
+COLUMNS: dict[str, Callable[[Step, int], str]] = {
+    "participant": lambda step, _: step.participant,
+    "task": lambda step, _: f"{step.participant}: {step.task}",
+    "instruction-words": _words,
+    "gold-shapes": _shapes,
     "gold-area": _area,
     "screen-place": _place,
-    "screen": lambda _, facts: f"{facts.screen_width_px}x{facts.screen_height_px}",
-    "position": lambda _, facts: _bin(facts.position, POSITIONS),
-    "action": lambda scored, _: scored.step.action or "not stated",
+    "screen": lambda step, _: f"{step.screenshot.size.width}x{step.screenshot.size.height}",
+    "position": lambda _, position: ORDERS["position"][bisect_left(POSITIONS, position)],
+    "action": lambda step, _: step.action or "not stated",
 }
-"""What every data set can be broken down by, beside the labels that it gives its steps."""
-
-ORDERS = {
-    "screen-place": (*(f"{down} {across}" for down in _DOWN for across in _ACROSS), "absent"),
-    "instruction-words": ("0", "1-3", "4-6", "7-10", "11-15", "16-25", "26+"),
-    "position": ("1", "2", "3-5", "6-10", "11-20", "21+"),
-    "gold-shapes": ("0", "1", "2", "3", "4+"),
-    "gold-area": (
-        "absent",
-        "under 16x16 px",
-        *(f"{one}x{one} to {two}x{two} px" for one, two in pairwise(AREA_SIDES_PX)),
-        "256x256 px and more",
-    ),
-}
+"""What every data set can be broken down by, beside the labels that it gives its steps: functions of a step and of its
+place among the scored steps of its task, from 1."""
 
 
 def read(path: Path) -> RunRows:
@@ -117,7 +135,7 @@ def read(path: Path) -> RunRows:
         who={"planner": asked.planner, "grounder": asked.grounder},
         same={
             "the questions": asked.questions or "default",
-            "the definition of the scores": _definition(summary.signature),
+            "the definition of the scores": scoring_of(summary.signature),
         },
         metrics=metrics_of_items(metrics),
         read=lambda: _rows(read_run(path)),
@@ -150,12 +168,6 @@ def write_page(path: Path, out: Path | None) -> Path:
     return write_pages([weigh_path(path)], out or path / REPORT)
 
 
-def _definition(signature: str) -> str:
-    """The part of a signature that names the arithmetic; what intervals were drawn over is no part of a score."""
-    parts = (part.partition(":") for part in signature.split("|"))
-    return next((value for name, _, value in parts if name == "scoring"), "") or "not stated"
-
-
 def metrics_of_items(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
     """Metrics of scored steps as metrics of what is shown of them."""
     return tuple(msgspec.structs.replace(each, function=_of_items(each.function)) for each in metrics)
@@ -186,15 +198,13 @@ def rows_of(
 ) -> Iterator[ItemRow]:
     """One record for each scored step of these tasks, with the answers that these functions find by the step's id."""
     for task in tasks:
-        for one, facts in task_facts(task):
-            yield _row(task, one, facts, plan_of(one.id), prediction_of(one.id))
+        for position, one in enumerate(task.steps, start=1):
+            yield _row(task, one, position, plan_of(one.id), prediction_of(one.id))
 
 
-def _row(
-    task: ScoredTask, one: ScoredStep, facts: StepFacts, plan: Plan | None, prediction: Prediction | None
-) -> ItemRow:
+def _row(task: ScoredTask, one: ScoredStep, position: int, plan: Plan | None, prediction: Prediction | None) -> ItemRow:
     step, verdict = one.step, one.verdict
-    groups: dict[str, tuple[str, ...]] = {column: (value(one, facts),) for column, value in COLUMNS.items()}
+    groups: dict[str, tuple[str, ...]] = {column: (value(step, position),) for column, value in COLUMNS.items()}
     for label in step.groups:
         if label.kind not in COLUMNS:
             groups[label.kind] = tuple(dict.fromkeys((*groups.get(label.kind, ()), label.name)))

@@ -14,12 +14,13 @@ import msgspec
 
 from grounding.errors import UserError
 from grounding.records import Record, html_table
-from grounding.report.groups import digits_of
+from grounding.report.groups import estimate_text
 from grounding.report.rows import ItemRow, ItemTask, Result, RunRows, read_rows, run_names, tasks_of
-from grounding.scoring.intervals import RESAMPLES
+from grounding.scoring.intervals import RESAMPLES, Interval
 from grounding.scoring.metrics import Metric, task_sums
 from grounding.scoring.paired import (
     Comparison,
+    Difference,
     McNemar,
     common_tasks,
     compare,
@@ -69,11 +70,8 @@ class ComparedMetric(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 def difference_text(each: ComparedMetric) -> str:
     """The difference with its interval: ``+39.3 [+31.3, +45.7]``."""
-    if each.difference is None:
-        return "-"
-    form = f"+.{digits_of(each.unit)}f"
-    interval = "" if each.low is None or each.high is None else f" [{each.low:{form}}, {each.high:{form}}]"
-    return f"{each.difference:{form}}{interval}"
+    found = Difference(value=each.difference, low=each.low, high=each.high)
+    return estimate_text(found, unit=each.unit, sign="+")
 
 
 class PairedTest(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -365,20 +363,16 @@ def _metrics(
     intervals: Intervals,
 ) -> list[ComparedMetric]:
     compared = []
-    above, below = (part.sum(axis=0) for part in task_sums(metrics, tasks))
-    their_above, their_below = (part.sum(axis=0) for part in task_sums(metrics, theirs))
-    for number, each in enumerate(metrics):
+    sums = [part.sum(axis=0) for part in (*task_sums(metrics, tasks), *task_sums(metrics, theirs))]
+    for each, *parts in zip(metrics, *sums, strict=True):
         difference = found.metrics[each.name]
-        value = float(above[number] / below[number]) if below[number] else None
-        their_value = float(their_above[number] / their_below[number]) if their_below[number] else None
-        error = difference.standard_error
-        low, high = difference.low, difference.high
-        n, their_n = round(below[number]), round(their_below[number])
+        value, k, n = _score(each, *parts[:2])
+        their_value, their_k, their_n = _score(each, *parts[2:])
+        reach: Difference | Interval = difference
         if intervals == "wald":
-            low = high = None
+            reach = Difference(value=None)
             if each.counted and each.most is not None and value is not None and their_value is not None:
-                wald = wald_difference(value, n, their_value, their_n)
-                low, high = wald.low, wald.high
+                reach = wald_difference(value, n, their_value, their_n)
         compared.append(
             ComparedMetric(
                 metric=each.name,
@@ -386,20 +380,25 @@ def _metrics(
                 group=group,
                 unit=each.unit,
                 value=value,
-                k=round(above[number] / each.scale) if each.counted else None,
+                k=k,
                 n=n,
                 baseline_value=their_value,
-                baseline_k=round(their_above[number] / each.scale) if each.counted else None,
+                baseline_k=their_k,
                 baseline_n=their_n,
                 difference=difference.value,
-                low=low,
-                high=high,
+                low=reach.low,
+                high=reach.high,
                 p=difference.p,
                 p_holm=None,
-                detectable=minimum_detectable(error) if error else None,
+                detectable=minimum_detectable(difference.standard_error) if difference.standard_error else None,
             )
         )
     return compared
+
+
+def _score(metric: Metric, above: float, below: float) -> tuple[float | None, int | None, int]:
+    value = float(above / below) if below else None
+    return value, round(above / metric.scale) if metric.counted else None, round(below)
 
 
 def _tests(

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grounding.report.compare import ALL, ComparedRun, ComparisonResult, difference_text
-from grounding.report.groups import digits_of, table_of
+from grounding.report.compare import ALL, ComparedMetric, ComparedRun, ComparisonResult, difference_text
+from grounding.report.groups import number, table_of, value_text
 
 
 def print_comparison(console: Console, result: ComparisonResult, *, flips: bool = False) -> None:
@@ -36,24 +36,24 @@ def _metrics(run: ComparedRun, result: ComparisonResult) -> Table:
             table.add_section()
         kind = ("" if each.group == before else each.group,) if grouped else ()
         before = each.group
-        digits = digits_of(each.unit)
         table.add_row(
             *kind,
             each.label,
-            value_text(each.value, each.k, each.n, each.unit),
-            value_text(each.baseline_value, each.baseline_k, each.baseline_n, each.unit),
-            difference_text(each),
-            p_text(each.p),
-            p_text(each.p_holm),
-            "-" if each.detectable is None else f"{each.detectable:.{digits}f}",
+            *metric_cells(each),
+            number(each.detectable, each.unit),
         )
     return table
 
 
-def value_text(value: float | None, k: int | None, n: int, unit: str) -> str:
-    """A score with what it was counted from: ``66.7 % (8/12)``."""
-    count = f"n = {n}" if k is None else f"{k}/{n}"
-    return f"- ({count})" if value is None else f"{f'{value:.{digits_of(unit)}f} {unit}'.rstrip()} ({count})"
+def metric_cells(each: ComparedMetric) -> tuple[str, ...]:
+    """Run, baseline, difference, p and p by Holm."""
+    return (
+        value_text(each.value, each.k, each.n, each.unit),
+        value_text(each.baseline_value, each.baseline_k, each.baseline_n, each.unit),
+        difference_text(each),
+        p_text(each.p),
+        p_text(each.p_holm),
+    )
 
 
 def p_text(p: float | None) -> str:

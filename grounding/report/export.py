@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from grounding.errors import UserError, install
 from grounding.records import Record
 from grounding.report.breakdown import break_down
 from grounding.report.compare import ALL, compare_rows
-from grounding.report.groups import digits_of, heading
+from grounding.report.groups import count, digits_of, heading, interval, number
 from grounding.report.rows import ItemRow, RunRows, read_rows, run_names
 from grounding.scoring.metrics import Better, Metric
 from grounding.scoring.scored import Estimate, estimated
@@ -26,6 +26,7 @@ from grounding.scoring.scored import Estimate, estimated
 LEVEL = 0.05
 DAGGER = "†"
 INSPECT_ENDINGS = (".eval", ".json")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 _HEADINGS = {"average_progress": "progress"}
 _LATEX = str.maketrans(
@@ -171,16 +172,10 @@ def _cell(metric: Metric, found: Estimate, best: float | None, p_holm: float | N
     return ExportCell(
         metric=metric.name,
         heading=_HEADINGS.get(metric.name, metric.label),
-        unit=metric.unit,
-        value=found.value,
-        k=found.k,
-        n=found.n,
-        low=found.low,
-        high=found.high,
         best=best is not None and found.value is not None and abs(found.value - best) < 1e-9,
         p_holm=p_holm,
-        better=metric.better,
-        source=metric.source,
+        **{name: getattr(metric, name) for name in ("unit", "better", "source")},
+        **{name: getattr(found, name) for name in ("value", "k", "n", "low", "high")},
     )
 
 
@@ -219,21 +214,18 @@ def latex(table: ExportTable) -> str:
 
 def comma_separated(table: ExportTable) -> str:
     """One line for each run and metric, unrounded."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    who = tuple(dict.fromkeys(name for row in table.rows for name in row.who))
-    numbers_of = ("value", "unit", "k", "n", "low", "high", "p_holm")
-    writer.writerow(["run", *who, "dataset", "metric", *numbers_of, "best", "partial", "signature", "folder"])
-    for row in table.rows:
-        for cell in row.cells:
-            named = [_cell_text(text) for text in (row.name, *(row.who.get(name, "") for name in who), row.dataset)]
-            numbers = (cell.k, cell.n, cell.low, cell.high, cell.p_holm)
-            marks = [str(cell.best).lower(), str(bool(row.partial)).lower()]
-            place = [_cell_text(row.signature), _cell_text(row.folder)]
-            value = ["" if cell.value is None else cell.value, cell.unit]
-            filled = ["" if one is None else one for one in numbers]
-            writer.writerow([*named, cell.metric, *value, *filled, *marks, *place])
-    return text.getvalue()
+    who = dict.fromkeys((name for row in table.rows for name in row.who), "")
+    numbers = ("value", "unit", "k", "n", "low", "high", "p_holm")
+    return _sheet(
+        {
+            **{"run": row.name, **who, **row.who, "dataset": row.dataset, "metric": cell.metric},
+            **{name: getattr(cell, name) for name in numbers},
+            **{"best": str(cell.best).lower(), "partial": str(bool(row.partial)).lower()},
+            **{"signature": row.signature, "folder": row.folder},
+        }
+        for row in table.rows
+        for cell in row.cells
+    )
 
 
 def as_json(table: ExportTable) -> str:
@@ -257,30 +249,21 @@ def notes(table: ExportTable) -> tuple[str, ...]:
     return (*found, *table.notes)
 
 
-def _number(value: float | None, unit: str) -> str:
-    return "-" if value is None else f"{value:.{digits_of(unit)}f}"
-
-
-def _interval(cell: ExportCell) -> str:
-    if cell.low is None or cell.high is None:
-        return ""
-    return f"[{_number(cell.low, cell.unit)}, {_number(cell.high, cell.unit)}]"
-
-
 def _markdown_cell(cell: ExportCell) -> str:
-    number, interval = _number(cell.value, cell.unit), _interval(cell)
-    value = f"**{number}**" if cell.best else number
-    count = f"n = {cell.n}" if cell.k is None else f"{cell.k}/{cell.n}"
-    return f"{value}{DAGGER if cell.is_significant else ''}{interval and ' '}{interval} ({count})"
+    ends = interval(cell.low, cell.high, cell.unit)
+    value = number(cell.value, cell.unit)
+    value = f"**{value}**" if cell.best else value
+    return f"{value}{DAGGER if cell.is_significant else ''}{ends and ' '}{ends} ({count(cell.k, cell.n)})"
 
 
 def _latex_cell(cell: ExportCell) -> str:
-    number, interval = _number(cell.value, cell.unit), _interval(cell)
-    value = f"\\textbf{{{number}}}" if cell.best else number
+    ends = interval(cell.low, cell.high, cell.unit)
+    value = number(cell.value, cell.unit)
+    value = f"\\textbf{{{value}}}" if cell.best else value
     dagger = "$^{\\dagger}$" if cell.is_significant else ""
-    count = f" {{\\small ($n={cell.n}$)}}" if cell.k is None else f" {{\\small ({cell.k}/{cell.n})}}"
-    small = f" {{\\small {interval}}}" if interval else ""
-    return f"{value}{dagger}{small}{count}"
+    counted = f"$n={cell.n}$" if cell.k is None else f"{cell.k}/{cell.n}"
+    small = "".join(f" {{\\small {text}}}" for text in (ends, f"({counted})") if text)
+    return f"{value}{dagger}{small}"
 
 
 def _plain(text: str) -> str:
@@ -295,9 +278,16 @@ def _latex(text: str) -> str:
     return _plain(text).translate(_LATEX)
 
 
-def _cell_text(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+def _sheet(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as CSV: what a row lacks is empty, and no spreadsheet takes a text for a formula."""
+    lines = list(rows)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, dict.fromkeys(name for row in lines for name in row), lineterminator="\n")
+    writer.writeheader()
+    for row in lines:
+        texts = {name: f"'{cell}" for name, cell in row.items() if isinstance(cell, str) and cell.startswith(_FORMULA)}
+        writer.writerow({**row, **texts})
+    return text.getvalue()
 
 
 # --- lines for leaderboards -----------------------------------------------------------------------------------------
@@ -314,13 +304,7 @@ def submission(runs: Sequence[RunRows]) -> str:
         UserError: the runs are of several benchmarks.
     """
     _of_one_benchmark(runs)
-    rows = [_submitted(run) for run in runs]
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return _sheet(map(_submitted, runs))
 
 
 def _submitted(run: RunRows) -> dict[str, str]:
@@ -347,15 +331,15 @@ def _submitted(run: RunRows) -> dict[str, str]:
                 row |= _submitted_cells(f"{kind}={group.name}", group.accuracy)
                 for extra, value in group.extra.items():
                     row |= _submitted_cells(f"{kind}={group.name} {extra}", value)
-    return {name: _cell_text(text) for name, text in row.items()} | {"signature": run.signature}
+    return row | {"signature": run.signature}
 
 
 def _submitted_cells(name: str, found: Estimate | None) -> dict[str, str]:
     if found is None:
         return {}
-    count = f"n={found.n}" if found.k is None else f"{found.k}/{found.n}"
     digits = max(2, digits_of(found.unit))
-    return {name: "" if found.value is None else f"{found.value:.{digits}f}", f"{name} k/n": count}
+    value = "" if found.value is None else f"{found.value:.{digits}f}"
+    return {name: value, f"{name} k/n": count(found.k, found.n).replace(" ", "")}
 
 
 # --- logs of Inspect ------------------------------------------------------------------------------------------------

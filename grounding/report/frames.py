@@ -18,9 +18,9 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from grounding.errors import UserError, install
-from grounding.records import Point, Region, html_table
+from grounding.records import Region, html_table
 from grounding.report.breakdown import break_down
-from grounding.report.groups import digits_of
+from grounding.report.groups import count, interval, with_unit
 from grounding.report.rows import ItemRow, read_rows
 from grounding.scoring.scored import Estimate
 
@@ -153,47 +153,37 @@ class Run:
         for metric in self._run.shown():
             each = self.scores[metric.name]
             if each.value is not None:
-                count = f"n = {each.n}" if each.k is None else f"{each.k}/{each.n}"
-                form = f".{digits_of(each.unit)}f"
-                between = "" if each.low is None or each.high is None else f" [{each.low:{form}}, {each.high:{form}}]"
-                yield metric.label, f"{f'{each.value:{form}} {each.unit}'.rstrip()}{between} ({count})"
+                value = with_unit(each.value, each.unit)
+                ends = interval(each.low, each.high, each.unit)
+                yield metric.label, f"{value} {ends}".rstrip() + f" ({count(each.k, each.n)})"
+
+
+_SAME = (
+    "task",
+    "outcome",
+    "result",
+    "is_hit",
+    "instruction",
+    "distance_px",
+    "seconds",
+    "input_tokens",
+    "output_tokens",
+)
+_TEXTS = ("user", "plan", "target", "answer", "reply", "reason")
 
 
 def item_cells(row: ItemRow) -> Row:
-    """The row of an item."""
-    point, shot = row.points[0] if row.points else None, row.screenshot
-    left, top, right, bottom = _around(row.region)
-    return {
-        "item_id": row.id,
-        "task": row.task,
-        "user": row.user or None,
-        "outcome": row.outcome,
-        "result": row.result,
-        "is_hit": row.is_hit,
-        "instruction": row.instruction,
-        "plan": row.plan or None,
-        "target": row.target or None,
-        "answer": row.answer or None,
-        "reply": row.reply or None,
-        "reason": row.reason or None,
-        "screenshot": None if shot is None else shot.path,
-        "screenshot_sha256": None if shot is None else shot.sha256,
-        "screen_width_px": None if shot is None else shot.size.width,
-        "screen_height_px": None if shot is None else shot.size.height,
-        "gold_region": None if row.region is None else msgspec.json.encode(row.region).decode(),
-        "gold_left_px": left,
-        "gold_top_px": top,
-        "gold_right_px": right,
-        "gold_bottom_px": bottom,
-        "x_px": None if point is None else point.x_px,
-        "y_px": None if point is None else point.y_px,
-        "distance_px": row.distance_px,
-        "seconds": row.seconds,
-        "input_tokens": row.input_tokens,
-        "output_tokens": row.output_tokens,
-        "cost_usd": row.usd,
-        **_more_cells(row),
-    }
+    """The row of an item; what is missing may not be there."""
+    cells: Row = {"item_id": row.id, "cost_usd": row.usd, **{name: getattr(row, name) for name in _SAME}}
+    cells |= {name: getattr(row, name) or None for name in _TEXTS}
+    if (shot := row.screenshot) is not None:
+        cells |= {"screenshot": shot.path, "screenshot_sha256": shot.sha256}
+        cells |= {"screen_width_px": shot.size.width, "screen_height_px": shot.size.height}
+    if row.region is not None:
+        cells |= {"gold_region": msgspec.json.encode(row.region).decode(), **_around(row.region)}
+    if row.points:
+        cells |= {"x_px": row.points[0].x_px, "y_px": row.points[0].y_px}
+    return cells | _more_cells(row)
 
 
 def _more_cells(row: ItemRow) -> Row:
@@ -202,16 +192,15 @@ def _more_cells(row: ItemRow) -> Row:
     return scores | {f"group_{kind}": "|".join(names) for kind, names in row.groups.items()}
 
 
-def _around(region: Region | None) -> tuple[float | None, float | None, float | None, float | None]:
-    corners: list[Point] = []
-    for box in region.boxes if region else ():
-        corners += [Point(x_px=box.left_px, y_px=box.top_px), Point(x_px=box.right_px, y_px=box.bottom_px)]
-    for polygon in region.polygons if region else ():
-        corners += polygon.points
-    if not corners:
-        return None, None, None, None
-    across, down = [corner.x_px for corner in corners], [corner.y_px for corner in corners]
-    return min(across), min(down), max(across), max(down)
+def _around(region: Region) -> Row:
+    """The rectangle around all shapes; nothing where there is none."""
+    corners = [point for polygon in region.polygons for point in polygon.points]
+    across = [corner.x_px for corner in corners] + [x for box in region.boxes for x in (box.left_px, box.right_px)]
+    down = [corner.y_px for corner in corners] + [y for box in region.boxes for y in (box.top_px, box.bottom_px)]
+    if not across:
+        return {}
+    edges = {"gold_left_px": min(across), "gold_right_px": max(across)}
+    return edges | {"gold_top_px": min(down), "gold_bottom_px": max(down)}
 
 
 def _metric_cells(kind: str | None, group: str | None, metric: str, found: Estimate) -> Row:

@@ -61,15 +61,38 @@ def group_table(summary: Summary, scoring: ScoringName) -> Table | None:
     return table
 
 
-def estimate_text(found: Estimate | Figure | Difference | None, *, sign: str = "") -> str:
-    """A value with its interval where it has one: ``42.7 [37.0, 49.0]``; a sign of ``+`` shows it always."""
+def number(value: float | None, unit: str = "%", sign: str = "") -> str:
+    """A value in its unit's decimals; a sign of ``+`` shows it always."""
+    return "-" if value is None else f"{value:{sign}.{digits_of(unit)}f}"
+
+
+def count(k: int | None, n: int) -> str:
+    """``8/12``, or ``n = 12`` where nothing is counted."""
+    return f"n = {n}" if k is None else f"{k}/{n}"
+
+
+def interval(low: float | None, high: float | None, unit: str = "%", sign: str = "") -> str:
+    """``[37.0, 49.0]``; "" where there is none."""
+    return "" if low is None or high is None else f"[{number(low, unit, sign)}, {number(high, unit, sign)}]"
+
+
+def estimate_text(found: Estimate | Figure | Difference | None, *, unit: str = "%", sign: str = "") -> str:
+    """A value with its interval where it has one: ``42.7 [37.0, 49.0]``."""
     if found is None or found.value is None:
         return "-"
-    digits = digits_of(found.unit) if isinstance(found, Estimate) else 1
-    value = f"{found.value:{sign}.{digits}f}"
-    if isinstance(found, Figure) or found.low is None or found.high is None:
-        return value
-    return f"{value} [{found.low:{sign}.{digits}f}, {found.high:{sign}.{digits}f}]"
+    unit = getattr(found, "unit", unit)
+    ends = "" if isinstance(found, Figure) else interval(found.low, found.high, unit, sign)
+    return f"{number(found.value, unit, sign)} {ends}".rstrip()
+
+
+def value_text(value: float | None, k: int | None, n: int, unit: str) -> str:
+    """A score with what it was counted from: ``66.7 % (8/12)``."""
+    return f"{with_unit(value, unit)} ({count(k, n)})"
+
+
+def with_unit(value: float | None, unit: str) -> str:
+    """``66.7 %``."""
+    return "-" if value is None else f"{number(value, unit)} {unit}".rstrip()
 
 
 def heading(label: str, unit: str) -> str:
@@ -84,12 +107,6 @@ def digits_of(unit: str) -> int:
 
 def estimate_cells(found: Estimate, *, of: str = "") -> tuple[str, str, str]:
     """Value, count and interval of an estimate, as the tables show them. ``of`` is what ``n`` counts."""
-    if of:
-        count = f"{found.k}/{found.n} {of}" if found.k is not None else f"{found.n} {of}"
-    else:
-        count = f"{found.k}/{found.n}" if found.k is not None else f"n = {found.n}"
-    digits = digits_of(found.unit)
-    value = "-" if found.value is None else f"{found.value:.{digits}f} {found.unit}".rstrip()
-    unsure = found.low is None or found.high is None
-    interval = "-" if unsure else f"[{found.low:.{digits}f}, {found.high:.{digits}f}]"
-    return value, count, interval
+    counted = f"{found.n if found.k is None else count(found.k, found.n)} {of}" if of else count(found.k, found.n)
+    ends = interval(found.low, found.high, found.unit) or "-"
+    return with_unit(found.value, found.unit), counted, ends

@@ -70,14 +70,21 @@ def print_matrix(
 
 
 def _scores(rows: Sequence[MatrixRow], title: str, headings: Sequence[str], scoring: ScoringName) -> Table:
-    columns = _columns(rows)
+    columns = columns_of(_summaries(rows))
     cost = any(row.summary is not None and row.summary.cost.usd is not None for row in rows)
     figures = [name for each in columns for name in (f"{each.label} {each.unit}", *([each.of] if each.counted else ()))]
     table = table_of(title, headings, [*figures, "paid"] if cost else figures)
     for number, row in enumerate(rows):
         cells = [Text(value) for value in row.values]
         cells[-1].append(_mark(row))
-        cells += _cells(row.summary, scoring, columns)
+        for each in columns:
+            found: Estimate | Figure | None = None
+            if row.summary is not None:
+                scores = row.summary.scores
+                found = scores.of(each.name) if scoring == "paper" else getattr(scores.official, each.name, None)
+            cells.append(Text(estimate_text(found)))
+            if each.counted:
+                cells.append(Text("-" if found is None or found.k is None else f"{found.k}/{found.n}"))
         if cost:
             usd = row.summary.cost.usd if row.summary else None
             cells.append(Text("-" if usd is None else dollars(usd)))
@@ -96,28 +103,14 @@ def _mark(row: MatrixRow) -> str:
     return f" ({counts.missing} missing)" if counts.missing else ""
 
 
-def _columns(rows: Sequence[MatrixRow]) -> tuple[Metric, ...]:
-    """What is shown of the runs: where no step follows another, progress and success of tasks mean nothing."""
-    return columns_of([row.summary for row in rows if row.summary is not None])
+def _summaries(rows: Sequence[MatrixRow]) -> list[Summary]:
+    return [row.summary for row in rows if row.summary is not None]
 
 
 def columns_of(summaries: Sequence[Summary]) -> tuple[Metric, ...]:
-    """The metrics that a table of these runs shows, in its order."""
+    """The metrics of a table of these runs; where no step follows another, scores of tasks mean nothing."""
     alone = bool(summaries) and all(summary.independent for summary in summaries)
     return shown([summary.scores for summary in summaries], alone=alone, several=True)
-
-
-def _cells(summary: Summary | None, scoring: ScoringName, columns: Sequence[Metric]) -> list[Text]:
-    cells = []
-    for each in columns:
-        found: Estimate | Figure | None = None
-        if summary is not None:
-            official = getattr(summary.scores.official, each.name, None)
-            found = summary.scores.of(each.name) if scoring == "paper" else official
-        cells.append(Text(estimate_text(found)))
-        if each.counted:
-            cells.append(Text("-" if found is None or found.k is None else f"{found.k}/{found.n}"))
-    return cells
 
 
 def _differences(
@@ -126,7 +119,9 @@ def _differences(
     named = [f"{heading} {value}" for heading, value in zip(headings, rows[baseline].values, strict=True)]
     base = rows[baseline].name if len(headings) == 1 and "+" in headings[0] else ", ".join(named)
     title = f"difference to {base} in points, paired; won and lost are steps"
-    columns = [each for each in _columns(rows) if any(each.name in one.metrics for one in compared.values())]
+    columns = [
+        each for each in columns_of(_summaries(rows)) if any(each.name in one.metrics for one in compared.values())
+    ]
     table = table_of(title, headings, [*(each.label for each in columns), "won", "lost"])
     for number, comparison in compared.items():
         differences = [estimate_text(comparison.metrics.get(each.name), sign="+") for each in columns]
@@ -137,14 +132,14 @@ def _differences(
 
 
 def _lines(rows: Sequence[MatrixRow], compared: Mapping[int, Comparison] | None, scoring: ScoringName) -> list[Text]:
-    lines = []
+    lines, summaries = [], _summaries(rows)
     if scoring == "paper":
         drawn = ", both runs' together for differences" if compared else ""
-        if compared and any(row.summary is not None and row.summary.counts.unasked for row in rows):
+        if compared and any(summary.counts.unasked for summary in summaries):
             drawn += " (over what both have answered)"
-        columns = _columns(rows)
+        columns = columns_of(summaries)
         over = "tasks" if any(not each.per_step for each in columns) else "screenshots"
-        if any(row.summary is not None and row.summary.clusters == "participant" for row in rows):
+        if any(summary.clusters == "participant" for summary in summaries):
             over = "participants"
         found = [
             (f"{each.label} of {row.name}", one)
@@ -158,7 +153,7 @@ def _lines(rows: Sequence[MatrixRow], compared: Mapping[int, Comparison] | None,
         wilson += "".join(method_words([one for one in found if one[1].method != "wilson"], over.removesuffix("s")))
         official = "the released evaluator's: --scoring official"
         lines.append(Text(f"intervals  95 % bootstrap over {over}{wilson}{drawn}; {official}"))
-    reused = [row.summary.cost.reused for row in rows if row.summary is not None and row.summary.cost.reused.calls]
+    reused = [summary.cost.reused for summary in summaries if summary.cost.reused.calls]
     if reused:
         worth = sum(totals.usd or 0.0 for totals in reused)
         lines.append(

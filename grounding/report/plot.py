@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from grounding.atomic import draft_of
 from grounding.errors import UserError
@@ -49,19 +49,15 @@ STYLE: Any = {
 }
 
 
-class HasScores(Protocol):
-    """What has estimates of metrics by their names."""
-
-    def of(self, name: str) -> Estimate | None:
-        """The estimate of a metric; None without one."""
-
-
 class PlotPoint(Record, frozen=True, kw_only=True):
-    """One combination. ``x`` is the value of the option along the axis; ``series`` names the others' values."""
+    """One combination. ``x`` is the value of the option along the axis; ``series`` names the others' values.
+
+    ``scores`` is what has the estimate of a metric by its name, as ``of(name)``: a run, or the scores of a summary.
+    """
 
     series: str
     x: float | None
-    scores: HasScores
+    scores: Any
     partial: bool = False
 
 
@@ -76,7 +72,7 @@ class SweepPlot(Record, frozen=True, kw_only=True):
     x_option: str
     series_options: tuple[str, ...]
     subtitle: str
-    lines: tuple[tuple[str, HasScores], ...] = ()
+    lines: tuple[tuple[str, Any], ...] = ()
     note: str = "95 % intervals over tasks"
 
 
@@ -180,7 +176,8 @@ def _dots(figure: Figure, plot: SweepPlot) -> None:
     """One row a combination, from above in the order given; a dot with an interval for each score."""
     rows = [textwrap.fill(point.series, 25, max_lines=3, placeholder=" …") for point in plot.points]
     # A metric in a unit of its own has an axis of its own.
-    panels = [[metric for metric in plot.metrics if metric.unit == unit] for unit in _units(plot)]
+    units = dict.fromkeys(metric.unit for metric in plot.metrics)
+    panels = [[metric for metric in plot.metrics if metric.unit == unit] for unit in units]
     figure.set_size_inches(WIDTH_IN, 1.35 + 0.45 * len(rows) * len(panels))
     found: Sequence[Axes] = list(figure.subplots(len(panels), 1, squeeze=False).flat)
     for panel, metrics in zip(found, panels, strict=True):
@@ -196,10 +193,6 @@ def _dots(figure: Figure, plot: SweepPlot) -> None:
         handletextpad=0.3,
         columnspacing=1.0,
     )
-
-
-def _units(plot: SweepPlot) -> list[str]:
-    return list(dict.fromkeys(metric.unit for metric in plot.metrics))
 
 
 def _dots_panel(panel: Axes, plot: SweepPlot, metrics: Sequence[Metric], rows: Sequence[str]) -> None:

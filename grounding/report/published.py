@@ -10,7 +10,7 @@ from rich.text import Text
 
 from grounding.cards.places import published_dir
 from grounding.data.release import data_name, release_mark
-from grounding.report.groups import table_of
+from grounding.report.groups import count, interval, number, table_of
 from grounding.run.scorebook import ScoredClicks
 from grounding.scoring.published import PublishedFigure, read_published
 
@@ -67,17 +67,14 @@ def _table(figures: Sequence[PublishedFigure], results: Sequence[ScoredClicks], 
 
 def _official(result: ScoredClicks) -> list[str]:
     found = [getattr(result.summary.scores.official, field) for field in _COLUMNS.values()]
-    return [f"{one.value:.1f} ({_count(one.k, one.n)})" for one in found]
+    return [f"{number(one.value)} ({count(one.k, one.n)})" for one in found]
 
 
 def _paper(result: ScoredClicks) -> list[str]:
-    cells = []
-    for field in _COLUMNS.values():
-        one = getattr(result.summary.scores.paper, field)
-        interval = "" if one.low is None else f" [{one.low:.1f}, {one.high:.1f}]"
-        cells.append("-" if one.value is None else f"{one.value:.1f} ({_count(one.k, one.n)}){interval}")
-    return cells
-
-
-def _count(k: int | None, n: int) -> str:
-    return f"n = {n}" if k is None else f"{k}/{n}"
+    found = [getattr(result.summary.scores.paper, field) for field in _COLUMNS.values()]
+    return [
+        "-"
+        if one.value is None
+        else f"{number(one.value)} ({count(one.k, one.n)}) {interval(one.low, one.high)}".rstrip()
+        for one in found
+    ]

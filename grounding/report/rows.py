@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal
 
 import msgspec
-from rich.console import Console
 
 from grounding.errors import UserError
-from grounding.options import DesktopScoringName
 from grounding.records import Call, Point, Record, Region, Screenshot
 from grounding.run.display import QUEUE, folder_of, read_queue
 from grounding.run.lock import benchmark_of
@@ -33,7 +31,13 @@ READERS = {
     "personalwab": "grounding.benchmarks.personalwab.rows",
     "agenticshop": "grounding.benchmarks.agenticshop.rows",
 }
-"""The module that reads the runs of each benchmark: a :class:`RowReader`."""
+"""The module that reads the runs of each benchmark. Each has ``METRICS`` in their order, and
+
+- ``read(path) -> RunRows``: a scored run; judges nothing and writes nothing;
+- ``print_run(console, run, scoring)``: prints the run's own table;
+- ``print_published(console, runs)``: prints the paper's tables with the runs under them;
+- ``write_page(path, out) -> Path``: writes the page of a scored run; None for ``report.html`` in its folder.
+"""
 
 
 def run_folders(given: Sequence[Path]) -> tuple[Path, ...]:
@@ -241,32 +245,7 @@ class RunRows:
         return "user" if self.by_user else self.clusters
 
 
-class RowReader(Protocol):
-    """A benchmark's way from a run's folder to what is shown of it."""
-
-    @property
-    def METRICS(self) -> Sequence[Metric]:
-        """Its metrics in their order."""
-        ...
-
-    def read(self, path: Path) -> RunRows:
-        """A scored run. Judges nothing and writes nothing."""
-        ...
-
-    def print_run(self, console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
-        """Print the run's own table."""
-        ...
-
-    def print_published(self, console: Console, runs: Sequence[RunRows]) -> None:
-        """Print the paper's tables with the runs under them."""
-        ...
-
-    def write_page(self, path: Path, out: Path | None) -> Path:
-        """Write the page of a scored run; None for ``report.html`` in its folder."""
-        ...
-
-
-def reader_of(path: Path) -> RowReader:
+def reader_of(path: Path) -> Any:
     """What reads the runs of the benchmark that a folder is a run of.
 
     Raises:
@@ -276,12 +255,13 @@ def reader_of(path: Path) -> RowReader:
     if name not in READERS:
         known = ", ".join(name or "clicks" for name in READERS)
         raise UserError(f"{path}: is a run of {name!r}, which this version does not know; it knows {known}")
-    return cast(RowReader, import_module(READERS[name]))
+    return import_module(READERS[name])
 
 
 def first_metric(benchmark: str) -> Metric:
     """The metric that stands for a run of a benchmark, by the field ``benchmark`` of ``run.json``."""
-    return cast(RowReader, import_module(READERS[benchmark])).METRICS[0]
+    metric: Metric = import_module(READERS[benchmark]).METRICS[0]
+    return metric
 
 
 def read_rows(path: Path) -> RunRows:
@@ -290,7 +270,8 @@ def read_rows(path: Path) -> RunRows:
     Raises:
         UserError: the folder holds no run, it was never scored, or a file in it is damaged.
     """
-    return reader_of(path).read(path)
+    run: RunRows = reader_of(path).read(path)
+    return run
 
 
 def tasks_of(rows: Iterable[ItemRow]) -> tuple[ItemTask, ...]:

@@ -216,30 +216,22 @@ def cost_lines(cost: CostTotals) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def _models(cost: CostTotals) -> tuple[tuple[str, CallTotals], ...]:
+    return ("planner", cost.planner), ("grounder", cost.grounder)
+
+
 def _paid(cost: CostTotals) -> str:
     if cost.usd is None:
         return "cost       none known"
-    parts = [
-        f"{name} {dollars(usd)}"
-        for name, usd in (("planner", cost.planner_usd), ("grounder", cost.grounder_usd))
-        if usd is not None
-    ]
+    usd = (("planner", cost.planner_usd), ("grounder", cost.grounder_usd))
+    parts = [f"{name} {dollars(paid)}" for name, paid in usd if paid is not None]
     # One that was asked and has no price must not look free.
-    parts += [
-        f"{name} not priced"
-        for name, part in (("planner", cost.planner), ("grounder", cost.grounder))
-        if part.usd is None and part.calls
-    ]
+    parts += [f"{name} not priced" for name, part in _models(cost) if part.usd is None and part.calls]
     return f"cost       {dollars(cost.usd)} ({', '.join(parts)})"
 
 
 def _tokens(cost: CostTotals) -> str:
-    parts = [
-        f"{name} {_of(part)}"
-        for name, part in (("planner", cost.planner), ("grounder", cost.grounder))
-        if part.input_tokens or part.output_tokens
-    ]
-    return " · ".join(parts)
+    return " · ".join(f"{name} {_of(part)}" for name, part in _models(cost) if part.input_tokens or part.output_tokens)
 
 
 def _of(part: CallTotals) -> str:

@@ -88,13 +88,13 @@ def read_answers(path: Path) -> RunAnswers:
     predictions: dict[str, StepAnswer] = {}
     sums = RunSums()
     for plan in scan(path / "plans.jsonl", _PlanLine):
-        sums.add_plan(plan)
+        (sums.reused if plan.reused else sums.planner).add(plan.call)
         if plan.failure is not None:
             ended[plan.step_id] = EndedAtPlan(plan.failure)
         elif ended:
             ended.pop(plan.step_id, None)
     for line in scan(path / "predictions.jsonl", _PredictionLine):
-        sums.add_prediction(line)
+        sums.grounder.add(line.call)
         predictions[line.step_id] = StepAnswer(line.point, line.failure, line.declined)
     return RunAnswers(ended, predictions, sums)
 
@@ -126,7 +126,7 @@ def weigh(folder: RunFolder, sessions: Sequence[Session] | None = None) -> Score
     with no_cycles():
         answers = read_answers(folder.path)
         for reply in probe_predictions(folder.path):
-            answers.sums.add_prediction(reply)
+            answers.sums.grounder.add(reply.call)
         if sessions is not None:
             return _weigh(folder, info, answers, sessions)
         try:
@@ -150,20 +150,19 @@ def _weigh(folder: RunFolder, info: RunInfo, answers: RunAnswers, sessions: Iter
         summariser.add(joined)
         verdicts += found
     errors = any(verdict.outcome == "error" for verdict in verdicts)
-    sums = answers.sums.totals(wall_s=info.wall_s)
     summary = summariser.summary(
         status="partial" if errors or unasked else "complete",
         signature=signed(info.signature, info.clusters),
         clusters=info.clusters,
         seed=info.asked.seed,
-        cost=sums.cost,
+        cost=answers.sums.cost(),
     )
     return ScoredClicks(
         folder=folder.path,
         info=info,
         verdicts=tuple(verdicts),
         summary=summary,
-        time=sums.time,
+        time=answers.sums.time(info.wall_s),
         warnings=tuple(probe_warnings(folder.path)),
     )
 

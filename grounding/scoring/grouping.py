@@ -1,4 +1,4 @@
-"""Groups of steps, and the averages over them: scored sessions in, group names and estimates out.
+"""Groups of items, and the averages over them: tasks and the names of their items' groups in, estimates out.
 
 A step belongs to the groups that its labels name, of several kinds (platform, application, text or icon). For each
 kind, accuracy is averaged in the two ways that papers use, side by side, because they mix them up: ``micro`` counts
@@ -8,13 +8,15 @@ every step once, ``macro`` every group once, however small it is.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from grounding.records import Record
 from grounding.scoring.intervals import RESAMPLES, Matrix, drawn_interval, resampled_sums, wilson
-from grounding.scoring.metrics import are_trials
+from grounding.scoring.metrics import Metric, are_trials, task_parts
 from grounding.scoring.scored import (
     ClusterName,
     Estimate,
@@ -37,106 +39,91 @@ class Averages(Record, frozen=True, kw_only=True, omit_defaults=False):
     macro: Estimate
 
 
+def names_of(kind: str, scored: ScoredStep) -> list[str]:
+    """The groups of a kind that a step is labelled with."""
+    return [label.name for label in scored.step.groups if label.kind == kind]
+
+
 def session_groups(session: ScoredSession) -> dict[str, dict[str, ScoredSession]]:
     """The scored steps of every group of a session, in the tasks that they belong to: by kind, then by name.
 
     Steps that are not scored are in no group; kinds and names are in the order of their first step.
     """
-    tasks: dict[str, dict[str, list[ScoredTask]]] = {}
+    found: dict[str, dict[str, list[ScoredTask]]] = {}
     for task in session.tasks:
-        steps: dict[tuple[str, str], dict[str, ScoredStep]] = {}
+        members: dict[tuple[str, str], dict[str, ScoredStep]] = {}
         for scored in task.steps:
             for label in scored.step.groups:
                 # by id, so that a label written twice counts a step once
-                steps.setdefault((label.kind, label.name), {})[scored.step.id] = scored
-        for (kind, name), members in steps.items():
-            part = ScoredTask(participant=task.participant, label=task.label, steps=tuple(members.values()))
-            tasks.setdefault(kind, {}).setdefault(name, []).append(part)
+                members.setdefault((label.kind, label.name), {})[scored.id] = scored
+        for (kind, name), steps in members.items():
+            part = msgspec.structs.replace(task, steps=tuple(steps.values()))
+            found.setdefault(kind, {}).setdefault(name, []).append(part)
+    whose = session.participant
     return {
-        kind: {
-            name: ScoredSession(participant=session.participant, tasks=tuple(found), skipped=0)
-            for name, found in names.items()
-        }
-        for kind, names in tasks.items()
+        kind: {name: ScoredSession(participant=whose, tasks=tuple(tasks), skipped=0) for name, tasks in names.items()}
+        for kind, names in found.items()
     }
 
 
 class GroupCells:
-    """How many steps each task has in each group of one kind, and how many of them are hits: only what is not 0.
+    """What each task adds to a metric in each group of one kind; only what is not 0 is kept.
 
-    Column 0 counts every step that is in any group once.
+    Column 0 counts every item that is in any group once. ``names`` are the groups, where their order is known before.
     """
 
-    def __init__(self) -> None:
-        self._rows, self._columns = array("q"), array("q")
-        self._hits, self._steps = array("d"), array("d")
+    def __init__(self, metric: Metric, names: Iterable[str] = ()) -> None:
+        self._metric = metric
+        self._columns = {name: column for column, name in enumerate(names, start=1)}
+        self._rows, self._places = array("q"), array("q")
+        self._above, self._below = array("d"), array("d")
 
-    def add(self, session: ScoredSession, kind: str, column: dict[str, int], *, first_task: int) -> None:
-        """Count a session's steps; ``column`` has each group's, from 1; so many tasks came before ``first_task``."""
-        for row, task in enumerate(session.tasks, start=first_task):
-            counts: dict[int, list[int]] = {}
-            for scored in task.asked():
-                columns = {column[label.name] for label in scored.step.groups if label.kind == kind}
-                hit = scored.verdict.outcome == "hit"
-                for index in (0, *columns) if columns else ():
-                    count = counts.setdefault(index, [0, 0])
-                    count[0] += hit
-                    count[1] += 1
-            for index, (hits, steps) in counts.items():
-                self.put(row, index, 100 * hits, steps)
+    def add(self, row: int, task: Any, names_of: Callable[[Any], Iterable[str]]) -> None:
+        """Take the task of a row; ``names_of`` has the groups of one of its items."""
+        groups: dict[int, list[Any]] = {}
+        for item in task.steps:
+            own = {self._columns.setdefault(name, len(self._columns) + 1) for name in names_of(item)}
+            for column in (0, *own) if own else ():
+                groups.setdefault(column, []).append(item)
+        for column, items in groups.items():
+            (part,) = task_parts([self._metric], msgspec.structs.replace(task, steps=tuple(items)))
+            if part.denominator:
+                self._rows.append(row)
+                self._places.append(column)
+                self._above.append(part.numerator * self._metric.scale)
+                self._below.append(part.denominator)
 
-    def put(self, row: int, column: int, above: float, below: float) -> None:
-        """Set what a task adds to a column: the sum of its values in per cent, and how many they are."""
-        self._rows.append(row)
-        self._columns.append(column)
-        self._hits.append(above)
-        self._steps.append(below)
+    def averages(
+        self, participants: Sequence[str], *, seed: int = 0, resamples: int = RESAMPLES, clusters: ClusterName = "task"
+    ) -> Averages:
+        """Micro and macro over the groups, with 95 % bootstrap intervals over clusters.
 
-    def tables(self, tasks: int, groups: int) -> tuple[Matrix, Matrix]:
-        """Hits, 100 each, and steps: shape (tasks, 1 + groups) both."""
-        hits, steps = np.zeros((tasks, groups + 1)), np.zeros((tasks, groups + 1))
-        where = np.array(self._rows, dtype=np.intp), np.array(self._columns, dtype=np.intp)
-        hits[where], steps[where] = self._hits, self._steps
-        return hits, steps
-
-
-def average_cells(
-    cells: GroupCells,
-    groups: int,
-    participants: Sequence[str],
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    clusters: ClusterName = "task",
-    counted: bool = True,
-    most: float | None = 100.0,
-    unit: str = "%",
-) -> Averages:
-    """Micro and macro accuracy over the groups of one kind, with 95 % bootstrap intervals over clusters.
-
-    A resample in which a group has no step averages over the groups that it has. ``participants`` says whose each task
-    is; ``counted`` whether the values count things, so that a ``k`` is known; ``most`` is their greatest value, None
-    where there is none.
-    """
-    hits, steps = cells.tables(len(participants), groups)
-    whole = _micro_and_macro(hits.sum(axis=0, keepdims=True), steps.sum(axis=0, keepdims=True))[0]
-    steps_counted = int(steps[:, 0].sum())
-    if not steps_counted:
-        empty = estimated(None, 0, None)
-        return Averages(micro=empty, macro=empty)
-    sums = resampled_sums(participant_sums(np.hstack([hits, steps]), participants, clusters), seed, resamples)
-    drawn = _micro_and_macro(*np.hsplit(sums, 2))
-    drawn = drawn[~np.isnan(drawn).any(axis=1)]
-    each = participant_sums(steps[:, :1], participants, clusters)
-    micro, macro = (drawn_interval(draws, int((each > 0).sum()), most=most) for draws in drawn.T)
-    right = round(hits[:, 0].sum() / 100) if counted else None
-    # as for step accuracy: a cluster of one step is a single trial
-    plain = right is not None and are_trials(each)
-    found = wilson(right, steps_counted) if plain and right is not None else micro
-    return Averages(
-        micro=estimated(float(whole[0]), steps_counted, found, k=right, trials=plain, most=most, unit=unit),
-        macro=estimated(float(whole[1]), int((steps[:, 1:].sum(axis=0) > 0).sum()), macro, most=most, unit=unit),
-    )
+        A resample in which a group has no item averages over the groups that it has. ``participants`` says whose the
+        task of each row is.
+        """
+        above, below = (np.zeros((len(participants), len(self._columns) + 1)) for _ in range(2))
+        where = np.array(self._rows, dtype=np.intp), np.array(self._places, dtype=np.intp)
+        above[where], below[where] = self._above, self._below
+        counted = int(below[:, 0].sum())
+        if not counted:
+            empty = estimated(None, 0, None)
+            return Averages(micro=empty, macro=empty)
+        whole = _micro_and_macro(above.sum(axis=0, keepdims=True), below.sum(axis=0, keepdims=True))[0]
+        sums = resampled_sums(participant_sums(np.hstack([above, below]), participants, clusters), seed, resamples)
+        drawn = _micro_and_macro(*np.hsplit(sums, 2))
+        drawn = drawn[~np.isnan(drawn).any(axis=1)]
+        each = participant_sums(below[:, :1], participants, clusters)
+        most, unit = self._metric.most, self._metric.unit
+        micro, macro = (drawn_interval(draws, int((each > 0).sum()), most=most) for draws in drawn.T)
+        right = round(above[:, 0].sum() / 100) if self._metric.counted else None
+        # as for step accuracy: a cluster of one step is a single trial
+        plain = right is not None and are_trials(each)
+        found = wilson(right, counted) if plain and right is not None else micro
+        groups = int((below[:, 1:].sum(axis=0) > 0).sum())
+        return Averages(
+            micro=estimated(float(whole[0]), counted, found, k=right, trials=plain, most=most, unit=unit),
+            macro=estimated(float(whole[1]), groups, macro, most=most, unit=unit),
+        )
 
 
 def _micro_and_macro(hits: Matrix, steps: Matrix) -> Matrix:

@@ -7,30 +7,8 @@ A metric is one function that says what one task adds to a ratio. Adding one is 
         return Part(numerator=task.steps[0].is_hit, denominator=1)
 
 Every table, page, plot and export reads this one list. Packages from outside name the module that holds theirs under
-the entry-point group ``grounding.metrics``.
-
-What a signature says of the scoring: which arithmetic, and what its intervals are drawn over.
-
-The measures as the paper defines them: RealWebAssist, sections 3.1 and 3.2.
-
-One scored task in, its part of a ratio out. A task belongs to one participant; only steps with a region count;
-whatever is not a hit is wrong.
-
-The measures as the authors' released evaluator (``evaluate.py`` of RealWebAssist) computes them, bug for bug.
-
-Scored sessions in, figures out. Where it departs from the paper, it does so here too:
-
-- progress counts steps, not instructions;
-- tasks are pooled by their bare label: equal labels of two participants become one long task, participants in
-  ascending number, then by position;
-- the distance is Manhattan, over steps that have a point; steps without one are wrong but have no distance;
-- a score over nothing is 0.
-
-Of an unfinished run the steps count that it has come to, and progress and success of the tasks that it is through with.
-
-One thing is not repeated: there, an exception drops the rest of a participant's steps; here no step is ever dropped.
-The evaluator knows boxes only. For a polygon the true outline counts, not the box around it: a click between the two
-is neither a hit nor at distance 0. It knows no absent targets either: a point given for one is wrong, at no distance.
+the entry-point group ``grounding.metrics``. Here are the measures as RealWebAssist's paper defines them (sections 3.1
+and 3.2), and below as its released evaluator computes them.
 """
 
 from __future__ import annotations
@@ -61,8 +39,8 @@ from grounding.scoring.scored import (
     ScoredStep,
     ScoredTask,
     Scores,
-    cluster_sums,
     estimated,
+    participant_sums,
 )
 
 SCORING = "paper+official.2"
@@ -78,6 +56,12 @@ def signed(signature: str, clusters: ClusterName) -> str:
     parts = [part for part in signature.split("|") if not part.startswith(("scoring:", "clusters:"))]
     place = next((number for number, part in enumerate(parts) if part.startswith("seed:")), len(parts))
     return "|".join([*parts[:place], f"scoring:{SCORING}", f"clusters:{clusters}", *parts[place:]])
+
+
+def scoring_of(signature: str) -> str:
+    """The part of a signature that names the arithmetic; what intervals were drawn over is no part of a score."""
+    parts = (part.partition(":") for part in signature.split("|"))
+    return next((value for name, _, value in parts if name == "scoring"), "") or "not stated"
 
 
 ENTRY_POINTS = "grounding.metrics"
@@ -138,40 +122,21 @@ class Metric(Record, frozen=True, kw_only=True):
 _registry: dict[str, Metric] = {}
 
 
-def metric(
-    name: str,
-    *,
-    counted: bool = True,
-    of: str = "tasks",
-    unit: str = "%",
-    per_step: bool = False,
-    narrow: bool = False,
-    better: Better | None = None,
-    source: str = "",
-) -> Callable[[TaskFunction], TaskFunction]:
-    """Register the decorated function as a metric; the arguments are fields of :class:`Metric`.
+def metric(name: str, **fields: Any) -> Callable[[TaskFunction], TaskFunction]:
+    """Register the decorated function as a metric; ``fields`` are those of :class:`Metric`, such as ``unit="px"``.
 
     ``better`` is left out for a higher percentage, and for other units of which nobody knows which way is better.
 
     Raises:
         ValueError: Another function has the name.
     """
+    fields = {"better": "higher" if fields.get("unit", "%") == "%" else "", **fields}
 
     def register(function: TaskFunction) -> TaskFunction:
         known = _registry.get(name)
         if known is not None and _home(known.function) != _home(function):
             raise ValueError(f"metric {name!r} of {_home(function)} is already defined by {_home(known.function)}")
-        _registry[name] = Metric(
-            name=name,
-            function=function,
-            counted=counted,
-            of=of,
-            unit=unit,
-            per_step=per_step,
-            narrow=narrow,
-            better=better if better is not None else "higher" if unit == "%" else "",
-            source=source,
-        )
+        _registry[name] = Metric(name=name, function=function, **fields)
         return function
 
     return register
@@ -205,11 +170,6 @@ def shown(scores: Sequence[Scores], *, alone: bool = False, several: bool = Fals
     return tuple(each for each in [*ordered, *extra] if each.per_step or not alone)
 
 
-def beyond_paper() -> tuple[Metric, ...]:
-    """The registered metrics that the paper doesn't have."""
-    return tuple(each for each in registered() if each.name not in PaperScores.__struct_fields__)
-
-
 def estimate(
     metrics: Sequence[Metric],
     tasks: Sequence[AnyTask],
@@ -224,7 +184,8 @@ def estimate(
     counts things (the success of tasks, drawn by task), the metric is a plain proportion and the interval is Wilson's,
     which is right for 0 and 100 % too. :class:`~grounding.scoring.scored.Estimate` says what else there is.
     """
-    numerators, denominators = (cluster_sums(part, tasks, clusters) for part in task_sums(metrics, tasks))
+    whose = [task.participant for task in tasks]
+    numerators, denominators = (participant_sums(part, whose, clusters) for part in task_sums(metrics, tasks))
     return estimate_sums(metrics, numerators, denominators, seed=seed, resamples=resamples)
 
 
@@ -264,13 +225,14 @@ def task_sums(metrics: Sequence[Metric], tasks: Sequence[AnyTask]) -> tuple[Matr
     those that need the whole of it.
     """
     shape = (len(tasks), len(metrics))
-    parts = [_parts(metrics, task) for task in tasks]
+    parts = [task_parts(metrics, task) for task in tasks]
     numerators = np.array([[part.numerator for part in row] for row in parts], dtype=np.float64).reshape(shape)
     denominators = np.array([[part.denominator for part in row] for row in parts], dtype=np.float64).reshape(shape)
     return numerators * [each.scale for each in metrics], denominators
 
 
-def _parts(metrics: Sequence[Metric], task: Any) -> list[Part]:
+def task_parts(metrics: Sequence[Metric], task: Any) -> list[Part]:
+    """The same of one task, not yet in the metrics' units."""
     asked = task.asked()
     if len(asked) == len(task.steps):
         return [each.function(task) for each in metrics]
@@ -323,6 +285,21 @@ def task_success(task: ScoredTask) -> Part:
     """Share of tasks whose instructions are all right (section 3.2)."""
     return Part(numerator=all(task.instruction_hits()), denominator=1)
 
+
+# --- the released evaluator ---------------------------------------------------------------------------------------
+#
+# ``evaluate.py`` of RealWebAssist, bug for bug. Where it departs from the paper, it does so here too:
+#
+# - progress counts steps, not instructions;
+# - tasks are pooled by their bare label: equal labels of two participants become one long task, participants in
+#   ascending number, then by position;
+# - the distance is Manhattan, over steps that have a point; steps without one are wrong but have no distance;
+# - a score over nothing is 0.
+#
+# Of an unfinished run the steps count that it has come to, and progress and success of the tasks that it is through
+# with. One thing is not repeated: there, an exception drops the rest of a participant's steps. The evaluator knows
+# boxes only: of a polygon the true outline counts. It knows no absent targets: a point given for one is wrong, at no
+# distance.
 
 _UNASKED = 2
 

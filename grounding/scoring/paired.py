@@ -11,16 +11,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence, Set
-from statistics import NormalDist
 from typing import Literal
 
 import msgspec
 import numpy as np
 
 from grounding.records import Record, TaskLabel
-from grounding.scoring.intervals import POOLED_ABOVE, RESAMPLES, Matrix, alike, drawn_interval, resampled_sums
+from grounding.scoring.intervals import (
+    CONFIDENCE,
+    RESAMPLES,
+    Interval,
+    Matrix,
+    alike,
+    drawn_interval,
+    normal_quantile,
+    sums_by_metric,
+)
 from grounding.scoring.metrics import Metric, task_sums
-from grounding.scoring.scored import AnyItem, ClusterName, TaskT, cluster_sums
+from grounding.scoring.scored import AnyItem, ClusterName, TaskT, participant_sums
 
 EXACT_UP_TO = 1000
 """Discordant pairs up to which McNemar's test is the exact binomial one; above, the two hardly differ."""
@@ -52,12 +60,7 @@ def mcnemar(won: int, lost: int, n: int) -> McNemar:
 
     >>> round(mcnemar(1, 6, 20).p, 4)
     0.125
-
-    Raises:
-        ValueError: a count is negative, or more pairs changed than there are.
     """
-    if min(won, lost) < 0 or won + lost > n:
-        raise ValueError(f"expected 0 <= won + lost <= n, got won = {won}, lost = {lost}, n = {n}")
     changed = won + lost
     if changed <= EXACT_UP_TO:
         tail = sum(math.comb(changed, k) for k in range(min(won, lost) + 1))
@@ -70,23 +73,20 @@ def mcnemar(won: int, lost: int, n: int) -> McNemar:
     )
 
 
-def least_significant(changed: int, n: int, *, level: float = LEVEL) -> int | None:
-    """How far apart won and lost must be for McNemar's test to reach ``level`` where so many of ``n`` pairs changed.
+def least_significant(changed: int, n: int) -> int | None:
+    """How far apart won and lost must be for McNemar's test to reach the level where so many of ``n`` pairs changed.
 
     Where fewer changed than could ever reach it, the least number that can, all one way; None where ``n`` is fewer.
 
     >>> least_significant(0, 13), least_significant(0, 5), least_significant(100, 262)
     (6, None, 22)
-
-    Raises:
-        ValueError: as for :func:`mcnemar`.
     """
-    while changed <= n and mcnemar(changed, 0, n).p > level:
+    while changed <= n and mcnemar(changed, 0, n).p > LEVEL:
         changed += 1
     if changed > n:
         return None
     won = (changed + 1) // 2
-    while mcnemar(won, changed - won, n).p > level:
+    while mcnemar(won, changed - won, n).p > LEVEL:
         won += 1
     return 2 * won - changed
 
@@ -96,22 +96,16 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
     >>> holm([0.01, 0.04, 0.03])
     (0.03, 0.06, 0.06)
-
-    Raises:
-        ValueError: a value is not between 0 and 1.
     """
-    if any(not 0 <= p <= 1 for p in p_values):
-        raise ValueError(f"expected p-values between 0 and 1, got {list(p_values)}")
-    adjusted = [0.0] * len(p_values)
-    largest = 0.0
-    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = largest
-    return tuple(adjusted)
+    found = np.array(p_values)
+    order = np.argsort(found, kind="stable")
+    adjusted = np.empty(len(found))
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, found[order] * np.arange(len(found), 0, -1)))
+    return tuple(adjusted.tolist())
 
 
-def minimum_detectable(standard_error: float, *, power: float = POWER, level: float = LEVEL) -> float:
-    """The true difference that a two-sided test at ``level`` would find with probability ``power``.
+def minimum_detectable(standard_error: float) -> float:
+    """The true difference that a two-sided test at :data:`LEVEL` would find with probability :data:`POWER`.
 
     (z(1 - level / 2) + z(power)) x standard error, with z the quantile of the normal distribution (Bloom, 1995); about
     2.80 standard errors. In the unit of the standard error.
@@ -119,41 +113,25 @@ def minimum_detectable(standard_error: float, *, power: float = POWER, level: fl
     >>> round(minimum_detectable(1.0), 3)
     2.802
     """
-    normal = NormalDist()
-    return (normal.inv_cdf(1 - level / 2) + normal.inv_cdf(power)) * standard_error
+    return (normal_quantile(1 - LEVEL / 2) + normal_quantile(POWER)) * standard_error
 
 
-class WaldDifference(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Difference of two proportions in percentage points, with its unpaired Wald interval."""
+def wald_difference(percent: float, n: int, baseline_percent: float, baseline_n: int) -> Interval:
+    """The unpaired interval of a difference of proportions, in percentage points, as papers compute it.
 
-    value: float
-    low: float
-    high: float
-
-
-def wald_difference(
-    percent: float, n: int, baseline_percent: float, baseline_n: int, *, confidence: float = 0.95
-) -> WaldDifference:
-    """The interval as papers compute it from printed percentages: two independent samples, normal approximation.
-
-    Over the same tasks it is the wrong interval, because it takes no notice of the pairing; it is here to compare with
-    published ones. RealWebAssist's interval of humans minus the best model comes out of it:
+    Two independent samples, normal approximation. Over the same tasks it is the wrong interval, because it takes no
+    notice of the pairing; it is here to compare with published ones. RealWebAssist's interval of humans minus the best
+    model comes out of it:
 
     >>> found = wald_difference(93.4, 107, 14.0, 107)
     >>> round(found.low, 1), round(found.high, 1)
     (71.3, 87.5)
-
-    Raises:
-        ValueError: a percentage is not between 0 and 100, or a sample is empty.
     """
-    for share, size in ((percent, n), (baseline_percent, baseline_n)):
-        if not 0 <= share <= 100 or size < 1:
-            raise ValueError(f"expected a percentage of at least one thing, got {share} % of {size}")
     first, second = percent / 100, baseline_percent / 100
     error = math.sqrt(first * (1 - first) / n + second * (1 - second) / baseline_n)
-    reach = 100 * NormalDist().inv_cdf((1 + confidence) / 2) * error
+    reach = 100 * normal_quantile((1 + CONFIDENCE) / 2) * error
     value = percent - baseline_percent
-    return WaldDifference(value=value, low=value - reach, high=value + reach)
+    return Interval(low=value - reach, high=value + reach)
 
 
 class Difference(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -166,8 +144,8 @@ class Difference(Record, frozen=True, kw_only=True, omit_defaults=False):
     """
 
     value: float | None
-    low: float | None
-    high: float | None
+    low: float | None = None
+    high: float | None = None
     p: float | None = None
     standard_error: float | None = None
 
@@ -195,7 +173,6 @@ def compare(
     *,
     seed: int = 0,
     resamples: int = RESAMPLES,
-    confidence: float = 0.95,
     clusters: ClusterName = "task",
 ) -> Comparison:
     """The differences between two runs, paired by task and step; percentile bootstrap intervals.
@@ -209,8 +186,8 @@ def compare(
     """
     tasks, theirs = _paired(run, baseline)
     columns = np.hstack([*task_sums(metrics, tasks), *task_sums(metrics, theirs)])
-    columns = cluster_sums(columns, tasks, clusters)
-    found = differences_of(columns, seed=seed, resamples=resamples, confidence=confidence)
+    columns = participant_sums(columns, [task.participant for task in tasks], clusters)
+    found = _differences_of(columns, seed, resamples)
     differences = {each.name: difference for each, difference in zip(metrics, found, strict=True)}
     pairs = [
         (mine.is_hit, other.is_hit)
@@ -227,22 +204,21 @@ def compare(
     )
 
 
-def differences_of(
-    columns: Matrix, *, seed: int = 0, resamples: int = RESAMPLES, confidence: float = 0.95
-) -> tuple[Difference, ...]:
+def _differences_of(columns: Matrix, seed: int, resamples: int) -> tuple[Difference, ...]:
     """Differences of ratios of sums, with intervals and p-values from draws of whole rows.
 
     ``columns`` has the shape (clusters, 4 x metrics): the run's numerators, its denominators, the baseline's
     numerators, its denominators.
     """
     whole = _ratio_differences(columns.sum(axis=0, keepdims=True))
-    drawn = _ratio_differences(_resampled(columns, seed, resamples) if len(columns) else columns)
+    metrics = columns.shape[1] // 4
+    drawn = _ratio_differences(sums_by_metric(columns, metrics, seed, resamples) if len(columns) else columns)
     _, below, _, their_below = np.hsplit(columns, 4)
     clusters = ((below != 0) | (their_below != 0)).sum(axis=0)
     differences = []
     for (value,), values, count in zip(whole.T, drawn.T, clusters, strict=True):
         known = values[~np.isnan(values)]
-        interval = None if np.isnan(value) else drawn_interval(known, int(count), confidence=confidence)
+        interval = None if np.isnan(value) else drawn_interval(known, int(count))
         differences.append(
             Difference(
                 value=None if np.isnan(value) else float(value),
@@ -253,18 +229,6 @@ def differences_of(
             )
         )
     return tuple(differences)
-
-
-def _resampled(columns: Matrix, seed: int, resamples: int) -> Matrix:
-    if len(columns) <= POOLED_ABOVE:
-        return resampled_sums(columns, seed, resamples)
-    # A metric alone has far fewer kinds of tasks than all of them together.
-    metrics = columns.shape[1] // 4
-    sums = np.empty((resamples, columns.shape[1]))
-    for metric in range(metrics):
-        its = list(range(metric, columns.shape[1], metrics))
-        sums[:, its] = resampled_sums(columns[:, its], seed, resamples)
-    return sums
 
 
 def _p_value(value: float, drawn: Matrix) -> float | None:

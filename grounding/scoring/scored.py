@@ -8,13 +8,13 @@ tasks; a clustering adds up the rows that are drawn as one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol, Self, TypeVar
 
 import msgspec
 import numpy as np
 
-from grounding.records import NEVER_ASKED, Failure, Point, Record, Region, Session, Step, TaskLabel, Verdict
+from grounding.records import NEVER_ASKED, Failure, Point, Record, Session, Step, TaskLabel, Verdict
 from grounding.regions import distance_px, is_finite, is_hit
 from grounding.scoring.intervals import Interval, Matrix, alike
 
@@ -123,25 +123,9 @@ def join(sessions: Iterable[Session], verdicts: Iterable[Verdict]) -> tuple[Scor
     A scored step without a verdict is ``missing``: it was never asked, and no score takes it for wrong. Verdicts of
     other steps are ignored, so one participant can be scored with the verdicts of all. Tasks without a scored step
     are left out, as in the released evaluator of RealWebAssist.
-
-    Raises:
-        ValueError: Two verdicts or two steps carry one id, or a participant has two sessions.
     """
-    verdict_of: dict[str, Verdict] = {}
-    for verdict in verdicts:
-        if verdict_of.setdefault(verdict.step_id, verdict) is not verdict:
-            raise ValueError(f"step {verdict.step_id} has two verdicts, expected one")
-    seen: set[str] = set()
-    joined: dict[str, ScoredSession] = {}
-    for session in sessions:
-        if session.participant in joined:
-            raise ValueError(f"participant {session.participant} has two sessions, expected one")
-        for step in session.steps:
-            if step.id in seen:
-                raise ValueError(f"two steps carry the id {step.id}, expected one")
-            seen.add(step.id)
-        joined[session.participant] = _join_session(session, verdict_of)
-    return tuple(joined.values())
+    verdict_of = {verdict.step_id: verdict for verdict in verdicts}
+    return tuple(_join_session(session, verdict_of) for session in sessions)
 
 
 def _join_session(session: Session, verdict_of: dict[str, Verdict]) -> ScoredSession:
@@ -163,74 +147,14 @@ def _unasked(step: Step) -> Verdict:
     return Verdict(step_id=step.id, outcome="missing", reason=NEVER_ASKED)
 
 
-class StepFacts(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Measures of one scored step.
-
-    ``position`` counts the scored steps of its task from 1. ``gold_shapes`` are the boxes and polygons in which a click
-    is right, ``gold_area_px2`` the sum of their areas in pixels of the screenshot (what overlaps counts twice), 0 where
-    the target is absent. ``instruction_words`` are separated by blanks.
-    """
-
-    position: int
-    task_steps: int
-    instruction_words: int
-    gold_shapes: int
-    gold_area_px2: float
-    screen_width_px: int
-    screen_height_px: int
-
-
-def task_facts(task: ScoredTask) -> Iterator[tuple[ScoredStep, StepFacts]]:
-    """Each scored step of a task with its measures, in order."""
-    for position, scored in enumerate(task.steps, start=1):
-        yield scored, step_facts(scored.step, position=position, task_steps=len(task.steps))
-
-
-def step_facts(step: Step, *, position: int, task_steps: int) -> StepFacts:
-    """The measures of a step that is number ``position`` of ``task_steps`` in its task."""
-    region = step.region or Region()
-    return StepFacts(
-        position=position,
-        task_steps=task_steps,
-        instruction_words=len(step.instruction.split()),
-        gold_shapes=len(region.boxes) + len(region.polygons),
-        gold_area_px2=sum(shape_areas(region)),
-        screen_width_px=step.screenshot.size.width,
-        screen_height_px=step.screenshot.size.height,
-    )
-
-
-def shape_areas(region: Region) -> list[float]:
-    """The areas of all shapes, in square pixels; a polygon's by the shoelace formula.
-
-    >>> from grounding.records import Box
-    >>> shape_areas(Region(boxes=(Box(left_px=0, top_px=0, right_px=10, bottom_px=4),)))
-    [40.0]
-    """
-    areas = [float(box.area_px2) for box in region.boxes]
-    for polygon in region.polygons:
-        corners = polygon.points
-        turns = zip(corners, (*corners[1:], *corners[:1]), strict=True)
-        areas.append(abs(sum(a.x_px * b.y_px - b.x_px * a.y_px for a, b in turns)) / 2)
-    return areas
-
-
 ClusterName = Literal["task", "participant"]
 
 
-def cluster_sums(parts: Matrix, tasks: Sequence[AnyTask], clusters: ClusterName) -> Matrix:
+def participant_sums(parts: Matrix, participants: Sequence[str], clusters: ClusterName) -> Matrix:
     """Rows of tasks to rows of clusters, in order of each cluster's first task; shape (clusters, columns).
 
-    Raises:
-        ValueError: there is not one row for each task.
+    ``participants`` says whose the task of each row is.
     """
-    if len(parts) != len(tasks):
-        raise ValueError(f"expected one row for each of {len(tasks)} tasks, got {len(parts)}")
-    return participant_sums(parts, [task.participant for task in tasks], clusters)
-
-
-def participant_sums(parts: Matrix, participants: Sequence[str], clusters: ClusterName) -> Matrix:
-    """The same with the name of the participant of each row in place of the tasks."""
     if clusters == "task":
         return parts
     number: dict[str, int] = {}

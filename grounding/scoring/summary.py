@@ -11,16 +11,17 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal, Protocol
+from functools import partial
+from typing import Literal
 
 import msgspec
 import numpy as np
 
 # importing the module registers the paper's metrics
 import grounding.scoring.metrics  # noqa: F401
-from grounding.records import Call, Outcome, Record, Usage
-from grounding.scoring.grouping import Averages, GroupCells, average_cells, session_groups
-from grounding.scoring.intervals import RESAMPLES, Matrix
+from grounding.records import Call, Record, Usage
+from grounding.scoring.grouping import Averages, GroupCells, names_of, session_groups
+from grounding.scoring.intervals import RESAMPLES
 from grounding.scoring.metrics import (
     Metric,
     OfficialPart,
@@ -79,13 +80,6 @@ class CostTotals(Record, frozen=True, kw_only=True, omit_defaults=False):
     reused: CallTotals = CallTotals()
 
 
-class Totals(Record, frozen=True, kw_only=True):
-    """What a run took."""
-
-    time: TimeTotals
-    cost: CostTotals
-
-
 class CallSums:
     """Adds up calls one by one, without keeping them."""
 
@@ -93,8 +87,10 @@ class CallSums:
         self._counts: Counter[str] = Counter()
         self._usd, self._unreported_usd, self._seconds = array("d"), array("d"), array("d")
 
-    def add(self, call: Call) -> None:
-        """Take one more."""
+    def add(self, call: Call | None) -> None:
+        """Take one more; None where none was made."""
+        if call is None:
+            return
         self._counts.update(calls=1, retries=call.attempts - 1)
         self._seconds.append(call.seconds)
         if call.cost_usd is not None:
@@ -126,57 +122,34 @@ class CallSums:
         )
 
 
-class Paid(Protocol):
-    """What is needed of an answer to know what it took: the call that brought it; None where none was made."""
-
-    @property
-    def call(self) -> Call | None: ...  # noqa: D102
-
-
-class PaidPlan(Paid, Protocol):
-    """The same of a plan, and whether another run had paid for it."""
-
-    @property
-    def reused(self) -> bool: ...  # noqa: D102
-
-
 class RunSums:
-    """Adds up what a run's answers took, one by one."""
+    """Adds up what a run's answers took: what ``reused`` plans had cost others is kept apart."""
 
     def __init__(self) -> None:
-        self._planner, self._grounder, self._reused = CallSums(), CallSums(), CallSums()
+        self.planner, self.grounder, self.reused = CallSums(), CallSums(), CallSums()
 
-    def add_plan(self, plan: PaidPlan) -> None:
-        """Take a plan. One that was reused brings its first cost along, which is kept apart."""
-        if plan.call is not None:
-            (self._reused if plan.reused else self._planner).add(plan.call)
+    def time(self, wall_s: float = 0.0) -> TimeTotals:
+        """The seconds so far. ``wall_s`` is how long the run took by the clock, which no record knows."""
+        return TimeTotals(
+            wall_s=wall_s,
+            planner_s=self.planner.seconds,
+            grounder_s=self.grounder.seconds,
+            retries=self.planner.retries + self.grounder.retries,
+        )
 
-    def add_prediction(self, prediction: Paid) -> None:
-        """Take a prediction."""
-        if prediction.call is not None:
-            self._grounder.add(prediction.call)
-
-    def totals(self, *, wall_s: float = 0.0) -> Totals:
-        """The sums so far. ``wall_s`` is how long the run took by the clock, which no record knows."""
-        planned, grounded = self._planner.totals(), self._grounder.totals()
+    def cost(self) -> CostTotals:
+        """Dollars and tokens so far."""
+        planned, grounded = self.planner.totals(), self.grounder.totals()
         known = [usd for usd in (planned.usd, grounded.usd) if usd is not None]
-        return Totals(
-            time=TimeTotals(
-                wall_s=wall_s,
-                planner_s=self._planner.seconds,
-                grounder_s=self._grounder.seconds,
-                retries=self._planner.retries + self._grounder.retries,
-            ),
-            cost=CostTotals(
-                usd=math.fsum(known) if known else None,
-                planner_usd=planned.usd,
-                grounder_usd=grounded.usd,
-                input_tokens=planned.input_tokens + grounded.input_tokens,
-                output_tokens=planned.output_tokens + grounded.output_tokens,
-                planner=planned,
-                grounder=grounded,
-                reused=self._reused.totals(),
-            ),
+        return CostTotals(
+            usd=math.fsum(known) if known else None,
+            planner_usd=planned.usd,
+            grounder_usd=grounded.usd,
+            input_tokens=planned.input_tokens + grounded.input_tokens,
+            output_tokens=planned.output_tokens + grounded.output_tokens,
+            planner=planned,
+            grounder=grounded,
+            reused=self.reused.totals(),
         )
 
 
@@ -217,73 +190,51 @@ class Counts(Record, frozen=True, kw_only=True):
         return self.steps > 0 and self.missing == self.steps and not self.unasked
 
 
-class SessionSums(Record, frozen=True, kw_only=True):
-    """What one session adds. ``above`` and ``below`` have the shape (tasks, metrics)."""
-
-    participant: str
-    counts: Counts
-    above: Matrix
-    below: Matrix
-    official: OfficialPart
-
-
-def session_sums(metrics: Sequence[Metric], session: ScoredSession) -> SessionSums:
-    """Add up one session's tasks."""
-    above, below = task_sums(metrics, session.tasks)
-    outcomes: Counter[Outcome] = Counter(scored.verdict.outcome for task in session.tasks for scored in task.steps)
-    counts = Counts(
-        tasks=len(session.tasks),
-        instructions=sum(len(task.instruction_hits()) for task in session.tasks),
-        steps=outcomes.total(),
-        skipped=session.skipped,
-        hit=outcomes["hit"],
-        miss=outcomes["miss"],
-        unparsed=outcomes["unparsed"],
-        error=outcomes["error"],
-        missing=outcomes["missing"],
-        unasked=sum(len(task.steps) - len(task.asked()) for task in session.tasks),
-    )
-    official = official_part(session)
-    return SessionSums(participant=session.participant, counts=counts, above=above, below=below, official=official)
-
-
 class GroupSums:
-    """The sums of several sessions, or of a group's part of them."""
+    """The sums of several sessions, or of a group's part of them: a few numbers for each task, and no step."""
 
-    def __init__(self, metrics: Sequence[Metric]) -> None:
+    def __init__(self, metrics: Sequence[Metric], *sessions: ScoredSession) -> None:
         self._metrics = metrics
-        self._parts: list[SessionSums] = []
+        self._counts = Counter[str]()
+        # Whose each task is, and what it adds to each metric: shape (tasks, metrics) of each part.
+        self.participants: list[str] = []
+        self._above, self._below = [np.zeros((0, len(metrics)))], [np.zeros((0, len(metrics)))]
+        self._official: list[OfficialPart] = []
+        for session in sessions:
+            self.add(session)
 
-    def add(self, sums: SessionSums) -> None:
+    def add(self, session: ScoredSession) -> None:
         """Take one more session."""
-        self._parts.append(sums)
+        above, below = task_sums(self._metrics, session.tasks)
+        self._above.append(above)
+        self._below.append(below)
+        self._official.append(official_part(session))
+        self.participants += [session.participant] * len(session.tasks)
+        self._counts.update(tasks=len(session.tasks), skipped=session.skipped)
+        for task in session.tasks:
+            self._counts.update(scored.verdict.outcome for scored in task.steps)
+            unasked = len(task.steps) - len(task.asked())
+            self._counts.update(steps=len(task.steps), instructions=len(task.instruction_hits()), unasked=unasked)
 
-    @property
-    def tasks(self) -> int:
-        """How many tasks the sessions have."""
-        return sum(part.counts.tasks for part in self._parts)
+    def extend(self, other: GroupSums) -> None:
+        """Take what another has."""
+        self._above += other._above
+        self._below += other._below
+        self._official += other._official
+        self.participants += other.participants
+        self._counts.update(other._counts)
 
-    def counts(self) -> Counts:
-        """What was scored."""
-        fields = Counts.__struct_fields__
-        return Counts(**{name: sum(getattr(part.counts, name) for part in self._parts) for name in fields})
-
-    def participants(self) -> list[str]:
-        """Whose each task is."""
-        return [part.participant for part in self._parts for _ in range(part.counts.tasks)]
-
-    def scores(self, *, seed: int = 0, resamples: int = RESAMPLES, clusters: ClusterName = "task") -> Scores:
-        """Both definitions' scores."""
-        empty = np.zeros((0, len(self._metrics)))
-        whose = self.participants()
+    def group(self, *, seed: int, resamples: int, clusters: ClusterName) -> Group:
+        """Counts, and both definitions' scores."""
         above, below = (
-            participant_sums(np.concatenate([empty, *parts]), whose, clusters)
-            for parts in ([part.above for part in self._parts], [part.below for part in self._parts])
+            participant_sums(np.concatenate(parts), self.participants, clusters) for parts in (self._above, self._below)
         )
         estimates = estimate_sums(self._metrics, above, below, seed=seed, resamples=resamples)
         paper = {name: estimates.pop(name) for name in PaperScores.__struct_fields__}
-        official = pooled_scores([part.official for part in self._parts])
-        return Scores(paper=PaperScores(**paper), official=official, extra=estimates)
+        return Group(
+            counts=Counts(**{name: self._counts[name] for name in Counts.__struct_fields__}),
+            scores=Scores(paper=PaperScores(**paper), official=pooled_scores(self._official), extra=estimates),
+        )
 
 
 Status = Literal["complete", "partial"]
@@ -329,10 +280,10 @@ class Summariser:
 
     def __init__(self) -> None:
         self._metrics = registered()
+        self._accuracy = next(each for each in self._metrics if each.name == "step_accuracy")
         self._whole = GroupSums(self._metrics)
         self._participants: dict[str, GroupSums] = {}
         self._groups: dict[str, dict[str, GroupSums]] = {}
-        self._columns: dict[str, dict[str, int]] = {}
         self._cells: dict[str, GroupCells] = {}
         self._dependent = False
 
@@ -344,17 +295,16 @@ class Summariser:
         """
         if session.participant in self._participants:
             raise ValueError(f"participant {session.participant} has two sessions, expected one")
-        sums = session_sums(self._metrics, session)
-        before = self._whole.tasks
-        self._whole.add(sums)
-        self._participants[session.participant] = GroupSums(self._metrics)
-        self._participants[session.participant].add(sums)
+        own = self._participants[session.participant] = GroupSums(self._metrics, session)
+        first_row = len(self._whole.participants)
+        self._whole.extend(own)
         for kind, parts in session_groups(session).items():
-            groups, columns = self._groups.setdefault(kind, {}), self._columns.setdefault(kind, {})
+            groups = self._groups.setdefault(kind, {})
             for name, part in parts.items():
-                columns.setdefault(name, len(columns) + 1)
-                groups.setdefault(name, GroupSums(self._metrics)).add(session_sums(self._metrics, part))
-            self._cells.setdefault(kind, GroupCells()).add(session, kind, columns, first_task=before)
+                groups.setdefault(name, GroupSums(self._metrics)).add(part)
+            cells = self._cells.setdefault(kind, GroupCells(self._accuracy))
+            for row, task in enumerate(session.tasks, start=first_row):
+                cells.add(row, task, partial(names_of, kind))
         if not self._dependent:
             self._dependent = any(not each.step.independent for task in session.tasks for each in task.steps)
 
@@ -372,27 +322,22 @@ class Summariser:
 
         ``status`` is ``complete`` when every step was asked, ``signature`` one line that says what was run.
         """
-
-        def group(tally: GroupSums, over: ClusterName) -> Group:
-            return Group(counts=tally.counts(), scores=tally.scores(seed=seed, resamples=resamples, clusters=over))
-
-        whole, whose = group(self._whole, clusters), self._whole.participants()
-        groups = {"participant": {name: group(tally, "task") for name, tally in self._participants.items()}}
-        for kind, tallies in self._groups.items():
-            groups[kind] = {name: group(tally, clusters) for name, tally in tallies.items()}
+        drawn = {"seed": seed, "resamples": resamples}
+        whole = self._whole.group(**drawn, clusters=clusters)
+        groups = {name: sums.group(**drawn, clusters="task") for name, sums in self._participants.items()}
+        labelled = {
+            kind: {name: sums.group(**drawn, clusters=clusters) for name, sums in parts.items()}
+            for kind, parts in self._groups.items()
+        }
+        whose = self._whole.participants
         return Summary(
             status=status,
             signature=signature,
             counts=whole.counts,
             scores=whole.scores,
-            groups=groups,
+            groups={"participant": groups, **labelled},
             cost=cost or CostTotals(),
-            averages={
-                kind: average_cells(
-                    cells, len(self._columns[kind]), whose, seed=seed, resamples=resamples, clusters=clusters
-                )
-                for kind, cells in self._cells.items()
-            },
+            averages={kind: cells.averages(whose, **drawn, clusters=clusters) for kind, cells in self._cells.items()},
             independent=whole.counts.steps > 0 and not self._dependent,
             clusters=clusters,
         )

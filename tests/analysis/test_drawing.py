@@ -19,7 +19,7 @@ SIDE = 120
 
 def framed(path: Path, region: Region, colour: tuple[int, int, int] = (90, 160, 90)) -> np.ndarray:
     Image.new("RGB", (SIDE, SIDE), colour).save(path)
-    return np.asarray(Image.open(io.BytesIO(framed_picture(path, region).png)).convert("RGB"))
+    return np.asarray(Image.open(io.BytesIO(framed_picture(path, region))).convert("RGB"))
 
 
 def box(left: float, top: float, right: float, bottom: float) -> Region:

@@ -21,7 +21,7 @@ from grounding.records import (
 )
 from grounding.scoring.metrics import official_part, pooled_scores
 from grounding.scoring.scored import OfficialScores, ScoredSession, join, judge
-from grounding.scoring.summary import RunSums, Summariser, Summary, Totals
+from grounding.scoring.summary import RunSums, Summariser, Summary
 
 SHOT = Screenshot(path="images/1.png", size=Size(width=1920, height=1080), sha256="0" * 64)
 BUTTON = Region(boxes=(Box(left_px=10, top_px=10, right_px=20, bottom_px=20),))
@@ -108,13 +108,13 @@ def official_scores(sessions: Sequence[ScoredSession]) -> OfficialScores:
     return pooled_scores([official_part(session) for session in sessions])
 
 
-def totals(plans: Iterable[Plan], predictions: Iterable[Prediction], *, wall_s: float = 0.0) -> Totals:
+def sums_of(plans: Iterable[Plan], predictions: Iterable[Prediction]) -> RunSums:
     sums = RunSums()
     for plan in plans:
-        sums.add_plan(plan)
+        (sums.reused if plan.reused else sums.planner).add(plan.call)
     for prediction in predictions:
-        sums.add_prediction(prediction)
-    return sums.totals(wall_s=wall_s)
+        sums.grounder.add(prediction.call)
+    return sums
 
 
 def summary(

@@ -34,17 +34,6 @@ def first_step(task):
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_new_metric_is_one_function():
-    metric("first_step_accuracy")(first_step)
-    extra = Played({"1": {"a": "+ -", "b": "- +"}, "2": {"a": "+"}}).summary().scores.extra
-    assert list(extra) == ["first_step_accuracy"]
-    score = extra["first_step_accuracy"]
-    assert (score.k, score.n) == (2, 3)
-    assert score.value == pytest.approx(200 / 3)
-    assert 0 <= score.low <= score.value <= score.high <= 100
-
-
-@pytest.mark.usefixtures("registry")
 def test_a_name_is_given_once():
     with pytest.raises(ValueError, match=r"'step_accuracy' of .*first_step is already defined by .*metrics"):
         metric("step_accuracy")(first_step)
@@ -53,24 +42,9 @@ def test_a_name_is_given_once():
 
 
 @pytest.mark.usefixtures("registry")
-def test_an_installed_package_brings_its_metrics(monkeypatch):
-    asked = []
-
-    def installed(group):
-        asked.append(group)
-        return [Announced(lambda: metric("late")(first_step))]
-
-    monkeypatch.setattr(metrics, "entry_points", installed)
-    assert "late" in [each.name for each in registered()]
-    registered()
-    assert asked == ["grounding.metrics"]
-
-
-@pytest.mark.usefixtures("registry")
-@pytest.mark.parametrize("error", [ImportError("no module named elsewhere"), AttributeError("x"), ValueError("x")])
-def test_a_package_that_cannot_be_loaded_is_named(monkeypatch, error):
+def test_a_package_that_cannot_be_loaded_is_named(monkeypatch):
     def fail():
-        raise error
+        raise ImportError("no module named elsewhere")
 
     monkeypatch.setattr(metrics, "entry_points", lambda **_: [Announced(fail)])
     with pytest.raises(UserError, match=r"'late' \(elsewhere\.metrics, .*cannot be loaded: .*Repair or uninstall"):

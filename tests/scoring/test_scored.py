@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding.records import Failure, Plan, Session, Verdict
-from grounding.scoring.scored import join, judge
+from grounding.scoring.scored import judge
 from scoring.builders import judge_all
 
-from .builders import BUTTON, Played, answer, step, verdict
+from .builders import BUTTON, Played, answer, step
 
 
 def test_steps_are_put_beside_their_verdicts_by_task():
@@ -35,16 +35,6 @@ def test_steps_are_put_beside_their_verdicts_by_task():
 def test_an_instruction_is_right_when_all_its_scored_steps_are(line, hits):
     (session,) = Played({"1": {"t": line}}).joined()
     assert session.tasks[0].instruction_hits() == hits
-
-
-def test_what_does_not_fit_together_is_refused():
-    played = Played({"1": {"t": "+"}})
-    with pytest.raises(ValueError, match="1/1 has two verdicts"):
-        join(played.sessions, [*played.verdicts, verdict("1/1", "miss")])
-    with pytest.raises(ValueError, match="participant 1 has two sessions"):
-        join(played.sessions * 2, played.verdicts)
-    with pytest.raises(ValueError, match="two steps carry the id 1/1"):
-        join([Session(participant="1", steps=(step("1/1"), step("1/1")))], [])
 
 
 def plan(name="1/1", failure=None):

@@ -14,56 +14,12 @@ from grounding.records import Call, Plan, Prediction, Usage
 from grounding.run.folder import RunFolder
 from grounding.run.session import rescore
 from grounding.scoring.summary import CallTotals, CostTotals, Summary, TimeTotals
-from scoring.builders import totals
+from scoring.builders import sums_of
 
 from .builders import Played
 from .test_paper import played
 
-LATER = ["averages", "independent", "clusters"]
 COUNTS = ["tasks", "instructions", "steps", "skipped", "hit", "miss", "unparsed", "error", "missing"]
-SHARE, MEAN = ["value", "k", "n", "low", "high"], ["value", "n", "low", "high"]
-SCORES = {
-    "paper": {
-        "step_accuracy": SHARE,
-        "instruction_accuracy": SHARE,
-        "average_progress": MEAN,
-        "task_success": SHARE,
-    },
-    "official": {
-        "step_accuracy": ["value", "k", "n"],
-        "average_progress": ["value", "n"],
-        "task_success": ["value", "k", "n"],
-        "average_distance": ["value", "n"],
-    },
-}
-
-
-def keys(scores):
-    return {
-        kind: {name: [key for key in score if key != "method"] for name, score in of_kind.items()}
-        for kind, of_kind in scores.items()
-    }
-
-
-def written(result):
-    return msgspec.json.decode(msgspec.json.encode(result))
-
-
-@pytest.mark.parametrize("data", [Played({"1": {"a": "+ -"}, "2": {"a": "u"}}), Played({"1": {"a": "."}})])
-def test_the_shape_of_the_file(data):
-    result = written(data.summary())
-    assert list(result) == ["schema", "status", "signature", "counts", "scores", "groups", "cost", *LATER]
-    assert (result["schema"], result["status"], result["signature"]) == (1, "complete", "test")
-    assert list(result["counts"]) == COUNTS
-    assert keys(result["scores"]) == SCORES
-    assert list(result["groups"]) == ["participant"]
-    assert list(result["groups"]["participant"]) == [session.participant for session in data.sessions]
-    for group in result["groups"]["participant"].values():
-        assert list(group) == ["counts", "scores"]
-        assert list(group["counts"]) == COUNTS
-        assert keys(group["scores"]) == SCORES
-    sums = ["usd", "planner_usd", "grounder_usd", "input_tokens", "output_tokens"]
-    assert list(result["cost"]) == [*sums, "planner", "grounder", "reused"]
 
 
 def test_an_unfinished_run_is_scored_over_what_it_has_come_to():
@@ -106,9 +62,9 @@ def prediction(call):
 def test_time_and_money_are_added_up_by_stage():
     planned = Call(seconds=2, attempts=3, usage=Usage(input_tokens=100, output_tokens=20), cost_usd=0.25)
     grounded = Call(seconds=0.5, usage=Usage(input_tokens=10, output_tokens=2, cached_input_tokens=5), cost_usd=0.5)
-    result = totals([plan(planned), plan(planned), plan(None)], [prediction(grounded), prediction(None)], wall_s=3)
-    assert result.time == TimeTotals(wall_s=3, planner_s=4, grounder_s=0.5, retries=4)
-    assert result.cost == CostTotals(
+    result = sums_of([plan(planned), plan(planned), plan(None)], [prediction(grounded), prediction(None)])
+    assert result.time(3) == TimeTotals(wall_s=3, planner_s=4, grounder_s=0.5, retries=4)
+    assert result.cost() == CostTotals(
         usd=1,
         planner_usd=0.5,
         grounder_usd=0.5,
@@ -129,7 +85,7 @@ def test_reasoning_and_failed_tries_are_counted_with_the_rest():
         unreported_usd=0.125,
     )
     failed = Call(seconds=1, failed_usage=Usage(input_tokens=7, output_tokens=0), cost_usd=0.2)
-    cost = totals([plan(call), plan(failed)], []).cost
+    cost = sums_of([plan(call), plan(failed)], []).cost()
     assert cost.planner == CallTotals(
         calls=2,
         usd=0.5,
@@ -145,11 +101,12 @@ def test_reasoning_and_failed_tries_are_counted_with_the_rest():
 def test_plans_that_another_run_paid_for_are_apart():
     call = Call(seconds=5, attempts=3, usage=Usage(input_tokens=100, output_tokens=20), cost_usd=0.25)
     mine, theirs = plan(call), msgspec.structs.replace(plan(call), reused=True)
-    result = totals([mine, theirs, theirs], [])
-    assert (result.cost.usd, result.cost.planner_usd, result.cost.input_tokens) == (0.25, 0.25, 100)
-    assert result.cost.reused == CallTotals(calls=2, usd=0.5, input_tokens=200, output_tokens=40)
-    assert (result.time.planner_s, result.time.retries) == (5, 2)
-    assert totals([theirs], []).cost.usd is None
+    sums = sums_of([mine, theirs, theirs], [])
+    cost, time = sums.cost(), sums.time()
+    assert (cost.usd, cost.planner_usd, cost.input_tokens) == (0.25, 0.25, 100)
+    assert cost.reused == CallTotals(calls=2, usd=0.5, input_tokens=200, output_tokens=40)
+    assert (time.planner_s, time.retries) == (5, 2)
+    assert sums_of([theirs], []).cost().usd is None
 
 
 LINES = {"1": {"a": "++++", "b": "++"}, "2": {"a": "--", "b": "----"}, "3": {"a": "+-", "b": "-+"}}

@@ -154,7 +154,7 @@ def write_curation_page(scored: CurationScored) -> Path:
     """
     index, details = gather_curation(scored)
     blocks = (
-        f'<script type="application/json" id="task-{number}">{embedded_json(one)}</script>'  # type: ignore[arg-type]
+        f'<script type="application/json" id="task-{number}">{embedded_json(one)}</script>'
         for number, one in enumerate(details)
     )
     own = {name: (_STATIC / name).read_text(encoding="utf-8") for name in ("curation.html", "curation.css")}
@@ -164,7 +164,7 @@ def write_curation_page(scored: CurationScored) -> Path:
         title=index["title"],
         style=static_text("page.css") + own["curation.css"],
         script="\n".join(scripts),
-        data=embedded_json(index),  # type: ignore[arg-type]
+        data=embedded_json(index),
         details="\n".join(blocks),
         sources="img-src 'self' file: data:; connect-src 'none'",
     )

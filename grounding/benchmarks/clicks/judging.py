@@ -244,9 +244,9 @@ def _judge_stage(
 def _framed(item: WrongStep, path: Path) -> Screenshot:
     if item.step.region is None:
         raise ValueError("the step has no gold region")
-    picture = drawing.framed_picture(Path(item.step.screenshot.path), item.step.region)
-    atomic_write(path, picture.png)
-    return Screenshot(path=str(path), size=picture.size, sha256=hashlib.sha256(picture.png).hexdigest())
+    png = drawing.framed_picture(Path(item.step.screenshot.path), item.step.region)
+    atomic_write(path, png)
+    return Screenshot(path=str(path), size=item.step.screenshot.size, sha256=hashlib.sha256(png).hexdigest())
 
 
 def _judgement(asked: Exchange, *, plan_cut: bool) -> BlameJudgement:

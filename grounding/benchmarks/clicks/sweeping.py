@@ -15,7 +15,6 @@ from grounding.console import wide_console
 from grounding.data.release import data_name
 from grounding.options import EvalOptions, ScoringName
 from grounding.records import Record
-from grounding.report.html.written import with_report
 from grounding.report.matrix import WIDE, MatrixRow, columns_of, print_matrix
 from grounding.report.plot import NUMERIC, PlotPoint, SweepPlot, draw, x_axis
 from grounding.run.benchmark import Result
@@ -177,9 +176,6 @@ def write_sweep(result: Result[ScoredClicks]) -> Swept:
     atomic_write(folder / "sweep.csv", sweep_csv(content).encode())
     along = x_axis(content.swept)
     drawn = draw(_plot(content, along, _what(content, varying)), folder)
-    for scored in result.scored:  # Their pages were written before there was a curve to show.
-        if scored.report is not None:
-            with_report(scored)
     if varying == ("transcript",):
         from grounding.asr.table import draw_levels, heard_run
 

@@ -10,9 +10,8 @@ from urllib.parse import quote
 
 from grounding.atomic import atomic_write
 from grounding.errors import UserError
-from grounding.records import Record
-from grounding.report.compare import ALL, ComparedRun, ComparisonResult, compare_runs, difference_text
-from grounding.report.comparetable import closing, lines_of, p_text, value_text
+from grounding.report.compare import ALL, ComparedRun, ComparisonResult, compare_runs
+from grounding.report.comparetable import closing, lines_of, metric_cells
 from grounding.report.html.content import SummaryTable
 from grounding.report.html.embed import embedded_json, page_html, static_text
 
@@ -20,37 +19,10 @@ Link = Callable[[Path], str]
 """Where a run's own page is; "" for nowhere."""
 
 
-class ComparedPage(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What the page shows: ``rows`` are metric, run, baseline, difference, p and p by Holm, all as text."""
-
-    class Run(Record, frozen=True, kw_only=True, omit_defaults=False):
-        """One run beside the baseline; ``flips`` are id, instruction, baseline's outcome, run's, and whether won."""
-
-        name: str
-        link: str
-        rows: tuple[tuple[str, ...], ...]
-        lines: tuple[str, ...]
-        flips: tuple[tuple[str, str, str, str, bool], ...]
-
-    title: str
-    baseline: str
-    baseline_link: str
-    item: str
-    runs: tuple[Run, ...]
-    notes: tuple[str, ...]
-
-
 def _rows(run: ComparedRun) -> tuple[tuple[str, ...], ...]:
     """Metric, run, baseline, difference, p and p by Holm."""
     return tuple(
-        (
-            each.label if each.group == ALL else f"{each.group}: {each.label}",
-            value_text(each.value, each.k, each.n, each.unit),
-            value_text(each.baseline_value, each.baseline_k, each.baseline_n, each.unit),
-            difference_text(each),
-            p_text(each.p),
-            p_text(each.p_holm),
-        )
+        (each.label if each.group == ALL else f"{each.group}: {each.label}", *metric_cells(each))
         for each in run.metrics
     )
 
@@ -77,26 +49,29 @@ def paired_tables(folders: Sequence[Path]) -> tuple[SummaryTable, ...]:
 
 def render_comparison(result: ComparisonResult, link: Link) -> str:
     """The page as HTML."""
-    runs = []
-    for run in result.runs:
-        flips = ((f.step_id, f.instruction, f.baseline_outcome, f.outcome, f.is_won) for f in run.flips)
-        lines = tuple(each.plain for each in lines_of(run, result))
-        runs.append(
-            ComparedPage.Run(
-                name=run.name, link=link(Path(run.folder)), rows=_rows(run), lines=lines, flips=tuple(flips)
-            )
-        )
-    page = ComparedPage(
-        title=f"{' and '.join(run.name for run in result.runs)} against {result.baseline}",
-        baseline=result.baseline,
-        baseline_link=link(Path(result.baseline_folder)),
-        item=result.item,
-        runs=tuple(runs),
-        notes=tuple(each.plain for each in closing(result, flips=True)),
-    )
+    title = f"{' and '.join(run.name for run in result.runs)} against {result.baseline}"
+    runs = [
+        {
+            "name": run.name,
+            "link": link(Path(run.folder)),
+            "rows": _rows(run),
+            "lines": [each.plain for each in lines_of(run, result)],
+            # Id, instruction, the baseline's outcome, the run's, and whether the run has won.
+            "flips": [(f.step_id, f.instruction, f.baseline_outcome, f.outcome, f.is_won) for f in run.flips],
+        }
+        for run in result.runs
+    ]
+    page = {
+        "title": title,
+        "baseline": result.baseline,
+        "baseline_link": link(Path(result.baseline_folder)),
+        "item": result.item,
+        "runs": runs,
+        "notes": [each.plain for each in closing(result, flips=True)],
+    }
     return page_html(
         static_text("comparison.html"),
-        title=page.title,
+        title=title,
         style=static_text("comparison.css"),
         script="\n".join(static_text(name) for name in ("dom.js", "comparison.js")),
         data=embedded_json(page),

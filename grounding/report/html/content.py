@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from grounding.records import Box, Point, Record, Region
+from grounding.analysis.labels import Label
+from grounding.records import Box, HistoryEntry, Point, Record, Region
 from grounding.report.rows import Note
 
 FailureName = Literal["near", "far", "declined", "no shape", "no plan", "unparsed", "error", "missing"]
@@ -89,13 +90,6 @@ class TaskRow(Record, frozen=True, kw_only=True):
     steps: tuple[int, ...]
 
 
-class ToldContext(Record, frozen=True, kw_only=True):
-    """What later steps may be told about a step."""
-
-    instruction: str
-    action: str
-
-
 class ShownMetric(Record, frozen=True, kw_only=True):
     """One line of the table of scores, as text."""
 
@@ -148,18 +142,8 @@ class Diagram(Record, frozen=True, kw_only=True):
     parts: tuple[DiagramPart, ...] = ()
 
 
-class StepLabel(Record, frozen=True, kw_only=True):
-    """What a person says of a step."""
-
-    step: str
-    label: str
-    labeller: str
-    note: str = ""
-    at: str = ""
-
-
 class RunPage(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One run. ``told`` has one entry for each of ``steps``, None where nothing is told of it.
+    """One run. ``told`` is what later steps may be told of each of ``steps``, ``marks`` what people say of them.
 
     ``words`` are what the page says in place of its own words of clicks: of the outcomes, ``gold``, ``click``,
     ``recorded``. ``data`` names the data set by its content. ``version`` changes whenever what is shown does. Of a
@@ -177,8 +161,8 @@ class RunPage(Record, frozen=True, kw_only=True, omit_defaults=False):
     shots: tuple[Shot, ...] = ()
     tasks: tuple[TaskRow, ...] = ()
     steps: tuple[StepRow, ...] = ()
-    told: tuple[ToldContext | None, ...] = ()
-    marks: tuple[StepLabel, ...] = ()
+    told: tuple[HistoryEntry | None, ...] = ()
+    marks: tuple[Label, ...] = ()
     mark_facts: tuple[Fact, ...] = ()
     independent: bool = False
     version: str = ""

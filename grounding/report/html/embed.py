@@ -9,8 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from grounding.records import Record
-
 _ESCAPED = (
     (b"&", b"\\u0026"),
     (b"<", b"\\u003c"),
@@ -20,8 +18,8 @@ _ESCAPED = (
 )
 
 
-def embedded_json(record: Record) -> str:
-    r"""A record as JSON that can stand in a ``<script type="application/json">``: no tag can begin or end in it.
+def embedded_json(content: object) -> str:
+    r"""Records as JSON that can stand in a ``<script type="application/json">``: no tag can begin or end in it.
 
     In JSON these characters stand only inside of strings, where an escape means the same.
 
@@ -29,10 +27,10 @@ def embedded_json(record: Record) -> str:
     >>> embedded_json(Fact(name="reply", text="</script><b>"))
     '{"name":"reply","text":"\\u003c/script\\u003e\\u003cb\\u003e"}'
     """
-    content = msgspec.json.encode(record)
+    text = msgspec.json.encode(content)
     for character, escaped in _ESCAPED:
-        content = content.replace(character, escaped)
-    return content.decode()
+        text = text.replace(character, escaped)
+    return text.decode()
 
 
 def page_html(body: str, *, title: str, style: str, script: str, data: str, sources: str = "", **more: str) -> str:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -19,10 +19,11 @@ from grounding.analysis.showing import split_words
 from grounding.data.release import data_name
 from grounding.errors import UserError
 from grounding.llm.budget import dollars
-from grounding.records import Plan, Prediction, Record, Screenshot, Session, Step, TaskLabel, Verdict
+from grounding.records import HistoryEntry, Plan, Prediction, Record, Screenshot, Session, Step, TaskLabel, Verdict
 from grounding.report.breakdown import break_down
 from grounding.report.clicks import rows_of
 from grounding.report.groups import estimate_cells
+from grounding.report.html import plots
 from grounding.report.html.content import (
     MOST_TEXT,
     NEAR_PX,
@@ -32,12 +33,9 @@ from grounding.report.html.content import (
     LookRow,
     RunPage,
     ShownMetric,
-    StepLabel,
     StepRow,
     SummaryTable,
-    ToldContext,
 )
-from grounding.report.html.plots import Measuring, StepColumns
 from grounding.report.html.steps import PackedSteps
 from grounding.report.html.targets import KINDS, texts_under
 from grounding.report.html.triage import LABELS_FILE, read_triage, triage_lines
@@ -89,40 +87,11 @@ def cut(text: str, most: int = MOST_TEXT) -> str:
     return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
 
 
-class PageSource(Protocol):
-    """A run whose page is to be made."""
-
-    @property
-    def folder(self) -> Path:
-        """Where it lies."""
-        ...
-
-    def shots(self) -> tuple[Screenshot, ...]:
-        """The screenshots of the steps, each once."""
-        ...
-
-    def fill(self, sink: PackedSteps) -> Callable[[], tuple[Diagram, ...]]:
-        """Hand over every step; what is returned draws the run's diagrams.
-
-        Raises:
-            UserError: a file of the run is damaged.
-        """
-        ...
-
-    def frame(self, *, version: str = "", warnings: Sequence[str] = ()) -> RunPage:
-        """What the page shows besides.
-
-        Raises:
-            UserError: a file in the run's folder is damaged.
-        """
-        ...
-
-
 # --- clicks ---------------------------------------------------------------------------------------------------------
 
 
 class ClicksSource:
-    """A run of clicks, with the steps that are not scored.
+    """A run of clicks whose page is to be made, with the steps that are not scored.
 
     Args:
         scored: The run.
@@ -198,19 +167,12 @@ class ClicksSource:
         return tuple({step.screenshot.sha256: step.screenshot for step in steps}.values())
 
     def fill(self, sink: PackedSteps) -> Callable[[], tuple[Diagram, ...]]:
-        """Hand over every step; what is returned draws the run's diagrams."""
-        measured = self._fill(sink)
+        """Hand over every step; what is returned draws the run's diagrams.
 
-        def draw() -> tuple[Diagram, ...]:
-            from grounding.report.html.plots import draw_curves, draw_diagrams, sweep_curves
-
-            independent = self.scored.summary.independent
-            return (*draw_diagrams(measured, independent=independent), *draw_curves(sweep_curves(self.folder)))
-
-        return draw
-
-    def _fill(self, sink: PackedSteps) -> StepColumns:
-        asked, measuring, place = self.scored.info.asked, Measuring(), 0
+        Raises:
+            UserError: a file of the run is damaged; so does :meth:`frame`.
+        """
+        asked, measuring, place = self.scored.info.asked, plots.Measuring(), 0
         verdicts = {verdict.step_id: verdict for verdict in self.scored.verdicts}
         splits, heard = _splits(self.folder), heard_in(self.folder)
         spoken = {} if heard is None else {step: one for one in heard.spoken for step in one.steps}
@@ -225,8 +187,7 @@ class ClicksSource:
                         tasks[step.task] = sink.task(session.participant, cut(str(step.task)))
                     task, verdict = tasks[step.task], verdicts.get(step.id)
                     if verdict is not None and verdict.was_asked:
-                        region, size = step.region, step.screenshot.size
-                        measuring.add(task, verdict.outcome == "hit", verdict.distance_px, region=region, size=size)
+                        measuring.add(task, step, verdict.outcome == "hit", verdict.distance_px)
                     told = step.history_entry
                     sink.add(
                         self._row(
@@ -242,13 +203,13 @@ class ClicksSource:
                         ),
                         None
                         if told is None
-                        else ToldContext(instruction=cut(told.instruction), action=cut(told.action)),
+                        else HistoryEntry(instruction=cut(told.instruction), action=cut(told.action)),
                     )
                     place += 1
         finally:
             plans.close()
             predictions.close()
-        return measuring.done()
+        return lambda: plots.draw_diagrams(measuring, independent=self.scored.summary.independent)
 
     def _row(
         self,
@@ -328,10 +289,7 @@ class ClicksSource:
             metrics=tuple(metrics),
             facts=(*facts, *_where(scored, summary.signature)),
             warnings=(*odd, *scored.warnings, *warnings),
-            marks=tuple(
-                StepLabel(step=one.step, label=one.label, labeller=one.labeller, note=one.note, at=one.at)
-                for one in triage.labels
-            ),
+            marks=triage,
             mark_facts=(
                 *_split_facts(path),
                 *(Fact(name="labels", text=line) for line in triage_lines(triage, wrong)),
@@ -441,7 +399,7 @@ class PageAbout(Record, frozen=True, kw_only=True):
 
 
 class ItemSource:
-    """A run of any benchmark, item by item."""
+    """A run of any benchmark whose page is to be made, item by item."""
 
     def __init__(self, run: RunRows, about: PageAbout) -> None:
         self.run, self.about, self.folder = run, about, run.folder

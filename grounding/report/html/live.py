@@ -12,7 +12,7 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
@@ -21,7 +21,6 @@ import msgspec
 
 from grounding.analysis.labels import Label
 from grounding.atomic import atomic_write
-from grounding.cards.places import cache_dir
 from grounding.errors import UserError
 from grounding.records import Record, Screenshot
 from grounding.report.compare import compare_runs
@@ -30,7 +29,7 @@ from grounding.report.html.content import PageContent, RunPage, SummaryTable
 from grounding.report.html.embed import embedded_json, page_html, static_text
 from grounding.report.html.gather import DATA_FILES, ClicksSource, version_of
 from grounding.report.html.page import page_over, render
-from grounding.report.html.pictures import UNREADABLE, cached_thumbnail, thumbnail_name
+from grounding.report.html.pictures import UNREADABLE, cached_thumbnail, thumbnail_cache, thumbnail_name
 from grounding.report.html.steps import PackedSteps
 from grounding.report.html.triage import MOST_NOTE, append_label
 from grounding.report.html.watch import Overview, Watch
@@ -41,9 +40,10 @@ from grounding.run.scorebook import ScoredClicks, weigh
 if TYPE_CHECKING:
     from aiohttp import web
 
-Handler = Callable[["web.Request"], Awaitable["web.StreamResponse"]]
-
 LOOPBACK = "127.0.0.1"
+_RUN = r"/{run:(?:run/[0-9]{1,9}/)?}"
+"""Before each path: of the page itself, or of a run's own page below it."""
+
 _MOST_LABEL_BYTES = 4 * MOST_NOTE + 8_192
 _KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif"}
 """Pictures that are shown; nothing else of the disk is."""
@@ -308,11 +308,15 @@ def application(live: LivePage | LiveFolder, port: int) -> web.Application:
         response.headers["X-Frame-Options"] = "DENY"
         return response
 
+    def key_asked(request: web.Request) -> int | None:
+        run = request.match_info["run"]
+        return int(run.split("/")[1]) if run else None
+
     def asked(request: web.Request) -> LivePage | LiveFolder:
-        key = request.match_info.get("key")
+        key = key_asked(request)
         if key is None:
             return live
-        found = live.run(int(key)) if isinstance(live, LiveFolder) else None
+        found = live.run(key) if isinstance(live, LiveFolder) else None
         if found is None:
             raise web.HTTPNotFound(text="no such run\n")
         return found
@@ -329,20 +333,10 @@ def application(live: LivePage | LiveFolder, port: int) -> web.Application:
             raise web.HTTPNotFound(text="no such screenshot\n")
         return shot
 
-    def both(method: str, path: str) -> Callable[[Handler], Handler]:
-        """The same path of the page itself and of a run's own page below it."""
-
-        def register(handler: Handler) -> Handler:
-            for before in ("", r"/run/{key:[0-9]{1,9}}"):
-                routes.route(method, before + path)(handler)
-            return handler
-
-        return register
-
-    @both("GET", "/")
+    @routes.get(_RUN)
     async def whole(request: web.Request) -> web.StreamResponse:
-        key = request.match_info.get("key")
-        if key is not None and isinstance(live, LiveFolder) and (page := live.page_file(int(key))) is not None:
+        key = key_asked(request)
+        if key is not None and isinstance(live, LiveFolder) and (page := live.page_file(key)) is not None:
             return web.FileResponse(page, headers={"Content-Type": "text/html", "Cache-Control": "no-store"})
         text = await asyncio.to_thread(asked(request).html)
         return web.Response(text=text, content_type="text/html", headers={"Cache-Control": "no-store"})
@@ -355,21 +349,21 @@ def application(live: LivePage | LiveFolder, port: int) -> web.Application:
             raise web.HTTPNotFound(text="no such runs\n")
         return web.Response(text=text, content_type="text/html", headers={"Cache-Control": "no-store"})
 
-    @both("GET", "/live.json")
+    @routes.get(_RUN + "live.json")
     async def news(request: web.Request) -> web.Response:
         body = await asyncio.to_thread(lambda: msgspec.json.encode(asked(request).news(request.query.get("have", ""))))
         return web.Response(body=body, content_type="application/json", headers={"Cache-Control": "no-store"})
 
-    @both("GET", r"/thumb/{number:[0-9]{1,9}}/{name}")
+    @routes.get(_RUN + r"thumb/{number:[0-9]{1,9}}/{name}")
     async def small(request: web.Request) -> web.Response:
-        shot, cache = shot_asked(request), cache_dir()
+        shot = shot_asked(request)
         try:
-            body = await asyncio.to_thread(cached_thumbnail, shot, None if cache is None else cache / "thumbnails")
+            body = await asyncio.to_thread(cached_thumbnail, shot, thumbnail_cache())
         except UNREADABLE as error:
             raise web.HTTPNotFound(text="there is no picture of it\n") from error
         return web.Response(body=body, content_type="image/webp", headers={"Cache-Control": "max-age=86400"})
 
-    @both("GET", r"/shot/{number:[0-9]{1,9}}/{name}")
+    @routes.get(_RUN + r"shot/{number:[0-9]{1,9}}/{name}")
     async def full(request: web.Request) -> web.StreamResponse:
         path = Path(shot_asked(request).path)
         kind = _KINDS.get(path.suffix.lower())
@@ -377,7 +371,7 @@ def application(live: LivePage | LiveFolder, port: int) -> web.Application:
             raise web.HTTPNotFound(text="the screenshot is gone\n")
         return web.FileResponse(path, headers={"Content-Type": kind, "Cache-Control": "max-age=86400"})
 
-    @both("POST", "/label")
+    @routes.post(_RUN + "label")
     async def label(request: web.Request) -> web.Response:
         page = run_asked(request)
         if request.headers.get("Origin", "") not in {f"http://{host}" for host in hosts}:

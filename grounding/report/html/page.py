@@ -11,7 +11,7 @@ from grounding.atomic import atomic_write
 from grounding.report.html.comparison import paired_tables
 from grounding.report.html.content import Fact, PageContent, RunPage, SummaryTable
 from grounding.report.html.embed import embedded_json, page_html, static_text
-from grounding.report.html.gather import ClicksSource, ItemSource, PageAbout, PageSource
+from grounding.report.html.gather import ClicksSource, ItemSource, PageAbout
 from grounding.report.html.pictures import small_pictures
 from grounding.report.html.steps import PackedSteps
 from grounding.report.html.triage import CHOICES
@@ -65,24 +65,24 @@ def write_item_page(run: RunRows, about: PageAbout, path: Path | None = None) ->
     return _write([ItemSource(run, about)], path or run.folder / REPORT)
 
 
-def _write(sources: Sequence[PageSource], path: Path) -> Path:
+def _write(sources: Sequence[ClicksSource | ItemSource], path: Path) -> Path:
     runs = [_run(source, path) for source in sources]
     page = page_over(runs, paired=paired_tables([source.folder for source in sources]))
     atomic_write(path, render(page).encode(errors="replace"), shared=True)
     return path
 
 
-def _run(source: PageSource, path: Path) -> RunPage:
+def _run(source: ClicksSource | ItemSource, path: Path) -> RunPage:
     shots = source.shots()
-    addresses, small = small_pictures(shots, path)
+    addresses, made, problems = small_pictures(shots, path)
     steps = PackedSteps(addresses)
     draw = source.fill(steps)
-    warnings = [*steps.notes, *small.problems[:3]]
-    if len(small.problems) > 3:
-        warnings.append(f"{len(small.problems) - 3} more screenshots have no picture")
+    warnings = [*steps.notes, *problems[:3]]
+    if len(problems) > 3:
+        warnings.append(f"{len(problems) - 3} more screenshots have no picture")
     frame = source.frame(warnings=warnings)
-    if late := len(shots) - len(small.made) - len(small.problems):
-        words = f"{len(small.made):,} of {len(shots):,} screenshots have a small copy beside this page"
+    if late := len(shots) - made - len(problems):
+        words = f"{made:,} of {len(shots):,} screenshots have a small copy beside this page"
         words += f"; the other {late:,} are shown from where they lie, and get one when the page is written again"
         frame = msgspec.structs.replace(frame, facts=(*frame.facts, Fact(name="pictures", text=words)))
     return msgspec.structs.replace(frame, diagrams=draw(), **steps.fields())

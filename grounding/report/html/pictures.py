@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from grounding.atomic import atomic_write
 from grounding.cards.places import cache_dir
-from grounding.records import Record, Screenshot
+from grounding.records import Screenshot
 from grounding.report.html.steps import Addresses
 
 FILES = "report_files"
@@ -29,30 +29,21 @@ _MOST_PIXELS = 200_000_000
 """A picture that claims more is not opened."""
 
 
-class Thumbnails(Record, frozen=True, kw_only=True):
-    """Which screenshots have a small picture, by their hash, and what was wrong with the others."""
-
-    made: frozenset[str]
-    problems: tuple[str, ...]
-
-
 def thumbnail_name(sha256: str) -> str:
     """The file of a screenshot's small picture; the hash comes from a file, so only its letters and digits count."""
     return f"{''.join(filter(str.isalnum, sha256))[:64]}.webp"
 
 
-def make_thumbnails(shots: Iterable[Screenshot], folder: Path, cache: Path | None = None) -> Thumbnails:
-    """Make the small pictures that are not there yet, as many as there is time for.
+def small_pictures(shots: Iterable[Screenshot], page: Path) -> tuple[Addresses, int, tuple[str, ...]]:
+    """Make the small pictures of a page that are not there yet, as many as there is time for.
 
-    Args:
-        shots: The screenshots; those of one hash are one.
-        folder: Where the pictures are put; it is made.
-        cache: Where they are kept for pages of other runs; None to keep none.
+    Returns where pictures are, how many have a small one, and what was wrong with others.
 
     Raises:
-        OSError: the folder can't be made.
+        OSError: the folder beside the page can't be made.
     """
     wanted = {shot.sha256: shot for shot in shots}
+    folder, cache = page.parent / FILES, thumbnail_cache()
     folder.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + MOST_S
 
@@ -60,28 +51,21 @@ def make_thumbnails(shots: Iterable[Screenshot], folder: Path, cache: Path | Non
         return _bring(shot, folder, cache, is_late=time.monotonic() > end)
 
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-        problems = list(pool.map(bring, wanted.values()))
-    return Thumbnails(
-        made=frozenset(sha for sha, problem in zip(wanted, problems, strict=True) if problem == ""),
-        problems=tuple(problem for problem in problems if problem),
-    )
-
-
-def small_pictures(shots: Iterable[Screenshot], page: Path) -> tuple[Addresses, Thumbnails]:
-    """Make the small pictures of a page. Returns where pictures are, and which were made.
-
-    Raises:
-        OSError: the folder beside the page can't be made.
-    """
-    cache = cache_dir()
-    small = make_thumbnails(shots, page.parent / FILES, None if cache is None else cache / "thumbnails")
+        problems = dict(zip(wanted, pool.map(bring, wanted.values()), strict=True))
 
     def addresses(shot: Screenshot) -> tuple[str, str]:
         at = Path(shot.path)
-        thumb = f"{FILES}/{thumbnail_name(shot.sha256)}" if shot.sha256 in small.made else ""
+        thumb = f"{FILES}/{thumbnail_name(shot.sha256)}" if problems.get(shot.sha256) == "" else ""
         return thumb, f"{_folder_address(at.parent)}/{quote(os.fsencode(at.name), safe='')}"
 
-    return addresses, small
+    found = list(problems.values())
+    return addresses, found.count(""), tuple(problem for problem in found if problem)
+
+
+def thumbnail_cache() -> Path | None:
+    """Where small pictures are kept for pages of other runs; None to keep none."""
+    cache = cache_dir()
+    return None if cache is None else cache / "thumbnails"
 
 
 @lru_cache(maxsize=4_096)

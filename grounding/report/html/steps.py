@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from grounding.records import Screenshot
-from grounding.report.html.content import Shot, StepRow, TaskRow, ToldContext
+from grounding.records import HistoryEntry, Screenshot
+from grounding.report.html.content import Shot, StepRow, TaskRow
 
 MOST_STEPS = 50_000
 """Steps of a run that its page shows: a browser opens it in a few seconds and holds it in less than a gigabyte."""
@@ -34,7 +34,7 @@ class PackedSteps:
         self._shown: list[Shot] = []
         self._tasks: list[tuple[str, str, list[int]]] = []
         self._rows: list[StepRow] = []
-        self._told: list[ToldContext | None] = []
+        self._told: list[HistoryEntry | None] = []
         self._letters = self._left_out = 0
 
     @property
@@ -56,7 +56,9 @@ class PackedSteps:
             if self.is_full:
                 return -1
             self._shots[shot.sha256] = len(self._shown)
-            self._shown.append(shown(shot, self._addresses))
+            thumb, full = self._addresses(shot)
+            size = shot.size
+            self._shown.append(Shot(width=size.width, height=size.height, path=shot.path, thumb=thumb, full=full))
         return self._shots[shot.sha256]
 
     def task(self, participant: str, name: str) -> int:
@@ -64,7 +66,7 @@ class PackedSteps:
         self._tasks.append((participant, name, []))
         return len(self._tasks) - 1
 
-    def add(self, row: StepRow, told: ToldContext | None = None) -> None:
+    def add(self, row: StepRow, told: HistoryEntry | None = None) -> None:
         """Take the next step."""
         if self.is_full:
             self._left_out += 1
@@ -85,9 +87,3 @@ class PackedSteps:
             return found
         # zlib's format in base64: nothing but letters, digits, +, / and =.
         return {"packed": base64.b64encode(zlib.compress(msgspec.json.encode(found), 6)).decode("ascii")}
-
-
-def shown(shot: Screenshot, addresses: Addresses) -> Shot:
-    """A screenshot as a page has it."""
-    thumb, full = addresses(shot)
-    return Shot(width=shot.size.width, height=shot.size.height, path=shot.path, thumb=thumb, full=full)

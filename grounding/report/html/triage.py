@@ -13,8 +13,7 @@ import msgspec
 
 from grounding.analysis.labels import LABELLER, Label, is_labeller, label_lines
 from grounding.errors import UserError
-from grounding.records import Record
-from grounding.scoring.intervals import Interval, cohens_kappa
+from grounding.scoring.intervals import cohens_kappa
 
 LABELS_FILE = "labels.jsonl"
 
@@ -25,37 +24,8 @@ MOST_NOTE = 2_000
 """Characters that a note may have."""
 
 
-class LabelCount(Record, frozen=True, kw_only=True):
-    """On how many steps all who labelled them say this."""
-
-    label: str
-    steps: int
-
-
-class PairAgreement(Record, frozen=True, kw_only=True):
-    """Two people over the ``n`` steps that both labelled; kappa is None where chance alone would agree always."""
-
-    first: str
-    second: str
-    n: int
-    agree: int
-    kappa: float | None
-    interval: Interval | None
-
-
-class Triage(Record, frozen=True, kw_only=True):
-    """All labels of a run, merged. ``disputed`` steps have labels that differ; ``counts`` are over the other ones."""
-
-    labels: tuple[Label, ...]
-    labellers: tuple[str, ...]
-    steps: int
-    disputed: int
-    counts: tuple[LabelCount, ...]
-    pairs: tuple[PairAgreement, ...]
-
-
-def read_triage(folder: Path) -> Triage:
-    """The labels of a run folder; empty where nobody labelled anything.
+def read_triage(folder: Path) -> tuple[Label, ...]:
+    """The labels of a run folder, merged; empty where nobody labelled anything.
 
     A torn last line, which another process may be writing, is passed over.
 
@@ -66,78 +36,55 @@ def read_triage(folder: Path) -> Triage:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        return merge(())
+        return ()
     except OSError as error:
         raise UserError(f"{path}: can't be read: {error.strerror}") from error
     return merge(label for _, label in label_lines(content[: content.rfind(b"\n") + 1], str(path)))
 
 
-def merge(labels: Iterable[Label]) -> Triage:
-    """The last label of each person for each step, and how far people agree.
+def merge(labels: Iterable[Label]) -> tuple[Label, ...]:
+    """The last label of each person for each step, without those that were withdrawn."""
+    last = {(label.step, label.labeller): label for label in labels}
+    return tuple(label for label in last.values() if label.label != "withdrawn")
 
-    >>> said = [("1/1", "ann", "grounding"), ("1/1", "bob", "grounding"), ("1/2", "ann", "other")]
-    >>> triage = merge(Label(step=step, labeller=who, label=label) for step, who, label in said)
-    >>> triage.steps, triage.disputed, [(count.label, count.steps) for count in triage.counts]
-    (2, 0, [('grounding', 1), ('other', 1)])
+
+def triage_lines(labels: Sequence[Label], misses: Iterable[str]) -> tuple[str, ...]:
+    """Merged labels in words, and how far people agree; nothing where there is none.
+
+    ``misses`` are the ids of the steps that are no hits. Steps whose labels differ are disputed and counted as nothing
+    else.
     """
-    last: dict[tuple[str, str], Label] = {}
+    if not labels:
+        return ()
+    wrong, by_step = set(misses), dict[str, set[str]]()
     for label in labels:
-        last[label.step, label.labeller] = label
-    kept = tuple(label for label in last.values() if label.label != "withdrawn")
-    by_step: dict[str, set[str]] = {}
-    for label in kept:
         by_step.setdefault(label.step, set()).add(label.label)
+    labellers = list(dict.fromkeys(label.labeller for label in labels))
     agreed = Counter(next(iter(said)) for said in by_step.values() if len(said) == 1)
-    people = tuple(dict.fromkeys(label.labeller for label in kept))
-    return Triage(
-        labels=kept,
-        labellers=people,
-        steps=len(by_step),
-        disputed=sum(len(said) > 1 for said in by_step.values()),
-        counts=tuple(
-            LabelCount(label=name, steps=count)
-            for name, count in sorted(agreed.items(), key=lambda each: (-each[1], each[0]))
-        ),
-        pairs=tuple(_pair(first, second, kept) for first, second in combinations(people, 2)),
-    )
+    parts = [
+        f"{name.replace('-', ' ')} {count}" for name, count in sorted(agreed.items(), key=lambda it: (-it[1], it[0]))
+    ]
+    disputed = len(by_step) - agreed.total()
+    parts += [f"disputed {disputed}"] if disputed else []
+    people = "1 person" if len(labellers) == 1 else f"{len(labellers)} people"
+    of_misses = len(wrong & by_step.keys())
+    beyond = f" and {len(by_step) - of_misses} other steps" if len(by_step) > of_misses else ""
+    said = f"{people} labelled {of_misses:,} of {len(wrong):,} misses{beyond}"
+    pairs = (_pair_line(first, second, labels) for first, second in combinations(labellers, 2))
+    return (f"{said}: {' · '.join(parts)} (no score changes by it)", *pairs)
 
 
-def _pair(first: str, second: str, labels: Sequence[Label]) -> PairAgreement:
+def _pair_line(first: str, second: str, labels: Sequence[Label]) -> str:
     one, two = ({label.step: label.label for label in labels if label.labeller == who} for who in (first, second))
     both = [(one[step], two[step]) for step in one if step in two]
+    if not both:
+        return f"{first} and {second} have labelled no step in common"
     names = sorted({name for pair in both for name in pair})
-    kappa = cohens_kappa([[both.count((row, column)) for column in names] for row in names] or [[0]])
-    return PairAgreement(
-        first=first,
-        second=second,
-        n=len(both),
-        agree=sum(a == b for a, b in both),
-        kappa=kappa.value,
-        interval=kappa.interval,
-    )
-
-
-def triage_lines(triage: Triage, misses: Iterable[str]) -> tuple[str, ...]:
-    """A merged triage in words, nothing where there is none. ``misses`` are the ids of the steps that are no hits."""
-    if not triage.steps:
-        return ()
-    wrong = set(misses)
-    of_misses = len(wrong & {label.step for label in triage.labels})
-    people = "1 person" if len(triage.labellers) == 1 else f"{len(triage.labellers)} people"
-    parts = [f"{count.label.replace('-', ' ')} {count.steps}" for count in triage.counts]
-    parts += [f"disputed {triage.disputed}"] if triage.disputed else []
-    beyond = f" and {triage.steps - of_misses} other steps" if triage.steps > of_misses else ""
-    said = f"{people} labelled {of_misses:,} of {len(wrong):,} misses{beyond}"
-    lines = [f"{said}: {' · '.join(parts)} (no score changes by it)"]
-    for pair in triage.pairs:
-        if not pair.n:
-            lines.append(f"{pair.first} and {pair.second} have labelled no step in common")
-            continue
-        kappa = "kappa undefined: both always say the same" if pair.kappa is None else f"kappa {pair.kappa:.2f}"
-        found = pair.interval
-        interval = "" if found is None else f" [{found.low:.2f}, {found.high:.2f}]"
-        lines.append(f"{pair.first} and {pair.second} agree on {pair.agree}/{pair.n} steps, {kappa}{interval}")
-    return tuple(lines)
+    kappa = cohens_kappa([[both.count((row, column)) for column in names] for row in names])
+    words = "kappa undefined: both always say the same" if kappa.value is None else f"kappa {kappa.value:.2f}"
+    interval = "" if kappa.interval is None else f" [{kappa.interval.low:.2f}, {kappa.interval.high:.2f}]"
+    agree = sum(a == b for a, b in both)
+    return f"{first} and {second} agree on {agree}/{len(both)} steps, {words}{interval}"
 
 
 def append_label(folder: Path, label: Label) -> None:

@@ -30,8 +30,7 @@ from grounding.run.display import (
     read_progress,
     read_queue,
 )
-from grounding.run.folder import RunFolder, RunSettings, utc_now
-from grounding.run.lock import benchmark_of
+from grounding.run.folder import RunFolder, utc_now
 from grounding.run.scorebook import weigh
 from grounding.scoring.intervals import wilson
 from grounding.scoring.metrics import Metric, shown
@@ -138,6 +137,13 @@ class Overview(Record, frozen=True, kw_only=True):
     comparison: str = ""
 
 
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What counts here of a run's settings."""
+
+    planner: str = ""
+    grounder: str = ""
+
+
 class Described(msgspec.Struct, frozen=True, kw_only=True):
     """What counts here of the ``run.json`` of any benchmark."""
 
@@ -147,7 +153,7 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
     signature: str = ""
     wall_s: float = 0.0
     stopped: str = ""
-    asked: RunSettings | None = None
+    asked: Asked = Asked()
 
     @property
     def parts(self) -> dict[str, str]:
@@ -197,7 +203,7 @@ class RunWatch:
         described = version_of(self.folder, ("run.json",))
         if described != self._described:
             try:
-                self._info = self._describe() if (self.folder / "run.json").exists() else None
+                self._info = self._describe()
             except UserError as error:
                 self._described = ""
                 return Seen(problem=str(error))
@@ -219,16 +225,14 @@ class RunWatch:
             self._version = version
         return self._seen
 
-    def _describe(self) -> Described:
-        if not benchmark_of(self.folder):
-            info = RunFolder(self.folder).read_info()
-            names = ("run_id", "status", "signature", "wall_s", "stopped", "asked")
-            return Described(**{name: getattr(info, name) for name in names})
+    def _describe(self) -> Described | None:
+        path = self.folder / "run.json"
         try:
-            content = msgspec.json.decode((self.folder / "run.json").read_bytes())
-            return msgspec.convert({**content, "asked": None}, Described)
+            return msgspec.json.decode(path.read_bytes(), type=Described)
+        except FileNotFoundError:
+            return None
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UserError(f"{self.folder / 'run.json'}: not a run description of this version: {error}") from error
+            raise UserError(f"{path}: not a run description of this version: {error}") from error
 
     def is_at_work(self) -> bool:
         """Whether a process is at work on the run: something moved lately, or it holds the folder's lock."""
@@ -402,34 +406,35 @@ class Watch:
         return "running" if queued is None and self._watches[path].is_at_work() else "broken"
 
     def _row(self, key: int, name: str, queued: QueuedRun | None, seen: Seen, state: ShownState, link: str) -> RunRow:
-        info, at = seen.info, seen.state
-        asked = info.asked if info else None
+        info, at = seen.info or Described(run_id="", status="started"), seen.state
+        asked = Asked() if info.benchmark else info.asked
+        said = queued or QueuedRun(name="", run_id="", folder="")
         is_running = state == "running"
-        problem = seen.problem or (queued.problem if queued else "") or (info.stopped if info else "")
+        problem = seen.problem or said.problem or info.stopped
         return RunRow(
             key=key,
             name=name,
-            planner=(queued.planner if queued else "") or (asked.planner if asked else ""),
-            grounder=(queued.grounder if queued else "") or (asked.grounder if asked else ""),
+            planner=said.planner or asked.planner,
+            grounder=said.grounder or asked.grounder,
             state=state,
-            steps=at.steps or (queued.steps if queued else 0),
+            steps=at.steps or said.steps,
             counts={name: count for name, count in at.counts.items() if count},
-            dataset=info.parts.get("dataset", "") if info else "",
-            signature=info.signature if info else "",
-            items="steps" if info is None or info.benchmark in ("", "desktop") else "tasks",
+            dataset=info.parts.get("dataset", ""),
+            signature=info.signature,
+            items="steps" if info.benchmark in ("", "desktop") else "tasks",
             score=seen.score,
             scores=seen.scores,
             rate_per_s=at.rate_per_s if is_running else None,
             doing=at.doing if is_running else "",
             waiting_s=at.waiting_s if is_running else None,
             retries=at.retries if is_running else 0,
-            wall_s=info.wall_s if info else 0.0,
+            wall_s=info.wall_s,
             cached=seen.cached,
             spent_usd=at.spent_usd,
             unreported_usd=at.unreported_usd,
-            server=queued.server if queued else "",
+            server=said.server,
             problem=problem[:MOST_TEXT],
-            link=link if info else "",
+            link=link if seen.info else "",
             latest=tuple(self._latest(key, step) for step in at.latest) if is_running else (),
         )
 

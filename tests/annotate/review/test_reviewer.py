@@ -48,7 +48,7 @@ def test_what_is_said_counts_last_can_be_taken_back_and_is_never_rewritten(run: 
     assert [label.labeller for label in reviewer.said("1/1")] == ["bob"]
     reviewer.label("1/2", "unclear")
     reviewer.label("1/2", "withdrawn")
-    assert [(one.step, one.labeller) for one in read_triage(run).labels] == [("1/1", "bob")]
+    assert [(one.step, one.labeller) for one in read_triage(run)] == [("1/1", "bob")]
     lines = [json.loads(line) for line in (run / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [line["label"] for line in lines if line["labeller"] == "ann"] == [
         "reasoning", "grounding", "withdrawn", "unclear", "withdrawn",

@@ -304,6 +304,8 @@ def test_a_run_is_shown_like_every_other(tmp_path: Path, monkeypatch: pytest.Mon
     for words in ("the recorded action", "Memory (what the agent was told", "action: click", '"recorded":[{"x_px":'):
         assert words in page
     assert shell.call("view", folder, "--out", tmp_path / "page.html", module="grounding").returncode == 0
+    done = shell.call("view", folder, module="grounding")  # It is through: its page is a file, and nothing is served.
+    assert (done.returncode, done.stdout) == (0, f"{folder / 'report.html'}\n")
     table = shell.call("report", folder, module="grounding").stdout
     assert "dead loops" in table
     assert shell.call("report", folder, "--by", "user", module="grounding").returncode == 2

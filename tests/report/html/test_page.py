@@ -150,14 +150,6 @@ def test_a_page_that_cannot_be_written_is_a_warning_and_costs_no_run(
     assert "grounding: warning: no report.html was written" in capsys.readouterr().err
 
 
-def test_two_runs_stand_on_one_page(tmp_path: Path) -> None:
-    runs = [make_run(tmp_path / name, 5, grounder=name) for name in ("one", "two")]
-    (tmp_path / "both").mkdir()
-    page = data_of(write_page(runs, tmp_path / "both" / "x.html"))
-    assert [run["name"] for run in page["runs"]] == ["made · none + one", "made · none + two"]
-    assert page["title"] == "made · none + one and made · none + two"
-
-
 def test_runs_over_different_data_are_shown_with_a_warning(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / name, 3) for name in ("one", "two")]
     info = (tmp_path / "two" / "run.json").read_text().replace('"fingerprint": "f"', '"fingerprint": "other"')

@@ -29,18 +29,14 @@ def test_the_same_run_twice_is_refused(tmp_path: Path) -> None:
         view_command(tmp_path / "run", tmp_path / "x" / ".." / "run")
 
 
-def test_a_page_needs_a_name_of_a_page(tmp_path: Path) -> None:
-    make_run(tmp_path / "run", 2)
-    with pytest.raises(UserError, match=r"--out .*expected the name of a page"):
-        view_command(tmp_path / "run", out=tmp_path / "page.txt")
-
-
 def test_two_runs_as_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one", "two"):
-        make_run(tmp_path / name, 3)
+        make_run(tmp_path / name, 3, grounder=name)
     assert view_command(tmp_path / "one", tmp_path / "two", out=tmp_path / "new" / "both.html") == 0
     assert capsys.readouterr().out == f"{tmp_path / 'new' / 'both.html'}\n"
-    assert len(data_of(tmp_path / "new" / "both.html")["runs"]) == 2
+    page = data_of(tmp_path / "new" / "both.html")
+    assert [run["name"] for run in page["runs"]] == ["made · none + one", "made · none + two"]
+    assert page["title"] == "made · none + one and made · none + two"
 
 
 def test_looking_changes_nothing(tmp_path: Path) -> None:
