@@ -342,7 +342,7 @@ class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
         Raises:
             UserError: a file of the folder is damaged.
         """
-        from grounding.run.payments import paid_calls
+        from grounding.run.journal import paid_calls
 
         return paid_calls(folder, self.answers)
 

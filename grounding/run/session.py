@@ -19,8 +19,7 @@ from grounding.llm.budget import Budget
 from grounding.records import Call
 from grounding.run.benchmark import Benchmark, OptionsT, Pass, PreparedT, ScoredT, Shared, Work
 from grounding.run.display import Progress, write_progress
-from grounding.run.journal import Journal, rows_for
-from grounding.run.payments import PaidCalls
+from grounding.run.journal import Journal, PaidCalls, rows_for
 from grounding.run.runner import Done, Runner, Stage, attended
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def evaluate(
     """
     if shared is None:
         shared = Shared()
-        with shared.servers:
+        with closing(shared.servers):
             return evaluate(benchmark, options, shared, progress=progress, elsewhere=elsewhere, begun=begun)
     asked: Any = options
     progress, budget = progress or benchmark.progress(asked.display), Budget(asked.cost_limit)

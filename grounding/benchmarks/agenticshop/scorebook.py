@@ -36,8 +36,8 @@ from grounding.benchmarks.agenticshop.verdicts import JudgeAnswers, PlaceOutcome
 from grounding.data.release import data_name
 from grounding.llm.chat import identity_hash
 from grounding.records import Record
+from grounding.run.journal import calls_of
 from grounding.run.lock import write_time
-from grounding.run.payments import calls_of
 from grounding.scoring.summary import CallTotals, call_totals
 
 SCORING = "agenticshop.2"

@@ -13,10 +13,10 @@ from grounding.grounders import BuiltGrounder
 from grounding.grounders.base import Grounder, KeepsFiles
 from grounding.grounders.som.card import SomCard
 from grounding.options import EvalOptions
-from grounding.planners import BuiltPlanner
+from grounding.planners import BuiltPlanner, build_planner
 from grounding.planners.base import Planner, planner_reads
 from grounding.records import Failure, Plan, Prediction, Query
-from grounding.run.building import grounder_card, grounder_of, planner_of
+from grounding.run.building import chat_options, grounder_card, grounder_of
 from grounding.run.ray.pool import AHEAD, ItemLost, Pool, Workers, key_variables
 from grounding.run.ray.staff import ModelAddress, staff
 from grounding.run.ray.worker import OpenedStage, Services, StageWork
@@ -43,19 +43,17 @@ def open_asker(work: StageWork, services: Services) -> OpenedStage:
     """
     card, address = work.given
     address = services.base_url or address or None
-    more: dict[str, Any] = {
-        "budget": services.budget,
-        "on_retry": services.progress.retried,
-        "max_connections": services.connections,
-    }
+    chat = chat_options(work.options, address)
+    chat = msgspec.structs.replace(chat, max_connections=services.connections or chat.max_connections)
+    more: dict[str, Any] = {"budget": services.budget, "on_retry": services.progress.retried}
     own: Any
     if work.part == "planner":
         asked = card if isinstance(card, PlannerCard) else None
-        own = planner_of(work.options, base_url=address, card=asked, **more).planner
+        own = build_planner(work.options, chat, card=asked, **more).planner
         ask = own.plan
     else:
         found = card if isinstance(card, GrounderCard) else grounder_card(work.options)
-        own = grounder_of(work.options, card=found, base_url=address, sessions=(), **more).grounder
+        own = grounder_of(work.options, chat, card=found, **more).grounder
         ask = own.ground
         if isinstance(own, KeepsFiles) and Path(work.folder).is_dir():
             own.keep_in(Path(work.folder))

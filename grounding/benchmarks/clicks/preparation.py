@@ -22,13 +22,13 @@ from grounding.grounders.som.card import find_som_card
 from grounding.grounders.zoom import ZoomGrounder, find_zoom
 from grounding.llm.budget import Budget
 from grounding.options import EvalOptions
-from grounding.planners import BuiltPlanner
+from grounding.planners import BuiltPlanner, build_planner
 from grounding.planners.base import planner_reads
 from grounding.planners.replay import SavedPlans
 from grounding.planners.store import PlanStore, StoredPlanner, plan_store_dir
 from grounding.records import Dataset, Plan, Prediction, Record, Session
 from grounding.run.benchmark import Shared
-from grounding.run.building import chat_options, check_numbers, grounder_card, grounder_of, hf_options, planner_of
+from grounding.run.building import chat_options, check_numbers, grounder_card, grounder_of, hf_options
 from grounding.run.display import Progress
 from grounding.run.folder import (
     TRANSCRIPTS,
@@ -38,12 +38,12 @@ from grounding.run.folder import (
     RunSettings,
     library_versions,
     run_id,
+    signature,
     utc_now,
 )
 from grounding.run.journal import Journal
 from grounding.run.probe.gate import EvalProbe, eval_probe
 from grounding.run.ray.staff import check_executor
-from grounding.run.signature import signature
 from grounding.run.steps import StepItem, StepSelection, plan_query, select_steps, step_items
 from grounding.serving.beside import ANYWHERE, Beside
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere, starts_servers
@@ -129,7 +129,9 @@ def prepare(
         options = msgspec.structs.replace(options, dry_run=True)
     check_numbers(options)
     check_executor(options.executor, options.workers, options.ray_address)
-    planner = planner_of(options, base_url=options.planner_base_url, budget=budget, on_retry=progress.retried)
+    planner = build_planner(
+        options, chat_options(options, options.planner_base_url), budget=budget, on_retry=progress.retried
+    )
     planner = _with_store(planner, options)
     # The data set is read after the cards and before the grounder is made: some grounders need it.
     card = grounder_card(options)
@@ -174,13 +176,9 @@ def prepare(
         servers = shared.servers.matching(servers)
     own = servers is not None or beside is not None or (options.dry_run and not local and starts_servers(card, options))
     address = servers.base_url if servers else ANYWHERE if beside else " ".join(options.base_url)
+    chat = chat_options(options, address)
     grounder = grounder_of(
-        options,
-        card=card,
-        base_url=address or None,
-        sessions=dataset.sessions,
-        budget=budget,
-        on_retry=progress.retried,
+        options, chat, card=card, sessions=dataset.sessions, budget=budget, on_retry=progress.retried
     )
     _check_cards(options, planner, grounder)
     answers, zoom = grounder, find_zoom(options.zoom, card)
@@ -229,7 +227,6 @@ def prepare(
         clusters=options.clusters,
         departs=dataset.departs,
     )
-    chat = chat_options(options)
     shown = {step.screenshot.size for session in selection.sessions for step in session.steps}
     probe = eval_probe(
         answers, chat, wanted=not options.no_probe, budget=budget, on_retry=progress.retried, shown=shown

@@ -28,9 +28,8 @@ from grounding.benchmarks.personalwab.scoring import (
 from grounding.data.release import data_name
 from grounding.llm.chat import identity_hash
 from grounding.records import Record
-from grounding.run.journal import Journal
+from grounding.run.journal import Journal, calls_of
 from grounding.run.lock import AboutRun, DescribedFolder, read_time, write_time
-from grounding.run.payments import calls_of
 from grounding.scoring.summary import TimeTotals, call_totals
 
 BENCHMARK: Literal["personalwab"] = "personalwab"

@@ -28,13 +28,16 @@ from grounding.run.probe.replies import (
     Level,
     ProbedReply,
     ProbeFinding,
+    ProbeReport,
     SpaceFit,
+    TokenLine,
     corners_of,
     judge_replies,
+    text_chars,
+    token_findings,
+    token_lines,
     worst,
 )
-from grounding.run.probe.report import ProbeReport
-from grounding.run.probe.tokens import TokenLine, text_chars, token_findings, token_lines
 
 PROBE_EXAMPLES = """
 Examples:
