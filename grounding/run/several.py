@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_WRONG, folded, wide_console
+from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_WRONG, folded, print_json, wide_console
 from grounding.errors import UserError
 from grounding.llm.budget import Budget
 from grounding.records import Record
@@ -144,7 +144,7 @@ def _show(
         if one.set_aside is not None:
             print(f"the earlier run was set aside as {one.set_aside}", file=sys.stderr)
     if as_json:
-        print(msgspec.json.format(msgspec.json.encode(benchmark.as_json(result)), indent=2).decode())
+        print_json(benchmark.as_json(result))
     elif result.scored or len(result.rows) > 1:
         benchmark.show(console, result, scoring, published=published)
 
@@ -241,9 +241,8 @@ def _plan(
         if other is not None and other.options == options:
             continue
         if other is not None:
-            raise UserError(
-                f"{_differing(other, name, options, by_options=swept)}: that is the same run twice; leave one out"
-            )
+            given = ", ".join(f"--{field.replace('_', '-')}" for field in varying)
+            raise UserError(f"{other.name} and {name} ({given}): that is the same run twice; leave one out")
         with _named(name):
             items = asyncio.run(check_endpoints(benchmark, one))
         planned[run_id] = Planned(name, options, run_id, items, benchmark.queued(one))
@@ -257,17 +256,6 @@ def _named(name: str) -> Iterator[None]:
         yield
     except UserError as error:
         raise UserError(f"{name}: {error} (nothing was asked yet)") from error
-
-
-def _differing(run: Planned, name: str, options: Any, *, by_options: bool) -> str:
-    """Two runs that are the same: by their names, or by the options that make no difference."""
-    if name != run.name and not by_options:
-        return f"{run.name} and {name}"
-    return ", ".join(
-        f"--{field.replace('_', '-')} {getattr(run.options, field)} and {getattr(options, field)}"
-        for field in options.__struct_fields__
-        if getattr(run.options, field) != getattr(options, field)
-    )
 
 
 def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, shared: Shared) -> tuple[Row[Any], ...]:
@@ -293,7 +281,7 @@ def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, 
     with (
         LockedFolder(folder, what="the folder of these runs").held(),
         kept(),
-        ManyProgress(first.display, queue) as shown,
+        closing(ManyProgress(first.display, queue)) as shown,
     ):
         write_queue(folder, queue)
         names = distinct_names(queue)
@@ -387,7 +375,7 @@ def _print_repeats(
         for number, folder in enumerate(folders, start=1):
             console.print(Text(f"run folder {folder}  (epoch {number})"), soft_wrap=True, highlight=False)
     if as_json:
-        print(msgspec.json.format(msgspec.json.encode(printed), indent=2).decode())
+        print_json(printed)
 
 
 def _spread(values: Sequence[float]) -> dict[str, float | None]:

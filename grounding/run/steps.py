@@ -228,25 +228,17 @@ class PlanStage:
         return _unheard(item, key) or await self._planner.plan(plan_query(item, self._planner))
 
 
-class PlanAheadStage:
+class PlanAheadStage(PlanStage):
     """Asks the planner once for each instruction, at its first scored step, and hands the actions out step by step.
 
     The replies are kept in a journal of their own, under the id of that first step, before any step makes use of
     them: an instruction is asked about once, though its steps run side by side and the run is broken off.
     """
 
-    name = "plan"
-
     def __init__(self, planner: Planner, journal: Journal[Plan], replies: Journal[Plan]) -> None:
-        self._planner = planner
-        self.journal = journal
+        super().__init__(planner, journal)
         self._replies = replies
         self._asking: dict[str, asyncio.Task[Plan]] = {}
-        self.max_concurrency = planner.max_concurrency
-
-    def item_id(self, item: StepItem) -> str:
-        """The step's id."""
-        return item.step.id
 
     def key(self, item: StepItem, earlier: None) -> str:  # noqa: ARG002
         """What the instruction's plan hangs on, and which of its actions this step takes."""

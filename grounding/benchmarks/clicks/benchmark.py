@@ -288,8 +288,7 @@ class _Clicking:
         )
 
     def _left(self) -> tuple[bool, bool]:
-        left = left_to_ask(self._prepared, self._plans, self._predictions)
-        return left.planner, left.grounder
+        return left_to_ask(self._prepared, self._plans, self._predictions)
 
     async def _check(self, planner: Planner, grounder: Grounder) -> None:
         plans, predictions = self._left()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -22,6 +23,7 @@ from grounding.run.ray.staff import ModelAddress, staff
 from grounding.run.ray.worker import OpenedStage, Services, StageWork
 from grounding.serving.beside import Beside
 
+AnswerT = TypeVar("AnswerT", Plan, Prediction)
 _STAY = frozenset({"none", "replay", "center", "random", "oracle"})
 """They only look things up, which is done where the run is written."""
 _CHAT = ("temperature", "seed", "max_connections", "timeout", "max_retries", "server_wait")
@@ -84,6 +86,14 @@ class _Remote:
     def max_concurrency(self) -> int:
         return self._pool.room(self._own.max_concurrency)
 
+    async def _ask(self, query: Query, lost: Callable[..., AnswerT]) -> AnswerT:
+        """The answer of whichever worker has room; raises as :meth:`Pool.do`, but for what could not be answered."""
+        try:
+            found: AnswerT = await self._pool.do(query.key, query)
+        except ItemLost as error:
+            found = lost(step_id=query.step_id, key=query.key, failure=Failure(kind="error", message=str(error)))
+        return found
+
     async def check(self) -> None:
         await self._pool.start()
 
@@ -99,26 +109,16 @@ class RemotePlanner(_Remote):
         self.reads: frozenset[Context] = planner_reads(own)
 
     async def plan(self, query: Query) -> Plan:
-        """The plan of whichever worker has room; raises as :meth:`Pool.do`, but for what could not be planned."""
-        try:
-            found: Plan = await self._pool.do(query.key, query)
-        except ItemLost as error:
-            failure = Failure(kind="error", message=str(error))
-            return Plan(step_id=query.step_id, key=query.key, text=None, failure=failure)
-        return found
+        """A worker's plan."""
+        return await self._ask(query, partial(Plan, text=None))
 
 
 class RemoteGrounder(_Remote):
     """A grounder whose predictions are made by a pool of workers."""
 
     async def ground(self, query: Query) -> Prediction:
-        """The prediction of whichever worker has room; raises as :meth:`Pool.do`, but for what had no answer."""
-        try:
-            found: Prediction = await self._pool.do(query.key, query)
-        except ItemLost as error:
-            failure = Failure(kind="error", message=str(error))
-            return Prediction(step_id=query.step_id, key=query.key, point=None, failure=failure)
-        return found
+        """A worker's prediction."""
+        return await self._ask(query, partial(Prediction, point=None))
 
 
 def remote_planner(workers: Workers, options: EvalOptions, built: BuiltPlanner, own: Planner) -> RemotePlanner | None:

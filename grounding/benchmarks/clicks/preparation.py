@@ -351,24 +351,16 @@ def _check_zoom(options: EvalOptions, card: GrounderCard | None) -> None:
         raise UserError("--zoom: crops are no files that a server may read; leave out --send file")
 
 
-class Left(Record, frozen=True, kw_only=True):
-    """Whether a run still has something to ask of its planner and of its grounder."""
-
-    planner: bool
-    grounder: bool
-
-
-def left_to_ask(prepared: PreparedClicks, plans: Journal[Plan] | None, predictions: Journal[Prediction] | None) -> Left:
-    """What neither the run's journals nor the store of plans can answer; None stands for a journal not begun."""
+def left_to_ask(prepared: PreparedClicks, plans: Journal[Plan], predictions: Journal[Prediction]) -> tuple[bool, bool]:
+    """Whether planner and grounder have something left that neither journals nor the store of plans can answer."""
     steps = len(prepared.selection.step_ids)
-    ended_at_plan = 0 if plans is None else plans.failed_count
-    return Left(
-        planner=(plans is None or plans.settled_count < steps) and not _all_stored(prepared, plans),
-        grounder=predictions is None or predictions.settled_count < steps - ended_at_plan,
+    return (
+        plans.settled_count < steps and not _all_stored(prepared, plans),
+        predictions.settled_count < steps - plans.failed_count,
     )
 
 
-def _all_stored(prepared: PreparedClicks, plans: Journal[Plan] | None) -> bool:
+def _all_stored(prepared: PreparedClicks, plans: Journal[Plan]) -> bool:
     """Whether every plan that the run has not got yet lies in the store."""
     planner, asked = prepared.planner.planner, prepared.asked
     if not isinstance(planner, StoredPlanner):
@@ -376,8 +368,7 @@ def _all_stored(prepared: PreparedClicks, plans: Journal[Plan] | None) -> bool:
     items = step_items(prepared.dataset.sessions, prepared.selection.step_ids, asked.history, asked.history_scope)
     for item in items:
         query = plan_query((item.opening or item) if asked.plan_ahead else item, planner)
-        mine = None if plans is None else plans.settled(item.step.id, query.key)
-        if mine is None and not planner.store.holds(query.key):
+        if plans.settled(item.step.id, query.key) is None and not planner.store.holds(query.key):
             return False
     return True
 
