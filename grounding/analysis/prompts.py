@@ -1,4 +1,4 @@
-"""What captioners and judges share: a prompt that is a named and versioned file, and the card of a chat model."""
+"""What captioners and judges share: a prompt that is a named and versioned file."""
 
 from __future__ import annotations
 
@@ -9,12 +9,8 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from grounding.cards import PlannerCard
 from grounding.cards.places import models_dir
 from grounding.errors import UserError
-from grounding.llm.anymodel import find_planner
-from grounding.llm.chat import ChatOptions
-from grounding.planners.prompts import check_card
 from grounding.records import Record
 
 
@@ -58,28 +54,3 @@ def find_prompt(name: str, kind: type[PromptT], folder: str, *, flag: str) -> Pr
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         fields = ", ".join(kind.__struct_fields__)
         raise UserError(f"{path}: {error}. A prompt for {folder} has the fields {fields}") from error
-
-
-def find_model(
-    name: str, options: ChatOptions, model: str | None, cost_limit: float | None, *, flag: str, lead: str = ""
-) -> PlannerCard:
-    """The card of the chat model that is to be asked; it is warned of one that retires soon.
-
-    Args:
-        name: The name of a planner's card, its model's id, the path of such a card, or any model at an address.
-        options: The user's address and limits.
-        model: The name of the model at the endpoint, instead of the card's.
-        cost_limit: What it may cost, in US dollars.
-        flag: The option that names it.
-        lead: What stands before the names of the other options: ``judge-`` for ``--judge-base-url``.
-
-    Raises:
-        UserError: no card is called so, its model has retired there, or a cost limit can't be kept.
-    """
-    address = f"--{lead}base-url"
-    card = find_planner(name, options.base_url, flag=address, model=model, name_flag=f"--{lead}model")
-    if options.temperature is not None and "temperature" not in card.takes:
-        raise UserError(f"--temperature: {card.name} takes no temperature; leave it out")
-    own_address = options.base_url is not None
-    check_card(card, own_address=own_address, option=flag, address_flag=address, cost_limit=cost_limit)
-    return card

@@ -88,39 +88,54 @@ def open_model(
     Raises:
         UserError: there is no such card, it can't do what is asked, or its address or key is missing.
     """
-    card = find_card(name, chat.base_url, model=model, cost_limit=cost_limit, option=option, flag=flag)
-    if chat.temperature is not None and "temperature" not in card.takes:
-        raise UserError(f"--temperature: {card.name} takes no temperature; leave it out")
+    card = find_card(
+        name,
+        chat.base_url,
+        model=model,
+        cost_limit=cost_limit,
+        option=option,
+        flag=flag,
+        temperature=chat.temperature,
+    )
     if chat.seed is not None and "seed" not in card.takes:
         chat = msgspec.structs.replace(chat, seed=None)
-    card = msgspec.structs.replace(
-        card,
-        system=None,
-        user=(),
-        prefill=None,
-        no_history="",
-        no_goal="",
-        strip_suffix="",
-        prompt="",
-        plan=PlanRule(drop_thinking=True),
-        parameters=_with_room(card, min_output_tokens),
+    card = asked_with(
+        card, prompt="", plan=PlanRule(drop_thinking=True), parameters=_with_room(card, min_output_tokens)
     )
     opened = open_chat(card, chat, flag=flag, budget=budget, on_retry=progress.retried)
     return Opened(model=opened.model, card=card)
 
 
 def find_card(
-    name: str, base_url: str | None, *, model: str | None, cost_limit: float | None, option: str, flag: str
+    name: str,
+    base_url: str | None,
+    *,
+    model: str | None,
+    cost_limit: float | None,
+    option: str,
+    flag: str,
+    model_flag: str = "",
+    temperature: float | None = None,
 ) -> PlannerCard:
     """The card of a chat model that can still be asked; says on standard error what is odd about it.
 
+    ``option`` names the card, ``flag`` its address and ``model_flag`` its model, for messages.
+
     Raises:
-        UserError: there is no such card, its vendor has retired the model, or it has no price where a limit is to be
-            kept.
+        UserError: there is no such card, its vendor has retired the model, it takes no temperature, or it has no price
+            where a limit is to be kept.
     """
-    card = find_planner(name, base_url, flag=flag, model=model, name_flag=option)
+    card = find_planner(name, base_url, flag=flag, model=model, name_flag=model_flag or option)
+    if temperature is not None and "temperature" not in card.takes:
+        raise UserError(f"--temperature: {card.name} takes no temperature; leave it out")
     check_card(card, own_address=base_url is not None, option=option, address_flag=flag, cost_limit=cost_limit)
     return card
+
+
+def asked_with(card: PlannerCard, **own: Any) -> PlannerCard:
+    """A planner's card without its own prompt and what belongs to it; ``own`` are the fields that stand for them."""
+    none = {"system": None, "user": (), "prefill": None, "no_history": "", "no_goal": "", "strip_suffix": ""}
+    return msgspec.structs.replace(card, **{**none, **own})
 
 
 def _with_room(card: PlannerCard, tokens: int) -> dict[str, Json]:

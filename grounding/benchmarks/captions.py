@@ -8,24 +8,25 @@ No gold region, action or task label takes part: a ``Moment`` has no field for t
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from grounding.analysis.prompts import NamedPrompt, find_model, find_prompt
+from grounding.analysis.prompts import NamedPrompt, find_prompt
 from grounding.atomic import atomic_write
 from grounding.benchmarks.asking import (
+    FLAG,
     Kept,
     KeptStage,
     Tally,
+    asked_with,
+    find_card,
     finished,
     last_answer,
     new_progress,
@@ -47,6 +48,7 @@ from grounding.options import Display
 from grounding.planners.prompts import plan_outcome
 from grounding.records import Failure, ImageSizes, Record, Screenshot, Session
 from grounding.run.journal import Journal
+from grounding.run.lock import LockedFolder
 
 
 class Moment(Record, frozen=True, kw_only=True):
@@ -147,17 +149,7 @@ class Caption(Kept, frozen=True, kw_only=True):
 
 def captioner_card(card: PlannerCard, prompt: CaptionPrompt) -> PlannerCard:
     """A planner's card without its own prompt and without what belongs to it: the prompt for captions stands for it."""
-    return msgspec.structs.replace(
-        card,
-        system=prompt.system,
-        user=(),
-        prefill=None,
-        no_history="",
-        no_goal="",
-        strip_suffix="",
-        prompt=prompt.label,
-        plan=PlanRule(drop_thinking=True),
-    )
+    return asked_with(card, system=prompt.system, prompt=prompt.label, plan=PlanRule(drop_thinking=True))
 
 
 def read_caption(card: PlannerCard, said: Completion) -> str | Failure:
@@ -236,22 +228,17 @@ def open_replies(out: Path) -> Iterator[Journal[Caption]]:
     path = replies_path(out)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Before the journal is opened: opening one takes a torn last line away, which may be another's half-written.
-        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        path.touch()
     except OSError as error:
         raise UserError(f"--out {out}: {path} can't be written: {error.strerror}") from error
+    lock = LockedFolder(path, what="the file of replies", flag="--out")
+    # Before the journal is opened: opening one takes a torn last line away, which may be another's half-written.
+    lock.lock()
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UserError(f"another process is writing to {out}: wait for it, or choose another --out") from error
-        journal = Journal(path, Caption)
-        try:
+        with closing(Journal(path, Caption)) as journal:
             yield journal
-        finally:
-            journal.close()
     finally:
-        os.close(lock)
+        lock.release()
 
 
 def set_aside(out: Path) -> Path | None:
@@ -362,9 +349,18 @@ def caption_dataset(options: CaptionOptions) -> Captioned:
     """
     progress, budget = new_progress(options.display, "steps"), Budget(options.cost_limit)
     prompt = find_prompt(options.prompt, CaptionPrompt, "captions", flag="--prompt")
-    found = find_model(options.captioner, options.chat, options.model, options.cost_limit, flag="--captioner")
+    found = find_card(
+        options.captioner,
+        options.chat.base_url,
+        model=options.model,
+        cost_limit=options.cost_limit,
+        option="--captioner",
+        flag=FLAG,
+        model_flag="--model",
+        temperature=options.chat.temperature,
+    )
     card = captioner_card(found, prompt)
-    model = open_chat(card, options.chat, flag="--base-url", budget=budget, on_retry=progress.retried).model
+    model = open_chat(card, options.chat, flag=FLAG, budget=budget, on_retry=progress.retried).model
     ready(options.data_dir)
     with progress.phase("reading the data set"):
         dataset = load_dataset(options.dataset, options.data_dir, questions=options.questions)

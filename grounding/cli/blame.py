@@ -25,9 +25,6 @@ grounding blame RUN --reference plans.json \\
 ```
 """
 
-EXIT_PARTIAL = 1
-EXIT_INTERRUPTED = 130
-
 _Several = Parameter(consume_multiple=True, negative="", show_default=False)
 _Flag = Parameter(negative="", show_default=False)
 
@@ -91,57 +88,20 @@ def blame_command(
         display: Progress as a bar, as lines, or not at all [default: a bar on a terminal, else none].
         json: Print error_split.json instead of the tables.
     """
-    import msgspec
-
+    given = dict(locals())
     from grounding.analysis.showing import print_split
-    from grounding.benchmarks.clicks.regrounding import Overrides
-    from grounding.benchmarks.clicks.splitting import JudgeChoice, Sources, split_errors
-    from grounding.console import wide_console
-    from grounding.errors import UserError
-    from grounding.llm.chat import ChatOptions
+    from grounding.benchmarks.clicks.blaming import BlameOptions, split_errors
+    from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, print_json, wide_console
     from grounding.run.runner import terminated_like_interrupted
 
-    choice = None
-    if judge is not None:
-        chat = ChatOptions(
-            base_url=judge_base_url,
-            max_connections=max_connections,
-            timeout_s=timeout,
-            max_retries=max_retries,
-            server_wait_s=server_wait,
-        )
-        choice = JudgeChoice(
-            card=judge, prompt=judge_prompt, model=judge_model, options=chat, cost_limit_usd=cost_limit
-        )
-    elif judge_base_url is not None or cost_limit is not None:
-        raise UserError("--judge-base-url and --cost-limit belong to a judge: name one with --judge CARD")
-    sources = Sources(
-        reference=reference,
-        reference_run=reference_run,
-        no_reference=no_reference,
-        judge=choice,
-        labels=labels,
-        pictures=pictures,
-        overrides=Overrides(
-            dataset=dataset,
-            data_dir=data_dir,
-            grounder=grounder,
-            base_url=base_url,
-            max_connections=max_connections,
-            timeout=timeout,
-            max_retries=max_retries,
-            server_wait=server_wait,
-            display=display,
-        ),
-    )
+    options = BlameOptions(**{name: given[name] for name in BlameOptions.__struct_fields__})
     with terminated_like_interrupted():
-        result = split_errors(run, sources)
+        split, interrupted = split_errors(run, options)
     if json:
-        print(msgspec.json.format(msgspec.json.encode(result.split), indent=2).decode())
+        print_json(split)
     else:
-        console = wide_console(110)
-        print_split(console, result.split, run, per_participant=per_participant)
-    if result.interrupted:
+        print_split(wide_console(110), split, run, per_participant=per_participant)
+    if interrupted:
         print("interrupted; the same command again goes on from here", file=sys.stderr)
         return EXIT_INTERRUPTED
-    return 0 if result.split.status == "complete" else EXIT_PARTIAL
+    return EXIT_OK if split.status == "complete" else EXIT_PARTIAL

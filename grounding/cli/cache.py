@@ -65,8 +65,7 @@ def show_cache(*, plan_store: Path | None = None) -> int:
 
     from grounding.console import wide_console
 
-    plans, readings, transcripts = _folders(plan_store)
-    folders = {"plans": plans, "readings": readings, "transcripts": transcripts}
+    folders = _folders(plan_store)
     rows = [*(row for store, folder in folders.items() for row in _kept(store, folder, None)), *_data(None)]
     console = wide_console(markup=False, emoji=False, highlight=False)
     if rows:
@@ -110,14 +109,11 @@ def clear(
     if older_than is not None and not older_than >= 0:
         raise UserError(f"--older-than {older_than}: expected days, 0 or more")
     before = None if older_than is None else time.time() - older_than * _DAY_S
-    plan_folder, ocr_folder, transcript_folder = _folders(plan_store)
-    everything = not (plans or ocr or transcripts or data)
-    rows = [
-        *(_kept("plans", plan_folder, before) if plans or everything else ()),
-        *(_kept("readings", ocr_folder, before) if ocr or everything else ()),
-        *(_kept("transcripts", transcript_folder, before) if transcripts or everything else ()),
-        *(_data(before) if data or everything else ()),
-    ]
+    chosen = {"plans": plans, "readings": ocr, "transcripts": transcripts}
+    everything = not any((*chosen.values(), data))
+    stores = ((store, folder) for store, folder in _folders(plan_store).items() if chosen[store] or everything)
+    rows = [row for store, folder in stores for row in _kept(store, folder, before)]
+    rows += _data(before) if data or everything else ()
     if not rows:
         print("nothing to delete")
         return 0
@@ -133,17 +129,21 @@ def clear(
             forget(row.source)
             continue
         for path in row.files:
-            _delete(path)
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise UserError(f"{path}: can't be deleted: {error.strerror}") from error
     print(f"deleted {what}")
     return 0
 
 
-def _folders(plan_store: Path | None) -> tuple[Path | None, Path | None, Path | None]:
+def _folders(plan_store: Path | None) -> dict[str, Path | None]:
     from grounding.asr.transcribe import transcript_store_dir
     from grounding.grounders.ocr.reader import ocr_cache_dir
     from grounding.planners.store import plan_store_dir
 
-    return plan_store_dir(plan_store, off=False), ocr_cache_dir(), transcript_store_dir()
+    plans = plan_store_dir(plan_store, off=False)
+    return {"plans": plans, "readings": ocr_cache_dir(), "transcripts": transcript_store_dir()}
 
 
 def _kept(store: str, folder: Path | None, before: float | None) -> list[CacheEntry]:
@@ -157,30 +157,16 @@ def _data(before: float | None) -> list[CacheEntry]:
         for one in kept_sources(before)
     ]
     folder = cache_dir()
-    pictures = () if folder is None else _pictures(folder / "pictures", before)
+    pictures: dict[Path, int] = {}
+    for path in () if folder is None else sorted((folder / "pictures").glob("*/*")):
+        with contextlib.suppress(OSError):  # Another process was faster to delete it.
+            about = path.lstat()
+            if before is None or about.st_mtime < before:
+                pictures[path] = about.st_size
     if pictures:
-        size = sum(map(_bytes, pictures))
-        found.append(
-            CacheEntry(store="pictures", what="single screenshots, for workers", files=pictures, size_bytes=size)
-        )
+        what, size = "single screenshots, for workers", sum(pictures.values())
+        found.append(CacheEntry(store="pictures", what=what, files=tuple(pictures), size_bytes=size))
     return found
-
-
-def _pictures(folder: Path, before: float | None) -> tuple[Path, ...]:
-    """The files there, sorted; only those written before a time in seconds since 1970 where it is given."""
-    found = []
-    for path in sorted(folder.glob("*/*")):
-        with contextlib.suppress(OSError):
-            if before is None or path.stat().st_mtime < before:
-                found.append(path)
-    return tuple(found)
-
-
-def _bytes(path: Path) -> int:
-    try:
-        return path.lstat().st_size
-    except OSError:  # Another process was faster to delete it.
-        return 0
 
 
 def _confirmed(question: str) -> bool:
@@ -188,13 +174,6 @@ def _confirmed(question: str) -> bool:
         raise UserError(f"{question} There is no terminal to ask at: give --yes to delete without asking")
     print(f"{question} [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _delete(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise UserError(f"{path}: can't be deleted: {error.strerror}") from error
 
 
 def _size(size_bytes: float) -> str:

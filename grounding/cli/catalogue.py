@@ -149,9 +149,7 @@ def _planners(cards: Sequence[PlannerCard], today: datetime.date) -> Table:
         table.add_row(name, what, "nothing", "", "")
     for card in cards:
         needs = (card.endpoint.key_variable or "") if card.endpoint.base_url else "a server: --planner-base-url"
-        cost = f"{card.price.input_usd:g}, {card.price.output_usd:g}" if card.price else ""
-        retires = "" if card.retires is None else f"{card.retires}{' (past)' if has_retired(card, today) else ''}"
-        table.add_row(card.name, card.model or card.title, needs, cost, retires)
+        table.add_row(card.name, card.model or card.title, needs, _cost(card), _last_day(card, today))
     for found in entry_points(group=planners.ENTRY_POINTS):
         table.add_row(found.name, f"from {found.dist.name if found.dist else found.value}", "see its package", "", "")
     return table
@@ -162,11 +160,18 @@ def _search_models(cards: Sequence[SearchCard], today: datetime.date) -> Table:
     price, fee = Column("$/M in, out", justify="right"), Column("$ for searching")
     table = Table(Column("--model", no_wrap=True), "model", Column("needs", no_wrap=True), price, fee, "retires")
     for card in cards:
-        cost = f"{card.price.input_usd:g}, {card.price.output_usd:g}" if card.price else ""
         searching = f"{card.fee.usd:g} a {card.fee.per}" if card.fee else ""
-        retires = "" if card.retires is None else f"{card.retires}{' (past)' if has_retired(card, today) else ''}"
-        table.add_row(card.name, card.title, card.endpoint.key_variable or "", cost, searching, retires)
+        needs = card.endpoint.key_variable or ""
+        table.add_row(card.name, card.title, needs, _cost(card), searching, _last_day(card, today))
     return table
+
+
+def _cost(card: ChatCard) -> str:
+    return f"{card.price.input_usd:g}, {card.price.output_usd:g}" if card.price else ""
+
+
+def _last_day(card: ChatCard, today: datetime.date) -> str:
+    return "" if card.retires is None else f"{card.retires}{' (past)' if has_retired(card, today) else ''}"
 
 
 def _prompts(prompts: Sequence[PromptCard]) -> Table:

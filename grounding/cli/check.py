@@ -29,18 +29,14 @@ def check_command(
     from grounding.data import inspect_dataset
     from grounding.data.registry import layout_of
 
-    if layout_of(dataset) == "personalwab":
+    layout = layout_of(dataset)
+    if layout in ("personalwab", "agenticshop"):
+        from grounding.benchmarks.agenticshop.loader import inspect_curation
         from grounding.benchmarks.personalwab.loader import inspect_shop
 
         if questions is not None or history_file is not None:
             raise UserError(f"--questions and --history-file have no meaning for {dataset}: leave them out")
-        found = inspect_shop(dataset, data_dir)
-    elif layout_of(dataset) == "agenticshop":
-        from grounding.benchmarks.agenticshop.loader import inspect_curation
-
-        if questions is not None or history_file is not None:
-            raise UserError(f"--questions and --history-file have no meaning for {dataset}: leave them out")
-        found = inspect_curation(dataset, data_dir)
+        found = (inspect_shop if layout == "personalwab" else inspect_curation)(dataset, data_dir)
     else:
         found = inspect_dataset(dataset, data_dir, questions=questions, history=history_file or "if-present")
     console = wide_console(markup=False, emoji=False, highlight=False)

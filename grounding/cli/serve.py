@@ -68,8 +68,9 @@ def serve_command(
     from grounding.cards.places import models_dir
     from grounding.grounders import BUILTIN
     from grounding.run.runner import terminated_like_interrupted
-    from grounding.serving import ServerOptions, check_servable, check_weights, running_servers
-    from grounding.serving import server_command as command_words
+    from grounding.serving.command import ServerOptions, check_servable, check_weights
+    from grounding.serving.command import server_command as command_words
+    from grounding.serving.managed import running_servers
 
     found = find_card(grounder, models_dir() / "grounders", GrounderCard, builtin=tuple(BUILTIN), kind="grounder")
     check_servable(found)

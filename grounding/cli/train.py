@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, print_json
 from grounding.data.option import without_secrets
 from grounding.training.options import GrounderOptions, PumaOptions
 
@@ -67,8 +68,6 @@ grounding train puma MODEL --hold-out user=A7RDJ3LXNB2WZS --set sft.optimisation
 grounding eval --dataset sample-shop --agent puma-local --model-path results/RUN/model
 ```
 """
-
-EXIT_OK, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 1, 130
 
 _Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 
@@ -177,12 +176,10 @@ def _measured(fits: bool, path: Path) -> int:
 
 
 def _ended(trained: Trained[Any], show: Callable[[], None] | None) -> int:
-    import msgspec
-
     from grounding.run.runner import INTERRUPTED
 
     if show is None:
-        print(msgspec.json.format(msgspec.json.encode(trained.summary), indent=2).decode())
+        print_json(trained.summary)
     else:
         show()
     if trained.summary.status != "complete":

@@ -39,7 +39,6 @@ def find_planner(
     builtin: tuple[str, ...] = (),
     kind: str = "model",
     listed_by: str = "grounding list planners",
-    cards: Path | None = None,
 ) -> PlannerCard:
     """The card of a chat model: a bundled one's name, a path, or any name together with an address.
 
@@ -52,7 +51,6 @@ def find_planner(
         builtin: Other names that could have been meant, for messages.
         kind: What is looked for, for messages.
         listed_by: The command that lists the cards, for messages.
-        cards: The folder of bundled cards.
 
     Raises:
         UserError: no card is called so, and there is no address; or ``any`` is not the only one there.
@@ -60,7 +58,7 @@ def find_planner(
     plain = _at(read_card(models_dir() / "planners" / "any.yaml", PlannerCard), base_url)
     found = find_card(
         name,
-        cards or models_dir() / "planners",
+        models_dir() / "planners",
         PlannerCard,
         builtin=builtin,
         kind=kind,

@@ -198,13 +198,6 @@ def total_usd(models: Sequence[ModelEstimate]) -> tuple[float, float | None, flo
     return low, sum(model.expected_usd or 0.0 for model in priced), high
 
 
-def sum_usd(totals: Sequence[tuple[float, float | None, float]]) -> tuple[float, float | None, float]:
-    """Several totals as one."""
-    expected = [total[1] for total in totals if total[1] is not None]
-    whole = sum(expected) if len(expected) == len(totals) else None
-    return sum(total[0] for total in totals), whole, sum(total[2] for total in totals)
-
-
 def usd_words(total: tuple[float, float | None, float]) -> str:
     """What a total says: the expected figure and the range, or the range alone."""
     low, expected, high = total

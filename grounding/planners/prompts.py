@@ -85,12 +85,13 @@ def has_retired(card: ChatCard, today: datetime.date) -> bool:
     return card.retires is not None and card.retires <= today
 
 
-def refusal(card: PlannerCard) -> str:
+def refusal(card: ChatCard, option: str = "--planner", address_flag: str = "--planner-base-url") -> str:
     """Why a retired model is not asked at its vendor's endpoint, and the ways out."""
-    instead = f"use --planner {card.successor}, " if card.successor else ""
+    instead = f"use {option} {card.successor}, or " if card.successor else "use "
+    plans = ", or plans made earlier with --plans FILE" if option == "--planner" else ""
     return (
         f"{card.name} ({card.title}) retired on {card.retires}: {card.endpoint.base_url} no longer has {card.model}; "
-        f"{instead}or another endpoint that has it with --planner-base-url URL, or plans made earlier with --plans FILE"
+        f"{instead}another endpoint that has it with {address_flag} URL{plans}"
     )
 
 
@@ -123,11 +124,7 @@ def check_card(
     """
     today = today_utc()
     if has_retired(card, today) and not own_address:
-        instead = f"use {option} {card.successor}, or " if card.successor else "use "
-        raise UserError(
-            f"{card.name} ({card.title}) retired on {card.retires}: {card.endpoint.base_url} no longer has "
-            f"{card.model}; {instead}another endpoint that has it with {address_flag} URL"
-        )
+        raise UserError(refusal(card, option, address_flag))
     if told := warning(card, today, own_address=own_address):
         print(f"grounding: {told}", file=sys.stderr, flush=True)
     if cost_limit is not None and card.price is None:

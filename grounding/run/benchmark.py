@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
@@ -34,8 +33,6 @@ AnyScored = TypeVar("AnyScored")
 OptionsT = TypeVar("OptionsT", bound=msgspec.Struct)
 PreparedT = TypeVar("PreparedT", bound="Prepared")
 ScoredT = TypeVar("ScoredT", bound="Scored")
-_KEPT = 4
-"""How many data sets, or what is built of them, are held for the runs to come."""
 
 
 class Shared:
@@ -49,15 +46,12 @@ class Shared:
 
         self.alone = alone
         self.servers = SharedServers()
-        self._made: OrderedDict[Hashable, Any] = OrderedDict()
+        self._made: dict[Hashable, Any] = {}
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` gave for the same ``what`` before, else what it gives now."""
         if what not in self._made:
             self._made[what] = make()
-            if len(self._made) > _KEPT:
-                self._made.popitem(last=False)
-        self._made.move_to_end(what)
         found: T = self._made[what]
         return found
 
@@ -342,7 +336,7 @@ class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
         Raises:
             UserError: a file of the folder is damaged.
         """
-        from grounding.run.payments import paid_calls
+        from grounding.run.journal import paid_calls
 
         return paid_calls(folder, self.answers)
 

@@ -1,4 +1,4 @@
-"""Options to a planner and a grounder: the same in a run's own process and on another machine."""
+"""Options to a grounder, and to how models are asked: the same in a run's own process and on another machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from grounding.cards import GrounderCard, PlannerCard
+from grounding.cards import GrounderCard
 from grounding.cards.places import models_dir
 from grounding.errors import UserError
 from grounding.grounders import BuiltGrounder, build_grounder, card_behind
@@ -15,15 +15,14 @@ from grounding.grounders.hf.loading import HfOptions
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatOptions
 from grounding.options import EvalOptions, RunOptions
-from grounding.planners import BuiltPlanner, build_planner
-from grounding.records import Session
+from grounding.records import Record, Session
 from grounding.serving.managed import send_as
 
 _LEAST = {"history": 0, "limit": 1, "seed": 0, "max_connections": 1, "max_retries": 0, "server_wait": 0}
 _POSITIVE = {"timeout": "seconds", "cost_limit": "US dollars"}
 
 
-def check_numbers(options: RunOptions) -> None:
+def check_numbers(options: Record) -> None:
     """Refuse numbers that can't be meant.
 
     Raises:
@@ -50,58 +49,20 @@ def chat_options(options: RunOptions, base_url: str | None = None) -> ChatOption
     )
 
 
-def planner_of(
-    options: EvalOptions,
-    *,
-    base_url: str | None,
-    budget: Budget,
-    on_retry: Callable[[], None],
-    card: PlannerCard | None = None,
-    max_connections: int | None = None,
-) -> BuiltPlanner:
-    """The planner that a run's options name.
-
-    ``card`` is taken instead of the one that goes by the name, ``max_connections`` instead of the options' own.
-
-    Raises:
-        UserError: nothing is called so, or something it needs is missing; says what.
-    """
-    chat = chat_options(options)
-    return build_planner(
-        options.planner,
-        plans=options.plans,
-        cards=models_dir() / "planners",
-        options=msgspec.structs.replace(
-            chat, base_url=base_url, max_connections=max_connections or chat.max_connections
-        ),
-        budget=budget,
-        on_retry=on_retry,
-        prompt=options.planner_prompt,
-        model=options.planner_model,
-        ahead=options.plan_ahead,
-        card=card,
-    )
-
-
 def grounder_of(
     options: EvalOptions,
+    chat: ChatOptions,
     *,
     card: GrounderCard | None,
-    base_url: str | None,
-    sessions: Sequence[Session],
+    sessions: Sequence[Session] = (),
     budget: Budget,
     on_retry: Callable[[], None],
-    max_connections: int | None = None,
 ) -> BuiltGrounder:
-    """The grounder that a run's options name.
-
-    ``sessions`` are for grounders that answer out of the data set; ``max_connections`` is taken instead of the options'
-    own.
+    """The grounder that a run's options name. ``sessions`` are for grounders that answer out of the data set.
 
     Raises:
         UserError: nothing is called so, or something it needs is missing; says what.
     """
-    chat = chat_options(options)
     return build_grounder(
         options.grounder,
         card=card,
@@ -110,9 +71,7 @@ def grounder_of(
         sessions=sessions,
         seed=options.seed or 0,
         cards=models_dir() / "grounders",
-        options=msgspec.structs.replace(
-            chat, base_url=base_url, max_connections=max_connections or chat.max_connections
-        ),
+        options=chat,
         budget=budget,
         on_retry=on_retry,
     )

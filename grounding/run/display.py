@@ -12,20 +12,16 @@ import contextlib
 import fcntl
 import os
 import sys
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import msgspec
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as RichProgress
 from rich.table import Column
 from rich.text import Text
@@ -39,7 +35,6 @@ from grounding.records import Point, Record, Region, Screenshot
 
 QUEUE, PROGRESS = "queue.json", "progress.json"
 LINE_EVERY_S = 5.0
-QUIET_S = 1.5
 NARROW, WIDE_ENOUGH = 72, 120
 """So many columns have room for the time that is left, and for all that is counted."""
 LATEST = 12
@@ -53,7 +48,6 @@ ENDED: frozenset[QueueStateName] = frozenset(("complete", "partial", "failed"))
 
 _HITS = {"hit": "green", "miss": "yellow", "unparsed": "magenta", "error": "red", "missing": "red"}
 _RESULTS = {"green": "hit", "yellow": "miss", "magenta": "unparsed", "red": "error"}
-_STYLES: dict[QueueStateName, str] = {"complete": "green", "partial": "yellow", "failed": "red"}
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -224,27 +218,6 @@ def is_held(folder: Path) -> bool:
     return False
 
 
-class _FirstWord:
-    """Where nothing is shown because nobody asked and standard error is no terminal: says after a while how to see it.
-
-    What takes less time says nothing but its result.
-    """
-
-    def __init__(self, display: Display | None) -> None:
-        self._timer = threading.Timer(QUIET_S, self._say)
-        self._timer.daemon = True
-        if display is None and not sys.stderr.isatty():
-            self._timer.start()
-
-    @staticmethod
-    def _say() -> None:
-        print("grounding: at work; --display plain shows here how far it is", file=sys.stderr, flush=True)
-
-    def cancel(self) -> None:
-        """It is over, or shown elsewhere."""
-        self._timer.cancel()
-
-
 # --- one run ----------------------------------------------------------------------------------------------------------
 
 
@@ -258,7 +231,7 @@ class Progress:
         unit: What goes by.
 
     ``money`` tells what servers have reported and the most that they may have charged besides, in US dollars; it is set
-    by a run whose price is known. ``moved`` is called at every change where somebody else shows this.
+    by a run whose price is known.
     """
 
     def __init__(
@@ -271,7 +244,6 @@ class Progress:
         self.doing = ""
         self.total = self._kept = self._retries = 0
         self.money: Callable[[], tuple[float, float]] | None = None
-        self.moved: Callable[[Progress], None] | None = None
         self._colours, self._always, self._unit = colours, always, unit
         self._display: Display = display or ("rich" if sys.stderr.isatty() else "none")
         self._console = Console(stderr=True)
@@ -280,12 +252,6 @@ class Progress:
         self._started = self._last_line = 0.0
         self._samples: deque[tuple[float, int]] = deque()
         self._bar: RichProgress | None = None
-        self._first_word = _FirstWord(display)
-
-    def tell(self, moved: Callable[[Progress], None]) -> None:
-        """Show nothing by itself from now on: ``moved`` is called at every change."""
-        self._display, self.moved = "none", moved
-        self._first_word.cancel()
 
     @property
     def done(self) -> int:
@@ -305,8 +271,6 @@ class Progress:
     def phase(self, words: str) -> Iterator[None]:
         """Say what is being done before the first step."""
         before, self.doing = self.doing, words
-        if self.moved is not None:
-            self.moved(self)
         shown = self._console.status(f"{words} …") if self._display == "rich" else contextlib.nullcontext()
         try:
             with shown:
@@ -324,14 +288,14 @@ class Progress:
             count = MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=2 * len(str(total)) + 1))
             columns = (TextColumn(f"[bold]{self._unit}"), bar_column, count, TimeElapsedColumn())
             words = (TextColumn("{task.fields[left]}"), TextColumn("{task.fields[words]}"), _Awaited())
-            with RichProgress(*columns, *words, console=self._console, expand=True) as bar:
+            # Standard output belongs to results and may well be a file.
+            with RichProgress(*columns, *words, console=self._console, redirect_stdout=False, expand=True) as bar:
                 self._bar = bar
                 bar.add_task(self._unit, total=self.total, words="", left="")
                 yield
             self._bar = None
             return
         yield
-        self._first_word.cancel()
         if self._display == "plain":
             self._line()
 
@@ -357,9 +321,7 @@ class Progress:
         self._show()
 
     def _show(self) -> None:
-        if self.moved is not None:
-            self.moved(self)
-        elif self._bar is not None:
+        if self._bar is not None:
             words = self._words(colour=True) if self._console.width >= WIDE_ENOUGH else self.hit_words
             left = _left(self) if self._console.width >= NARROW else ""
             self._bar.update(self._bar.task_ids[0], completed=self.done, words=words, left=left)
@@ -422,108 +384,45 @@ class Progress:
 
 
 class ManyProgress:
-    """Shows several runs of one command, which are called as by :func:`distinct_names`. To be used in a ``with``.
+    """Says which of a command's runs begins, how each ended, and what all came to; each shows its own steps meanwhile.
 
-    On a terminal there is a bar for all together and one for each run at work; what is said meanwhile on standard error
-    stands above them, and so does a line for each run that has ended.
+    The runs are called as by :func:`distinct_names`.
     """
 
     def __init__(self, display: Display | None, queue: QueueState) -> None:
-        self._display: Display = display or ("rich" if sys.stderr.isatty() else "none")
-        self._steps = {name: run.steps for run, name in zip(queue.runs, distinct_names(queue).values(), strict=True)}
-        self._limit_usd = queue.cost_limit_usd
+        self._silent = (display or ("rich" if sys.stderr.isatty() else "none")) == "none"
+        self._count, self._limit_usd = len(queue.runs), queue.cost_limit_usd
         self._runs: dict[str, Progress] = {}
-        self._bars: dict[str, TaskID] = {}
-        self._lines: dict[str, float] = {}
-        self._ended: dict[str, QueueStateName] = {}
+        self._ended: Counter[QueueStateName] = Counter()
         self._began = time.monotonic()
-        self._console = Console(stderr=True)
-        whole, cut = Column(no_wrap=True), Column(no_wrap=True, overflow="ellipsis")
-        self._rich = RichProgress(
-            TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
-            BarColumn(bar_width=16),
-            MofNCompleteColumn(table_column=whole),
-            TextColumn("{task.fields[words]}", table_column=cut),
-            TextColumn("{task.fields[left]}", table_column=cut.copy()),
-            _Awaited(),
-            console=self._console,
-            # Standard output belongs to results and may well be a file.
-            redirect_stdout=False,
-            expand=True,
-        )
-        self._first_word = _FirstWord(display)
-        self._all = self._rich.add_task("all runs", total=sum(self._steps.values()) or None, words="", left="")
-
-    def __enter__(self) -> Self:
-        if self._display == "rich":
-            self._rich.start()
-            self._show_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._first_word.cancel()
-        for task in self._bars.values():
-            self._rich.remove_task(task)
-        self._show_all()
-        if self._display == "rich":
-            self._rich.stop()
-        elif self._display == "plain":
-            done = sum(run.done for run in self._runs.values())
-            self._print(f"all: {done:,} steps in {clock(time.monotonic() - self._began)} · {self._all_words()}")
 
     def begins(self, name: str, progress: Progress) -> None:
-        """A run starts now, and its progress is shown here."""
-        progress.tell(partial(self._on_move, name))
-        bar = self._rich.add_task(_plain(name), total=self._steps[name] or None, words="starting …", left="")
-        self._runs[name], self._bars[name] = progress, bar
-        self._lines[name] = time.monotonic()
-        if self._display == "plain":
-            self._print(f"{name}: starting")
+        """A run starts now."""
+        self._runs[name] = progress
+        self._say(f"{name}: starting")
 
     def ended(self, name: str, state: QueueStateName, problem: str = "") -> None:
         """A run is over; ``problem`` says why it failed or is not complete."""
-        self._ended[name] = state
+        self._ended[state] += 1
         run = self._runs.get(name)
-        if run is not None:
-            self._rich.remove_task(self._bars.pop(name))
         words = [run.ended_words() if run is not None and run.total else "", problem]
-        self._print(name, "; ".join([f": [{_STYLES[state]}]{state}[/]", *(_plain(each) for each in words if each)]))
-        self._show_all()
+        self._say("; ".join([f"{name}: {state}", *filter(None, words)]))
 
-    def _on_move(self, name: str, run: Progress) -> None:
-        words = _plain(run.doing) + " …" if run.doing else run.hit_words
-        if (bar := self._bars.get(name)) is not None:
-            self._rich.update(bar, completed=run.done, total=run.total or None, words=words, left=_left(run))
-        self._show_all()
-        # Many runs together say no more in a minute than a few.
-        every_s = LINE_EVERY_S * max(1, len(self._bars))
-        now = time.monotonic()
-        if self._display == "plain" and now - self._lines.get(name, now) > every_s and run.done < run.total:
-            self._lines[name] = now
-            self._print(f"{name}: {run.line()}")
-
-    def _show_all(self) -> None:
+    def close(self) -> None:
+        """All are over."""
         done = sum(run.done for run in self._runs.values())
-        self._rich.update(self._all, completed=done, words=self._all_words())
-
-    def _all_words(self) -> str:
-        found = Counter(self._ended.values())
-        words = [f"{found[name]} {name}" for name in _STYLES if found[name]]
-        words = [" · ".join([*words[:-1], f"{words[-1]} of {len(self._steps)}"])] if words else []
+        words = [f"{self._ended[name]} {name}" for name in ("complete", "partial", "failed") if self._ended[name]]
+        words = [" · ".join([*words[:-1], f"{words[-1]} of {self._count}"])] if words else []
         paid = [sum(run.money()) for run in self._runs.values() if run.money is not None]
         if paid:
             limit = f" of {dollars(self._limit_usd)}" if self._limit_usd is not None else ""
             words.append(f"{dollars(sum(paid))}{limit} spent")
-        return " · ".join(words)
+        self._say(" · ".join([f"all: {done:,} steps in {clock(time.monotonic() - self._began)}", *words]))
 
-    def _print(self, name: str, markup: str = "") -> None:
-        line = Text.from_markup(f"{_plain(name)}{markup}")
-        if self._display == "rich":
-            self._console.print(line, soft_wrap=True, highlight=False)
-        elif self._display == "plain":
-            print(line.plain, file=sys.stderr, flush=True)
+    def _say(self, text: str) -> None:
+        """One line, without anything that moves a cursor."""
+        if not self._silent:
+            print(" ".join(printable(text).split()), file=sys.stderr, flush=True)
 
 
 class _Awaited(ProgressColumn):
@@ -539,11 +438,6 @@ class _Awaited(ProgressColumn):
 def _waiting_s() -> float | None:
     since = min(AWAITED.values(), default=None)
     return None if since is None else time.monotonic() - since
-
-
-def _plain(text: str) -> str:
-    """A text in one line, without anything that moves a cursor or that rich takes for markup."""
-    return escape(" ".join(printable(text).split()))
 
 
 def _left(run: Progress) -> str:

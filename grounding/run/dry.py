@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from grounding.cards import ChatCard
-from grounding.console import wide_console
+from grounding.console import print_json, wide_console
 from grounding.llm.budget import Budget, charged_usd, dollars
 from grounding.llm.chat import ChatRequest, NotSent
 from grounding.llm.estimates import (
@@ -26,7 +26,6 @@ from grounding.llm.estimates import (
     clear,
     estimate_model,
     print_estimates,
-    sum_usd,
     total_usd,
     usd_words,
     write_file,
@@ -88,7 +87,7 @@ def dry_run_command(benchmark: Benchmark[Any, Any, Any], runs: Sequence[Any], *,
     shared = Shared(alone=len(runs) == 1)
     found = [dry_run(benchmark, options, shared) for options in runs]
     if as_json:
-        print(msgspec.json.format(msgspec.json.encode(found if len(found) > 1 else found[0]), indent=2).decode())
+        print_json(found if len(found) > 1 else found[0])
         return 0
     console = wide_console(WIDE, markup=False, highlight=False)
     say = partial(console.print, soft_wrap=True)
@@ -108,9 +107,9 @@ def dry_run_command(benchmark: Benchmark[Any, Any, Any], runs: Sequence[Any], *,
             say(f"--cost-limit {dollars(options.cost_limit)}: the run {how} stop before its end")
         if one.pages:
             say(f"written out: {', '.join(one.pages)} in {one.folder}")
-    totals = [total for one in found if (total := total_usd(one.models)) is not None]
-    if len(found) > 1 and totals:
-        say(f"all {len(found)} runs together: {usd_words(sum_usd(totals))}")
+    total = total_usd([model for one in found for model in one.models])
+    if len(found) > 1 and total is not None:
+        say(f"all {len(found)} runs together: {usd_words(total)}")
     say("nothing was sent to any model, and no server was started")
     return 0
 

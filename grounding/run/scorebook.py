@@ -13,7 +13,7 @@ from grounding.records import Call, Failure, Point, Record, Session, Verdict
 from grounding.run.folder import RunFolder, RunInfo, ScatteredSessions
 from grounding.run.journal import scan
 from grounding.run.lock import read_time, write_time
-from grounding.run.probe.report import probe_predictions, probe_warnings
+from grounding.run.probe.replies import probe_predictions, probe_warnings
 from grounding.scoring.metrics import signed
 from grounding.scoring.scored import ScoredTask, join, judge
 from grounding.scoring.summary import RunSums, Summariser, Summary, TimeTotals

@@ -19,8 +19,7 @@ from grounding.llm.budget import Budget
 from grounding.records import Call
 from grounding.run.benchmark import Benchmark, OptionsT, Pass, PreparedT, ScoredT, Shared, Work
 from grounding.run.display import Progress, write_progress
-from grounding.run.journal import Journal, rows_for
-from grounding.run.payments import PaidCalls
+from grounding.run.journal import Journal, PaidCalls, rows_for
 from grounding.run.runner import Done, Runner, Stage, attended
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def evaluate(
     """
     if shared is None:
         shared = Shared()
-        with shared.servers:
+        with closing(shared.servers):
             return evaluate(benchmark, options, shared, progress=progress, elsewhere=elsewhere, begun=begun)
     asked: Any = options
     progress, budget = progress or benchmark.progress(asked.display), Budget(asked.cost_limit)
@@ -166,7 +165,7 @@ async def _ask(
                 if any(asked.card.price for one in first.together() for asked in one.asks):
                     work.progress.money = money
                 if first.followers and options.executor != "ray":
-                    if stopped := await _stream(first, work.progress):
+                    if stopped := await _stream(first):
                         return stopped
                     continue
                 for one in _in_turn(first):
@@ -183,7 +182,7 @@ async def _ask(
                     elif left:
                         await one.check()
                         await one.start()
-                    stopped = await _through(one, _runner(one, stages), one.items, work.progress)
+                    stopped = await _through(one, _runner(one, stages))
                     if workers is not None:
                         await workers.send_away()  # Each pass has workers of its own.
                     if stopped:
@@ -212,11 +211,9 @@ def _runner(one: Pass, stages: tuple[Stage[Any], ...], gives: Callable[[Any, Any
     return Runner[Any](stages, on_record=told, on_item=through)
 
 
-async def _through(one: Pass, runner: Runner[Any], items: Any, whole: Progress) -> str:
-    if one.progress is not whole and whole.moved is not None:
-        one.progress.tell(whole.moved)
-    with one.progress.steps(len(items)):
-        stopped = await runner.run(items)
+async def _through(one: Pass, runner: Runner[Any]) -> str:
+    with one.progress.steps(len(one.items)):
+        stopped = await runner.run(one.items)
     return "" if stopped is None else stopped.reason
 
 
@@ -274,7 +271,7 @@ class _Line:
             follower.put(self.one.gives(item, record) if self.one.gives else ())
 
 
-async def _stream(first: Pass, whole: Progress) -> str:
+async def _stream(first: Pass) -> str:
     """A pass and its followers at the same time. Where one can't go on, the others end what they have begun.
 
     Raises:
@@ -294,7 +291,7 @@ async def _stream(first: Pass, whole: Progress) -> str:
 
     async def through(line: _Line) -> str:
         try:
-            return await _beside(line, bar, whole)
+            return await _beside(line, bar)
         except BaseException as error:
             for each in lines:
                 each.runner.halt(str(error))
@@ -310,17 +307,14 @@ async def _stream(first: Pass, whole: Progress) -> str:
     return next((one for one in ended if isinstance(one, str) and one), "")
 
 
-async def _beside(line: _Line, bar: asyncio.Lock, whole: Progress) -> str:
+async def _beside(line: _Line, bar: asyncio.Lock) -> str:
     """Run a pass; its bar is on the screen once those of the passes before it are gone."""
-    progress = line.one.progress
     work = asyncio.ensure_future(line.runner.run(line))
     closed = asyncio.ensure_future(line.closed.wait())
     try:
         await asyncio.wait((work, closed), return_when=asyncio.FIRST_COMPLETED)
         async with bar:
-            if progress is not whole and whole.moved is not None:
-                progress.tell(whole.moved)
-            with progress.steps(line.count):
+            with line.one.progress.steps(line.count):
                 stopped = await work
     finally:
         for each in (work, closed):

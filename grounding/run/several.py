@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import itertools
+import shlex
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,12 +20,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_WRONG, folded, wide_console
+from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_WRONG, folded, print_json, wide_console
 from grounding.errors import UserError
 from grounding.llm.budget import Budget
+from grounding.records import Record
 from grounding.run.benchmark import Benchmark, OptionsT, PreparedT, Result, Row, ScoredT, Shared
 from grounding.run.display import ManyProgress, QueuedRun, QueueState, QueueStateName, distinct_names, write_queue
-from grounding.run.epilogue import next_lines
 from grounding.run.folder import utc_now
 from grounding.run.lock import LockedFolder
 from grounding.run.ray.cluster import kept
@@ -88,10 +89,9 @@ def evaluate_command(
         varying = _varying(runs, axes)
         names = [" · ".join(filter(None, (dataset, benchmark.name_of(run, varying)))) for run in runs]
         _print_repeats(console, benchmark, result, names, chosen, as_json=as_json)
-        _print_page(console, result, as_json=as_json)
-        _print_next(console, result, as_json=as_json)
-        return exit_code(benchmark, result)
-    return _show(console, benchmark, result, chosen, as_json=as_json, published=given["published"])
+    else:
+        _show(console, benchmark, result, chosen, as_json=as_json, published=given["published"])
+    return _end(console, benchmark, result, as_json=as_json)
 
 
 def score_command(
@@ -110,7 +110,8 @@ def score_command(
     chosen = {parameter: given[name] for name, parameter in benchmark.again.items() if given[name] is not None}
     result = Result((Row("", None, rescore(benchmark, run, **chosen)),))
     console = wide_console(benchmark.wide)
-    return _show(console, benchmark, result, given["scoring"], as_json=as_json, published=published, now=False)
+    _show(console, benchmark, result, given["scoring"], as_json=as_json, published=published)
+    return _end(console, benchmark, result, as_json=as_json, now=False)
 
 
 def exit_code(benchmark: AnyBenchmark, result: Result[Any], *, now: bool = True) -> int:
@@ -138,31 +139,25 @@ def _show(
     *,
     as_json: bool,
     published: bool,
-    now: bool = True,
-) -> int:
+) -> None:
     for one in result.scored:
         if one.set_aside is not None:
             print(f"the earlier run was set aside as {one.set_aside}", file=sys.stderr)
     if as_json:
-        print(msgspec.json.format(msgspec.json.encode(benchmark.as_json(result)), indent=2).decode())
+        print_json(benchmark.as_json(result))
     elif result.scored or len(result.rows) > 1:
         benchmark.show(console, result, scoring, published=published)
-    _print_page(console, result, as_json=as_json)
-    _print_next(console, result, as_json=as_json)
-    return exit_code(benchmark, result, now=now)
 
 
-def _print_page(console: Console, result: Result[Any], *, as_json: bool) -> None:
+def _end(console: Console, benchmark: AnyBenchmark, result: Result[Any], *, as_json: bool, now: bool = True) -> int:
+    """Name the page over all runs and, for who reads it, what can be done next; returns the exit code."""
     if result.page is not None and not as_json:
         console.print(Text(f"report     {result.page}"), soft_wrap=True, highlight=False)
-
-
-def _print_next(console: Console, result: Result[Any], *, as_json: bool) -> None:
-    """For who reads it, not for programs."""
     if console.is_terminal and not as_json:
         for number, line in enumerate(next_lines(result)):
             named = f"{'' if number else 'next':<11}{line}"
             print(folded(named, console.width, indent=15) if line.startswith("grounding ") else named)
+    return exit_code(benchmark, result, now=now)
 
 
 def _run_all(
@@ -171,7 +166,7 @@ def _run_all(
     if len(runs) == 1:
         return Result((Row("", runs[0], evaluate(benchmark, runs[0])),), runs[0].command)
     shared = Shared(alone=False)
-    with shared.servers:
+    with closing(shared.servers):
         planned = _plan(benchmark, runs, varying, shared, swept=kind == "sweep")
         first = _baseline(benchmark, planned, varying, wanted)
         folder = command_folder(kind, planned)
@@ -246,9 +241,8 @@ def _plan(
         if other is not None and other.options == options:
             continue
         if other is not None:
-            raise UserError(
-                f"{_differing(other, name, options, by_options=swept)}: that is the same run twice; leave one out"
-            )
+            given = ", ".join(f"--{field.replace('_', '-')}" for field in varying)
+            raise UserError(f"{other.name} and {name} ({given}): that is the same run twice; leave one out")
         with _named(name):
             items = asyncio.run(check_endpoints(benchmark, one))
         planned[run_id] = Planned(name, options, run_id, items, benchmark.queued(one))
@@ -262,17 +256,6 @@ def _named(name: str) -> Iterator[None]:
         yield
     except UserError as error:
         raise UserError(f"{name}: {error} (nothing was asked yet)") from error
-
-
-def _differing(run: Planned, name: str, options: Any, *, by_options: bool) -> str:
-    """Two runs that are the same: by their names, or by the options that make no difference."""
-    if name != run.name and not by_options:
-        return f"{run.name} and {name}"
-    return ", ".join(
-        f"--{field.replace('_', '-')} {getattr(run.options, field)} and {getattr(options, field)}"
-        for field in options.__struct_fields__
-        if getattr(run.options, field) != getattr(options, field)
-    )
 
 
 def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, shared: Shared) -> tuple[Row[Any], ...]:
@@ -298,7 +281,7 @@ def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, 
     with (
         LockedFolder(folder, what="the folder of these runs").held(),
         kept(),
-        ManyProgress(first.display, queue) as shown,
+        closing(ManyProgress(first.display, queue)) as shown,
     ):
         write_queue(folder, queue)
         names = distinct_names(queue)
@@ -392,7 +375,7 @@ def _print_repeats(
         for number, folder in enumerate(folders, start=1):
             console.print(Text(f"run folder {folder}  (epoch {number})"), soft_wrap=True, highlight=False)
     if as_json:
-        print(msgspec.json.format(msgspec.json.encode(printed), indent=2).decode())
+        print_json(printed)
 
 
 def _spread(values: Sequence[float]) -> dict[str, float | None]:
@@ -400,3 +383,65 @@ def _spread(values: Sequence[float]) -> dict[str, float | None]:
         return dict.fromkeys(("mean", "sd", "lowest", "highest"))
     sd = statistics.stdev(values) if len(values) > 1 else None
     return {"mean": statistics.fmean(values), "sd": sd, "lowest": min(values), "highest": max(values)}
+
+
+# --- what a user can do next ----------------------------------------------------------------------------------------
+
+_NEWEST = 20
+_SAME = ("dataset", "select", "scoring")
+"""What two runs must share in their signatures to be compared."""
+
+
+class _Signed(Record, frozen=True):
+    status: str
+    signature: str
+
+
+def next_lines(result: Result[Any]) -> list[str]:
+    """Commands that show and compare what was run, and whether the same one goes on: a line or two, none for no run."""
+    if not result.scored:
+        return []
+    folder = result.folder or result.scored[0].folder
+    if len(result.scored) > 1 and result.folder is not None:
+        compared = [folder]
+    else:
+        beside = comparable(folder) if result.scored[0].summary.status == "complete" else None
+        compared = [] if beside is None else [beside, folder]
+    lines = [shlex.join(["grounding", "view", str(folder)])]
+    lines += [shlex.join(["grounding", "compare", *map(str, compared), "--flips"])] if compared else []
+    return [*lines, *_again(result)]
+
+
+def _again(result: Result[Any]) -> list[str]:
+    """Whether the same command goes on; "interrupted" says so by itself."""
+    reasons = {row.problem if row.scored is None else row.scored.info.stopped for row in result.rows}
+    if INTERRUPTED in reasons or all(one.summary.status == "complete" for one in result.scored):
+        return []
+    if any("cost limit" in reason for reason in reasons):
+        return ["the same command with a higher --cost-limit goes on, and asks nothing twice"]
+    return ["the same command again asks only for what has no answer yet"]
+
+
+def comparable(folder: Path) -> Path | None:
+    """The newest other complete run beside this one, over the same steps and scored alike; None without one."""
+    own = _shared_signature(folder)
+    if own is None:
+        return None
+    dated = []
+    with suppress(OSError):
+        for each in folder.parent.iterdir():
+            if each.name.partition("_")[0] == folder.name.partition("_")[0] and each.name != folder.name:
+                with suppress(OSError):
+                    dated.append(((each / "summary.json").stat().st_mtime, each))
+    newest = [each for _, each in sorted(dated, reverse=True)[:_NEWEST]]
+    return next((each for each in newest if _shared_signature(each) == own), None)
+
+
+def _shared_signature(folder: Path) -> list[str] | None:
+    """The parts of a complete run's signature that those which are compared with it share."""
+    try:
+        found = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Signed)
+    except (OSError, msgspec.DecodeError):
+        return None
+    shared = [part for part in found.signature.split("|") if part.partition(":")[0] in _SAME]
+    return shared if found.status == "complete" else None

@@ -169,17 +169,13 @@ class _SessionItems:
         return history_window(latest, len(latest), self._history)
 
 
-class Told(Record, frozen=True, kw_only=True):
-    """What a model is told about where a step stands; the rest has its default value."""
-
-    history: tuple[HistoryEntry, ...] = ()
-    goal: str = ""
-    steps_done: int = 0
-
-
-def tell(item: StepItem, reads: frozenset[Context]) -> Told:
-    """A step's context without what isn't read."""
-    return Told(
+def query_about(item: StepItem, instruction: str, reads: Collection[Context], key: str = "") -> Query:
+    """What a model is asked about a step, told only what it reads of where the step stands."""
+    return Query(
+        step_id=item.step.id,
+        key=key,
+        screenshot=item.step.screenshot,
+        instruction=instruction,
         history=item.history if "history" in reads else (),
         goal=item.goal if "goal" in reads else "",
         steps_done=item.steps_done if "steps_done" in reads else 0,
@@ -197,18 +193,10 @@ def plan_query(item: StepItem, planner: Planner) -> Query:
     planner that is not told of them.
     """
     reads, step = planner_reads(planner), item.step
-    told = tell(item, reads)
-    step_id = step.id if "step_id" in reads else ""
-    context = (told.history, told.goal, told.steps_done, step_id)
-    return Query(
-        step_id=step.id,
-        key=_key(planner.identity, step.instruction, step.screenshot.sha256, *context),
-        screenshot=step.screenshot,
-        instruction=step.instruction,
-        history=told.history,
-        goal=told.goal,
-        steps_done=told.steps_done,
-    )
+    asked = query_about(item, step.instruction, reads)
+    context = (asked.history, asked.goal, asked.steps_done, step.id if "step_id" in reads else "")
+    key = _key(planner.identity, step.instruction, step.screenshot.sha256, *context)
+    return msgspec.structs.replace(asked, key=key)
 
 
 def _unheard(item: StepItem, key: str) -> Plan | None:
@@ -240,25 +228,17 @@ class PlanStage:
         return _unheard(item, key) or await self._planner.plan(plan_query(item, self._planner))
 
 
-class PlanAheadStage:
+class PlanAheadStage(PlanStage):
     """Asks the planner once for each instruction, at its first scored step, and hands the actions out step by step.
 
     The replies are kept in a journal of their own, under the id of that first step, before any step makes use of
     them: an instruction is asked about once, though its steps run side by side and the run is broken off.
     """
 
-    name = "plan"
-
     def __init__(self, planner: Planner, journal: Journal[Plan], replies: Journal[Plan]) -> None:
-        self._planner = planner
-        self.journal = journal
+        super().__init__(planner, journal)
         self._replies = replies
         self._asking: dict[str, asyncio.Task[Plan]] = {}
-        self.max_concurrency = planner.max_concurrency
-
-    def item_id(self, item: StepItem) -> str:
-        """The step's id."""
-        return item.step.id
 
     def key(self, item: StepItem, earlier: None) -> str:  # noqa: ARG002
         """What the instruction's plan hangs on, and which of its actions this step takes."""
@@ -308,7 +288,7 @@ class GroundStage:
 
     def key(self, item: StepItem, earlier: Plan) -> str:
         """Grounder, step, plan, picture, and what else the grounder reads."""
-        told = tell(item, self._reads)
+        told = query_about(item, "", self._reads)
         context = (told.history, told.goal, told.steps_done)
         return _key(self._identity, item.step.id, earlier.text, item.step.screenshot.sha256, *context)
 
@@ -318,14 +298,4 @@ class GroundStage:
 
     def query(self, item: StepItem, instruction: str, *, key: str) -> Query:
         """What the grounder is asked about a step, with the plan as its instruction."""
-        told = tell(item, self._reads)
-        return Query(
-            step_id=item.step.id,
-            key=key,
-            screenshot=item.step.screenshot,
-            instruction=instruction,
-            history=told.history,
-            goal=told.goal,
-            steps_done=told.steps_done,
-            untouched=self.untouched,
-        )
+        return msgspec.structs.replace(query_about(item, instruction, self._reads, key), untouched=self.untouched)

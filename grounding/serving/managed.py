@@ -12,13 +12,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import msgspec
+from rich.console import Console
+from rich.text import Text
 
 from grounding.cards import ChatCard, GrounderCard
 from grounding.errors import UserError
@@ -46,29 +46,25 @@ _LONGER_EACH_TIME_S = 10.0
 _LOOK_EVERY_S = 0.3
 
 
-class WaitingLine:
-    """Shows on standard error how long a server has been starting, and what its log says last."""
+@contextmanager
+def waiting_line(*, live: bool) -> Iterator[OnWait]:
+    """Shows on standard error how long a server has been starting, and what its log says last.
 
-    def __init__(self, *, live: bool) -> None:
-        self._live = live
-        self._shown_at = -LINE_EVERY_S
-        self._open = False
+    ``live`` as one line that changes, else as a line now and then.
+    """
+    told_at = -LINE_EVERY_S
+    with Console(stderr=True).status("starting the server") if live else nullcontext() as status:
 
-    def __call__(self, seconds: float, line: str) -> None:
-        """Show it: over the line before on a terminal, else a line now and then."""
-        words = f"starting the server, {seconds:.0f} s: {line}"
-        if self._live:
-            width = shutil.get_terminal_size().columns - 1
-            print(f"\r{words[:width]:{width}}", end="", file=sys.stderr, flush=True)
-            self._open = True
-        elif seconds - self._shown_at >= LINE_EVERY_S:
-            self._shown_at = seconds
-            print(words, file=sys.stderr, flush=True)
+        def told(seconds: float, line: str) -> None:
+            nonlocal told_at
+            words = f"starting the server, {seconds:.0f} s: {line}"
+            if status is not None:
+                status.update(Text(words, no_wrap=True, overflow="ellipsis"))
+            elif seconds - told_at >= LINE_EVERY_S:
+                told_at = seconds
+                print(words, file=sys.stderr, flush=True)
 
-    def close(self) -> None:
-        """Leave the line."""
-        if self._open:
-            print(file=sys.stderr)
+        yield told
 
 
 def find_program(command: tuple[str, ...]) -> None:
@@ -86,7 +82,7 @@ def find_program(command: tuple[str, ...]) -> None:
 
 
 class Fleet:
-    """Some servers of one model. As a context manager it stops them at the end, whatever the end."""
+    """Some servers of one model."""
 
     def __init__(self, card: ChatCard, options: ServerOptions, logs: Path) -> None:
         """Start them; the first logs to ``logs``, replica N to a file beside it with ``-N`` in its name.
@@ -173,14 +169,6 @@ class Fleet:
         for server in self.servers:
             server.stop()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
 
 @contextmanager
 def running_servers(
@@ -191,13 +179,13 @@ def running_servers(
     Raises:
         UserError: they can't be started, or one ended before it was healthy.
     """
-    with Fleet(card, options, logs) as fleet:
-        line = WaitingLine(live=live)
-        try:
-            fleet.wait_healthy(options.start_timeout_s, (lambda *_: None) if quiet else line)
-        finally:
-            line.close()
+    fleet = Fleet(card, options, logs)
+    try:
+        with waiting_line(live=live and not quiet) as told:
+            fleet.wait_healthy(options.start_timeout_s, (lambda *_: None) if quiet else told)
         yield fleet
+    finally:
+        fleet.stop()
 
 
 MANAGED = "managed"
@@ -322,7 +310,7 @@ def _media_dir(sessions: Sequence[Session]) -> Path | None:
 
 
 class SharedServers:
-    """The servers of one model at a time, for runs that follow one another. The end of its ``with`` block stops them.
+    """The servers of one model at a time, for runs that follow one another, until they are closed.
 
     Those of another model are stopped first, since the two might not fit on the GPUs together.
     """
@@ -331,14 +319,6 @@ class SharedServers:
         self._up: ManagedServers | None = None
         self._fleet: Fleet | None = None
         self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._clear()
 
     def matching(self, wanted: ManagedServers) -> ManagedServers:
         """The servers that are up, if they are those that are wanted but for their ports, else those."""
@@ -356,11 +336,12 @@ class SharedServers:
         """
         gone = self._fleet is None or any(one.exit_code is not None for one in self._fleet.servers)
         if managed is not None and (self._up != managed or gone):
-            self._clear()
+            self.close()
             self._fleet = self._stack.enter_context(managed.running(log))
             self._up = managed
         yield
 
-    def _clear(self) -> None:
+    def close(self) -> None:
+        """Stop them."""
         self._up = self._fleet = None
         self._stack.close()

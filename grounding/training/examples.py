@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import msgspec
 
@@ -16,7 +15,7 @@ from grounding.geometry import Space, point_from_original
 from grounding.grounders.base import read_reply
 from grounding.llm.chat import too_long
 from grounding.records import Box, ImageSizes, Point, Polygon, Prediction, Query, Record, Session, Step, Verdict
-from grounding.run.steps import step_items, tell
+from grounding.run.steps import query_about, step_items
 from grounding.scoring.scored import judge
 from grounding.training.recipes import GrounderRecipe
 
@@ -56,10 +55,9 @@ def prepare(
     """
     found = []
     for item in step_items(sessions, frozenset(selected), recipe.history, recipe.history_scope):
-        step, told = item.step, tell(item, card.reads)
+        step = item.step
         if _can_be_asked(step, card):
-            said: dict[str, Any] = {"history": told.history, "goal": told.goal, "steps_done": told.steps_done}
-            query = Query(step_id=step.id, key="", screenshot=step.screenshot, instruction=step.instruction, **said)
+            query = query_about(item, step.instruction, card.reads)
             found.append(GrounderExample(step=step, query=query))
     return tuple(found)
 

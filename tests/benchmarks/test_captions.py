@@ -207,7 +207,7 @@ def test_two_at_once_are_kept_apart(bench: Bench, server: ChatServer) -> None:
         fcntl.flock(held, fcntl.LOCK_EX)
         done = bench.call(server.base_url)
     assert done.returncode == 2
-    assert f"another process is writing to {bench.out}" in done.stderr
+    assert f"another process is at work on {bench.out}" in done.stderr
 
 
 def killed(bench: Bench, server: SlowServer, moment: int, how: signal.Signals) -> subprocess.CompletedProcess[str]:

@@ -34,13 +34,8 @@ def check(base_url: str, **fields: Any) -> None:
         [],  # an endpoint that lists nothing
         None,  # one without such a page
         error(500),
-        error(405),
         raw(b"<html>"),
-        raw(b'{"data": null}'),
-        raw(b'{"data": [{"name": "x"}]}'),
         raw(b'{"data": [{"id": 5}]}'),
-        raw(b'{"data": [5]}'),
-        raw(b"[]"),
         raw(b'"\xff"'),
         raw(b"[" * 100_000),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email.utils
 import time
 from typing import Any
 
@@ -21,7 +22,9 @@ from fakes.chat_server import (
     reply,
 )
 from fakes.make import client
+from multidict import CIMultiDict
 
+from grounding.llm.http import retry_after_s
 from llm.helpers import failure, send
 
 RETRIED: dict[str, Behaviour] = {
@@ -126,3 +129,21 @@ def seconds_with(server: ChatServer, trouble: Behaviour, **options: Any) -> floa
 )
 def test_the_servers_wait_is_kept(server: ChatServer, trouble: Behaviour) -> None:
     assert 0.4 <= seconds_with(server, trouble) < 5
+
+
+NOW = 1_800_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "0.5"}, 0.5),
+        ({"Retry-After-Ms": "soon", "Retry-After": "20"}, 20.0),
+        ({"Retry-After": email.utils.formatdate(NOW + 30, usegmt=True)}, 30.0),
+        ({"Retry-After": email.utils.formatdate(NOW - 30, usegmt=True)}, 0.0),
+        ({"Retry-After": "-3"}, 0.0),
+        ({"Retry-After": "soon"}, None),
+    ],
+)
+def test_every_form_in_which_providers_ask_for_a_pause_is_read(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after_s(CIMultiDict(headers), NOW) == seconds

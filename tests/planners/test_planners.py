@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 from fakes.chat_server import ChatServer, reply
-from fakes.make import MODELS, installed, model, picture_file, planner_card, query
+from fakes.make import installed, model, picture_file, planner_card, query
 
 from grounding.errors import UserError
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatOptions
+from grounding.options import EvalOptions
 from grounding.planners import BuiltPlanner, build_planner
 from grounding.planners.base import Planner, RawInstruction
 from grounding.planners.chat import ChatPlanner
@@ -93,14 +94,8 @@ def test_a_reply_that_says_nothing_is_unparsed_and_kept(
 
 
 def build(name: str, *, plans: Path | None = None, base_url: str | None = "http://127.0.0.1:1") -> BuiltPlanner:
-    return build_planner(
-        name,
-        plans=plans,
-        cards=MODELS / "planners",
-        options=ChatOptions(base_url=base_url),
-        budget=Budget(None),
-        on_retry=lambda: None,
-    )
+    options = EvalOptions(planner=name, plans=plans)
+    return build_planner(options, ChatOptions(base_url=base_url), budget=Budget(None), on_retry=lambda: None)
 
 
 @pytest.mark.parametrize(
@@ -134,4 +129,4 @@ def test_a_planner_of_another_package_is_found(tmp_path: Path, monkeypatch: pyte
     monkeypatch.syspath_prepend(str(tmp_path))
     built = build("from-elsewhere")
     assert plan(built.planner, query(instruction="click")).text == "CLICK"
-    assert (built.card, built.base_url, built.uses_history) == (None, "", False)
+    assert (built.card, built.base_url) == (None, "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import stat
 from pathlib import Path
@@ -106,34 +105,6 @@ def test_a_store_that_cannot_be_written_is_said_once(tmp_path: Path, capsys: pyt
         blocked.prepare()
     store(tmp_path / "fine").prepare()
     assert kept_files(tmp_path / "fine" / "store") == {}
-
-
-# --- many processes -----------------------------------------------------------------------------------------------
-
-ROUNDS, KEYS = 60, 5
-
-
-def _write_and_read(folder: Path, who: int) -> None:
-    mine = store(folder)
-    for number in range(ROUNDS):
-        key = f"{number % KEYS:032d}"
-        mine.put(Plan(step_id=f"{who}", key=key, text=f"{key} " * (200 * (who + 1))))
-        found = mine.get(key)
-        assert found is not None
-        assert found.text == f"{key} " * (200 * (int(found.step_id) + 1))
-
-
-def test_many_processes_never_see_half_a_plan(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("fork")
-    workers = [context.Process(target=_write_and_read, args=(tmp_path, who)) for who in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(60)
-    assert [worker.exitcode for worker in workers] == [0] * 4
-    ((files, _),) = kept_files(tmp_path / "store").values()
-    assert len(files) == KEYS
-    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == KEYS
 
 
 # --- the planner before the store ---------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from fakes.make import REPOSITORY, query
-from hypothesis import strategies as st
 
 from grounding.errors import UserError
 from grounding.planners.replay import SavedPlans, read_plans
@@ -108,9 +107,6 @@ def test_what_a_file_lacks_is_said_in_ranges_of_scored_steps(tmp_path: Path) -> 
     )
     assert planner.gaps([session("2", "1")]) == ""
     assert planner.gaps([]) == ""
-
-
-words = st.text(st.characters(exclude_categories=["Cs"]))
 
 
 # --- the released files -----------------------------------------------------------------------------------------------

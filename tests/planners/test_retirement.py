@@ -14,6 +14,7 @@ from grounding.cards import PlannerCard, find_card, read_cards
 from grounding.errors import UserError
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatOptions
+from grounding.options import EvalOptions
 from grounding.planners import BuiltPlanner, build_planner
 from grounding.planners.prompts import SOON_DAYS, has_retired, refusal, warning
 
@@ -23,15 +24,10 @@ DAY = datetime.timedelta(days=1)
 
 
 def build(name: str, today: datetime.date, base_url: str | None = None) -> BuiltPlanner:
-    return build_planner(
-        name,
-        plans=None,
-        cards=MODELS / "planners",
-        options=ChatOptions(base_url=base_url),
-        budget=Budget(None),
-        on_retry=lambda: None,
-        today=today,
-    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("grounding.planners.today_utc", lambda: today)
+        chat = ChatOptions(base_url=base_url)
+        return build_planner(EvalOptions(planner=name), chat, budget=Budget(None), on_retry=lambda: None)
 
 
 @pytest.mark.parametrize(("name", "last"), RETIRING.items())

@@ -18,6 +18,7 @@ from grounding.errors import UserError
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatOptions
 from grounding.llm.tokens import billed_image_tokens
+from grounding.options import EvalOptions
 from grounding.planners import BuiltPlanner, build_planner
 from grounding.records import HistoryEntry, Plan, Query, Size
 
@@ -37,17 +38,15 @@ def vendor(card: PlannerCard) -> Vendor:
 
 
 def build(provider: Provider, name: str, **more: Any) -> BuiltPlanner:
-    options = ChatOptions(base_url=provider.base_url(vendor(CARDS[name])), max_retries=2, **more.pop("options", {}))
-    return build_planner(
-        name,
-        plans=None,
-        cards=MODELS / "planners",
-        options=options,
-        budget=Budget(None),
-        on_retry=lambda: None,
-        today=IN_TIME,
-        **more,
-    )
+    chat = {"base_url": provider.base_url(vendor(CARDS[name])), "max_retries": 2, **more.pop("options", {})}
+    return built_at(name, ChatOptions(**chat), **more)
+
+
+def built_at(name: str, chat: ChatOptions, **more: Any) -> BuiltPlanner:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("grounding.planners.today_utc", lambda: IN_TIME)
+        options = EvalOptions(planner=name, **more)
+        return build_planner(options, chat, budget=Budget(None), on_retry=lambda: None)
 
 
 def ask(built: BuiltPlanner, *queries: Query) -> list[Plan]:
@@ -74,7 +73,7 @@ def step(tmp_path: Path) -> Query:
 @pytest.mark.parametrize("prompt", ["official", "explicit"])
 @pytest.mark.parametrize("name", CARDS)
 def test_a_plan_comes_back_and_costs_what_is_billed(provider: Provider, step: Query, name: str, prompt: str) -> None:
-    (plan,) = ask(build(provider, name, prompt=prompt), step)
+    (plan,) = ask(build(provider, name, planner_prompt=prompt), step)
     assert plan.failure is None
     assert plan.text is not None
     assert plan.text.startswith("Click the ")
@@ -103,15 +102,7 @@ def test_a_field_that_a_card_calls_refused_stops_the_run_at_once(
     card = CARDS[name]
     wrong = msgspec.structs.replace(card, parameters={**card.parameters, field: 1}, refuses=())
     (tmp_path / "wrong.yaml").write_bytes(msgspec.yaml.encode(wrong))
-    built = build_planner(
-        str(tmp_path / "wrong.yaml"),
-        plans=None,
-        cards=MODELS / "planners",
-        options=ChatOptions(base_url=provider.base_url(vendor(card))),
-        budget=Budget(None),
-        on_retry=lambda: None,
-        today=IN_TIME,
-    )
+    built = built_at(str(tmp_path / "wrong.yaml"), ChatOptions(base_url=provider.base_url(vendor(card))))
     with pytest.raises(UserError, match=f"refuses every request for .*{field}.*; check the card's parameters"):
         ask(built, step)
     assert provider.count == 1
@@ -156,7 +147,7 @@ def test_what_is_no_plan_is_unparsed_with_the_reason_and_paid_for(
     provider: Provider, step: Query, name: str, fault: str, words: str, prompt: str
 ) -> None:
     provider.faults.append(fault)
-    (plan,) = ask(build(provider, name, prompt=prompt), step)
+    (plan,) = ask(build(provider, name, planner_prompt=prompt), step)
     assert plan.text is None
     assert plan.failure is not None
     assert plan.failure.kind == "unparsed"
@@ -170,14 +161,7 @@ def test_what_is_no_plan_is_unparsed_with_the_reason_and_paid_for(
 def test_a_request_beyond_the_models_window_is_unparsed(provider: Provider, tmp_path: Path) -> None:
     card = msgspec.structs.replace(CARDS["qwen2.5-vl-72b"], parameters={"max_tokens": 32_000})
     (tmp_path / "big.yaml").write_bytes(msgspec.yaml.encode(card))
-    built = build_planner(
-        str(tmp_path / "big.yaml"),
-        plans=None,
-        cards=MODELS / "planners",
-        options=ChatOptions(base_url=provider.base_url("vllm")),
-        budget=Budget(None),
-        on_retry=lambda: None,
-    )
+    built = built_at(str(tmp_path / "big.yaml"), ChatOptions(base_url=provider.base_url("vllm")))
     (plan,) = ask(built, query(picture_file(tmp_path / "1.png", 1920, 1080)))
     assert plan.failure is not None
     assert plan.failure.kind == "unparsed"
@@ -188,23 +172,8 @@ def test_the_generic_card_asks_the_only_model_or_the_named_one(provider: Provide
     built = build(provider, "any")
     assert built.planner.name == "any:Qwen/Qwen2.5-VL-72B-Instruct"
     with pytest.raises(UserError, match=r"serves gpt-4o, o1-2024-12-17, .*: name the one .* with --planner-model NAME"):
-        build_planner(
-            "any",
-            plans=None,
-            cards=MODELS / "planners",
-            options=ChatOptions(base_url=provider.base_url("openai")),
-            budget=Budget(None),
-            on_retry=lambda: None,
-        )
-    named = build_planner(
-        "any",
-        plans=None,
-        cards=MODELS / "planners",
-        options=ChatOptions(base_url=provider.base_url("openai")),
-        budget=Budget(None),
-        on_retry=lambda: None,
-        model="gpt-4o",
-    )
+        built_at("any", ChatOptions(base_url=provider.base_url("openai")))
+    named = built_at("any", ChatOptions(base_url=provider.base_url("openai")), planner_model="gpt-4o")
     (plan,) = ask(named, step)
     assert plan.failure is None
     assert provider.bodies[0]["model"] == "gpt-4o"

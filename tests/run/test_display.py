@@ -147,7 +147,7 @@ def play_many(shown: ManyProgress) -> None:
 
 
 def test_plain_lines_name_their_run_and_move_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
-    with many("plain") as shown:
+    with contextlib.closing(many("plain")) as shown:
         play_many(shown)
     out, err = capsys.readouterr()
     assert out == ""
@@ -182,14 +182,13 @@ def test_the_rate_leaves_out_what_was_there_from_before(monkeypatch: pytest.Monk
 
 PROGRAM = """
 import sys
-from run.test_display import NAMES, begun, many
-with many(None) as shown:
-    with begun(shown, NAMES[0]).steps(3), begun(shown, NAMES[1]).steps(2):
-        shown._runs[NAMES[0]].count("hit")
-        shown._rich.refresh()
-        print("grounding: warning: [b]said by somebody else[/b]", file=sys.stderr)
-        print("a result")
-    shown.ended(NAMES[0], "complete")
+from grounding.run.display import Progress
+one = Progress(None)
+with one.steps(3):
+    one.count("hit")
+    one._bar.refresh()
+    print("grounding: warning: [b]said by somebody else[/b]", file=sys.stderr)
+    print("a result")
 """
 
 
@@ -212,12 +211,7 @@ def test_on_a_real_terminal_everything_stays_in_its_place(tmp_path: Path) -> Non
     assert results.read_text() == "a result\n"
     text = said.decode()
     assert "\x1b[?25h" in text  # The cursor is back.
-    assert "\x1b[2J" not in text
     plain = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).rstrip() for line in re.split(r"[\r\n]+", text)]
     assert "grounding: warning: [b]said by somebody else[/b]" in plain
-    assert "a + b: complete; 1/3 steps in 0:00:00, 100.0 % hits" in plain
-    (last, *_) = [line for line in reversed(plain) if line]
-    assert last.startswith("all runs")
-    assert last.endswith("1/23 1 complete of 4")
-    # No line is wider than the terminal, or the bars would not be taken back whole.
-    assert max(cell_len(line) for line in plain if "━" in line) <= 80
+    # No line is wider than the terminal, or the bar would not be taken back whole.
+    assert max(cell_len(line) for line in plain if "1/3" in line) <= 80

@@ -64,13 +64,13 @@ def passes(folder: Path, log: list[str], fails: str = "") -> Pass:
 def test_what_is_found_is_read_and_judged_while_more_is_looked_for(tmp_path: Path) -> None:
     log: list[str] = []
     first = passes(tmp_path, log)
-    assert asyncio.run(_stream(first, first.progress)) == ""
+    assert asyncio.run(_stream(first)) == ""
     # All are checked before anything is asked, and the first is judged before the last is found.
     assert log[:3] == ["check find", "check read", "check judge"]
     assert log.index("judge a1") < log.index("find c")
     assert [one for one in log if one.startswith("judge")] == [f"judge {x}{n}" for x in "abc" for n in (1, 2)]
     again: list[str] = []
-    assert asyncio.run(_stream(passes(tmp_path, again), first.progress)) == ""
+    assert asyncio.run(_stream(passes(tmp_path, again))) == ""
     assert again == []
 
 
@@ -78,7 +78,7 @@ def test_one_that_can_not_go_on_ends_the_others_with_what_they_had_begun(tmp_pat
     log: list[str] = []
     first = passes(tmp_path, log, fails="a1")
     with pytest.raises(UserError, match="judge can't go on"):
-        asyncio.run(_stream(first, first.progress))
+        asyncio.run(_stream(first))
     kept = (tmp_path / "find.jsonl").read_text().splitlines()
     assert 1 <= len(kept) <= 3
     assert len([one for one in log if one.startswith("find")]) == len(kept)

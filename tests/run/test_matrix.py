@@ -367,7 +367,7 @@ def test_the_same_run_twice_is_refused_and_the_same_value_twice_is_one(desk: Des
     copy.write_bytes(one.read_bytes())
     done = shell.call(*local(desk, "--plans", one, copy, "--grounder", "center"))
     assert done.returncode == 2
-    assert f"--plans {one} and {copy}: that is the same run twice" in done.stderr
+    assert "(--plans): that is the same run twice" in done.stderr
     done = shell.call(*local(desk, "--grounder", "center", "center", "--json"))
     assert json.loads(done.stdout)["status"] == "complete"
     lonely = shell.call(*local(desk, "--grounder", "center", "--baseline", "none+center"))

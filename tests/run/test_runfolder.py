@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -76,36 +74,6 @@ def test_steps_come_back_whatever_was_said(texts: list[str], label: int) -> None
         assert folder.read_sessions() == sessions
 
 
-HOLD = """
-import sys
-from pathlib import Path
-from grounding.run.folder import RunFolder
-RunFolder(Path(sys.argv[1])).create()
-print("locked", flush=True)
-sys.stdin.read()
-"""
-
-
-def test_another_process_keeps_us_out_until_it_ends_however_it_ends(tmp_path: Path) -> None:
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path / "run")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == "locked\n"
-    folder = RunFolder(tmp_path / "run")
-    with pytest.raises(UserError, match="another process is at work"):
-        folder.create()
-    with pytest.raises(UserError, match="another process is at work"):
-        folder.lock()
-    with pytest.raises(UserError, match="another process is at work"):
-        folder.set_aside()
-    assert (tmp_path / "run").is_dir()
-    holder.kill()
-    holder.communicate()
-    folder.create()
-    folder.release()
-
-
 def test_setting_aside_keeps_everything_under_another_name(tmp_path: Path) -> None:
     path = tmp_path / "run"
     assert RunFolder(path).set_aside() is None
@@ -130,23 +98,6 @@ def test_what_is_no_run_folder_is_said_to_be_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="can't be made"):
         RunFolder(tmp_path / "file" / "run").create()
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b'{"schema": 2}', b"[1]", b'{"run_id": "\xff"}', b"\x00"])
-def test_a_damaged_description_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "run.json").write_bytes(content)
-    with pytest.raises(UserError, match=r"run\.json"):
-        RunFolder(tmp_path).read_info()
-
-
-@pytest.mark.parametrize("line", [b"", b"{}", b"nonsense", b'{"id":"\xff"}'])
-def test_damaged_steps_are_refused_with_their_line(tmp_path: Path, line: bytes) -> None:
-    folder = made(tmp_path)
-    folder.write_steps([Session(participant="1", steps=(step(1), step(2)))])
-    good = (tmp_path / "steps.jsonl").read_bytes().splitlines()
-    (tmp_path / "steps.jsonl").write_bytes(b"\n".join([good[0], line, good[1]]))
-    with pytest.raises(UserError, match=r"steps\.jsonl, line 2"):
-        folder.read_sessions()
 
 
 def test_a_file_that_cannot_be_written_is_a_sentence_and_leaves_the_old_one(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ import pytest
 from fakes.make import asked
 
 from grounding.cards import AnswerRule, CardPart, GrounderCard, ImageRule, PlannerCard
-from grounding.run.folder import AskedTranscript
-from grounding.run.signature import signature
+from grounding.run.folder import AskedTranscript, signature
 
 ASKED = asked(dataset="web", fingerprint="0123456789abcdef", version="1.2")
 CARD = GrounderCard(

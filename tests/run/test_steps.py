@@ -235,3 +235,24 @@ def test_steps_done_counts_the_scored_steps_of_the_same_instruction(said: list[S
         assert item.leads == (not any(f"1/{at}" in selected for at in before))
         seen.add(said[number][:2])
     assert sum(item.leads for item in items) == 2 * len(seen)
+
+
+def pictured(participant: str, pictures: str) -> Session:
+    """One step a letter; equal letters are equal screenshots."""
+    size = Size(width=10, height=10)
+    shots = (Screenshot(path="a.png", size=size, sha256=picture) for picture in pictures)
+    steps = (step(number, participant, screenshot=shot) for number, shot in enumerate(shots, start=1))
+    return Session(participant=participant, steps=tuple(steps))
+
+
+def order(*sessions: Session) -> list[str]:
+    selected = frozenset(step.id for each in sessions for step in each.steps)
+    return [item.step.id for item in step_items(sessions, selected, 2)]
+
+
+def test_sessions_are_asked_about_as_they_were_lived_and_equal_screenshots_follow_the_first_of_them() -> None:
+    assert order(pictured("b", "zyx"), pictured("a", "wv")) == ["b/1", "b/2", "b/3", "a/1", "a/2"]
+    assert order(pictured("1", "home"), pictured("2", "xoy")) == ["1/1", "1/2", "2/2", "1/3", "1/4", "2/1", "2/3"]
+    assert order(pictured("1", "abacab")) == ["1/1", "1/3", "1/5", "1/2", "1/6", "1/4"]
+    items = {item.step.id: item for item in step_items([pictured("1", "aba")], frozenset(["1/2", "1/3"]), 2)}
+    assert [entry.action for entry in items["1/3"].history] == ["did 1", "did 2"]

@@ -188,7 +188,7 @@ def test_what_fails_in_one_combination_is_in_the_table(tmp_path: Path, args: lis
     [
         ([], "nothing is swept"),
         (["--history", "5"], "nothing is swept"),
-        (["--max-connections", "1", "2"], "--max-connections 1 and 2: that is the same run twice"),
+        (["--max-connections", "1", "2"], "1 and 2 (--max-connections): that is the same run twice"),
         (["--history", "0", "-1"], "--history -1: expected 0 or more"),
         (["--grounder", "center", "nobody"], "nobody"),
         (["--limit", "1", "2", "--baseline", "7"], "no run is called so; the runs are 1, 2"),

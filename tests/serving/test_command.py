@@ -14,8 +14,7 @@ from fakes.tuned import LAYER, PATCHES, write_checkpoint, write_peft
 from grounding.cards import AdapterRule, GrounderCard
 from grounding.cards.tuned import checkpoint_sha256
 from grounding.errors import UserError
-from grounding.serving import ServerOptions, check_servable, check_weights, server_arguments
-from grounding.serving.command import base_url
+from grounding.serving.command import ServerOptions, base_url, check_servable, check_weights, server_arguments
 
 
 def test_the_cards_flags_and_name_are_passed_one_by_one() -> None:

@@ -17,7 +17,7 @@ from fakes.make import grounder_card
 
 from grounding.errors import UserError
 from grounding.options import EvalOptions
-from grounding.serving import manage_servers, send_as
+from grounding.serving.managed import manage_servers, send_as
 from serving.helpers import CARD, FAKE, asked, environment, is_alive, pids, started, until
 
 pytestmark = pytest.mark.slow

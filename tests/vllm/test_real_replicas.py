@@ -20,7 +20,7 @@ from grounding.benchmarks.clicks.elsewhere import open_asker
 from grounding.llm.budget import Budget
 from grounding.options import EvalOptions
 from grounding.records import Prediction
-from grounding.run.building import grounder_card, grounder_of
+from grounding.run.building import chat_options, grounder_card, grounder_of
 from grounding.run.display import Progress
 from grounding.run.ray import pool
 from grounding.run.ray.cluster import Staff
@@ -51,9 +51,8 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StageWork:
     options = EvalOptions(grounder=str(named), max_connections=4)
     card = grounder_card(options)
     assert card is not None
-    own = grounder_of(
-        options, card=card, base_url="http://127.0.0.1:0/v1", sessions=(), budget=Budget(None), on_retry=print
-    )
+    chat = chat_options(options, "http://127.0.0.1:0/v1")
+    own = grounder_of(options, chat, card=card, budget=Budget(None), on_retry=print)
     server = ServerOptions(
         command=(str(vllm_python), "-m", "vllm.entrypoints.openai.api_server"),
         model=str(tmp_path / "tiny"),

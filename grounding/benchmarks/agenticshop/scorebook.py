@@ -42,9 +42,8 @@ from grounding.data.release import data_name
 from grounding.llm.chat import identity_hash
 from grounding.options import ScoringName
 from grounding.records import Record
-from grounding.run.journal import Journal
+from grounding.run.journal import Journal, calls_of
 from grounding.run.lock import AboutRun, DescribedFolder, benchmark_of, write_time
-from grounding.run.payments import calls_of
 from grounding.scoring.summary import CallTotals, call_totals
 
 BENCHMARK: Literal["agenticshop"] = "agenticshop"

@@ -36,9 +36,8 @@ from grounding.run.benchmark import Benchmark, Pass, Result, Shared, Work, void_
 from grounding.run.combinations import combine
 from grounding.run.display import LatestStep, Progress
 from grounding.run.folder import RunFolder
-from grounding.run.journal import Journal
-from grounding.run.payments import paid_calls
-from grounding.run.probe.report import probe_predictions
+from grounding.run.journal import Journal, paid_calls
+from grounding.run.probe.replies import probe_predictions
 from grounding.run.scorebook import ScoredClicks, score_run, scored_tasks
 from grounding.run.steps import GroundStage, PlanAheadStage, PlanStage, StepItem
 from grounding.scoring.metrics import registered, spread
@@ -289,8 +288,7 @@ class _Clicking:
         )
 
     def _left(self) -> tuple[bool, bool]:
-        left = left_to_ask(self._prepared, self._plans, self._predictions)
-        return left.planner, left.grounder
+        return left_to_ask(self._prepared, self._plans, self._predictions)
 
     async def _check(self, planner: Planner, grounder: Grounder) -> None:
         plans, predictions = self._left()

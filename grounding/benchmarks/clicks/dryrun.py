@@ -26,7 +26,7 @@ from grounding.run.dry import SHOWN, Looked
 from grounding.run.folder import RunFolder, RunSettings
 from grounding.run.journal import scan
 from grounding.run.probe.gate import draw_targets
-from grounding.run.probe.report import read_probe
+from grounding.run.probe.replies import read_probe
 from grounding.run.session import journals
 from grounding.run.steps import GroundStage, PlanAheadStage, PlanStage, StepItem, plan_query
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,15 +14,16 @@ from grounding.grounders import BuiltGrounder
 from grounding.grounders.base import Grounder, KeepsFiles
 from grounding.grounders.som.card import SomCard
 from grounding.options import EvalOptions
-from grounding.planners import BuiltPlanner
+from grounding.planners import BuiltPlanner, build_planner
 from grounding.planners.base import Planner, planner_reads
 from grounding.records import Failure, Plan, Prediction, Query
-from grounding.run.building import grounder_card, grounder_of, planner_of
+from grounding.run.building import chat_options, grounder_card, grounder_of
 from grounding.run.ray.cluster import ModelAddress, staff
 from grounding.run.ray.pool import AHEAD, Pool, Workers, key_variables
 from grounding.run.ray.worker import ItemLost, OpenedStage, Services, StageWork
 from grounding.serving.beside import Beside
 
+AnswerT = TypeVar("AnswerT", Plan, Prediction)
 _STAY = frozenset({"none", "replay", "center", "random", "oracle"})
 """They only look things up, which is done where the run is written."""
 _CHAT = ("temperature", "seed", "max_connections", "timeout", "max_retries", "server_wait")
@@ -43,19 +45,17 @@ def open_asker(work: StageWork, services: Services) -> OpenedStage:
     """
     card, address = work.given
     address = services.base_url or address or None
-    more: dict[str, Any] = {
-        "budget": services.budget,
-        "on_retry": services.progress.retried,
-        "max_connections": services.connections,
-    }
+    chat = chat_options(work.options, address)
+    chat = msgspec.structs.replace(chat, max_connections=services.connections or chat.max_connections)
+    more: dict[str, Any] = {"budget": services.budget, "on_retry": services.progress.retried}
     own: Any
     if work.part == "planner":
         asked = card if isinstance(card, PlannerCard) else None
-        own = planner_of(work.options, base_url=address, card=asked, **more).planner
+        own = build_planner(work.options, chat, card=asked, **more).planner
         ask = own.plan
     else:
         found = card if isinstance(card, GrounderCard) else grounder_card(work.options)
-        own = grounder_of(work.options, card=found, base_url=address, sessions=(), **more).grounder
+        own = grounder_of(work.options, chat, card=found, **more).grounder
         ask = own.ground
         if isinstance(own, KeepsFiles) and Path(work.folder).is_dir():
             own.keep_in(Path(work.folder))
@@ -85,6 +85,14 @@ class _Remote:
     def max_concurrency(self) -> int:
         return self._pool.room(self._own.max_concurrency)
 
+    async def _ask(self, query: Query, lost: Callable[..., AnswerT]) -> AnswerT:
+        """The answer of whichever worker has room; raises as :meth:`Pool.do`, but for what could not be answered."""
+        try:
+            found: AnswerT = await self._pool.do(query.key, query)
+        except ItemLost as error:
+            found = lost(step_id=query.step_id, key=query.key, failure=Failure(kind="error", message=str(error)))
+        return found
+
     async def check(self) -> None:
         await self._pool.start()
 
@@ -100,26 +108,16 @@ class RemotePlanner(_Remote):
         self.reads: frozenset[Context] = planner_reads(own)
 
     async def plan(self, query: Query) -> Plan:
-        """The plan of whichever worker has room; raises as :meth:`Pool.do`, but for what could not be planned."""
-        try:
-            found: Plan = await self._pool.do(query.key, query)
-        except ItemLost as error:
-            failure = Failure(kind="error", message=str(error))
-            return Plan(step_id=query.step_id, key=query.key, text=None, failure=failure)
-        return found
+        """A worker's plan."""
+        return await self._ask(query, partial(Plan, text=None))
 
 
 class RemoteGrounder(_Remote):
     """A grounder whose predictions are made by a pool of workers."""
 
     async def ground(self, query: Query) -> Prediction:
-        """The prediction of whichever worker has room; raises as :meth:`Pool.do`, but for what had no answer."""
-        try:
-            found: Prediction = await self._pool.do(query.key, query)
-        except ItemLost as error:
-            failure = Failure(kind="error", message=str(error))
-            return Prediction(step_id=query.step_id, key=query.key, point=None, failure=failure)
-        return found
+        """A worker's prediction."""
+        return await self._ask(query, partial(Prediction, point=None))
 
 
 def remote_planner(workers: Workers, options: EvalOptions, built: BuiltPlanner, own: Planner) -> RemotePlanner | None:

@@ -23,13 +23,15 @@ import msgspec
 
 from grounding.analysis import showing as drawing
 from grounding.analysis.labels import JudgeInfo, Opinion, Said, WrongStep
-from grounding.analysis.prompts import NamedPrompt, find_model, find_prompt
+from grounding.analysis.prompts import NamedPrompt, find_prompt
 from grounding.atomic import atomic_write
 from grounding.benchmarks.asking import (
     AskingResult,
     Kept,
     KeptStage,
+    asked_with,
     calls_of,
+    find_card,
     last_answer,
     new_progress,
     paid,
@@ -162,16 +164,12 @@ def judge_card(card: PlannerCard, prompt: JudgePrompt) -> PlannerCard:
     parameters = dict(card.parameters)
     if not any(name in parameters for name in _LIMITS):
         parameters["max_completion_tokens" if "max_tokens" in card.refuses else "max_tokens"] = MAX_OUTPUT_TOKENS
-    return msgspec.structs.replace(
+    return asked_with(
         card,
         system=filled(prompt.system),
         user=tuple(msgspec.structs.replace(part, text=filled(part.text)) for part in prompt.user),
-        prefill=None,
         prompt=f"{prompt.name}.{prompt.version}",
         plan=PlanRule(),
-        no_history="",
-        no_goal="",
-        strip_suffix="",
         image=msgspec.structs.replace(card.image, send="base64"),
         parameters=parameters,
     )
@@ -192,9 +190,19 @@ def open_judge(
         UserError: no card is called so, its address or key is missing, its model has retired there, or a cost limit
             can't be kept.
     """
-    found = find_model(name, options, model, budget.limit_usd, flag="--judge", lead="judge-")
+    flag = "--judge-base-url"
+    found = find_card(
+        name,
+        options.base_url,
+        model=model,
+        cost_limit=budget.limit_usd,
+        option="--judge",
+        flag=flag,
+        model_flag="--judge-model",
+        temperature=options.temperature,
+    )
     card = judge_card(found, prompt)
-    opened = open_chat(card, options, flag="--judge-base-url", budget=budget, on_retry=on_retry)
+    opened = open_chat(card, options, flag=flag, budget=budget, on_retry=on_retry)
     return Judge(card=card, model=opened.model, prompt=prompt, base_url=opened.base_url)
 
 
@@ -344,11 +352,6 @@ class ReferenceAnswer(Record, frozen=True, kw_only=True):
     step_id: str
     text: str | None
     verdict: Verdict | None = None
-
-
-def reference_opinions(wrongs: Sequence[WrongStep], answers: Mapping[str, ReferenceAnswer]) -> tuple[Opinion, ...]:
-    """One opinion for each step that is asked about."""
-    return tuple(reference_opinion(wrong, answers.get(wrong.step.id)) for wrong in wrongs)
 
 
 def reference_opinion(wrong: WrongStep, answer: ReferenceAnswer | None) -> Opinion:

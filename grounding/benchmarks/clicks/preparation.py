@@ -22,13 +22,13 @@ from grounding.grounders.som.card import find_som_card
 from grounding.grounders.zoom import ZoomGrounder, find_zoom
 from grounding.llm.budget import Budget
 from grounding.options import EvalOptions
-from grounding.planners import BuiltPlanner
+from grounding.planners import BuiltPlanner, build_planner
 from grounding.planners.base import planner_reads
 from grounding.planners.replay import SavedPlans
 from grounding.planners.store import PlanStore, StoredPlanner, plan_store_dir
 from grounding.records import Dataset, Plan, Prediction, Record, Session
 from grounding.run.benchmark import Shared
-from grounding.run.building import chat_options, check_numbers, grounder_card, grounder_of, hf_options, planner_of
+from grounding.run.building import chat_options, check_numbers, grounder_card, grounder_of, hf_options
 from grounding.run.display import Progress
 from grounding.run.folder import (
     TRANSCRIPTS,
@@ -38,12 +38,12 @@ from grounding.run.folder import (
     RunSettings,
     library_versions,
     run_id,
+    signature,
     utc_now,
 )
 from grounding.run.journal import Journal
 from grounding.run.probe.gate import EvalProbe, eval_probe
 from grounding.run.ray.cluster import check_executor
-from grounding.run.signature import signature
 from grounding.run.steps import StepItem, StepSelection, plan_query, select_steps, step_items
 from grounding.serving.beside import ANYWHERE, Beside
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere, starts_servers
@@ -129,7 +129,9 @@ def prepare(
         options = msgspec.structs.replace(options, dry_run=True)
     check_numbers(options)
     check_executor(options.executor, options.workers, options.ray_address)
-    planner = planner_of(options, base_url=options.planner_base_url, budget=budget, on_retry=progress.retried)
+    planner = build_planner(
+        options, chat_options(options, options.planner_base_url), budget=budget, on_retry=progress.retried
+    )
     planner = _with_store(planner, options)
     # The data set is read after the cards and before the grounder is made: some grounders need it.
     card = grounder_card(options)
@@ -174,13 +176,9 @@ def prepare(
         servers = shared.servers.matching(servers)
     own = servers is not None or beside is not None or (options.dry_run and not local and starts_servers(card, options))
     address = servers.base_url if servers else ANYWHERE if beside else " ".join(options.base_url)
+    chat = chat_options(options, address)
     grounder = grounder_of(
-        options,
-        card=card,
-        base_url=address or None,
-        sessions=dataset.sessions,
-        budget=budget,
-        on_retry=progress.retried,
+        options, chat, card=card, sessions=dataset.sessions, budget=budget, on_retry=progress.retried
     )
     _check_cards(options, planner, grounder)
     answers, zoom = grounder, find_zoom(options.zoom, card)
@@ -229,7 +227,6 @@ def prepare(
         clusters=options.clusters,
         departs=dataset.departs,
     )
-    chat = chat_options(options)
     shown = {step.screenshot.size for session in selection.sessions for step in session.steps}
     probe = eval_probe(
         answers, chat, wanted=not options.no_probe, budget=budget, on_retry=progress.retried, shown=shown
@@ -354,24 +351,16 @@ def _check_zoom(options: EvalOptions, card: GrounderCard | None) -> None:
         raise UserError("--zoom: crops are no files that a server may read; leave out --send file")
 
 
-class Left(Record, frozen=True, kw_only=True):
-    """Whether a run still has something to ask of its planner and of its grounder."""
-
-    planner: bool
-    grounder: bool
-
-
-def left_to_ask(prepared: PreparedClicks, plans: Journal[Plan] | None, predictions: Journal[Prediction] | None) -> Left:
-    """What neither the run's journals nor the store of plans can answer; None stands for a journal not begun."""
+def left_to_ask(prepared: PreparedClicks, plans: Journal[Plan], predictions: Journal[Prediction]) -> tuple[bool, bool]:
+    """Whether planner and grounder have something left that neither journals nor the store of plans can answer."""
     steps = len(prepared.selection.step_ids)
-    ended_at_plan = 0 if plans is None else plans.failed_count
-    return Left(
-        planner=(plans is None or plans.settled_count < steps) and not _all_stored(prepared, plans),
-        grounder=predictions is None or predictions.settled_count < steps - ended_at_plan,
+    return (
+        plans.settled_count < steps and not _all_stored(prepared, plans),
+        predictions.settled_count < steps - plans.failed_count,
     )
 
 
-def _all_stored(prepared: PreparedClicks, plans: Journal[Plan] | None) -> bool:
+def _all_stored(prepared: PreparedClicks, plans: Journal[Plan]) -> bool:
     """Whether every plan that the run has not got yet lies in the store."""
     planner, asked = prepared.planner.planner, prepared.asked
     if not isinstance(planner, StoredPlanner):
@@ -379,8 +368,7 @@ def _all_stored(prepared: PreparedClicks, plans: Journal[Plan] | None) -> bool:
     items = step_items(prepared.dataset.sessions, prepared.selection.step_ids, asked.history, asked.history_scope)
     for item in items:
         query = plan_query((item.opening or item) if asked.plan_ahead else item, planner)
-        mine = None if plans is None else plans.settled(item.step.id, query.key)
-        if mine is None and not planner.store.holds(query.key):
+        if plans.settled(item.step.id, query.key) is None and not planner.store.holds(query.key):
             return False
     return True
 

@@ -41,12 +41,11 @@ from grounding.run.building import chat_options, check_numbers
 from grounding.run.combinations import combine
 from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
-from grounding.run.folder import library_versions, run_id, utc_now
+from grounding.run.folder import image_rule_text, library_versions, run_id, utc_now
 from grounding.run.ray.cluster import ModelAddress, check_executor, staff
 from grounding.run.ray.pool import AHEAD, RemoteStage, Workers, key_variables
 from grounding.run.ray.worker import OpenedStage, Services
 from grounding.run.ray.worker import StageWork as RemoteWork
-from grounding.run.signature import image_rule_text
 from grounding.scoring.desktop.rules import DESKTOP_RULES, TOLERANCE_PX, judge_desktop
 from grounding.serving.beside import ANYWHERE, Beside
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere

@@ -30,9 +30,8 @@ from grounding.data.release import data_name
 from grounding.errors import UserError
 from grounding.options import MemoryKind, PromptStyle
 from grounding.records import Failure, Record
-from grounding.run.journal import Journal
+from grounding.run.journal import Journal, calls_of
 from grounding.run.lock import AboutRun, DescribedFolder, write_time
-from grounding.run.payments import calls_of
 from grounding.scoring.desktop.rules import TOLERANCE_PX, judge_desktop
 from grounding.scoring.desktop.summary import DesktopSummary, summarise_desktop
 from grounding.scoring.summary import CostTotals, TimeTotals, call_totals

@@ -48,9 +48,8 @@ from grounding.benchmarks.personalwab.web import review_of
 from grounding.data.release import data_name
 from grounding.llm.chat import identity_hash
 from grounding.records import Failure, FailureKind, Record
-from grounding.run.journal import Journal
+from grounding.run.journal import Journal, calls_of
 from grounding.run.lock import AboutRun, DescribedFolder, read_time, write_time
-from grounding.run.payments import calls_of
 from grounding.scoring.intervals import bootstrap
 from grounding.scoring.summary import CallTotals, TimeTotals, call_totals
 

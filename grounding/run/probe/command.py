@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grounding.cards import AnswerRule, CardPart, ImageRule
-from grounding.console import wide_console
+from grounding.console import print_json, wide_console
 from grounding.errors import UserError
 from grounding.geometry import Space
 from grounding.grounders.base import read_answer
@@ -28,13 +28,16 @@ from grounding.run.probe.replies import (
     Level,
     ProbedReply,
     ProbeFinding,
+    ProbeReport,
     SpaceFit,
+    TokenLine,
     corners_of,
     judge_replies,
+    text_chars,
+    token_findings,
+    token_lines,
     worst,
 )
-from grounding.run.probe.report import ProbeReport
-from grounding.run.probe.tokens import TokenLine, text_chars, token_findings, token_lines
 
 PROBE_EXAMPLES = """
 Examples:
@@ -104,7 +107,7 @@ def probe_command(
         raise UserError(f"{found.name}: no request of the probe was answered; the first: {report.unreachable}")
     unknown = found.name.endswith(UNKNOWN)
     if json:
-        _print_json(report)
+        print_json(report)
     else:
         console = wide_console()
         _print_fits(console, report.fits, None if unknown else report.declared, report.replied)
@@ -125,7 +128,7 @@ def audit_command(run: Path, /, *, json: Annotated[bool, Parameter(negative="", 
     """
     report = audit_run(run)
     if json:
-        _print_json(report)
+        print_json(report)
     else:
         console = wide_console()
         _print_fits(console, report.fits, report.declared, report.steps)
@@ -250,10 +253,6 @@ def _observation(
 
 
 # --- what is printed --------------------------------------------------------------------------------------------------
-
-
-def _print_json(report: Record) -> None:
-    print(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
 
 
 def _print_probe(console: Console, report: ProbeReport) -> None:

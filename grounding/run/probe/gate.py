@@ -34,9 +34,19 @@ from grounding.llm.client import ServerGone
 from grounding.llm.tokens import OUTPUT_LIMITS
 from grounding.records import Box, Prediction, Query, Record, Region, Screenshot, Size
 from grounding.run.display import Progress
-from grounding.run.probe.replies import ProbedReply, ProbeFinding, corners_of, judge_replies, worst
-from grounding.run.probe.report import ProbeReport, read_probe, write_probe
-from grounding.run.probe.tokens import text_chars, token_findings, token_lines
+from grounding.run.probe.replies import (
+    ProbedReply,
+    ProbeFinding,
+    ProbeReport,
+    corners_of,
+    judge_replies,
+    read_probe,
+    text_chars,
+    token_findings,
+    token_lines,
+    worst,
+    write_probe,
+)
 
 WORD = "Save"
 INSTRUCTION = f"Click the '{WORD}' button"
@@ -156,18 +166,7 @@ async def ask_all(
 
     with tempfile.TemporaryDirectory(prefix="grounding-probe-") as folder:
         targets = await asyncio.to_thread(draw_targets, Path(folder))
-        replies = await asyncio.gather(*map(ask, targets))
-    return _report(card, space, said, targets, [reply for reply in replies if reply is not None], earlier)
-
-
-def _report(
-    card: ChatCard,
-    space: Space,
-    said: Callable[[Prediction], tuple[ModelPoint, ...]],
-    targets: Sequence[ProbeTarget],
-    replies: Sequence[Prediction],
-    earlier: Sequence[Prediction],
-) -> ProbeReport:
+        replies = [reply for reply in await asyncio.gather(*map(ask, targets)) if reply is not None]
     by_id = {target.id: target for target in targets}
     chars = text_chars((card.system, *(part.text for part in card.user), card.prefill), INSTRUCTION)
     observations = [

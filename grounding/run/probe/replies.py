@@ -1,6 +1,9 @@
-"""What replies say about a card: they are read again in every known space. Pure functions.
+"""What replies say about a card, and what a run keeps of its probe (``probe.json``).
 
-Distances are fractions of the picture here (1 is a whole side), so that screenshots of all sizes count alike.
+They are read again in every known space; distances are fractions of the picture then (1 is a whole side), so that
+screenshots of all sizes count alike. The server's own count of tokens tells what it made of the pictures: it covers
+text and picture together, and the text is the same for every size of screenshot, apart from the words of the
+instruction, so that the sizes can be held against one another.
 """
 
 from __future__ import annotations
@@ -8,13 +11,18 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Literal, get_args
 
 import msgspec
 
-from grounding.geometry import ModelBox, ModelPoint, Space, point_from_original, point_to_original
-from grounding.records import ImageSizes, Point, Record, Region, Size
+from grounding.atomic import atomic_write
+from grounding.cards.schema import Family
+from grounding.errors import UserError
+from grounding.geometry import ModelBox, ModelPoint, Space, point_from_original, point_to_original, smart_resize
+from grounding.llm.tokens import PIXELS_PER_SIDE, image_tokens
+from grounding.records import ImageSizes, Point, Prediction, Record, Region, Size
 from grounding.regions import distance_px, is_hit
 
 SPACES: tuple[Space, ...] = get_args(Space)
@@ -34,8 +42,6 @@ MOST_LUCK, MOST_LUCK_FOLLOWING = 0.02, 0.005
 """A difference that luck alone makes more often than this is none. Stricter where it is asked of several readings."""
 TIMES_BETTER, NEARLY_ALL, FOLLOWS, MATERIAL, ALIKE = 1.5, 0.75, 0.5, 0.02, 0.005
 MOST_OTHERS = 20
-MIN_SCALED, MIN_FRACTION = 2, 0.1
-"""Targets nearer to the left or upper edge than this part of the picture say too little about the scale."""
 
 Level = Literal["ok", "warning", "broken"]
 Points = tuple[Point | None, ...]
@@ -82,7 +88,7 @@ class SpaceFit(Record, frozen=True, kw_only=True, omit_defaults=False):
 class ProbeFinding(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One thing that was noticed. ``spaces`` are the known spaces that would explain the replies."""
 
-    kind: Literal["errors", "unparsed", "range", "other_space", "other_scale", "no_space", "imprecise", "tokens"]
+    kind: Literal["errors", "unparsed", "range", "other_space", "no_space", "imprecise", "tokens"]
     level: Level
     text: str
     spaces: tuple[Space, ...] = ()
@@ -129,7 +135,6 @@ def judge_replies(observations: Sequence[ProbedReply], *, declared: Space) -> Pr
         findings.append(ProbeFinding(kind="range", level="warning", text=text))
     if own.parsed >= MIN_JUDGED:
         found = _other_space(fits, readings, observations, declared)
-        found = found or _other_scale(own, readings[declared], observations, declared)
         if found is None and own.hits < MIN_HITS * own.parsed:
             found = _unexplained(own, readings[declared], observations, declared)
         findings += [found] if found else []
@@ -287,63 +292,228 @@ def _fit_words(fit: SpaceFit) -> str:
     return f"{fit.hits} of {fit.parsed} replies hit and the median distance is {fit.median_px:g} px"
 
 
-def _other_scale(
-    own: SpaceFit, points: Points, observations: Sequence[ProbedReply], declared: Space
-) -> ProbeFinding | None:
-    """A server that shrinks pictures unasked makes a model answer in pixels of a size that nobody declared."""
-    scales = _scales(observations)
-    measured = tuple(_scaled(seen, scales.get(seen.sizes.original)) for seen in observations)
-    if alike(measured, points, observations) or not much_better(measured, points, observations):
-        return None
-    fit = _fit("measured", measured, observations, 0)
-    return ProbeFinding(
-        kind="other_scale",
-        level="warning",
-        text=f"the card says {WORDS[declared]} ({declared}), where {own.hits} of {own.parsed} replies hit; "
-        f"no known space explains them better, but {fit.hits} of the {fit.parsed} that show a scale fit "
-        f"{_scale_words(scales)}",
-    )
-
-
-def _scales(observations: Sequence[ProbedReply]) -> dict[Size, tuple[float, float]]:
-    """How many of the replies' units cover width and height of the screenshots of each size, at the median."""
-    across, down = defaultdict[Size, list[float]](list), defaultdict[Size, list[float]](list)
-    for seen in observations:
-        said, target, size = seen.centre, _target(seen.region), seen.sizes.original
-        if said is None or target is None:
-            continue
-        if target.x_px >= MIN_FRACTION * size.width:
-            across[size].append(said.x / target.x_px * size.width)
-        if target.y_px >= MIN_FRACTION * size.height:
-            down[size].append(said.y / target.y_px * size.height)
-    found = {
-        size: (statistics.median(across[size]), statistics.median(down[size]))
-        for size in across
-        if min(len(across[size]), len(down.get(size, ()))) >= MIN_SCALED
-    }
-    return {size: scale for size, scale in found.items() if min(scale) > 0}
-
-
-def _scaled(seen: ProbedReply, scale: tuple[float, float] | None) -> Point | None:
-    said, size = seen.centre, seen.sizes.original
-    if said is None or scale is None:
-        return None
-    return Point(x_px=said.x / scale[0] * size.width, y_px=said.y / scale[1] * size.height)
-
-
-def _scale_words(scales: dict[Size, tuple[float, float]]) -> str:
-    sides = [side for scale in scales.values() for side in scale]
-    if max(sides) <= 1.03 * min(sides) and len(scales) > 1:
-        return f"a grid of 0 to about {statistics.median(sides):.4g}"
-    shown = list(scales.items())[:3]
-    return "pixels of a picture of " + ", ".join(
-        f"about {x:.0f}x{y:.0f} at {size.width}x{size.height}" for size, (x, y) in shown
-    )
-
-
 def _unexplained(own: SpaceFit, points: Points, observations: Sequence[ProbedReply], declared: Space) -> ProbeFinding:
     if follows(points, observations):
         text = f"{_fit_words(own)}: the replies follow the targets in the card's space, only not precisely"
         return ProbeFinding(kind="imprecise", level="ok", text=text)
     text = f"{_fit_words(own)}: the replies fit neither {WORDS[declared]} ({declared}) nor any other known space"
     return ProbeFinding(kind="no_space", level="warning", text=text)
+
+
+# --- what the server saw --------------------------------------------------------------------------------------------
+
+CHARS_PER_TOKEN, FEWEST_CHARS_PER_TOKEN, MOST_CHARS_PER_TOKEN = 4.0, 1.5, 8.0
+USUAL_TEMPLATE_TOKENS, MOST_TEMPLATE_TOKENS = 25, 150
+"""What a chat template puts around the text, its own system prompt included."""
+
+
+class TokenLine(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Screenshots of one size: what the card expects of the picture and what the server counted.
+
+    ``expected`` and ``expected_tokens`` are None where the card leaves the size to the server. ``prompt_min``,
+    ``prompt_median`` and ``prompt_max`` are the whole requests; ``seen_tokens`` is what is left for the picture without
+    the text, and ``seen`` a picture of so many tokens. ``agrees`` is within the tolerance: of the card's size, or where
+    it states none, of the screenshot's own.
+    """
+
+    original: Size
+    expected: Size | None
+    expected_tokens: int | None
+    replies: int
+    prompt_min: int
+    prompt_median: float
+    prompt_max: int
+    seen_tokens: int
+    seen: Size
+    agrees: bool
+
+
+def text_chars(templates: Iterable[str | None], instruction: str) -> int:
+    """The length of all text in a request, from the card's templates."""
+    return len("".join(text for text in templates if text).replace("{instruction}", instruction))
+
+
+def token_lines(
+    observations: Sequence[ProbedReply], family: Family | None, *, tolerance: int, declared: bool = True
+) -> tuple[TokenLine, ...]:
+    """One line for each size of screenshot; none where the family's formula or the server's count isn't known.
+
+    ``tolerance``: so many tokens of text more or fewer are no difference. ``declared``: whether the card states the
+    size that the model sees; otherwise the server may do as it likes.
+    """
+    factor = None if family is None else PIXELS_PER_SIDE.get(family)
+    if factor is None:
+        return ()
+    groups: dict[tuple[Size, Size, int], list[ProbedReply]] = defaultdict(list)
+    for seen in observations:
+        original = seen.sizes.original
+        most = original.width * original.height * 4
+        # A picture that is neither shrunk nor enlarged: the processors round its sides to whole tokens.
+        size = seen.sizes.model if declared else smart_resize(original, factor=factor, min_pixels=1, max_pixels=most)
+        expected = image_tokens(family, size)
+        if expected is not None and seen.input_tokens:
+            groups[original, size, expected].append(seen)
+    if not groups:
+        return ()
+    left = {
+        group: statistics.median((seen.input_tokens or 0) - seen.text_chars / CHARS_PER_TOKEN for seen in found)
+        for group, found in groups.items()
+    }
+    chars = statistics.median(seen.text_chars for found in groups.values() for seen in found)
+    template = _template_tokens([left[group] - group[2] for group in groups], chars, tolerance)
+    lines = []
+    for (original, expected_size, expected), found in groups.items():
+        prompts = [seen.input_tokens or 0 for seen in found]
+        tokens = max(1, round(left[original, expected_size, expected] - template))
+        agrees = abs(tokens - expected) <= tolerance
+        lines.append(
+            TokenLine(
+                original=original,
+                expected=expected_size if declared else None,
+                expected_tokens=expected if declared else None,
+                replies=len(found),
+                prompt_min=min(prompts),
+                prompt_median=statistics.median(prompts),
+                prompt_max=max(prompts),
+                seen_tokens=expected if agrees else tokens,
+                seen=expected_size if agrees else _size_of(tokens, original, factor),
+                agrees=agrees,
+            )
+        )
+    return tuple(sorted(lines, key=lambda line: line.original.width * line.original.height))
+
+
+def _template_tokens(differences: Sequence[float], chars: float, tolerance: int) -> float:
+    """What the text takes beyond its characters: the figure that most sizes agree on, if it is one that text can have.
+
+    Where the server shrinks only large pictures, the small ones show it; where none is possible, a usual one is taken.
+    """
+    usual = chars / CHARS_PER_TOKEN
+    low = chars / MOST_CHARS_PER_TOKEN - usual - tolerance
+    high = chars / FEWEST_CHARS_PER_TOKEN - usual + MOST_TEMPLATE_TOKENS
+    possible = [value for value in differences if low <= value <= high]
+    if not possible:
+        return USUAL_TEMPLATE_TOKENS
+
+    def support(value: float) -> tuple[int, float]:
+        return sum(abs(other - value) <= tolerance for other in possible), -abs(value - USUAL_TEMPLATE_TOKENS)
+
+    best = max(possible, key=support)
+    return statistics.median(value for value in possible if abs(value - best) <= tolerance)
+
+
+def _size_of(tokens: int, original: Size, factor: int) -> Size:
+    """The screenshot's shape at so many tokens, in whole ones."""
+    scale = math.sqrt(tokens * factor**2 / (original.width * original.height))
+    width, height = (max(1, round(side * scale / factor)) * factor for side in (original.width, original.height))
+    return Size(width=width, height=height)
+
+
+def token_findings(lines: Sequence[TokenLine]) -> tuple[ProbeFinding, ...]:
+    """What names the sizes at which the server saw another picture than the card says: a warning.
+
+    Where the card leaves the size to the server, a note of those that it saw smaller or larger than they are.
+    """
+    others = [line for line in lines if not line.agrees]
+    if not others:
+        return ()
+    named = "; ".join(
+        f"at {_words(line.original)} the server saw about {_words(line.seen)} ({line.seen_tokens:,} image tokens)"
+        + ("" if line.expected is None else f", the card says {_words(line.expected)} ({line.expected_tokens:,})")
+        for line in others[-3:]
+    )
+    if all(line.expected is None for line in others):
+        return (ProbeFinding(kind="tokens", level="ok", text=f"{named}; the card leaves the size to the server"),)
+    return (ProbeFinding(kind="tokens", level="warning", text=named),)
+
+
+def _words(size: Size) -> str:
+    return f"{size.width}x{size.height}"
+
+
+# --- what a run keeps -----------------------------------------------------------------------------------------------
+
+PROBE_FILE = "probe.json"
+
+
+class ProbeReport(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What was asked, what came and what it says about the card: the content of ``probe.json``.
+
+    ``asked`` is how many pictures there are; ``replies`` may be fewer where a cost limit was reached. ``earlier`` are
+    the replies to probes that this one takes the place of: they were paid for.
+    """
+
+    schema: Literal[1] = 1
+    card: str
+    model: str
+    declared: Space
+    level: Level
+    findings: tuple[ProbeFinding, ...]
+    asked: int
+    replied: int
+    parsed: int
+    hits: int
+    median_offset_px: float | None
+    fits: tuple[SpaceFit, ...]
+    tokens: tuple[TokenLine, ...]
+    replies: tuple[Prediction, ...]
+    earlier: tuple[Prediction, ...] = ()
+
+    @property
+    def spaces(self) -> tuple[Space, ...]:
+        """Which known spaces explain the replies, the declared one or others; none where no space does."""
+        if all(finding.level == "ok" for finding in self.findings):
+            return (self.declared,)
+        return next((finding.spaces for finding in self.findings if finding.kind == "other_space"), ())
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything was asked and something readable came: what is not is worth asking again."""
+        return len(self.replies) == self.asked and self.replied > 0 and self.level != "broken"
+
+    @property
+    def unreachable(self) -> str:
+        """Why there is no reply at all; empty where there is one."""
+        return "" if self.replied else next((reply.failure.message for reply in self.replies if reply.failure), "")
+
+    @property
+    def warnings(self) -> list[str]:
+        """The findings that are more than notes."""
+        return [finding.text for finding in self.findings if finding.level != "ok"]
+
+    @property
+    def all_replies(self) -> tuple[Prediction, ...]:
+        """Everything that was ever paid for."""
+        return (*self.earlier, *self.replies)
+
+
+def read_probe(folder: Path) -> ProbeReport | None:
+    """A run's probe; None where there is none.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    path = folder / PROBE_FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ProbeReport)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:
+        raise UserError(f"{path}: can't be read ({error}); delete it to have the probe repeated") from error
+
+
+def write_probe(folder: Path, report: ProbeReport) -> None:
+    """Replace a run's probe in one step."""
+    atomic_write(folder / PROBE_FILE, msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+
+
+def probe_predictions(folder: Path) -> tuple[Prediction, ...]:
+    """Every reply to a run's probes; raises as :func:`read_probe`."""
+    probe = read_probe(folder)
+    return () if probe is None else probe.all_replies
+
+
+def probe_warnings(folder: Path) -> list[str]:
+    """What a run's table says of its probe, nothing where all is well; raises as :func:`read_probe`."""
+    probe = read_probe(folder)
+    return [] if probe is None else [f"probe: {text}" for text in probe.warnings]

@@ -9,9 +9,8 @@ from fakes.make import asked
 
 from grounding.benchmarks.clicks.benchmark import BENCHMARK
 from grounding.records import Box, Failure, Plan, Point, Prediction, Region, Screenshot, Session, Size, Step, TaskLabel
-from grounding.run.folder import RunFolder, RunInfo
+from grounding.run.folder import RunFolder, RunInfo, signature
 from grounding.run.session import rescore
-from grounding.run.signature import signature
 
 BUTTON = Region(boxes=(Box(left_px=10, top_px=10, right_px=20, bottom_px=20),))
 SHOT = Screenshot(path="images/1.png", size=Size(width=100, height=80), sha256="0" * 64)

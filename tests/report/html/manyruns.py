@@ -17,10 +17,9 @@ from grounding.run.display import (
     write_progress,
     write_queue,
 )
-from grounding.run.folder import RunFolder, RunInfo, RunSettings
+from grounding.run.folder import RunFolder, RunInfo, RunSettings, signature
 from grounding.run.journal import Journal
 from grounding.run.scorebook import score_run
-from grounding.run.signature import signature
 
 SHOT = Screenshot(path="none.png", size=Size(width=320, height=200), sha256="0" * 64)
 GOLD = Region(boxes=(Box(left_px=100, top_px=60, right_px=140, bottom_px=80),))

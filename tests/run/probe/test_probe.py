@@ -98,18 +98,9 @@ def test_a_server_that_shrinks_pictures_is_found_out_by_tokens_and_replies(
     assert found.code == 1
     (tokens,) = found.texts("tokens")
     assert "at 1920x1080 the server saw about 980x560 (700 image tokens), the card says 1932x1092 (2,691)" in tokens
-    (scale,) = found.texts("other_scale")
-    assert "about 980x560 at 1920x1080" in scale
     small = found.report["tokens"][0]
     assert small["agrees"]
     assert small["original"] == {"width": 320, "height": 240}
-
-
-def test_an_unknown_grid_is_measured(server: ChatServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    server.default = seeing(on_grid(100))
-    found = probe(card("rel_1000"), server, tmp_path, capsys, "--json")
-    (text,) = found.texts("other_scale")
-    assert "a grid of 0 to about 100" in text
 
 
 def test_replies_without_a_place_are_broken(

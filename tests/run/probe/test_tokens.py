@@ -7,8 +7,7 @@ import pytest
 from grounding.cards.schema import Family
 from grounding.geometry import smart_resize
 from grounding.records import Box, ImageSizes, Region, Size
-from grounding.run.probe.replies import ProbedReply
-from grounding.run.probe.tokens import TokenLine, token_findings, token_lines
+from grounding.run.probe.replies import ProbedReply, TokenLine, token_findings, token_lines
 
 HERE = Region(boxes=(Box(left_px=0, top_px=0, right_px=9, bottom_px=9),))
 SIZES = ((320, 240), (1280, 720), (1920, 1080), (2560, 1440))
