@@ -14,7 +14,7 @@ import msgspec
 from grounding.benchmarks.agenticshop.extraction.base import Extracted
 from grounding.benchmarks.agenticshop.extraction.dom import Page, read_document
 from grounding.benchmarks.agenticshop.extraction.facts import STOCKED, Offer, product_facts, read_offer
-from grounding.benchmarks.agenticshop.extraction.prices import any_of, forms
+from grounding.benchmarks.agenticshop.extraction.prices import SAID
 from grounding.benchmarks.agenticshop.extraction.structured import PageData, read_data, structured_data
 from grounding.benchmarks.agenticshop.records import RenderedPage
 from grounding.errors import UserError
@@ -84,8 +84,6 @@ def page_class_of(page: RenderedPage, html: str) -> Extracted:
 # --- the class -----------------------------------------------------------------------------------------------------
 
 _BLOCKED_STATUS = frozenset((401, 403, 407, 429, 451, 503))
-_BLOCKED, _MISSING, _RESULTS = any_of("blocked"), any_of("missing"), any_of("results")
-_GUARDS, _SEARCH_PATH = forms("guards"), forms("search_path")
 
 
 def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) -> Extracted:
@@ -94,24 +92,24 @@ def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) 
     price = offer.price if offer.score >= 3 else None
     sells, short = bool(offer.buttons), len(text) <= SHORT_PAGE_CHARS
     if short and not sells and price is None:
-        said = _BLOCKED.search(f"{document.document_title} {text}")
-        said = said or (_GUARDS.search(document.guards) if len(text) < 400 else None)
+        said = SAID["blocked"].search(f"{document.document_title} {text}")
+        said = said or (SAID["guards"].search(document.guards) if len(text) < 400 else None)
         if said is not None:
             return Extracted(page_class="blocked", class_reason=f"asks whether we are human: {said[0]!r}")
-    missing = _MISSING.search(document.document_title) or _MISSING.search(document.title)
+    missing = SAID["missing"].search(document.document_title) or SAID["missing"].search(document.title)
     if missing is None and not sells and short and not document.title:
-        missing = _MISSING.search(text[:1_500])
+        missing = SAID["missing"].search(text[:1_500])
     if missing is not None and not (price and sells):
         return Extracted(page_class="error", class_reason=f"says that there is no such page: {missing[0]!r}")
     path = urlsplit(page.final_url or page.url).path
     signs = _those(
         (data.is_list, "data that calls it a list"),
-        (_SEARCH_PATH.search(path), "an address of lists"),
-        (_RESULTS.search(own[:20_000]), "words of a list of results"),
+        (SAID["search_path"].search(path), "an address of lists"),
+        (SAID["results"].search(own[:20_000]), "words of a list of results"),
     )
     tiles = len({urlsplit(one.url).path for one in document.tiles})
     exact = offer.clear and price is not None and not price.open
-    alone = not sells and price is None and signs and (tiles or _RESULTS.search(own[:5_000]))
+    alone = not sells and price is None and signs and (tiles or SAID["results"].search(own[:5_000]))
     many = tiles >= 3 and not sells and not (exact and not signs)
     if alone or many or (tiles >= 6 and len(signs) > 1 and not offer.clear):
         why = [f"{tiles} other products", *(["no way to buy one of its own"] if many else []), *signs]
