@@ -38,6 +38,10 @@ CLEAR_SCORE = 5
 """From this score on a visible price needs no machine-readable one beside it."""
 
 
+Candidate = tuple[int, FoundPrice, Line]
+"""How much speaks for a price, and where it stands."""
+
+
 class Offer(NamedTuple):
     """The price that a page asks, the one it struck out, and the buttons with which it sells.
 
@@ -52,31 +56,18 @@ class Offer(NamedTuple):
     quote: str = ""
 
 
-class _Candidate(NamedTuple):
-    score: int
-    price: FoundPrice
-    line: Line
-
-
 def read_offer(page: Page, data: PageData) -> Offer:
     """Of all prices of the product's part the one that most speaks for."""
-    known = data.facts.price
     buttons = tuple(filter(_is_buying, page.body.iter("*")))
-    found = list(_candidates(page, None if known is None else known.amount, buttons))
-    current = [one for one in found if one.price.kind == "current"]
-    best = max(current, key=lambda one: one.score, default=None)
-    if best is None or best.score < 0:
+    found = list(_candidates(page, data.facts.price, buttons))
+    current = [one for one in found if one[1].kind == "current"]
+    if not current:
         return Offer(buttons)
-    rivals = [one.score + 1 for one in current if one.price.amount != best.price.amount]
-    old = [
-        (distance, one.price)
-        for one in found
-        if one.price.kind == "list" and one.price.amount > best.price.amount
-        if (distance := abs(one.line.place - best.line.place)) < 7
-    ]
-    nearest = min(old, key=lambda pair: pair[0], default=(0, None))[1]
-    clear = best.score >= max([CLEAR_SCORE, *rivals])
-    return Offer(buttons, best.price, nearest, clear, best.score, best.line.text[:200])
+    score, price, line = max(current, key=lambda one: one[0])
+    rivals = [other + 1 for other, one, _ in current if one.amount != price.amount]
+    old = [pair for pair in found if pair[1].kind == "list" and pair[1].amount > price.amount]
+    nearest = min(old, key=lambda pair: abs(pair[2].place - line.place), default=(0, None))[1]
+    return Offer(buttons, price, nearest, score >= max([CLEAR_SCORE, *rivals]), score, line.text[:200])
 
 
 def _is_buying(element: Element) -> bool:
@@ -89,7 +80,7 @@ def _is_buying(element: Element) -> bool:
     return bool(alone and buying.match((element.text or "")[:40]))
 
 
-def _candidates(page: Page, known: float | None, buttons: tuple[Element, ...]) -> Iterator[_Candidate]:
+def _candidates(page: Page, known: Money | None, buttons: tuple[Element, ...]) -> Iterator[Candidate]:
     near = {id(one) for button in buttons[:8] for up in list(ancestors(button, 4))[1:] for one in up.iter()}
     before = ""
     for line in page.lines:
@@ -98,25 +89,21 @@ def _candidates(page: Page, known: float | None, buttons: tuple[Element, ...]) -
         prices = () if line.element.tag in ("option", "select") else find_prices(line.text)
         for price in filter(lambda one: page.can_be_seen(one.text), prices):
             owner = _owner(line, price.text)
-            up = list(ancestors(owner, 5))
+            up = list(ancestors(owner, 4))
             called = [named(one) for one in up]
             kind = price.kind
             if kind == "current" and price.start == 0 and label:
                 kind = next((one.kind for one in find_prices(f"{label} {price.text}")), kind)
-            words = named(*up[:2])
-            if any(one.tag in ("del", "s", "strike") for one in up[:4]) or (words & CALLED["old"] - CALLED["now"]):
+            now, close = CALLED["now"], named(*up[:2])
+            if any(one.tag in ("del", "s", "strike") for one in up) or (close & CALLED["old"] and not close & now):
                 kind = "list"
-            elif any(one & CALLED["other_price"] and not one & CALLED["now"] for one in called[:3]):
+            elif any(one & CALLED["other_price"] and not one & now for one in called[:3]):
                 kind = "other"
-            away = line.place - page.title_place if page.title_place >= 0 else 0
-            score = 4 * any(one & CALLED["price"] for one in called[:4])
-            score += 2 * any(one & CALLED["now"] for one in called[:4])
-            score += (len(line.text) <= 40) + 2 * (id(owner) in near)
-            score += 3 * (known is not None and abs(price.amount - known) < 0.005)
-            score += 3 if 0 < away <= 8 else 2 if 0 < away <= 20 else 1 if 0 < away <= 40 else -2 if away < -10 else 0
-            score -= price.open + 4 * (len(line.text) > 90)
-            score += 2 * bool(SAID["says_price"].search(line.text[: price.start] or label))
-            yield _Candidate(score, price._replace(kind=kind), line)
+            score = 4 * any(one & CALLED["price"] for one in called) + 2 * any(one & now for one in called)
+            score += (len(line.text) <= 40) + 2 * (id(owner) in near) - price.open
+            score += 3 * (known is not None and abs(price.amount - known.amount) < 0.005)
+            score += 3 * (0 <= page.title_place < line.place <= page.title_place + 20)
+            yield score, price._replace(kind=kind), line
 
 
 def _owner(line: Line, text: str) -> Element:

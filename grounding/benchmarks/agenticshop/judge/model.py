@@ -46,7 +46,6 @@ from grounding.benchmarks.agenticshop.records import (
 from grounding.benchmarks.agenticshop.release.evaluations import extraction_json, read_evaluation, read_reported
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, fill, read_wording
-from grounding.cards import ImageRule
 from grounding.errors import UserError
 from grounding.llm.chat import NO_PICTURES
 from grounding.llm.wire import ImagePart, Message, TextPart
@@ -128,17 +127,16 @@ def shown_evidence(subject: JudgedProduct, condition: Condition) -> ShownEvidenc
 
 def _information(subject: JudgedProduct, page: RenderedPage) -> dict[str, str]:
     """All that is shown in words, by kind; what is not known is left out."""
-    address = [one_line(subject.extraction.url)]
-    address += [f"leads to: {one_line(page.final_url)}"] if page.final_url not in ("", subject.extraction.url) else []
+    url, facts = subject.extraction.url, subject.extraction.facts
+    address = [one_line(url)]
+    address += [f"leads to: {one_line(page.final_url)}"] if page.final_url not in ("", url) else []
     address += [f"seen on: {one_line(page.fetched_at[:10])}"] if page.fetched_at else []
-    lines = [] if subject.extraction.facts is None else list(fact_lines(subject.extraction.facts))
-    facts = [f"{name}: {text}" for _, name, text in lines]
-    data = "\n".join(f"{block.source}: {_readable_json(block.json)}" for block in page.data)
+    lines = () if facts is None else fact_lines(facts)
     text = bounded(f"{one_line(page.title)}\n{page.text}" if page.title else page.text, MAX_TEXT_CHARS)
     said = {
         "ADDRESS": bounded("\n".join(address), MAX_URL_CHARS),
-        "FACTS": bounded("\n".join(facts), MAX_FACTS_CHARS),
-        "DATA": bounded(data, MAX_DATA_CHARS),
+        "FACTS": bounded("\n".join(f"{name}: {words}" for _, name, words in lines), MAX_FACTS_CHARS),
+        "DATA": bounded("\n".join(f"{one.source}: {_readable_json(one.json)}" for one in page.data), MAX_DATA_CHARS),
         "TEXT": text + ("\n[the page's text was cut off when it was kept]" if page.text_cut else ""),
     }
     return {name: words for name, words in said.items() if words}
@@ -150,38 +148,6 @@ def _readable_json(text: str) -> str:
         return msgspec.json.encode(msgspec.json.decode(text)).decode()
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return one_line(text)
-
-
-def evidence_question(
-    prompt: ProductJudgePrompt,
-    condition: Condition,
-    shown: ShownEvidence,
-    items: Sequence[ChecklistItem],
-    folder: EvidenceFolder,
-    rule: ImageRule,
-) -> Render:
-    """What makes the conversation in this project's own wording.
-
-    Called in a worker thread, it raises OSError or ValueError for a picture that can't be sent and UserError for one
-    that is not in the folder.
-    """
-
-    def render() -> Sequence[Message]:
-        lead = {"full": prompt.full, "no-info": prompt.no_info, "url-only": prompt.url_only}[condition]
-        texts = [fill(lead, evidence=shown.fenced)]
-        if condition != "url-only":
-            told = prompt.pictures if shown.pictures else prompt.no_pictures
-            texts.append(fill(told, shown=str(len(shown.pictures)), all=str(shown.pictures_all)))
-        # Items as JSON, one a line, so that no item's words can look like another item.
-        lines = ",\n ".join(msgspec.json.encode({"id": item.id, "item": item.text}).decode() for item in items)
-        asked = fill(prompt.all, items=f"[{lines}]", count=str(len(items)))
-        parts: list[TextPart | ImagePart] = [_words(*texts, *(() if shown.pictures else (asked,)))]
-        for number, segment in enumerate(shown.pictures, start=1):
-            parts += [_words(fill(prompt.picture, number=str(number))), picture_part(segment, folder, rule)]
-        parts += [_words(asked)] if shown.pictures else []
-        return Message(role="system", parts=(_words(prompt.system),)), Message(role="user", parts=tuple(parts))
-
-    return render
 
 
 def _words(*texts: str) -> TextPart:
@@ -202,8 +168,9 @@ def official_messages(prompt: ProductJudgePrompt, subject: JudgedProduct) -> tup
 
 # --- replies ---------------------------------------------------------------------------------------------------------
 
-_YES = frozenset({"true", "yes", "success", "satisfied", "pass", "1"})
-_NO = frozenset({"false", "no", "fail", "failed", "not satisfied", "not_satisfied", "unsatisfied", "0", "unknown"})
+_ANSWERS = dict.fromkeys(("true", "yes", "success", "satisfied", "pass", "1"), True) | dict.fromkeys(
+    ("false", "no", "fail", "failed", "not satisfied", "not_satisfied", "unsatisfied", "0", "unknown"), False
+)
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -219,8 +186,7 @@ class _Said(msgspec.Struct, frozen=True):
     @property
     def answer(self) -> bool | None:
         """Yes or no; None for what is neither."""
-        word = str(self.satisfied).strip().lower()
-        return True if word in _YES else False if word in _NO else None
+        return _ANSWERS.get(str(self.satisfied).strip().lower())
 
 
 class ReadVerdicts(NamedTuple):
@@ -264,11 +230,11 @@ def read_official(text: str, items: Sequence[ChecklistItem]) -> ReadVerdicts | N
     read, _ = read_evaluation("", reply_object(text, "annotated_checklist"), items)
     if read.failure is not None:
         return None
-    verdicts = (
+    flagged = (
         msgspec.structs.replace(one, flags=(*one.flags, "no-evidence")) if one.satisfied else one
         for one in read.verdicts
     )
-    return ReadVerdicts(tuple(verdicts), read.reported)
+    return ReadVerdicts(tuple(flagged), read.reported)
 
 
 def _verdict(item: ChecklistItem, said: list[_Said], shown: ShownEvidence) -> ItemVerdict:
@@ -299,13 +265,8 @@ def _place(said: _Said, shown: ShownEvidence) -> PlaceOnPage | None:
         return None
     size = shown.pictures[int(named) - 1].size
     across, down = size.width / 1_000, size.height / 1_000
-    box = Box(
-        left_px=round(left * across, 2),
-        top_px=round(top * down, 2),
-        right_px=round(right * across, 2),
-        bottom_px=round(bottom * down, 2),
-    )
-    return PlaceOnPage(segment=int(named) - 1, box=box)
+    sides = (round(side * unit, 2) for side, unit in zip(said.box, (across, down, across, down), strict=True))
+    return PlaceOnPage(segment=int(named) - 1, box=Box(**dict(zip(Box.__struct_fields__, sides, strict=True))))
 
 
 # --- is a quote in the evidence? ----------------------------------------------------------------------------------
@@ -407,8 +368,8 @@ class ModelJudge:
             return unjudged(self, subject, key, failure=subject.extraction.failure)
         render: Render
         if self._prompt.style == "official":
-            messages = official_messages(self._prompt, subject)
-            render, read = lambda: messages, partial(read_official, items=items)
+            render = partial(official_messages, self._prompt, subject)
+            read = partial(read_official, items=items)
         else:
             why = no_product(subject.extraction) if self.condition == "full" else ""
             if why or not items:
@@ -419,8 +380,7 @@ class ModelJudge:
             except ValueError as error:
                 failure = Failure(kind="error", message=f"{self.card.name} takes no picture of this page: {error}")
                 return unjudged(self, subject, key, failure=failure)
-            rule = self.card.image
-            render = evidence_question(self._prompt, self.condition, shown, items, evidence, rule)
+            render = partial(self._messages, shown, items, evidence)
             read = partial(read_verdicts, items=items, shown=shown)
         wrong = "the reply holds no verdicts"
         answer = await ask(self._opened, render, sizes, lambda text: "" if read(text) else wrong, tools=self._tools)
@@ -428,3 +388,26 @@ class ModelJudge:
         if answer.failure is None and (found := read(answer.text)) is not None:
             judgement = msgspec.structs.replace(judgement, verdicts=found.verdicts, reported=found.reported)
         return msgspec.structs.replace(judgement, raw=answer.text, requests=answer.tries, call=answer.call)
+
+    def _messages(
+        self, shown: ShownEvidence, items: Sequence[ChecklistItem], folder: EvidenceFolder
+    ) -> Sequence[Message]:
+        """The conversation in this project's own wording.
+
+        Raises OSError or ValueError for a picture that can't be sent and UserError for one that is not in the folder.
+        """
+        prompt = self._prompt
+        lead = {"full": prompt.full, "no-info": prompt.no_info, "url-only": prompt.url_only}[self.condition]
+        texts = [fill(lead, evidence=shown.fenced)]
+        if self.condition != "url-only":
+            told = prompt.pictures if shown.pictures else prompt.no_pictures
+            texts.append(fill(told, shown=str(len(shown.pictures)), all=str(shown.pictures_all)))
+        # Items as JSON, one a line, so that no item's words can look like another item.
+        lines = ",\n ".join(msgspec.json.encode({"id": item.id, "item": item.text}).decode() for item in items)
+        asked = fill(prompt.all, items=f"[{lines}]", count=str(len(items)))
+        parts: list[TextPart | ImagePart] = [_words(*texts, *(() if shown.pictures else (asked,)))]
+        for number, segment in enumerate(shown.pictures, start=1):
+            picture = picture_part(segment, folder, self.card.image)
+            parts += [_words(fill(prompt.picture, number=str(number))), picture]
+        parts += [_words(asked)] if shown.pictures else []
+        return Message(role="system", parts=(_words(prompt.system),)), Message(role="user", parts=tuple(parts))
