@@ -7,7 +7,7 @@ of the form which is chosen first, and a page that changed its price shows it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -136,7 +136,7 @@ def product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
     brand = known.get("brand") or known.get("maker") or known.get("manufacturer") or _brand(page)
     seller = next((match["name"] for line in page.lines if (match := SAID["seller"].search(line.text))), "").strip()
     rating, count, rated = _rating(page)
-    path, shown = data.crumbs or told.categories or page.crumbs, ("", "home", "start", page.title.casefold())
+    shown = ("", "home", "start", page.title.casefold())
     # What the page says of each, and its words for it.
     said: dict[str, tuple[Any, str]] = {
         "brand": ((told.brand or brand)[:80], brand),
@@ -152,7 +152,7 @@ def product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
     }
     values = {name: value for name, (value, _) in said.items()} | {
         "shipping_text": said["shipping"][1],
-        "categories": tuple(one for one in path if one.casefold() not in shown),
+        "categories": tuple(one for one in page.crumbs if one.casefold() not in shown),
         "attributes": (*attributes, *(one for one in told.attributes if one.name.casefold() not in known)),
         "reviews": _reviews(page),
         "description": _description(page),
@@ -175,19 +175,23 @@ def product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
     return msgspec.structs.replace(told, **kept, sources=tuple(sources))
 
 
+def _saying(texts: Iterable[str], *names: str, but: Sequence[str] = ()) -> list[str]:
+    """The texts with words of all these names, and none of the others."""
+    said = (one for one in texts if all(SAID[name].search(one) for name in names))
+    return [one for one in said if not any(SAID[name].search(one) for name in but)]
+
+
 def _terms(page: Page, attributes: tuple[Attribute, ...]) -> dict[str, str]:
     """Delivery, returns and warranty: the first lines after the title that speak of them, else lines of tables."""
-    lines = [line.text[:MAX_TEXT_CHARS] for line in page.after_title()]
-    found = {}
-    for name in ("delivery", "returns", "warranty"):
-        said = [one for one in lines if SAID[name].search(one) and " " in one]
-        if name == "delivery":
-            said = [one for one in said if SAID["time"].search(one) and not SAID["returns"].search(one)]
-        elif name == "warranty":
-            said = [one for one in said if "money" not in one.lower()]
-        said = said or [f"{one.name}: {one.value}" for one in attributes if SAID[name].search(one.name)]
-        found[f"{name}_text"] = " | ".join(dict.fromkeys(said[:3]))[: 2 * MAX_TEXT_CHARS]
-    return found
+    lines = [line.text[:MAX_TEXT_CHARS] for line in page.after_title() if " " in line.text]
+    said = {
+        "delivery": _saying(lines, "delivery", "time", but=("returns",)),
+        "returns": _saying(lines, "returns"),
+        "warranty": _saying(lines, "warranty", but=("money_back",)),
+    }
+    for name, texts in said.items():
+        texts += [] if texts else [f"{one.name}: {one.value}" for one in attributes if SAID[name].search(one.name)]
+    return {f"{name}_text": " | ".join(dict.fromkeys(texts[:3]))[: 2 * MAX_TEXT_CHARS] for name, texts in said.items()}
 
 
 def _stock(page: Page, offer: Offer) -> tuple[Availability, str]:
@@ -198,11 +202,10 @@ def _stock(page: Page, offer: Offer) -> tuple[Availability, str]:
         if len(line.text) <= 120 and STOCKED.search(line.text) and page.can_be_seen(line.text)
         if not any(up.tag in ("label", "option", "select") for up in ancestors(line.element, 3))
     ]
-    for text in filter(SAID["sold_out"].search, lines):
-        return "sold_out", text
-    for one in offer.buttons:
-        if not lines and one.get("disabled") is None and one.get("aria-disabled") != "true":
-            return "in_stock", (words_of(one) or one.get("value") or "")[:80]
+    if gone := _saying(lines, "sold_out"):
+        return "sold_out", gone[0]
+    open_buttons = (one for one in offer.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
+    lines += [] if lines else [(words_of(one) or one.get("value") or "")[:80] for one in open_buttons]
     return ("in_stock", lines[0]) if lines else ("unknown", "")
 
 
@@ -216,9 +219,8 @@ def _shipping(page: Page, price: Money | None, hint: str) -> tuple[Money | None,
         text = f"{before.rstrip(':')}: {line.text}" if label else line.text
         (later if line.place > page.title_place else rest).append(text)
         before = line.text
-    said = [text for text in later if SAID["shipping"].search(text)]
-    terms = [text for text in (*rest, *page.framed) if SAID["shipping"].search(text) and find_prices(text)]
-    for text in (*said, *terms):
+    said = _saying(later, "shipping")
+    for text in (*said, *filter(find_prices, _saying((*rest, *page.framed), "shipping"))):
         for clause in re.split(r"[.;](?=\s|$)", text if len(text) <= MAX_TEXT_CHARS else ""):
             speaks = SAID["shipping"].search(clause) or "order" in clause.lower()
             if speaks and not SAID["not_shipping"].search(clause):
@@ -230,15 +232,15 @@ def _shipping(page: Page, price: Money | None, hint: str) -> tuple[Money | None,
 
 def _clause_cost(clause: str, text: str, price: Money | None, hint: str) -> Money | None:
     prices, every = find_prices(clause), find_prices(text)
-    bounds = [one for one in every if SAID["threshold"].search(text[: one.start])]
+    bounds = [one.amount for one in every if SAID["threshold"].search(text[: one.start])]
     nothing = Money(amount=0.0, currency=price.currency if price is not None else hint)
-    if bounds and SAID["free"].search(text):
-        if price is None or price.amount >= bounds[0].amount:
-            return None if price is None else nothing
-        return next((one.money(hint) for one in every if one.amount != bounds[0].amount), None)
-    if prices and not bounds:
-        return prices[-1].money(hint)
-    return nothing if SAID["free"].search(clause) and not bounds else None
+    if not bounds:
+        return prices[-1].money(hint) if prices else nothing if SAID["free"].search(clause) else None
+    if not SAID["free"].search(text) or price is None:
+        return None
+    if price.amount >= bounds[0]:
+        return nothing
+    return next((one.money(hint) for one in every if one.amount != bounds[0]), None)
 
 
 def stars_in(text: str) -> float | None:
@@ -340,9 +342,8 @@ def _features(page: Page) -> tuple[str, ...]:
 def _description(page: Page) -> str:
     marked = (one for one in page.body.iter("p", "div", "section") if "description" in named(one))
     called = (" ".join(words_of(part) for part in one.iter("p")) or words_of(one) for one in marked)
-    other = [SAID[name] for name in ("returns", "delivery", "rated", "seller")]
     lines = (line.text for line in page.after_title() if line.element.tag in ("p", "span", "em"))
-    long = (text for text in lines if len(text.split()) > 4 and not any(one.search(text) for one in other))
+    long = _saying((one for one in lines if len(one.split()) > 4), but=("returns", "delivery", "rated", "seller"))
     return next((text[:5_000] for text in (*called, *long) if len(text) >= 20), "")
 
 

@@ -103,7 +103,7 @@ _STOCK: dict[str, Availability] = {
 
 
 class PageData(NamedTuple):
-    """What a page's data says: of its main product, whether it is a list, the path of categories, a currency.
+    """What a page's data says: of its main product, whether it is a list, a currency.
 
     ``source`` is the kind of block that describes the product, "" where there is none.
     """
@@ -111,38 +111,34 @@ class PageData(NamedTuple):
     facts: ProductFacts
     source: str
     is_list: bool
-    crumbs: tuple[str, ...]
     currency: str
 
 
 def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> PageData:
     """Read the blocks of a page; its title as shown tells its own product from others."""
-    found: list[tuple[float, bool, ProductFacts, str]] = []
-    crumbs: tuple[str, ...] = ()
+    found: list[tuple[bool, float, ProductFacts, str]] = []
     is_list = False
     for block in blocks:
         with suppress(msgspec.DecodeError, RecursionError):
             for node in _objects(msgspec.json.decode(block.json)):
-                kinds = _kinds(node)
-                if kinds & _PRODUCTS:
+                is_list = is_list or bool(_kinds(node) & _LISTS)
+                if _kinds(node) & _PRODUCTS:
                     facts = _facts(node, url)
                     address = _text(node.get("url") or node.get("@id") or node.get("og:url"))
                     here = bool(address) and joined(url, address)[1] == joined(url, "")[1]
-                    found.append((_likeness(facts.title, title), here, facts, block.source))
-                is_list = is_list or bool(kinds & _LISTS)
-                if "BreadcrumbList" in kinds and not crumbs:
-                    entries = _dicts(node, "itemListElement")
-                    crumbs = tuple(name for one in entries if (name := _name(one, "name") or _name(one, "item")))
+                    found.append((here, _likeness(facts.title, title), facts, block.source))
     own = [one for one in found if one[3] != "opengraph"]
     if title:
-        own = [one for one in own if one[0] >= SAME_NAME]
+        own = [one for one in own if one[1] >= SAME_NAME]
     elif len(own) > 1:
-        own = [one for one in own if one[1]]
+        own = [one for one in own if one[0]]
     if len(found) == 1 and found[0][3] == "opengraph":
         own = found
-    main = max(own, key=lambda one: (one[1], one[0], one[2].price is not None), default=(0, False, ProductFacts(), ""))
-    currencies = (one.price.currency for one in (main[2], *(each[2] for each in found)) if one.price)
-    return PageData(main[2], main[3], is_list, crumbs, next(filter(None, currencies), ""))
+    _, _, facts, source = max(
+        own, key=lambda one: (*one[:2], one[2].price is not None), default=(0, 0, ProductFacts(), "")
+    )
+    currencies = (one.price.currency for one in (facts, *(each[2] for each in found)) if one.price)
+    return PageData(facts, source, is_list, next(filter(None, currencies), ""))
 
 
 def _likeness(name: str, title: str) -> float:
@@ -205,13 +201,12 @@ def out_of_five(value: float, best: float) -> float | None:
 
 def _objects(value: Any, depth: int = 0) -> Iterator[Node]:
     """All objects of a block that are no part of a product or of a list's entry."""
+    if isinstance(value, dict):
+        yield value
+        value = [] if _kinds(value) & (_PRODUCTS | _LISTS) else list(value.values())
     if isinstance(value, list) and depth < MAX_DEPTH:
         for one in value[:MAX_MANY]:
             yield from _objects(one, depth + 1)
-    elif isinstance(value, dict) and depth < MAX_DEPTH:
-        yield value
-        if not _kinds(value) & (_PRODUCTS | _LISTS):
-            yield from _objects(list(value.values()), depth + 1)
 
 
 def _kinds(node: Node) -> frozenset[str]:
