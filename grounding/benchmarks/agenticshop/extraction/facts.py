@@ -7,6 +7,7 @@ of the form which is chosen first, and a page that changed its price shows it.
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -268,25 +269,22 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
     for line in page.after_title(200):
         up = list(ancestors(line.element, 3))
         called = bool(named(*up) & CALLED["ratings"])
-        for text in (line.text, *(one.get("aria-label") or "" for one in up[:2])):
-            if not 0 < len(text) <= 200:
-                continue
+        texts = (line.text, *(one.get("aria-label") or "" for one in up[:2]))
+        for text in (one for one in texts if 0 < len(one) <= 200):
             if SAID["none_yet"].search(text) and value is None:
                 return None, 0, text
+            before = value, count
             if value is None and (called or SAID["rated"].search(text)):
                 value = stars_in(text)
-                quotes += [text[:160]] if value is not None else []
             if count is None and (value is not None or called):
                 count = _counted(text, alone=value is not None)
-                quotes += [text[:160]] if count is not None else []
+            quotes += [text[:160]] if before != (value, count) else []
     return value, count, " | ".join(dict.fromkeys(quotes))
 
 
-def _counted(text: str, *, alone: bool = False) -> int | None:
+def _counted(text: str, *, alone: bool) -> int | None:
     """How many ratings words count; ``alone``: also a bare number in brackets."""
-    match = SAID["counted"].search(text) or (
-        re.fullmatch(r"\((?P<count>[\d,]{1,9})\)", text.strip()) if alone else None
-    )
+    match = SAID["counted"].search(text) or (SAID["in_brackets"].match(text.strip()) if alone else None)
     if match is None:
         return None
     said = match["count"] or match["later"]
@@ -353,16 +351,17 @@ def _variants(page: Page, offer: Offer, hint: str) -> tuple[Variant, ...]:
     for select in page.body.iter("select"):
         if not SAID["quantity"].search(f"{' '.join(named(select))} {select.get('name') or ''}"):
             found += [(words_of(one), one) for one in select.iter("option")]
-    radios = {one.get("id") or "": one for one in page.body.iter("input") if one.get("type") == "radio"}
+    radios = {one.get("id"): one for one in page.body.iterfind(".//input[@type='radio']")}
     for label in page.body.iter("label"):
-        within = [one for one in label.iter("input") if one.get("type") == "radio"]
-        chosen = within[0] if within else radios.get(label.get("for") or "-")
+        chosen = label.find(".//input[@type='radio']")
+        chosen = radios.get(label.get("for") or "-") if chosen is None else chosen
         found += [] if chosen is None else [(words_of(label), chosen)]
-    for one in page.body.iter("button", "span", "div", "li") if not found else ():
-        role = one.get("role")
-        if (one.tag == "button" or role in ("radio", "option", "button")) and one not in offer.buttons:
-            several = sum((other.tag, other.get("role")) == (one.tag, role) for other in one.getparent()) > 1
-            found += [(words_of(one) or one.get("aria-label") or "", one)] if several else []
+    if not found:
+        roles = ("radio", "option", "button")
+        small = [one for one in page.body.iter("*") if one.tag == "button" or one.get("role") in roles]
+        like = Counter((one.getparent(), one.tag, one.get("role")) for one in small)
+        several = [one for one in small if like[one.getparent(), one.tag, one.get("role")] > 1]
+        found = [(words_of(one) or one.get("aria-label") or "", one) for one in several if one not in offer.buttons]
     variants: dict[str, Variant] = {}
     for words, one in found[:MAX_MANY]:
         prices = find_prices(words)
@@ -383,9 +382,9 @@ def _reviews(page: Page) -> tuple[CustomerReview, ...]:
     parts = (page.body, *page.reviews)
     marked = [one for part in parts for one in part.iter() if "review" in (one.get("itemprop") or "").split()]
     if not marked:
-        groups: dict[Any, list[Element]] = {}
+        groups: defaultdict[Any, list[Element]] = defaultdict(list)
         for one in (one for part in page.reviews for one in part.iter("li", "article", "div", "blockquote")):
-            groups.setdefault((one.getparent(), one.tag, one.get("class")), []).append(one)
+            groups[one.getparent(), one.tag, one.get("class")].append(one)
         several = [group for group in groups.values() if len(group) > 1 or group[0].tag in ("article", "blockquote")]
         marked = max(several, key=lambda group: sum(len(words_of(one)) for one in group), default=[])
     found: dict[str, CustomerReview] = {}
