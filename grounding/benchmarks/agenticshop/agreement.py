@@ -1,11 +1,9 @@
 """How far judges agree with people, people with each other, and judges with the offline reference.
 
-Cohen's kappa and Spearman's coefficient are over items that both sides decide. With answers yes and no, Spearman's
-coefficient (ties by average ranks) is phi, the correlation of the two columns. A judge is held against each person, and
-the figures are the means over people; the paper (section 4.1.2) does not say how it put two people together. Without
-files of labels the run's offline reference takes the person's place. Intervals are 95 % percentile bootstraps over
-products, because the items of a product are not independent of each other; draws in which a coefficient is not defined
-(one side always says the same) are left out, and where all draws give the same there is no interval.
+Cohen's kappa and Spearman's coefficient are over items that both sides decide; of answers yes and no Spearman's is phi.
+A judge is held against each person, and the figures are the means over people; the paper (section 4.1.2) does not say
+how it put two people together. Intervals are 95 % percentile bootstraps over products, because the items of a product
+are not independent; draws in which a coefficient is not defined (one side always says the same) are left out.
 
 A file of labels is what the labelling page of a run saves, one JSON file a person and run::
 
@@ -14,10 +12,8 @@ A file of labels is what the labelling page of a run saves, one JSON file a pers
      "products": [{"product": "explicit_title/U1/0", "url": "https://…", "blind": true, "seconds": 81.5,
                    "labels": [{"item": "price_sensitivity/0", "text": "Costs at most 40", "label": "satisfied"}]}]}
 
-``sample`` products were drawn by ``seed``, out of ``product`` pages, pages that were ``fetched``, or ``all`` counted
-products. Labels for another address (``url``) or another item (``text``) than the run's are left out. ``blind`` is
-false where a verdict was on the screen; ``seconds`` counts a pause longer than two minutes as two minutes. A label is
-``satisfied``, ``not-satisfied`` or ``cant-tell`` (the page does not say enough).
+``sample`` products were drawn by ``seed`` out of ``pages``. ``blind`` is false where a verdict was on the screen;
+``seconds`` counts a pause longer than two minutes as two minutes.
 """
 
 from __future__ import annotations
@@ -96,14 +92,11 @@ def read_label_file(path: Path) -> LabelFile:
     except msgspec.ValidationError as error:
         raise UserError(f"--labels {path}: {error}; expected what the page's `Save file` writes") from error
     items = Counter((product.product, label.item) for product in found.products for label in product.labels)
-    for (product, item), times in items.most_common(1) or [(("", ""), 0)]:
-        if times != 1:
-            wrong = f"{product}, item {item} is labelled twice" if times else "holds no label"
-            raise UserError(f"--labels {path}: {wrong}")
+    for (product, item), times in items.most_common(1):
+        if times > 1:
+            raise UserError(f"--labels {path}: {product}, item {item} is labelled twice")
     return found
 
-
-# --- who says what ---------------------------------------------------------------------------------------------------
 
 Asked = Mapping[str, tuple[str, tuple[ChecklistItem, ...]]]
 """The products that opinions may be about: the address and the checklist of each."""
@@ -159,9 +152,6 @@ def judge_rater(name: str, judgements: Mapping[str, Judgement], asked: Asked) ->
             left["not decided"] += len(items) - len(decided)
             opinions[product] = {item: item in said and said[item].satisfied for item in decided}
     return Rater(name=name, opinions=opinions, left=dict(+left))
-
-
-# --- figures ---------------------------------------------------------------------------------------------------------
 
 
 class AgreementFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -235,14 +225,8 @@ def _ratio(above: Matrix, below: Matrix) -> Matrix:
     return found
 
 
-# --- the command -----------------------------------------------------------------------------------------------------
-
-
 class Agreed(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Figures, and what they are of: ``people`` are whom judges are held against, the reference where nobody labelled.
-
-    ``raters`` says of each how many items of how many products it decides, and what is left out.
-    """
+    """Figures; ``people`` are whom judges are held against; ``raters`` what each decides, and what is left out."""
 
     run: str
     seed: int
@@ -294,11 +278,7 @@ def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed
 
 
 def print_agreement(agreed: Agreed) -> None:
-    """Print the tables, the paper's tables 3 and 9 beside, and what was left out.
-
-    Raises:
-        UserError: the published figures are missing from this installation or damaged.
-    """
+    """Print the tables, the paper's tables 3 and 9 beside, and what was left out."""
     console = wide_console(120)
     theirs: dict[str, dict[str, dict[str, str]]] = {"3": {}, "9": {}}
     for cell in read_published(published_dir() / "agenticshop.csv"):

@@ -81,9 +81,6 @@ class Choice(Kept, frozen=True, kw_only=True):
     chosen: Side | None = None
 
 
-# --- the questions ---------------------------------------------------------------------------------------------------
-
-
 def read_histories(raw: Path) -> dict[str, dict[str, RawUser]]:
     """Raw users by the paper's domain and their id, as far as there are files.
 
@@ -208,9 +205,6 @@ def read_choice(comparison: PairQuestion, text: str) -> dict[str, Any] | Failure
     return {"chosen": comparison.order if named == {"1"} else other}
 
 
-# --- figures ---------------------------------------------------------------------------------------------------------
-
-
 class AlignmentFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One cell. ``accuracy`` is None where nothing was answered; ``unparsed`` counts replies, which are wrong.
 
@@ -260,9 +254,6 @@ def _figure(kind: Representation, domain: str, cells: Sequence[dict[str, list[Ch
     )
 
 
-# --- the command -----------------------------------------------------------------------------------------------------
-
-
 class Alignment(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The figures, and what they are of; ``left`` counts users that there is no pair of."""
 
@@ -279,11 +270,7 @@ class Alignment(Record, frozen=True, kw_only=True, omit_defaults=False):
 def align(
     raw: Path, profiles: Path, asking: Asking, *, out: Path, seed: int = 0
 ) -> tuple[Alignment, StageAnswers[Choice]]:
-    """Draw pairs, have them compared, and work the figures out.
-
-    Raises:
-        UserError: something is missing or wrong, or the disk failed (what was answered is kept).
-    """
+    """Draw pairs, have them compared, and work the figures out. Raises UserError; what was answered is kept."""
     dataset = read_curation(profiles)
     comparisons, left = make_comparisons(dataset.tasks, read_histories(raw), seed=seed)
     if not comparisons:
@@ -316,11 +303,7 @@ def align(
 
 
 def print_alignment(found: Alignment, answers: StageAnswers[Choice]) -> None:
-    """Print the table, the paper's figures below, and what was left out.
-
-    Raises:
-        UserError: the published figures are missing from this installation or damaged.
-    """
+    """Print the table, the paper's figures below, and what was left out."""
     console = wide_console(120)
     cells = {(one.representation, one.domain): one for one in found.figures}
     domains = [name for name in (*RAW_FILES, AVERAGE) if ("query", name) in cells]
