@@ -81,8 +81,6 @@ def page_class_of(page: RenderedPage, html: str) -> Extracted:
     return msgspec.structs.replace(extract_page(page, html), facts=None)
 
 
-# --- the class -----------------------------------------------------------------------------------------------------
-
 _BLOCKED_STATUS = frozenset((401, 403, 407, 429, 451, 503))
 
 

@@ -92,8 +92,6 @@ def joined(url: str, address: str) -> tuple[str, str]:
         return "", ""
 
 
-# --- the product of the page ---------------------------------------------------------------------------------------
-
 _PRODUCTS = frozenset(("Product", "ProductGroup", "ProductModel", "IndividualProduct", "Book", "Vehicle", "product"))
 _LISTS = frozenset(("ItemList", "SearchResultsPage", "CollectionPage", "OfferCatalog", "ProductCollection"))
 _STOCK: dict[str, Availability] = {

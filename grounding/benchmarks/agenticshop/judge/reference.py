@@ -1,13 +1,11 @@
 """The offline reference judge: decides what can be read off a page's facts without understanding language.
 
-Price and budget, shipping, rating, number of ratings, stock, brand, days of delivery and return, and items that name a
-field of the page and its value ("Material is linen") or words of the page in so many letters. Everything else it leaves
-``undecided``: most of what people write in checklists. So it is a reference to hold other judges against and to try the
-machinery with, and no score of agents.
+Price, shipping, rating, number of ratings, stock, brand, days of delivery and return, and items that name a field of
+the page and its value ("Material is linen") or words of the page in so many letters. All else it leaves ``undecided``:
+most of what people write in checklists. So it is a reference to hold other judges against, and no score of agents.
 
-What the page doesn't say is not satisfied (the release's judge is told the same of data that is not available). Amounts
-in another currency than the page's, or in one that neither says, are left undecided. Nothing that a page says changes a
-rule: its words are compared and never read as more.
+What the page doesn't say is not satisfied (the release's judge is told the same). Amounts in another currency than the
+page's, or in one that neither says, are left undecided. Nothing that a page says changes a rule.
 """
 
 from __future__ import annotations
