@@ -86,8 +86,8 @@ def read_document(html: str, url: str, *, seen: str = "", name: str = "") -> Pag
     heading = _find_title(body, [one.casefold() for one in (name, document_title) if one])
     holders = frozenset(() if heading is None else ancestors(heading))
     path = next((one for one in body.iter("p", "div", "nav", "ul", "ol") if named(one) & CALLED["crumbs"]), None)
-    crumbs = [] if path is None else [words_of(one) for one in path.iter("li")]
-    crumbs = crumbs if crumbs or path is None else re.split(r"\s*[\u203a/>»]\s*", words_of(path))
+    if path is not None:
+        crumbs = [words_of(one) for one in path.iter("li")] or re.split(r"\s*[\u203a/>»]\s*", words_of(path))
     outside, reviews = _outside(body, holders)
     cut, reviews = _cut(body, outside), _cut(body, reviews)
     tiles = tuple(_tiles(body, url, holders))
@@ -99,7 +99,7 @@ def read_document(html: str, url: str, *, seen: str = "", name: str = "") -> Pag
         document_title=document_title,
         guards=guards,
         seen="".join(seen.split()).casefold(),
-        crumbs=tuple(crumbs),
+        crumbs=() if path is None else tuple(crumbs),
         tiles=tiles,
         lines=lines,
         framed=tuple(line.text for one in cut for line in lines_of(one)),

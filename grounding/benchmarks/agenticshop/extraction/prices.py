@@ -39,7 +39,7 @@ _OTHER_AFTER = re.compile(r"[^.;,$€£\d]{0,12}" + SAID["other_price"].pattern,
 
 
 class FoundPrice(NamedTuple):
-    """A price in a text, from ``start``. ``open``: the least of several ("from 10", "10 - 20").
+    """A price in a text, from ``start``. ``open``: the least of several ("from 10").
 
     ``kind`` is what the words beside it make of it: ``current``, ``list`` (an old price), or ``other``: shipping, a
     saving, a rate, a price of a unit.
@@ -73,9 +73,6 @@ def find_prices(text: str) -> tuple[FoundPrice, ...]:
         if amount is None or not 0 <= amount < 1e8:
             continue
         before, after, end = text[end : match.start()], text[match.end() : match.end() + 40], match.end()
-        if found and SAID["range"].match(before) and amount > found[-1].amount:
-            found[-1] = found[-1]._replace(open=True)
-            continue
         near = before[-40:].rpartition(".")[2]
         kind = "list" if SAID["old_price"].search(near) else "current"
         if SAID["other_price"].search(near) or _OTHER_AFTER.match(after) or SAID["unit_price"].match(after):

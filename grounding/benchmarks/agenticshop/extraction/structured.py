@@ -114,6 +114,9 @@ class PageData(NamedTuple):
 
 def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> PageData:
     """Read the blocks of a page; its title as shown tells its own product from others."""
+    from rapidfuzz import fuzz
+    from rapidfuzz.utils import default_process
+
     found: list[tuple[bool, float, ProductFacts, str]] = []
     is_list = False
     for block in blocks:
@@ -124,12 +127,10 @@ def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> Pa
                     facts = _facts(node, url)
                     address = _text(node.get("url") or node.get("@id") or node.get("og:url"))
                     here = bool(address) and joined(url, address)[1] == joined(url, "")[1]
-                    found.append((here, _likeness(facts.title, title), facts, block.source))
-    own = [one for one in found if one[3] != "opengraph"]
-    if title:
-        own = [one for one in own if one[1] >= SAME_NAME]
-    elif len(own) > 1:
-        own = [one for one in own if one[0]]
+                    found.append(
+                        (here, fuzz.WRatio(facts.title, title, processor=default_process), facts, block.source)
+                    )
+    own = [one for one in found if one[3] != "opengraph" and (one[1] >= SAME_NAME or not title)]
     if len(found) == 1 and found[0][3] == "opengraph":
         own = found
     _, _, facts, source = max(
@@ -137,16 +138,6 @@ def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> Pa
     )
     currencies = (one.price.currency for one in (facts, *(each[2] for each in found)) if one.price)
     return PageData(facts, source, is_list, next(filter(None, currencies), ""))
-
-
-def _likeness(name: str, title: str) -> float:
-    """How alike two names are, 0 to 100; one that holds most of the other, or three words of it, is alike."""
-    from rapidfuzz import fuzz
-
-    one, other = sorted((" ".join(name.casefold().split()), " ".join(title.casefold().split())), key=len)
-    if one and one in other and (len(one) * 5 >= len(other) * 3 or len(one.split()) >= 3):
-        return 90.0
-    return float(fuzz.token_sort_ratio(one, other)) if one else 0.0
 
 
 def _facts(node: Node, url: str) -> ProductFacts:
