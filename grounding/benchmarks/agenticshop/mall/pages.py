@@ -75,7 +75,8 @@ class ShopPages:
         self._places = {place.path: place for place in shop.places}
         folder = _HERE / shop.design
         self._files = {f"/img/{name}": content for name, content in pictures.items()}
-        self._files |= {f"/static/{name}": (folder / name).read_bytes() for name in ("style.css", "shop.js")}
+        static = (_HERE / "common.js", folder / "style.css", folder / "shop.js")
+        self._files |= {f"/static/{file.name}": file.read_bytes() for file in static}
         self._files["/favicon.svg"] = _SIGN.format(escape(shop.title[0])).encode()
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(folder),
