@@ -31,13 +31,8 @@ MAX_MANY = 100
 MAX_TEXT_CHARS = 400
 UNKNOWN = (None, "", (), "unknown")
 CURRENCY_OF_LANGUAGE = {"en-ca": "CAD", "fr-ca": "CAD", "en-au": "AUD", "en-nz": "NZD", "es-mx": "MXN", "zh-cn": "CNY"}
-
-
-# --- the price and the buttons -----------------------------------------------------------------------------------
-
 CLEAR_SCORE = 5
 """From this score on a visible price needs no machine-readable one beside it."""
-
 
 Candidate = tuple[int, FoundPrice, Line]
 """How much speaks for a price, and where it stands."""
@@ -61,7 +56,7 @@ def read_offer(page: Page, data: PageData) -> Offer:
     """Of all prices of the product's part the one that most speaks for."""
     buttons = tuple(filter(_is_buying, page.body.iter("*")))
     found = list(_candidates(page, data.facts.price, buttons))
-    current = [one for one in found if one[1].kind == "current"]
+    current = [one for one in found if one[1].kind == "current" and one[0] >= 0]
     if not current:
         return Offer(buttons)
     score, price, line = max(current, key=lambda one: one[0])
@@ -101,7 +96,7 @@ def _candidates(page: Page, known: Money | None, buttons: tuple[Element, ...]) -
             elif any(one & CALLED["other_price"] and not one & now for one in called[:3]):
                 kind = "other"
             score = 4 * any(one & CALLED["price"] for one in called) + 2 * any(one & now for one in called)
-            score += (len(line.text) <= 40) + 2 * (id(owner) in near) - price.open
+            score += (len(line.text) <= 40) + 2 * (id(owner) in near) - price.open - 4 * (len(line.text) > 90)
             score += 3 * (known is not None and abs(price.amount - known.amount) < 0.005)
             score += 3 * (0 <= page.title_place < line.place <= page.title_place + 20)
             yield score, price._replace(kind=kind), line
@@ -113,9 +108,6 @@ def _owner(line: Line, text: str) -> Element:
     inner = ((" ".join("".join(one.itertext()).split()), one) for one in islice(block.iter("*"), 60))
     holding = [(len(said), one) for said, one in inner if text in said]
     return min(holding, key=lambda pair: pair[0], default=(0, line.element))[1]
-
-
-# --- what lines say ----------------------------------------------------------------------------------------------
 
 
 STOCKED = re.compile(f"{SAID['sold_out'].pattern}|{SAID['in_stock'].pattern}", re.IGNORECASE)
@@ -161,9 +153,9 @@ def product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
         "variants": _variants(page, offer, hint),
         "picture_count": len({(one.get("src") or "").partition("?")[0] for one in page.body.iter("img")}) or None,
     }
+    named_too = ("brand", "seller", "rating", "rating_count", "availability", "description")
     in_data: dict[str, Any] = {"price": told.price and f"{told.price.amount:g} {told.price.currency}"}
-    for name in ("brand", "seller", "rating", "rating_count", "availability", "description"):
-        in_data[name] = getattr(told, name)
+    in_data |= {name: getattr(told, name) for name in named_too}
     on_page = {name: words for name, (value, words) in said.items() if value not in UNKNOWN}
     sources = (
         FactSource(field=name, source=where, quote=" ".join(str(text).split())[:240])
@@ -302,9 +294,6 @@ def _brand(page: Page) -> str:
         if "/brand" in (line.element.get("href") or "") or named(*ancestors(line.element, 2)) & CALLED["brand"]
     )
     return next(said, "") or next(called, "")
-
-
-# --- lists, tables and reviews -----------------------------------------------------------------------------------
 
 
 def _attributes(page: Page) -> tuple[Attribute, ...]:

@@ -45,9 +45,7 @@ class ProductJudge(StageModel, Protocol):
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
         """Judge one product; what goes wrong is in the record.
 
-        Raises:
-            BudgetReached: the cost limit leaves no room; nothing was sent.
-            UserError: no product can be judged this way.
+        Raises BudgetReached where the cost limit leaves no room, UserError where no product can be judged this way.
         """
 
 
