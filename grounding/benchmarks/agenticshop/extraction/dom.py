@@ -20,6 +20,7 @@ Element = Any
 MAX_LINES = 20_000
 MAX_LINE_CHARS = 4_000
 MAX_TILES = 2_000
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -81,6 +82,9 @@ def read_document(html: str, url: str, *, seen: str = "", name: str = "") -> Pag
         return None
     document_title = " ".join((root.findtext(".//title") or "").split())[:1_000]
     guards = " ".join((one.get("src") or "")[:300] for one in root.iter("iframe", "frame", "script"))
+    # References such as &#x1f; bring signs that lxml reads and won't write, as it does where an element is taken out.
+    for one in body.iter("*"):
+        one.text, one.tail = (said and _UNWRITABLE.sub(" ", said) for said in (one.text, one.tail))
     for one in list(body.iter(*CALLED["dropped"])):
         one.drop_tree()
     heading = _find_title(body, [one.casefold() for one in (name, document_title) if one])
