@@ -1,11 +1,9 @@
 """How far judges agree with people, people with each other, and judges with the offline reference.
 
-Cohen's kappa and Spearman's coefficient are over items that both sides decide. With answers yes and no, Spearman's
-coefficient (ties by average ranks) is phi, the correlation of the two columns. A judge is held against each person, and
-the figures are the means over people; the paper (section 4.1.2) does not say how it put two people together. Without
-files of labels the run's offline reference takes the person's place. Intervals are 95 % percentile bootstraps over
-products, because the items of a product are not independent of each other; draws in which a coefficient is not defined
-(one side always says the same) are left out, and where all draws give the same there is no interval.
+Cohen's kappa and Spearman's coefficient are over items that both sides decide; of answers yes and no Spearman's is phi.
+A judge is held against each person, and the figures are the means over people; the paper (section 4.1.2) does not say
+how it put two people together. Intervals are 95 % percentile bootstraps over products, because the items of a product
+are not independent; draws in which a coefficient is not defined (one side always says the same) are left out.
 
 A file of labels is what the labelling page of a run saves, one JSON file a person and run::
 
@@ -14,10 +12,8 @@ A file of labels is what the labelling page of a run saves, one JSON file a pers
      "products": [{"product": "explicit_title/U1/0", "url": "https://…", "blind": true, "seconds": 81.5,
                    "labels": [{"item": "price_sensitivity/0", "text": "Costs at most 40", "label": "satisfied"}]}]}
 
-``sample`` products were drawn by ``seed``, out of ``product`` pages, pages that were ``fetched``, or ``all`` counted
-products. Labels for another address (``url``) or another item (``text``) than the run's are left out. ``blind`` is
-false where a verdict was on the screen; ``seconds`` counts a pause longer than two minutes as two minutes. A label is
-``satisfied``, ``not-satisfied`` or ``cant-tell`` (the page does not say enough).
+``sample`` products were drawn by ``seed`` out of ``pages``. ``blind`` is false where a verdict was on the screen;
+``seconds`` counts a pause longer than two minutes as two minutes.
 """
 
 from __future__ import annotations
@@ -31,7 +27,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from rich.text import Text
 
 from grounding.benchmarks.agenticshop.judge.reference import NAME as REFERENCE
 from grounding.benchmarks.agenticshop.records import (
@@ -50,6 +45,7 @@ from grounding.console import wide_console
 from grounding.errors import UserError
 from grounding.records import Record
 from grounding.report.html.content import SummaryTable
+from grounding.report.table import print_named
 from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
 from grounding.scoring.published import read_published
 
@@ -89,24 +85,17 @@ class LabelFile(Record, frozen=True, kw_only=True):
 
 
 def read_label_file(path: Path) -> LabelFile:
-    """Read one file.
-
-    Raises:
-        UserError: it can't be read, is none of labels, or says something twice; says the file and the field.
-    """
+    """Read one file. Raises UserError where it can't be read, is none of labels, or says something twice."""
     try:
         found = msgspec.convert(read_json(path, "a file of labels"), LabelFile)
     except msgspec.ValidationError as error:
         raise UserError(f"--labels {path}: {error}; expected what the page's `Save file` writes") from error
     items = Counter((product.product, label.item) for product in found.products for label in product.labels)
-    for (product, item), times in items.most_common(1) or [(("", ""), 0)]:
-        if times != 1:
-            wrong = f"{product}, item {item} is labelled twice" if times else "holds no label"
-            raise UserError(f"--labels {path}: {wrong}")
+    for (product, item), times in items.most_common(1):
+        if times > 1:
+            raise UserError(f"--labels {path}: {product}, item {item} is labelled twice")
     return found
 
-
-# --- who says what ---------------------------------------------------------------------------------------------------
 
 Asked = Mapping[str, tuple[str, tuple[ChecklistItem, ...]]]
 """The products that opinions may be about: the address and the checklist of each."""
@@ -126,10 +115,6 @@ class Rater(Record, frozen=True, kw_only=True):
         return " · ".join([*said, *(f"{count} {words}" for words, count in self.left.items())])
 
 
-NOT_DECIDED = "not decided"
-NOT_BLIND = "products labelled with a verdict on the screen"
-
-
 def person_rater(file: LabelFile, asked: Asked) -> Rater:
     """A person's labels for the products of a run; what the person can't tell is no opinion."""
     opinions: dict[str, dict[str, bool]] = {}
@@ -142,9 +127,9 @@ def person_rater(file: LabelFile, asked: Asked) -> Rater:
         words = {item.id: item.text for item in checklist}
         known = [one for one in said.labels if words.get(one.item) == one.text]
         opinions[said.product] = {one.item: one.label == "satisfied" for one in known if one.label != "cant-tell"}
-        left[NOT_BLIND] += not said.blind
+        left["products labelled with a verdict on the screen"] += not said.blind
         left["labels left out, other words"] += len(said.labels) - len(known)
-        left[NOT_DECIDED] += len(known) - len(opinions[said.product])
+        left["not decided"] += len(known) - len(opinions[said.product])
     return Rater(name=file.annotator, opinions=opinions, left=dict(+left))
 
 
@@ -163,12 +148,9 @@ def judge_rater(name: str, judgements: Mapping[str, Judgement], asked: Asked) ->
             said = {each.item: each for each in one.verdicts}
             items = [item.id for item in asked[product][1]]
             decided = [item for item in items if item not in said or "undecided" not in said[item].flags]
-            left[NOT_DECIDED] += len(items) - len(decided)
+            left["not decided"] += len(items) - len(decided)
             opinions[product] = {item: item in said and said[item].satisfied for item in decided}
     return Rater(name=name, opinions=opinions, left=dict(+left))
-
-
-# --- figures ---------------------------------------------------------------------------------------------------------
 
 
 class AgreementFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -201,8 +183,13 @@ def _figure(
     rater: str, pairs: Sequence[tuple[Rater, Rater]], dimension: Dimension | None, seed: int
 ) -> AgreementFigure:
     products = sorted({name for one, two in pairs for name in one.opinions.keys() & two.opinions.keys()})
-    counts = [[_counts(one, two, name, dimension) for one, two in pairs] for name in products]
-    cells = np.array(counts, dtype=np.float64).reshape(-1, len(pairs), 4)
+    # Of the items that both decide: both yes, only the first, only the second, both no.
+    cells = np.zeros((len(products), len(pairs), 4))
+    for row, product in zip(cells, products, strict=True):
+        for counts, (one, two) in zip(row, pairs, strict=True):
+            first, second = one.opinions.get(product, {}), two.opinions.get(product, {})
+            for item in first.keys() & second.keys():
+                counts[2 * (not first[item]) + (not second[item])] += dimension in (None, item.partition("/")[0])
     cells = cells[cells.sum(axis=(1, 2)) > 0]
     # Both coefficients share the draws: shape (resamples, pairs, 4).
     draws = resampled_sums(cells.reshape(len(cells), -1), seed).reshape(-1, *cells.shape[1:]) if len(cells) else cells
@@ -217,18 +204,8 @@ def _figure(
     return AgreementFigure(rater=rater, dimension=dimension, products=len(cells), compared=int(cells.sum()), **found)
 
 
-def _counts(one: Rater, two: Rater, product: str, dimension: Dimension | None) -> list[int]:
-    """Both yes, only the first, only the second, both no: of the items of a product that both decide."""
-    first, second = one.opinions.get(product, {}), two.opinions.get(product, {})
-    found = [0, 0, 0, 0]
-    for item in first.keys() & second.keys():
-        if dimension is None or item.partition("/")[0] == dimension:
-            found[2 * (not first[item]) + (not second[item])] += 1
-    return found
-
-
 def kappa(cells: Matrix) -> Matrix:
-    """Cohen's kappa of tables of two raters: counts as in `_counts` along the last axis; not a number where undefined.
+    """Cohen's kappa of tables of two raters, NaN where undefined: both yes, only the first, only the second, both no.
 
     2 (ad - bc) over the sum of the products of unlike margins, which is kappa's formula for two classes.
     """
@@ -247,14 +224,8 @@ def _ratio(above: Matrix, below: Matrix) -> Matrix:
     return found
 
 
-# --- the command -----------------------------------------------------------------------------------------------------
-
-
 class Agreed(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Figures, and what they are of: ``people`` are whom judges are held against, the reference where nobody labelled.
-
-    ``raters`` says of each how many items of how many products it decides, and what is left out.
-    """
+    """Figures; ``people`` are whom judges are held against; ``raters`` what each decides, and what is left out."""
 
     run: str
     seed: int
@@ -305,54 +276,40 @@ def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed
     )
 
 
-PRINTED_DIMENSION: dict[Dimension | None, str] = {
-    "brand_preferences": "Brand Pref.",
-    "price_sensitivity": "Price Sens.",
-    "review_sensitivity": "Review Sens.",
-    "functional_requirements": "Func. Req.",
-    "aesthetic_preferences": "Aesth. Pref.",
-    "purchase_preferences": "Purchase Pref.",
-    None: "Overall",
-}
-"""What table 9 calls the dimensions."""
-
-
 def print_agreement(agreed: Agreed) -> None:
-    """Print the tables, the paper's tables 3 and 9 beside, and what was left out.
-
-    Raises:
-        UserError: the published figures are missing from this installation or damaged.
-    """
+    """Print the tables, the paper's tables 3 and 9 beside, and what was left out."""
     console = wide_console(120)
-    published = read_published(published_dir() / "agenticshop.csv")
-    theirs = {(one.table, one.row, one.column): f"{one.value:.3f}{'*' if one.flag else ''}" for one in published}
+    theirs: dict[str, dict[str, dict[str, str]]] = {"3": {}, "9": {}}
+    for cell in read_published(published_dir() / "agenticshop.csv"):
+        row = theirs.setdefault(cell.table, {}).setdefault(cell.row, {})
+        row[cell.column] = f"{cell.value:.3f}{'*' if cell.flag else ''}"
     rows = [(one.rater, str(one.compared), *_told(one)) for one in agreed.figures if one.dimension is None]
-    for row in dict.fromkeys(row for number, row, _ in theirs if number == "3"):
-        rows.append((f"paper: {row}", "", *(theirs.get(("3", row, one), NOTHING) for one in ("kappa", "Spearman"))))
+    rows += [(f"paper: {name}", "", row["kappa"], row["Spearman"]) for name, row in theirs["3"].items()]
     title = f"agreement with {' and '.join(agreed.people)}; the paper's table 3 below"
     console.print(drawn(SummaryTable(title=title, heads=("judge", "items", "kappa", "Spearman"), rows=tuple(rows))))
     heads = ("about", "items", "kappa", "Spearman", "paper: kappa", "Spearman", PEOPLE)
     for rater in dict.fromkeys(one.rater for one in agreed.figures):
         mine = {one.dimension: one for one in agreed.figures if one.rater == rater}
-        rows = []
-        for dimension, row in PRINTED_DIMENSION.items():
-            said = (theirs.get(("9", row, column), NOTHING) for column in ("kappa", "Spearman", PEOPLE))
+        # Table 9 has the dimensions in their order, then all.
+        shown = []
+        for dimension, row in zip((*DIMENSIONS, None), theirs["9"].values(), strict=True):
             name = "all" if dimension is None else dimension.partition("_")[0]
-            rows.append((name, str(mine[dimension].compared), *_told(mine[dimension]), *said))
+            shown.append((name, str(mine[dimension].compared), *_told(mine[dimension]), *row.values()))
         title = f"{rater} by dimension; the paper's table 9 beside"
-        console.print(drawn(SummaryTable(title=title, heads=heads, rows=tuple(rows))))
+        console.print(drawn(SummaryTable(title=title, heads=heads, rows=tuple(shown))))
     kinds = {name: "person" if name in agreed.people and name != REFERENCE else "judge" for name in agreed.raters}
-    for line in (
-        f"intervals  95 %, bootstrap over products, seed {agreed.seed}; Spearman of yes and no is phi",
-        *(f"{kinds[name]:<10} {name}: {about}" for name, about in agreed.raters.items()),
-        "published  other products, people and judges than the paper's: a place to compare with, not a reproduction",
-    ):
-        console.print(Text(line), soft_wrap=True)
+    lines = [("intervals", f"95 %, bootstrap over products, seed {agreed.seed}; Spearman of yes and no is phi")]
+    lines += [(kinds[name], f"{name}: {about}") for name, about in agreed.raters.items()]
+    published = "other products, people and judges than the paper's: a place to compare with, not a reproduction"
+    print_named(console, [*lines, ("published", published)])
 
 
 def _told(one: AgreementFigure) -> tuple[str, ...]:
-    pairs = ((one.kappa, one.kappa_interval), (one.spearman, one.spearman_interval))
-    intervals = (f" [{each.low:.2f}, {each.high:.2f}]" if each else "" for _, each in pairs)
-    return tuple(
-        NOTHING if value is None else f"{value:.3f}{words}" for (value, _), words in zip(pairs, intervals, strict=True)
-    )
+    return told(one.kappa, one.kappa_interval, 3), told(one.spearman, one.spearman_interval, 3)
+
+
+def told(value: float | None, interval: Interval | None, digits: int = 2) -> str:
+    """A figure with its interval, as in ``0.73 [0.61, 0.84]``."""
+    if value is None:
+        return NOTHING
+    return f"{value:.{digits}f}" + (f" [{interval.low:.2f}, {interval.high:.2f}]" if interval else "")

@@ -17,9 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import msgspec
 import numpy as np
-from rich.text import Text
 
+from grounding.benchmarks.agenticshop.agreement import told
 from grounding.benchmarks.agenticshop.loader import read_curation
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, CurationTask
 from grounding.benchmarks.agenticshop.scenarios import row_of
@@ -32,13 +33,13 @@ from grounding.console import wide_console
 from grounding.errors import UserError
 from grounding.records import Failure, Record
 from grounding.report.html.content import SummaryTable
+from grounding.report.table import print_named
 from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
 from grounding.scoring.published import read_published
 
 Representation = Literal["query", "history", "context", "checklist"]
 """What stands for the user, in the order of the paper's table 2."""
 
-PRINTED_ROW = dict(zip(get_args(Representation), ("Query", "Histories", "Context", "Checklist"), strict=True))
 Side = Literal["lower", "higher"]
 RAW_FILES = {
     "Food": "Grocery_and_Gourmet_Food.json",
@@ -50,8 +51,10 @@ RAW_FILES = {
 """The file of raw users of each of the paper's domains."""
 
 AVERAGE = "average"
-Histories = Mapping[str, Mapping[str, RawUser]]
-"""Users by domain and id."""
+MOST_REVIEWS = 20
+MOST_REVIEW_CHARS = 300
+MOST_FIELD_CHARS = 1_500
+_NUMBER = re.compile(r"(?<![\w.])([12])(?![\w]|\.\d)")
 
 
 class PairQuestion(Record, frozen=True, kw_only=True):
@@ -78,9 +81,6 @@ class Choice(Kept, frozen=True, kw_only=True):
     chosen: Side | None = None
 
 
-# --- the questions ---------------------------------------------------------------------------------------------------
-
-
 def read_histories(raw: Path) -> dict[str, dict[str, RawUser]]:
     """Raw users by the paper's domain and their id, as far as there are files.
 
@@ -94,7 +94,7 @@ def read_histories(raw: Path) -> dict[str, dict[str, RawUser]]:
 
 
 def make_comparisons(
-    tasks: Sequence[CurationTask], histories: Histories, *, seed: int = 0
+    tasks: Sequence[CurationTask], histories: Mapping[str, Mapping[str, RawUser]], *, seed: int = 0
 ) -> tuple[tuple[PairQuestion, ...], Counter[str]]:
     """A pair for each user by each description, in both orders; and how many users there is none of, by why.
 
@@ -121,15 +121,11 @@ def make_comparisons(
         chance = random.Random(int.from_bytes(digest[:8], "big"))
         ends = (min(ratings), max(ratings))
         lower, higher = (chance.choice([one for one in first if one.user_rating == end]) for end in ends)
-        found += [
-            PairQuestion(
-                domain=domain, user=user, representation=kind, variant=variant, text=text,
-                lower=lower, higher=higher, order=order,
-            )
-            for kind, texts in _described(mine, history, (lower, higher)).items()
-            for variant, text in enumerate(dict.fromkeys(filter(None, texts)))
-            for order in get_args(Side)
-        ]  # fmt: skip
+        pair: dict[str, Any] = {"domain": domain, "user": user, "lower": lower, "higher": higher}
+        for kind, texts in _described(mine, history, (lower, higher)).items():
+            for variant, text in enumerate(dict.fromkeys(filter(None, texts))):
+                asked = PairQuestion(representation=kind, variant=variant, text=text, order="lower", **pair)
+                found += [asked, msgspec.structs.replace(asked, order="higher")]
     return tuple(found), left
 
 
@@ -154,12 +150,6 @@ def _described(
         "context": ["\n".join(f"{name}: {text}" for name, text in one.items() if text) for one in contexts],
         "checklist": ["\n".join(f"- {item.text}" for item in task.checklist) for task in tasks],
     }
-
-
-MOST_REVIEWS = 20
-MOST_REVIEW_CHARS = 300
-MOST_FIELD_CHARS = 1_500
-_NUMBER = re.compile(r"(?<![\w.])([12])(?![\w]|\.\d)")
 
 
 class AlignmentPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -215,9 +205,6 @@ def read_choice(comparison: PairQuestion, text: str) -> dict[str, Any] | Failure
     return {"chosen": comparison.order if named == {"1"} else other}
 
 
-# --- figures ---------------------------------------------------------------------------------------------------------
-
-
 class AlignmentFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One cell. ``accuracy`` is None where nothing was answered; ``unparsed`` counts replies, which are wrong.
 
@@ -267,9 +254,6 @@ def _figure(kind: Representation, domain: str, cells: Sequence[dict[str, list[Ch
     )
 
 
-# --- the command -----------------------------------------------------------------------------------------------------
-
-
 class Alignment(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The figures, and what they are of; ``left`` counts users that there is no pair of."""
 
@@ -286,11 +270,7 @@ class Alignment(Record, frozen=True, kw_only=True, omit_defaults=False):
 def align(
     raw: Path, profiles: Path, asking: Asking, *, out: Path, seed: int = 0
 ) -> tuple[Alignment, StageAnswers[Choice]]:
-    """Draw pairs, have them compared, and work the figures out.
-
-    Raises:
-        UserError: something is missing or wrong, or the disk failed (what was answered is kept).
-    """
+    """Draw pairs, have them compared, and work the figures out. Raises UserError; what was answered is kept."""
     dataset = read_curation(profiles)
     comparisons, left = make_comparisons(dataset.tasks, read_histories(raw), seed=seed)
     if not comparisons:
@@ -323,33 +303,23 @@ def align(
 
 
 def print_alignment(found: Alignment, answers: StageAnswers[Choice]) -> None:
-    """Print the table, the paper's figures below, and what was left out.
-
-    Raises:
-        UserError: the published figures are missing from this installation or damaged.
-    """
+    """Print the table, the paper's figures below, and what was left out."""
     console = wide_console(120)
     cells = {(one.representation, one.domain): one for one in found.figures}
     domains = [name for name in (*RAW_FILES, AVERAGE) if ("query", name) in cells]
-    published = (one for one in read_published(published_dir() / "agenticshop.csv") if one.table == "2")
-    printed = {(one.row, one.column): f"{one.value:.2f}{'*' if one.flag else ''}" for one in published}
-    rows = [(row, *(_cell(cells[row, name]) for name in domains)) for row in PRINTED_ROW]
-    for row, theirs in PRINTED_ROW.items():
-        rows.append((f"paper: {row}", *(printed.get((theirs, name.lower()), NOTHING) for name in domains)))
+    theirs: dict[str, dict[str, str]] = {}
+    for cell in read_published(published_dir() / "agenticshop.csv"):
+        if cell.table == "2":
+            theirs.setdefault(cell.row, {})[cell.column] = f"{cell.value:.2f}{'*' if cell.flag else ''}"
+    shown = [[cells[kind, name] for name in domains] for kind in get_args(Representation)]
+    rows = [(one[0].representation, *(told(cell.accuracy, cell.interval) for cell in one)) for one in shown]
+    # Table 2 has the descriptions in their order.
+    for kind, printed in zip(get_args(Representation), theirs.values(), strict=True):
+        rows.append((f"paper: {kind}", *(printed.get(name.lower(), NOTHING) for name in domains)))
     title = f"prefers the product that its user rated higher · by {found.by}"
     console.print(drawn(SummaryTable(title=title, heads=("told by", *domains), rows=tuple(rows))))
-    users = (f"{name} {cells['query', name].users}" for name in domains[:-1])
-    for line in (
-        f"users      {' · '.join(users)}, the paper's are 50 a domain; chance is 0.50 (seed {found.seed})",
-        *(f"left out   {count} users {why}" for why, count in found.left.items()),
-        "leak       the release wrote context and checklist from a user's first reviews, of which the pair may be",
-        *answers.lines,
-    ):
-        console.print(Text(line), soft_wrap=True)
-
-
-def _cell(one: AlignmentFigure) -> str:
-    if one.accuracy is None:
-        return NOTHING
-    interval = "" if one.interval is None else f" [{one.interval.low:.2f}, {one.interval.high:.2f}]"
-    return f"{one.accuracy:.2f}{interval}"
+    users = " · ".join(f"{name} {cells['query', name].users}" for name in domains[:-1])
+    lines = [("users", f"{users}, the paper's are 50 a domain; chance is 0.50 (seed {found.seed})")]
+    lines += [("left out", f"{count} users {why}") for why, count in found.left.items()]
+    leak = "the release wrote context and checklist from a user's first reviews, of which the pair may be"
+    print_named(console, [*lines, ("leak", leak), *(("", line) for line in answers.lines)])

@@ -19,8 +19,6 @@ from statsmodels.stats.inter_rater import cohens_kappa as their_kappa
 
 from benchmarks.agenticshop.shown import CHECKLIST, JUDGES, shown_run
 from grounding.benchmarks.agenticshop.agreement import (
-    NOT_BLIND,
-    NOT_DECIDED,
     PEOPLE,
     ItemLabel,
     LabelFile,
@@ -29,15 +27,12 @@ from grounding.benchmarks.agenticshop.agreement import (
     agree_with_people,
     agreement_figures,
     judge_rater,
-    kappa,
-    phi,
     read_label_file,
 )
 from grounding.benchmarks.agenticshop.records import Curation, ItemVerdict, Judgement, product_id
 from grounding.cli import app
 from grounding.errors import UserError
 from grounding.records import Failure
-from grounding.scoring.intervals import cohens_kappa
 
 Run = tuple[Path, list[Curation]]
 Label = Literal["satisfied", "not-satisfied", "cant-tell"]
@@ -96,9 +91,7 @@ def test_a_judge_that_people_follow_agrees_more(run: Run, tmp_path: Path) -> Non
     assert people.kappa == people.spearman == pytest.approx(1.0)
     assert (rules.kappa or 0) > 0.4 > (looker.kappa or 1)
     assert agreed.people == ("ann", "ben")
-    assert agreed.raters["ben"] == (
-        f"90 items of 15 products · 35 products of the sample not labelled · 15 {NOT_DECIDED}"
-    )
+    assert agreed.raters["ben"] == ("90 items of 15 products · 35 products of the sample not labelled · 15 not decided")
 
 
 def test_the_command_prints_tables_with_the_papers(
@@ -140,7 +133,7 @@ def test_labels_of_other_products_or_words_are_left_out(run: Run, tmp_path: Path
     agreed = agree_with_people(path, [tmp_path / "a.json"], seed=0)
     about = agreed.raters["ann"]
     assert "of 14 products" in about
-    assert f"1 {NOT_BLIND}" in about
+    assert "1 products labelled with a verdict on the screen" in about
     assert "1 products left out, not of this run" in about
     assert "1 labels left out, other words" in about
 
@@ -167,8 +160,6 @@ def test_files_that_contradict_themselves_are_refused(run: Run, tmp_path: Path) 
 
 # --- figures ---
 
-COUNT = st.integers(0, 30)
-
 
 def some_rater(name: str, says: dict[str, dict[str, bool]]) -> Rater:
     return Rater(name=name, opinions=says)
@@ -177,17 +168,6 @@ def some_rater(name: str, says: dict[str, dict[str, bool]]) -> Rater:
 def random_says(seed: int, share: float = 0.5) -> dict[str, dict[str, bool]]:
     chance = np.random.default_rng(seed)
     return {f"p/{n}": {item.id: bool(chance.random() < share) for item in CHECKLIST} for n in range(12)}
-
-
-@given(COUNT, COUNT, COUNT, COUNT)
-def test_coefficients_of_a_draw_are_the_exact_ones(a: int, b: int, c: int, d: int) -> None:
-    first, second = [1] * (a + b) + [0] * (c + d), [1] * a + [0] * b + [1] * c + [0] * d
-    constant = len(set(first)) < 2 or len(set(second)) < 2
-    spearman = None if constant else float(stats.spearmanr(first, second).statistic)
-    cells = np.array([[a, b, c, d]], dtype=np.float64)
-    for of, exact in ((kappa, cohens_kappa([[a, b], [c, d]]).value), (phi, spearman)):
-        found = float(of(cells)[0])
-        assert np.isnan(found) if exact is None else found == pytest.approx(exact, abs=1e-12)
 
 
 @settings(max_examples=10, deadline=None)
@@ -230,7 +210,7 @@ def test_what_a_judge_leaves_open_is_no_opinion_and_what_it_forgets_is_no() -> N
     said = Judgement(step_id="s/u/0/m/1", key="k", judge="m/1", verdicts=verdicts)
     asked = {"s/u/0": ("http://a.test/", CHECKLIST)}
     found = judge_rater("m/1", {"s/u/0": said, "s/other/0": said}, asked)
-    assert found.left == {NOT_DECIDED: 1}
+    assert found.left == {"not decided": 1}
     assert found.opinions == {"s/u/0": {item.id: item.id == first for item in CHECKLIST if item.id != second}}
 
 

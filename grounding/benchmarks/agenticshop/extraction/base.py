@@ -29,12 +29,10 @@ class Extracted(Record, frozen=True, kw_only=True):
 
 
 class Extractor(StageModel, Protocol):
-    """Reads kept pages."""
+    """Reads kept pages; what can't be read is in the class or the failure.
+
+    Raises BudgetReached where the cost limit leaves no room, UserError where the endpoint refuses every request.
+    """
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        """Read one page. A page that can't be read is no exception: its class or the failure says so.
-
-        Raises:
-            BudgetReached: the cost limit leaves no room; nothing was sent.
-            UserError: the endpoint refuses for a reason that holds for every request.
-        """
+        """Read one page."""

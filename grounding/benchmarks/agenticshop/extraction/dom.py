@@ -10,20 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from grounding.benchmarks.agenticshop.extraction.prices import any_of, find_prices, forms, names
+from grounding.benchmarks.agenticshop.extraction.prices import CALLED, SAID, find_prices
 from grounding.benchmarks.agenticshop.extraction.structured import joined, parsed
 
 Element = Any
 MAX_LINES = 20_000
 MAX_LINE_CHARS = 4_000
 MAX_TILES = 2_000
-
-BLOCKS, _DROPPED, _INLINE = names("blocks"), names("dropped"), names("inline")
-_FRAMES, _CRUMBS = names("frames"), names("crumbs")
-_PROMOTED, _REVIEWS, _HIDDEN = any_of("promoted"), any_of("reviews"), forms("hidden")
-_PROMOTING, _REVIEWS_HEADING = forms("promoting"), forms("reviews_heading")
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -43,7 +40,7 @@ class Tile(NamedTuple):
     element: Element
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Page:
     """A parsed page: ``body`` and ``lines`` are the product's part, all else is cut out of them.
 
@@ -55,7 +52,6 @@ class Page:
     body: Element
     title: str
     document_title: str
-    language: str
     guards: str
     seen: str
     crumbs: tuple[str, ...]
@@ -86,30 +82,31 @@ def read_document(html: str, url: str, *, seen: str = "", name: str = "") -> Pag
         return None
     document_title = " ".join((root.findtext(".//title") or "").split())[:1_000]
     guards = " ".join((one.get("src") or "")[:300] for one in root.iter("iframe", "frame", "script"))
-    for one in list(body.iter(*_DROPPED)):
+    # References such as &#x1f; bring signs that lxml reads and won't write, as it does where an element is taken out.
+    for one in body.iter("*"):
+        one.text, one.tail = (said and _UNWRITABLE.sub(" ", said) for said in (one.text, one.tail))
+    for one in list(body.iter(*CALLED["dropped"])):
         one.drop_tree()
     heading = _find_title(body, [one.casefold() for one in (name, document_title) if one])
-    holders = [] if heading is None else list(ancestors(heading))
-    path = next((one for one in body.iter("p", "div", "nav", "ul", "ol") if named(one) & _CRUMBS), None)
-    crumbs = [] if path is None else [words_of(one) for one in path.iter("li")]
-    crumbs = crumbs if crumbs or path is None else re.split(r"\s*[\u203a/>»]\s*", words_of(path))
-    outside, reviews = _outside(body, frozenset(holders))
-    framed = [line.text for one in _cut(body, outside) for line in lines_of(one)]
-    reviews = _cut(body, reviews)
-    tiles = tuple(_tiles(body, url, frozenset(holders)))
-    framed += [line.text for one in _cut(body, (one.element for one in tiles)) for line in lines_of(one)]
+    holders = frozenset(() if heading is None else ancestors(heading))
+    path = next((one for one in body.iter("p", "div", "nav", "ul", "ol") if named(one) & CALLED["crumbs"]), None)
+    if path is not None:
+        crumbs = [words_of(one) for one in path.iter("li")] or re.split(r"\s*[\u203a/>»]\s*", words_of(path))
+    outside, reviews = _outside(body, holders)
+    cut, reviews = _cut(body, outside), _cut(body, reviews)
+    tiles = tuple(_tiles(body, url, holders))
+    cut += _cut(body, (one.element for one in tiles))
     lines = tuple(lines_of(body))
     return Page(
         body=body,
         title="" if heading is None else words_of(heading)[:500],
         document_title=document_title,
-        language=(root.get("lang") or "").lower(),
         guards=guards,
         seen="".join(seen.split()).casefold(),
-        crumbs=tuple(crumbs),
+        crumbs=() if path is None else tuple(crumbs),
         tiles=tiles,
         lines=lines,
-        framed=tuple(framed),
+        framed=tuple(line.text for one in cut for line in lines_of(one)),
         reviews=tuple(reviews),
         title_place=next((one.place for one in lines if heading in ancestors(one.element)), -1),
     )
@@ -129,14 +126,17 @@ def _find_title(body: Element, known: list[str]) -> Element | None:
     """The heading of the page: of all headings and elements called a title the one that its names confirm."""
     best, best_score = None, 0
     for one in body.iter("h1", "h2", "div", "span", "p"):
-        if one.tag not in ("h1", "h2") and not (len(one) < 3 and {"title", "name", "headline", "t"} & named(one)):
+        if one.tag not in ("h1", "h2") and not (len(one) < 3 and CALLED["title"] & named(one)):
             continue
         words, around = words_of(one).casefold(), list(ancestors(one))
         if not 2 <= len(words) <= 400 or any(up.tag in ("a", "nav", "footer", "aside") for up in around):
             continue
         confirmed = any(words in title or title in words for title in known)
-        score = 4 * (one.tag == "h1") + 3 * confirmed + (one.tag == "h2") * confirmed
-        score -= 3 * any(up.tag == "header" and up.getparent() is body for up in around)
+        score = (
+            4 * (one.tag == "h1")
+            + 3 * confirmed
+            - 3 * any(up.tag == "header" and up.getparent() is body for up in around)
+        )
         if score > best_score:
             best, best_score = one, score
     return best
@@ -159,10 +159,7 @@ def words_of(element: Element) -> str:
 
 def ancestors(element: Element, most: int = 10_000) -> Iterator[Element]:
     """The element itself, then those around it, nearest first."""
-    one: Element | None = element
-    while one is not None and most > 0:
-        yield one
-        one, most = one.getparent(), most - 1
+    return islice(chain((element,), element.iterancestors()), most)
 
 
 def lines_of(root: Element) -> Iterator[Line]:
@@ -172,10 +169,7 @@ def lines_of(root: Element) -> Iterator[Line]:
     pieces: list[str] = []
     owner, place = root, 0
     for event, element in [*lxml.etree.iterwalk(root, events=("start", "end", "comment", "pi")), ("end", None)]:
-        # A link around a picture or several elements is a block of its own.
-        block = element is None or element.tag in BLOCKS
-        block = block or (element.tag == "a" and (len(element) > 1 or element.find(".//img") is not None))
-        if block and event in ("start", "end"):
+        if event in ("start", "end") and (element is None or element.tag in CALLED["blocks"]):
             text = " ".join("".join(pieces).split())[:MAX_LINE_CHARS]
             pieces = []
             if text:
@@ -198,24 +192,24 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
     """The elements that are no part of the product's, by tag, role, name and heading; and those of reviews."""
     outside: list[Element] = []
     reviews: list[Element] = []
-    for one in body.iter():
-        if not isinstance(one.tag, str) or one in holders:
+    for one in body.iter("*"):
+        if one in holders:
             continue
         called = _naming(one)
-        promoted = one.tag not in _INLINE and _PROMOTED.search(called) and "price" not in called.split()
-        framed = {one.tag, one.get("role")} & _FRAMES or one.get("hidden") is not None
+        promoted = one.tag not in CALLED["inline"] and SAID["promoted"].search(called) and "price" not in called.split()
+        framed = {one.tag, one.get("role")} & CALLED["frames"] or one.get("hidden") is not None
         framed = framed or (one.tag == "header" and one.getparent() is body)
-        if framed or promoted or _HIDDEN.search(one.get("style") or ""):
+        if framed or promoted or SAID["hidden"].search(one.get("style") or ""):
             outside.append(one)
-        elif one.tag in ("div", "section", "ul", "ol") and _REVIEWS.search(called):
+        elif one.tag in ("div", "section", "ul", "ol") and SAID["reviews"].search(called):
             # One that is called after reviews may hold their mean alone.
             reviews += [one] if one.find(".//li") is not None or len(words_of(one)) > 120 else []
         claim = one.tag in ("div", "p", "span", "b", "strong") and not len(one) and (one.get("class") or one.get("id"))
         if (claim and not any(up.tag == "a" for up in ancestors(one, 4))) or re.fullmatch("h[2-5]", one.tag):
             said = words_of(one)[:160]
-            if len(said) <= 60 and _PROMOTING.match(said):
+            if len(said) <= 60 and SAID["promoting"].match(said):
                 outside += _section(one, holders, promoted=True)
-            if len(said) <= 60 and _REVIEWS_HEADING.match(said):
+            if len(said) <= 60 and SAID["reviews_heading"].match(said):
                 reviews += _section(one, holders, promoted=False)
     return outside, reviews
 
@@ -228,9 +222,8 @@ def _section(heading: Element, holders: Collection[Element], *, promoted: bool) 
     if parent.tag == "section" and parent not in holders and next(filter(words_of, parent), None) is block:
         return [parent]
     found = [block]
-    for one in block.itersiblings():
-        alike = one.tag == heading.tag and one.get("class") == heading.get("class")
-        if not isinstance(one.tag, str) or one in holders or alike or re.fullmatch(r"h[1-4]", one.tag):
+    for one in block.itersiblings("*"):
+        if one in holders or re.fullmatch(r"h[1-4]", one.tag):
             break
         # Promoted products are links; where they end without another heading, the product goes on.
         if promoted and one.tag != "a" and one.find(".//a") is None and words_of(one):
@@ -247,7 +240,7 @@ def _tiles(body: Element, url: str, holders: Collection[Element]) -> Iterator[Ti
         target, path = joined(url, href)
         if not href or not target or path == joined(url, "")[1]:
             continue
-        for up in list(ancestors(link, 6)):
+        for up in ancestors(link, 6):
             words = words_of(up)
             if up in holders or up.tag in ("body", "main", "html") or up in tiled or len(words) > 600:
                 break

@@ -7,14 +7,15 @@ of the form which is chosen first, and a page that changed its price shows it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.extraction.dom import BLOCKS, Element, Line, Page, ancestors, named, words_of
-from grounding.benchmarks.agenticshop.extraction.prices import FoundPrice, any_of, find_prices, forms, names, whole
+from grounding.benchmarks.agenticshop.extraction.dom import Element, Line, Page, ancestors, named, words_of
+from grounding.benchmarks.agenticshop.extraction.prices import CALLED, SAID, FoundPrice, find_prices
 from grounding.benchmarks.agenticshop.extraction.structured import PageData, out_of_five
 from grounding.benchmarks.agenticshop.records import (
     Attribute,
@@ -30,15 +31,11 @@ MAX_MANY = 100
 MAX_TEXT_CHARS = 400
 UNKNOWN = (None, "", (), "unknown")
 CURRENCY_OF_LANGUAGE = {"en-ca": "CAD", "fr-ca": "CAD", "en-au": "AUD", "en-nz": "NZD", "es-mx": "MXN", "zh-cn": "CNY"}
-
-
-# --- the price and the buttons -----------------------------------------------------------------------------------
-
 CLEAR_SCORE = 5
 """From this score on a visible price needs no machine-readable one beside it."""
 
-_BUYING, _SAYS_PRICE = whole("buying"), whole("says_price")
-_NOW, _OLD, _PRICE, _OTHER_PRICE = names("now"), names("old"), names("price"), names("other_price")
+Candidate = tuple[int, FoundPrice, Line]
+"""How much speaks for a price, and where it stands."""
 
 
 class Offer(NamedTuple):
@@ -55,43 +52,31 @@ class Offer(NamedTuple):
     quote: str = ""
 
 
-class _Candidate(NamedTuple):
-    score: int
-    price: FoundPrice
-    line: Line
-
-
 def read_offer(page: Page, data: PageData) -> Offer:
     """Of all prices of the product's part the one that most speaks for."""
-    known = data.facts.price
-    buttons = tuple(one for one in page.body.iter() if isinstance(one.tag, str) and _is_buying(one))
-    found = list(_candidates(page, None if known is None else known.amount, buttons))
-    current = [one for one in found if one.price.kind == "current"]
-    best = max(current, key=lambda one: one.score, default=None)
-    if best is None or best.score < 0:
+    buttons = tuple(filter(_is_buying, page.body.iter("*")))
+    found = list(_candidates(page, data.facts.price, buttons))
+    current = [one for one in found if one[1].kind == "current" and one[0] >= 0]
+    if not current:
         return Offer(buttons)
-    rivals = [one.score + 1 for one in current if one.price.amount != best.price.amount]
-    old = [
-        (distance, one.price)
-        for one in found
-        if one.price.kind == "list" and one.price.amount > best.price.amount
-        if (distance := abs(one.line.place - best.line.place)) < 7
-    ]
-    nearest = min(old, key=lambda pair: pair[0], default=(0, None))[1]
-    clear = best.score >= max([CLEAR_SCORE, *rivals])
-    return Offer(buttons, best.price, nearest, clear, best.score, best.line.text[:200])
+    score, price, line = max(current, key=lambda one: one[0])
+    rivals = [other + 1 for other, one, _ in current if one.amount != price.amount]
+    old = [pair for pair in found if pair[1].kind == "list" and pair[1].amount > price.amount]
+    nearest = min(old, key=lambda pair: abs(pair[2].place - line.place), default=(0, None))[1]
+    return Offer(buttons, price, nearest, score >= max([CLEAR_SCORE, *rivals]), score, line.text[:200])
 
 
 def _is_buying(element: Element) -> bool:
+    buying = SAID["buying"]
     if element.tag == "input":
-        return element.get("type") in ("submit", "button") and bool(_BUYING.match(element.get("value") or ""))
+        return element.get("type") in ("submit", "button") and bool(buying.match(element.get("value") or ""))
     if element.tag == "button" or element.get("role") == "button":
-        return bool(_BUYING.match(words_of(element)[:80]) or _BUYING.match(element.get("aria-label") or ""))
+        return bool(buying.match(words_of(element)[:80]) or buying.match(element.get("aria-label") or ""))
     alone = element.tag in ("div", "span", "p", "a") and not len(element) and element.get("class")
-    return bool(alone and _BUYING.match((element.text or "")[:40]))
+    return bool(alone and buying.match((element.text or "")[:40]))
 
 
-def _candidates(page: Page, known: float | None, buttons: tuple[Element, ...]) -> Iterator[_Candidate]:
+def _candidates(page: Page, known: Money | None, buttons: tuple[Element, ...]) -> Iterator[Candidate]:
     near = {id(one) for button in buttons[:8] for up in list(ancestors(button, 4))[1:] for one in up.iter()}
     before = ""
     for line in page.lines:
@@ -100,46 +85,33 @@ def _candidates(page: Page, known: float | None, buttons: tuple[Element, ...]) -
         prices = () if line.element.tag in ("option", "select") else find_prices(line.text)
         for price in filter(lambda one: page.can_be_seen(one.text), prices):
             owner = _owner(line, price.text)
-            up = list(ancestors(owner, 5))
+            up = list(ancestors(owner, 4))
             called = [named(one) for one in up]
             kind = price.kind
             if kind == "current" and price.start == 0 and label:
                 kind = next((one.kind for one in find_prices(f"{label} {price.text}")), kind)
-            words = named(*up[:2])
-            struck = any(one.tag in ("del", "s", "strike") for one in up[:4])
-            if struck or (words & _OLD and not words & _NOW):
+            now, close = CALLED["now"], named(*up[:2])
+            if any(one.tag in ("del", "s", "strike") for one in up) or (close & CALLED["old"] and not close & now):
                 kind = "list"
-            elif any(one & _OTHER_PRICE and not one & _NOW for one in called[:3]):
+            elif any(one & CALLED["other_price"] and not one & now for one in called[:3]):
                 kind = "other"
-            away = line.place - page.title_place if page.title_place >= 0 else 0
-            score = 4 * any(one & _PRICE for one in called[:4]) + 2 * any(one & _NOW for one in called[:4])
-            score += (len(line.text) <= 40) + 2 * (id(owner) in near)
-            score += 3 * (known is not None and abs(price.amount - known) < 0.005)
-            score += 3 if 0 < away <= 8 else 2 if 0 < away <= 20 else 1 if 0 < away <= 40 else -2 if away < -10 else 0
-            score -= price.open + 4 * (len(line.text) > 90)
-            score += 2 * bool(_SAYS_PRICE.search(line.text[: price.start] or label))
-            yield _Candidate(score, price._replace(kind=kind), line)
+            score = 4 * any(one & CALLED["price"] for one in called) + 2 * any(one & now for one in called)
+            score += (len(line.text) <= 40) + 2 * (id(owner) in near) - price.open - 4 * (len(line.text) > 90)
+            score += 3 * (known is not None and abs(price.amount - known.amount) < 0.005)
+            score += 3 * (0 <= page.title_place < line.place <= page.title_place + 20)
+            yield score, price._replace(kind=kind), line
 
 
 def _owner(line: Line, text: str) -> Element:
     """The innermost element of a line that says a text."""
-    block = next((up for up in ancestors(line.element, 8) if up.tag in BLOCKS), line.element)
+    block = next((up for up in ancestors(line.element, 8) if up.tag in CALLED["blocks"]), line.element)
     inner = ((" ".join("".join(one.itertext()).split()), one) for one in islice(block.iter("*"), 60))
     holding = [(len(said), one) for said, one in inner if text in said]
     return min(holding, key=lambda pair: pair[0], default=(0, line.element))[1]
 
 
-# --- what lines say ----------------------------------------------------------------------------------------------
-
-
-_SOLD_OUT, _IN_STOCK = any_of("sold_out"), forms("in_stock")
-STOCKED = re.compile(f"{_SOLD_OUT.pattern}|{_IN_STOCK.pattern}", re.IGNORECASE)
-_SHIPPING, _FREE, _NOT_SHIPPING = map(any_of, ("shipping", "free", "not_shipping"))
-_THRESHOLD = forms("threshold")
-_DELIVERY, _TIME, _RETURNS, _WARRANTY = any_of("delivery"), forms("time"), any_of("returns"), any_of("warranty")
-_RATED, _OUT_OF, _STARS, _COUNTED, _NONE_YET = map(forms, ("rated", "out_of", "stars", "counted", "none_yet"))
+STOCKED = re.compile(f"{SAID['sold_out'].pattern}|{SAID['in_stock'].pattern}", re.IGNORECASE)
 _NUMBER_WORDS = ("", "one", "two", "three", "four", "five")
-_BRAND, _SELLER, _QUANTITY, _PLACEHOLDER = forms("brand"), forms("seller"), any_of("quantity"), whole("placeholder")
 _NAMED_LINE = re.compile(
     r"^(?!(?i:ship|deliver|return|price|sold|seller|rated|rating))(?P<name>[A-Z][\w /&-]{1,30}): (?P<value>\S.{0,200})$"
 )
@@ -148,32 +120,32 @@ _NAMED_LINE = re.compile(
 def product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
     """All facts of a product's page, each with its sources: what the page says, and where it doesn't its data."""
     told = data.facts
-    hint = data.currency or CURRENCY_OF_LANGUAGE.get(page.language, "")
-    price = told.price
+    hint = data.currency or CURRENCY_OF_LANGUAGE.get((page.body.getparent().get("lang") or "").lower(), "")
+    price, old = told.price, offer.list_price
     if offer.price is not None and (offer.clear or price is None):
         price = offer.price.money(hint)
     attributes = _attributes(page)
     known = {one.name.casefold(): one.value for one in attributes}
-    shipping, shipping_text = _shipping(page, price, hint)
-    availability, stock = _stock(page, offer)
-    rating, count, rated = _rating(page)
     brand = known.get("brand") or known.get("maker") or known.get("manufacturer") or _brand(page)
-    seller = next((match["name"] for line in page.lines if (match := _SELLER.search(line.text))), "").strip()
-    old = offer.list_price if price is not None else None
-    path, shown = data.crumbs or told.categories or page.crumbs, ("", "home", "start", page.title.casefold())
-    values: dict[str, Any] = {
-        "title": page.title,
-        "brand": (told.brand or brand)[:80],
-        "seller": seller[:80],
-        "price": price,
-        "list_price": old.money(hint) if old else None,
-        "shipping": shipping,
-        "shipping_text": shipping_text,
-        "availability": availability,
-        "rating": rating,
-        "rating_count": count,
-        **_terms(page, attributes),
-        "categories": tuple(one for one in path if one.casefold() not in shown),
+    seller = next((match["name"] for line in page.lines if (match := SAID["seller"].search(line.text))), "").strip()
+    rating, count, rated = _rating(page)
+    shown = ("", "home", "start", page.title.casefold())
+    # What the page says of each, and its words for it.
+    said: dict[str, tuple[Any, str]] = {
+        "brand": ((told.brand or brand)[:80], brand),
+        "price": (price, offer.quote),
+        "list_price": (old.money(hint), old.text) if old else (None, ""),
+        "shipping": _shipping(page, price, hint),
+        "availability": _stock(page, offer),
+        "rating": (rating, rated),
+        "rating_count": (count, rated),
+        "title": (page.title, page.title),
+        "seller": (seller[:80], seller[:80]),
+        **{name: (text, text) for name, text in _terms(page, attributes).items()},
+    }
+    values = {name: value for name, (value, _) in said.items()} | {
+        "shipping_text": said["shipping"][1],
+        "categories": tuple(one for one in page.crumbs if one.casefold() not in shown),
         "attributes": (*attributes, *(one for one in told.attributes if one.name.casefold() not in known)),
         "reviews": _reviews(page),
         "description": _description(page),
@@ -181,36 +153,38 @@ def product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
         "variants": _variants(page, offer, hint),
         "picture_count": len({(one.get("src") or "").partition("?")[0] for one in page.body.iter("img")}) or None,
     }
-    quotes = {"brand": brand, "price": offer.quote, "list_price": old.text if old else "", "shipping": shipping_text}
-    quotes |= {"availability": stock, "rating": rated, "rating_count": rated}
-    quotes |= {name: values[name] for name in ("title", "seller", "delivery_text", "returns_text", "warranty_text")}
+    named_too = ("brand", "seller", "rating", "rating_count", "availability", "description")
     in_data: dict[str, Any] = {"price": told.price and f"{told.price.amount:g} {told.price.currency}"}
-    for name in ("brand", "seller", "rating", "rating_count", "availability", "description"):
-        in_data[name] = getattr(told, name)
+    in_data |= {name: getattr(told, name) for name in named_too}
+    on_page = {name: words for name, (value, words) in said.items() if value not in UNKNOWN}
     sources = (
         FactSource(field=name, source=where, quote=" ".join(str(text).split())[:240])
-        for where, said in ((data.source, in_data), ("page", quotes))
-        for name, text in said.items()
-        if text not in UNKNOWN and (where != "page" or values[name] not in UNKNOWN)
+        for where, texts in ((data.source, in_data), ("page", on_page))
+        for name, text in texts.items()
+        if text not in UNKNOWN
     )
     # Where nobody has rated it yet, an older figure of the data is not taken.
     kept = {name: value for name, value in values.items() if value not in UNKNOWN or (name == "rating" and count == 0)}
     return msgspec.structs.replace(told, **kept, sources=tuple(sources))
 
 
+def _saying(texts: Iterable[str], *names: str, but: Sequence[str] = ()) -> list[str]:
+    """The texts with words of all these names, and none of the others."""
+    said = (one for one in texts if all(SAID[name].search(one) for name in names))
+    return [one for one in said if not any(SAID[name].search(one) for name in but)]
+
+
 def _terms(page: Page, attributes: tuple[Attribute, ...]) -> dict[str, str]:
     """Delivery, returns and warranty: the first lines after the title that speak of them, else lines of tables."""
-    lines = [line.text[:MAX_TEXT_CHARS] for line in page.after_title()]
-    found = {}
-    for name, pattern in (("delivery_text", _DELIVERY), ("returns_text", _RETURNS), ("warranty_text", _WARRANTY)):
-        said = [one for one in lines if pattern.search(one) and " " in one]
-        if name == "delivery_text":
-            said = [one for one in said if _TIME.search(one) and not _RETURNS.search(one)]
-        elif name == "warranty_text":
-            said = [one for one in said if "money" not in one.lower()]
-        said = said or [f"{one.name}: {one.value}" for one in attributes if pattern.search(one.name)]
-        found[name] = " | ".join(dict.fromkeys(said[:3]))[: 2 * MAX_TEXT_CHARS]
-    return found
+    lines = [line.text[:MAX_TEXT_CHARS] for line in page.after_title() if " " in line.text]
+    said = {
+        "delivery": _saying(lines, "delivery", "time", but=("returns",)),
+        "returns": _saying(lines, "returns"),
+        "warranty": _saying(lines, "warranty", but=("money_back",)),
+    }
+    for name, texts in said.items():
+        texts += [] if texts else [f"{one.name}: {one.value}" for one in attributes if SAID[name].search(one.name)]
+    return {f"{name}_text": " | ".join(dict.fromkeys(texts[:3]))[: 2 * MAX_TEXT_CHARS] for name, texts in said.items()}
 
 
 def _stock(page: Page, offer: Offer) -> tuple[Availability, str]:
@@ -221,11 +195,10 @@ def _stock(page: Page, offer: Offer) -> tuple[Availability, str]:
         if len(line.text) <= 120 and STOCKED.search(line.text) and page.can_be_seen(line.text)
         if not any(up.tag in ("label", "option", "select") for up in ancestors(line.element, 3))
     ]
-    for text in filter(_SOLD_OUT.search, lines):
-        return "sold_out", text
-    for one in offer.buttons:
-        if not lines and one.get("disabled") is None and one.get("aria-disabled") != "true":
-            return "in_stock", (words_of(one) or one.get("value") or "")[:80]
+    if gone := _saying(lines, "sold_out"):
+        return "sold_out", gone[0]
+    open_buttons = (one for one in offer.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
+    lines += [] if lines else [(words_of(one) or one.get("value") or "")[:80] for one in open_buttons]
     return ("in_stock", lines[0]) if lines else ("unknown", "")
 
 
@@ -235,33 +208,32 @@ def _shipping(page: Page, price: Money | None, hint: str) -> tuple[Money | None,
     rest: list[str] = []
     before = ""
     for line in page.lines:
-        label = len(before) <= 30 and _SHIPPING.search(before) and not find_prices(before)
+        label = len(before) <= 30 and SAID["shipping"].search(before) and not find_prices(before)
         text = f"{before.rstrip(':')}: {line.text}" if label else line.text
         (later if line.place > page.title_place else rest).append(text)
         before = line.text
-    rest = [text for text in (*rest, *page.framed) if find_prices(text)]
-    for text in (*later, *rest):
-        if not _SHIPPING.search(text) or len(text) > MAX_TEXT_CHARS:
-            continue
-        for clause in re.split(r"[.;](?=\s|$)", text):
-            if (_SHIPPING.search(clause) or "order" in clause.lower()) and not _NOT_SHIPPING.search(clause):
+    said = _saying(later, "shipping")
+    for text in (*said, *filter(find_prices, _saying((*rest, *page.framed), "shipping"))):
+        for clause in re.split(r"[.;](?=\s|$)", text if len(text) <= MAX_TEXT_CHARS else ""):
+            speaks = SAID["shipping"].search(clause) or "order" in clause.lower()
+            if speaks and not SAID["not_shipping"].search(clause):
                 cost = _clause_cost(clause, text, price, hint)
                 if cost is not None:
                     return cost, text
-    return None, next((text[:MAX_TEXT_CHARS] for text in later if _SHIPPING.search(text)), "")
+    return None, said[0][:MAX_TEXT_CHARS] if said else ""
 
 
 def _clause_cost(clause: str, text: str, price: Money | None, hint: str) -> Money | None:
     prices, every = find_prices(clause), find_prices(text)
-    bounds = [one for one in every if _THRESHOLD.search(text[: one.start])]
+    bounds = [one.amount for one in every if SAID["threshold"].search(text[: one.start])]
     nothing = Money(amount=0.0, currency=price.currency if price is not None else hint)
-    if bounds and _FREE.search(text):
-        if price is None or price.amount >= bounds[0].amount:
-            return None if price is None else nothing
-        return next((one.money(hint) for one in every if one.amount != bounds[0].amount), None)
-    if prices and not bounds:
-        return prices[-1].money(hint)
-    return nothing if _FREE.search(clause) and not bounds else None
+    if not bounds:
+        return prices[-1].money(hint) if prices else nothing if SAID["free"].search(clause) else None
+    if not SAID["free"].search(text) or price is None:
+        return None
+    if price.amount >= bounds[0]:
+        return nothing
+    return next((one.money(hint) for one in every if one.amount != bounds[0]), None)
 
 
 def stars_in(text: str) -> float | None:
@@ -270,10 +242,10 @@ def stars_in(text: str) -> float | None:
     >>> stars_in("Rated 4.6/5 by 12"), stars_in("9.2 / 10 stars"), stars_in("Four and a half stars out of five")
     (4.6, 4.6, 4.5)
     """
-    match = _OUT_OF.search(text)
+    match = SAID["out_of"].search(text)
     if match is not None:
         return out_of_five(float(match["of"].replace(",", ".")), float(match["best"]))
-    match = _STARS.search(text)
+    match = SAID["stars"].search(text)
     if match is None:
         return None
     if match["whole"]:
@@ -288,24 +260,23 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
     quotes: list[str] = []
     for line in page.after_title(200):
         up = list(ancestors(line.element, 3))
-        called = bool(named(*up) & names("ratings"))
-        for text in (line.text, *(one.get("aria-label") or "" for one in up[:2])):
-            if not 0 < len(text) <= 200:
-                continue
-            if _NONE_YET.search(text) and value is None:
+        called = bool(named(*up) & CALLED["ratings"])
+        texts = (line.text, *(one.get("aria-label") or "" for one in up[:2]))
+        for text in (one for one in texts if 0 < len(one) <= 200):
+            if SAID["none_yet"].search(text) and value is None:
                 return None, 0, text
-            if value is None and (called or _RATED.search(text)):
+            before = value, count
+            if value is None and (called or SAID["rated"].search(text)):
                 value = stars_in(text)
-                quotes += [text[:160]] if value is not None else []
             if count is None and (value is not None or called):
                 count = _counted(text, alone=value is not None)
-                quotes += [text[:160]] if count is not None else []
+            quotes += [text[:160]] if before != (value, count) else []
     return value, count, " | ".join(dict.fromkeys(quotes))
 
 
-def _counted(text: str, *, alone: bool = False) -> int | None:
+def _counted(text: str, *, alone: bool) -> int | None:
     """How many ratings words count; ``alone``: also a bare number in brackets."""
-    match = _COUNTED.search(text) or (re.fullmatch(r"\((?P<count>[\d,]{1,9})\)", text.strip()) if alone else None)
+    match = SAID["counted"].search(text) or (SAID["in_brackets"].match(text.strip()) if alone else None)
     if match is None:
         return None
     said = match["count"] or match["later"]
@@ -315,17 +286,14 @@ def _counted(text: str, *, alone: bool = False) -> int | None:
 def _brand(page: Page) -> str:
     """A line "by NAME" near the title, else one in an element that is called a brand or leads to one's page."""
     near = sorted(page.lines, key=lambda line: abs(line.place - page.title_place))[:14]
-    said = ((match["name"] or match["store"]).strip() for line in near if (match := _BRAND.match(line.text)))
+    said = ((match["name"] or match["store"]).strip() for line in near if (match := SAID["brand"].match(line.text)))
     called = (
         line.text
         for line in near
         if len(line.text) <= 40
-        if "/brand" in (line.element.get("href") or "") or named(*ancestors(line.element, 2)) & names("brand")
+        if "/brand" in (line.element.get("href") or "") or named(*ancestors(line.element, 2)) & CALLED["brand"]
     )
     return next(said, "") or next(called, "")
-
-
-# --- lists, tables and reviews -----------------------------------------------------------------------------------
 
 
 def _attributes(page: Page) -> tuple[Attribute, ...]:
@@ -352,7 +320,7 @@ def _features(page: Page) -> tuple[str, ...]:
     for one in page.body.iter("ul", "ol"):
         texts = [words_of(item)[:400] for item in one if item.tag == "li"]
         linked = sum(item.find(".//a") is not None for item in one)
-        terms = any(pattern.search(text) for text in texts for pattern in (_RETURNS, _SELLER, _SHIPPING))
+        terms = any(SAID[name].search(text) for text in texts for name in ("returns", "seller", "shipping"))
         if texts and not terms and linked * 2 <= len(texts) and not later.isdisjoint((*ancestors(one, 3), *one.iter())):
             return tuple(texts[:MAX_MANY])
     return ()
@@ -361,9 +329,8 @@ def _features(page: Page) -> tuple[str, ...]:
 def _description(page: Page) -> str:
     marked = (one for one in page.body.iter("p", "div", "section") if "description" in named(one))
     called = (" ".join(words_of(part) for part in one.iter("p")) or words_of(one) for one in marked)
-    other = (_RETURNS, _DELIVERY, _RATED, _SELLER)
     lines = (line.text for line in page.after_title() if line.element.tag in ("p", "span", "em"))
-    long = (text for text in lines if len(text.split()) > 4 and not any(one.search(text) for one in other))
+    long = _saying((one for one in lines if len(one.split()) > 4), but=("returns", "delivery", "rated", "seller"))
     return next((text[:5_000] for text in (*called, *long) if len(text) >= 20), "")
 
 
@@ -371,30 +338,30 @@ def _variants(page: Page, offer: Offer, hint: str) -> tuple[Variant, ...]:
     """The forms that can be chosen: options, radio buttons, groups of small buttons."""
     found: list[tuple[str, Element]] = []
     for select in page.body.iter("select"):
-        called = f"{' '.join(named(select))} {select.get('name') or ''}"
-        found += [] if _QUANTITY.search(called) else [(words_of(one), one) for one in select.iter("option")]
-    radios = {one.get("id") or "": one for one in page.body.iter("input") if one.get("type") == "radio"}
+        if not SAID["quantity"].search(f"{' '.join(named(select))} {select.get('name') or ''}"):
+            found += [(words_of(one), one) for one in select.iter("option")]
+    radios = {one.get("id"): one for one in page.body.iterfind(".//input[@type='radio']")}
     for label in page.body.iter("label"):
-        within = [one for one in label.iter("input") if one.get("type") == "radio"]
-        found += [(words_of(label), one) for one in (*within, radios.get(label.get("for") or "-")) if one is not None][
-            :1
-        ]
-    for one in page.body.iter("button", "span", "div", "li") if not found else ():
-        role = one.get("role")
-        if (one.tag == "button" or role in ("radio", "option", "button")) and one not in offer.buttons:
-            several = sum((other.tag, other.get("role")) == (one.tag, role) for other in one.getparent()) > 1
-            found += [(words_of(one) or one.get("aria-label") or "", one)] if several else []
+        chosen = label.find(".//input[@type='radio']")
+        chosen = radios.get(label.get("for") or "-") if chosen is None else chosen
+        found += [] if chosen is None else [(words_of(label), chosen)]
+    if not found:
+        roles = ("radio", "option", "button")
+        small = [one for one in page.body.iter("*") if one.tag == "button" or one.get("role") in roles]
+        like = Counter((one.getparent(), one.tag, one.get("role")) for one in small)
+        several = [one for one in small if like[one.getparent(), one.tag, one.get("role")] > 1]
+        found = [(words_of(one) or one.get("aria-label") or "", one) for one in several if one not in offer.buttons]
     variants: dict[str, Variant] = {}
     for words, one in found[:MAX_MANY]:
         prices = find_prices(words)
         # "(+ $20)" is what a form adds to the price, and stays in its name.
         stated = prices[0] if len(prices) == 1 and "+" not in words else None
-        name = _SOLD_OUT.sub("", words if stated is None else words.replace(stated.text, ""))
+        name = SAID["sold_out"].sub("", words if stated is None else words.replace(stated.text, ""))
         name = " ".join(name.replace("()", "").split()).strip(" -\u2013\u2014:|·,")
-        if name and len(name) <= 100 and not _PLACEHOLDER.match(name):
-            out = one.get("disabled") is not None or _SOLD_OUT.search(words) or named(one) & {"gone", "unavailable"}
+        if name and len(name) <= 100 and not SAID["placeholder"].match(name):
+            out = one.get("disabled") is not None or SAID["sold_out"].search(words)
             money = None if stated is None else stated.money(hint)
-            stock: Availability = "sold_out" if out else "unknown"
+            stock: Availability = "sold_out" if out or named(one) & {"gone", "unavailable"} else "unknown"
             variants.setdefault(name.casefold(), Variant(name=name, price=money, availability=stock))
     return tuple(variants.values()) if len(variants) > 1 else ()
 
@@ -404,9 +371,9 @@ def _reviews(page: Page) -> tuple[CustomerReview, ...]:
     parts = (page.body, *page.reviews)
     marked = [one for part in parts for one in part.iter() if "review" in (one.get("itemprop") or "").split()]
     if not marked:
-        groups: dict[Any, list[Element]] = {}
+        groups: defaultdict[Any, list[Element]] = defaultdict(list)
         for one in (one for part in page.reviews for one in part.iter("li", "article", "div", "blockquote")):
-            groups.setdefault((one.getparent(), one.tag, one.get("class")), []).append(one)
+            groups[one.getparent(), one.tag, one.get("class")].append(one)
         several = [group for group in groups.values() if len(group) > 1 or group[0].tag in ("article", "blockquote")]
         marked = max(several, key=lambda group: sum(len(words_of(one)) for one in group), default=[])
     found: dict[str, CustomerReview] = {}

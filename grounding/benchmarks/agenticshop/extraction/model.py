@@ -1,9 +1,8 @@
 """The extractor with a chat model: text, data and pictures of a kept page to typed facts.
 
-Structure is asked first: what is surely no product's page is not sent, and what surely is one stays one. The model
-decides the class only where structure can't tell. A reply that is not of the form is ``unparsed``, never a guess: a
-price in words is no number. What the facts rest on is looked for in the page's own text and data, and what is not there
-says so in its source.
+Structure is asked first: what is surely no product's page is not sent, and what surely is one stays one. A reply that
+is not of the form is ``unparsed``, never a guess: a price in words is no number. Quotes are looked for in the page's
+own text and data, and what is not there says so in its source.
 """
 
 from __future__ import annotations
@@ -116,18 +115,13 @@ class ModelExtractor:
     def _messages(
         self, page: RenderedPage, segments: Sequence[Segment], evidence: EvidenceFolder
     ) -> tuple[Message, ...]:
-        words = question(self._prompts, page, pictures=len(segments))
+        words = TextPart(text=question(self._prompts, page, pictures=len(segments)))
         try:
             shown = [picture_part(one, evidence, self.card.image) for one in segments]
         except UserError as error:
             raise ValueError(str(error)) from error
-        return (
-            Message(role="system", parts=(TextPart(text=self._prompts.system.strip()),)),
-            Message(role="user", parts=(TextPart(text=words), *shown)),
-        )
-
-
-# --- replies ---------------------------------------------------------------------------------------------------------
+        system = TextPart(text=self._prompts.system.strip())
+        return Message(role="system", parts=(system,)), Message(role="user", parts=(words, *shown))
 
 
 class _Quote(Record, frozen=True):

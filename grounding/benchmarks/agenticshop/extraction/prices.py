@@ -11,27 +11,16 @@ import msgspec
 from grounding.benchmarks.agenticshop.records import Money
 
 _WORDS: dict[str, Any] = msgspec.yaml.decode((Path(__file__).parent / "words.yaml").read_bytes())
+_AROUND = {"words": (r"\b(?:", r")\b"), "whole": (r"^\W*(?:", r")\W*$"), "forms": ("", "")}
+SAID: dict[str, re.Pattern[str]] = {
+    name: re.compile(f"{before}{'|'.join(entries)}{after}", re.IGNORECASE)
+    for kind, (before, after) in _AROUND.items()
+    for name, entries in _WORDS[kind].items()
+}
+"""The patterns of ``words``, ``whole`` and ``forms`` by their names."""
 
-
-def any_of(name: str) -> re.Pattern[str]:
-    """The pattern of an entry of ``words``."""
-    return re.compile(rf"\b(?:{'|'.join(_WORDS['words'][name])})\b", re.IGNORECASE)
-
-
-def whole(name: str) -> re.Pattern[str]:
-    """The pattern of an entry of ``whole``."""
-    return re.compile(rf"^\W*(?:{'|'.join(_WORDS['whole'][name])})\W*$", re.IGNORECASE)
-
-
-def forms(name: str) -> re.Pattern[str]:
-    """The pattern of an entry of ``forms``."""
-    return re.compile("|".join(_WORDS["forms"][name]), re.IGNORECASE)
-
-
-def names(name: str) -> frozenset[str]:
-    """An entry of ``names``."""
-    return frozenset(_WORDS["names"][name])
-
+CALLED: dict[str, frozenset[str]] = {name: frozenset(entries) for name, entries in _WORDS["names"].items()}
+"""The entries of ``names``."""
 
 SIGNS: dict[str, str] = _WORDS["signs"]
 SHARED = {"$": ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "MXN"), "¥": ("JPY", "CNY"), "KR": ("SEK", "NOK", "DKK")}
@@ -46,13 +35,11 @@ _NUMBER = r"(?:\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?|\d{1,9}(?:[.,
 _PRICE = re.compile(
     rf"(?P<sign>{_SIGN})\s?(?P<number>{_NUMBER})|(?<![\d.,$€£])(?P<before>{_NUMBER})\s?(?P<after>{_SIGN})"
 )
-_RANGE, _FROM, _UNIT = forms("range"), forms("from"), forms("unit_price")
-_OTHER, _OLD = any_of("other_price"), any_of("old_price")
-_OTHER_AFTER = re.compile(r"[^.;,$€£\d]{0,12}" + _OTHER.pattern, re.IGNORECASE)
+_OTHER_AFTER = re.compile(r"[^.;,$€£\d]{0,12}" + SAID["other_price"].pattern, re.IGNORECASE)
 
 
 class FoundPrice(NamedTuple):
-    """A price in a text, from ``start``. ``open``: the least of several ("from 10", "10 - 20").
+    """A price in a text, from ``start``. ``open``: the least of several ("from 10").
 
     ``kind`` is what the words beside it make of it: ``current``, ``list`` (an old price), or ``other``: shipping, a
     saving, a rate, a price of a unit.
@@ -86,15 +73,12 @@ def find_prices(text: str) -> tuple[FoundPrice, ...]:
         if amount is None or not 0 <= amount < 1e8:
             continue
         before, after, end = text[end : match.start()], text[match.end() : match.end() + 40], match.end()
-        if found and _RANGE.match(before) and amount > found[-1].amount:
-            found[-1] = found[-1]._replace(open=True)
-            continue
         near = before[-40:].rpartition(".")[2]
-        kind = "list" if _OLD.search(near) else "current"
-        if _OTHER.search(near) or _OTHER_AFTER.match(after) or _UNIT.match(after):
+        kind = "list" if SAID["old_price"].search(near) else "current"
+        if SAID["other_price"].search(near) or _OTHER_AFTER.match(after) or SAID["unit_price"].match(after):
             kind = "other"
         sign = (match["sign"] or match["after"]).strip()
-        found.append(FoundPrice(amount, sign, match[0], match.start(), kind, bool(_FROM.search(before))))
+        found.append(FoundPrice(amount, sign, match[0], match.start(), kind, bool(SAID["from"].search(before))))
     return tuple(found)
 
 

@@ -14,7 +14,7 @@ import msgspec
 from grounding.benchmarks.agenticshop.extraction.base import Extracted
 from grounding.benchmarks.agenticshop.extraction.dom import Page, read_document
 from grounding.benchmarks.agenticshop.extraction.facts import STOCKED, Offer, product_facts, read_offer
-from grounding.benchmarks.agenticshop.extraction.prices import any_of, forms
+from grounding.benchmarks.agenticshop.extraction.prices import SAID
 from grounding.benchmarks.agenticshop.extraction.structured import PageData, read_data, structured_data
 from grounding.benchmarks.agenticshop.records import RenderedPage
 from grounding.errors import UserError
@@ -81,11 +81,7 @@ def page_class_of(page: RenderedPage, html: str) -> Extracted:
     return msgspec.structs.replace(extract_page(page, html), facts=None)
 
 
-# --- the class -----------------------------------------------------------------------------------------------------
-
 _BLOCKED_STATUS = frozenset((401, 403, 407, 429, 451, 503))
-_BLOCKED, _MISSING, _RESULTS = any_of("blocked"), any_of("missing"), any_of("results")
-_GUARDS, _SEARCH_PATH = forms("guards"), forms("search_path")
 
 
 def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) -> Extracted:
@@ -94,35 +90,35 @@ def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) 
     price = offer.price if offer.score >= 3 else None
     sells, short = bool(offer.buttons), len(text) <= SHORT_PAGE_CHARS
     if short and not sells and price is None:
-        said = _BLOCKED.search(f"{document.document_title} {text}")
-        said = said or (_GUARDS.search(document.guards) if len(text) < 400 else None)
+        said = SAID["blocked"].search(f"{document.document_title} {text}")
+        said = said or (SAID["guards"].search(document.guards) if len(text) < 400 else None)
         if said is not None:
             return Extracted(page_class="blocked", class_reason=f"asks whether we are human: {said[0]!r}")
-    missing = _MISSING.search(document.document_title) or _MISSING.search(document.title)
+    missing = SAID["missing"].search(document.document_title) or SAID["missing"].search(document.title)
     if missing is None and not sells and short and not document.title:
-        missing = _MISSING.search(text[:1_500])
+        missing = SAID["missing"].search(text[:1_500])
     if missing is not None and not (price and sells):
         return Extracted(page_class="error", class_reason=f"says that there is no such page: {missing[0]!r}")
-    path = urlsplit(page.final_url or page.url).path
-    signs = _those(
-        (data.is_list, "data that calls it a list"),
-        (_SEARCH_PATH.search(path), "an address of lists"),
-        (_RESULTS.search(own[:20_000]), "words of a list of results"),
-    )
     tiles = len({urlsplit(one.url).path for one in document.tiles})
+    listed = {
+        "data that calls it a list": data.is_list,
+        "an address of lists": SAID["search_path"].search(urlsplit(page.final_url or page.url).path),
+        "words of a list of results": SAID["results"].search(own[:20_000]),
+    }
+    signs = [words for words, so in listed.items() if so]
     exact = offer.clear and price is not None and not price.open
-    alone = not sells and price is None and signs and (tiles or _RESULTS.search(own[:5_000]))
     many = tiles >= 3 and not sells and not (exact and not signs)
-    if alone or many or (tiles >= 6 and len(signs) > 1 and not offer.clear):
+    if many or (tiles >= 6 and len(signs) > 1 and not offer.clear):
         why = [f"{tiles} other products", *(["no way to buy one of its own"] if many else []), *signs]
         return Extracted(page_class="listing", class_reason=", ".join(why))
     stocked = next((line.text for line in document.lines if len(line.text) < 120 and STOCKED.search(line.text)), "")
-    told = _those(
-        (price, f"a price of its own ({price.text if price else ''})"),
-        (sells, "a way to buy it"),
-        (data.source, "data of a product"),
-        (stocked and not sells, f"words of stock ({stocked[:60]})"),
-    )
+    of_product = {
+        f"a price of its own ({price.text if price else ''})": price,
+        "a way to buy it": sells,
+        "data of a product": data.source,
+        f"words of stock ({stocked[:60]})": stocked and not sells,
+    }
+    told = [words for words, so in of_product.items() if so]
     if document.title and ((price and len(told) > 1) or (sells and data.source)):
         return Extracted(page_class="product", class_reason=f"one title with {', '.join(told)}")
     if told:
@@ -132,7 +128,3 @@ def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) 
     sure = len(page.text) >= 200 or not page.segments
     reason = "neither a price nor a way to buy nor a list of products"
     return Extracted(page_class="other", class_reason=reason, sure=sure)
-
-
-def _those(*said: tuple[object, str]) -> list[str]:
-    return [words for so, words in said if so]

@@ -43,10 +43,9 @@ def structured_data(html: str, url: str) -> tuple[StructuredData, ...]:
         return ()
     found: dict[Literal["json-ld", "microdata", "opengraph"], list[Any]] = {"json-ld": []}
     for script in document.iter("script"):
-        kind = (script.get("type") or "").partition(";")[0].strip().lower()
-        if kind == "application/ld+json" and len(script.text or "") <= MAX_TOTAL_CHARS:
-            # The library asks for this very word, and a page may say it with a charset or in capitals.
-            script.set("type", "application/ld+json")
+        # The library asks for this very word, and a page may say it with a charset or in capitals.
+        script.set("type", (script.get("type") or "").partition(";")[0].strip().lower())
+        if len(script.text or "") <= MAX_TOTAL_CHARS:
             # One script at a time, so that a broken one takes no other with it.
             with suppress(ValueError, RecursionError):
                 found["json-ld"] += JsonLdExtractor().extract_items(script)
@@ -93,8 +92,6 @@ def joined(url: str, address: str) -> tuple[str, str]:
         return "", ""
 
 
-# --- the product of the page ---------------------------------------------------------------------------------------
-
 _PRODUCTS = frozenset(("Product", "ProductGroup", "ProductModel", "IndividualProduct", "Book", "Vehicle", "product"))
 _LISTS = frozenset(("ItemList", "SearchResultsPage", "CollectionPage", "OfferCatalog", "ProductCollection"))
 _STOCK: dict[str, Availability] = {
@@ -104,7 +101,7 @@ _STOCK: dict[str, Availability] = {
 
 
 class PageData(NamedTuple):
-    """What a page's data says: of its main product, whether it is a list, the path of categories, a currency.
+    """What a page's data says: of its main product, whether it is a list, a currency.
 
     ``source`` is the kind of block that describes the product, "" where there is none.
     """
@@ -112,48 +109,35 @@ class PageData(NamedTuple):
     facts: ProductFacts
     source: str
     is_list: bool
-    crumbs: tuple[str, ...]
     currency: str
 
 
 def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> PageData:
     """Read the blocks of a page; its title as shown tells its own product from others."""
-    found: list[tuple[float, bool, ProductFacts, str]] = []
-    crumbs: tuple[str, ...] = ()
+    from rapidfuzz import fuzz
+    from rapidfuzz.utils import default_process
+
+    found: list[tuple[bool, float, ProductFacts, str]] = []
     is_list = False
     for block in blocks:
         with suppress(msgspec.DecodeError, RecursionError):
             for node in _objects(msgspec.json.decode(block.json)):
-                kinds = _kinds(node)
-                if kinds & _PRODUCTS:
+                is_list = is_list or bool(_kinds(node) & _LISTS)
+                if _kinds(node) & _PRODUCTS:
                     facts = _facts(node, url)
                     address = _text(node.get("url") or node.get("@id") or node.get("og:url"))
                     here = bool(address) and joined(url, address)[1] == joined(url, "")[1]
-                    found.append((_likeness(facts.title, title), here, facts, block.source))
-                is_list = is_list or bool(kinds & _LISTS)
-                if "BreadcrumbList" in kinds and not crumbs:
-                    entries = _dicts(node, "itemListElement")
-                    crumbs = tuple(name for one in entries if (name := _name(one, "name") or _name(one, "item")))
-    own = [one for one in found if one[3] != "opengraph"]
-    if title:
-        own = [one for one in own if one[0] >= SAME_NAME]
-    elif len(own) > 1:
-        own = [one for one in own if one[1]]
-    only_tags = [one for one in found if one[3] == "opengraph"] if len(found) == 1 else []
-    main = max(own, key=lambda one: (one[1], one[0], one[2].price is not None), default=next(iter(only_tags), None))
-    priced = [one[2].price.currency for one in ([main] if main else []) + found if one[2].price]
-    facts, source = (main[2], main[3]) if main else (ProductFacts(), "")
-    return PageData(facts, source, is_list, crumbs, next(filter(None, priced), ""))
-
-
-def _likeness(name: str, title: str) -> float:
-    """How alike two names are, 0 to 100; one that holds most of the other, or three words of it, is alike."""
-    from rapidfuzz import fuzz
-
-    one, other = sorted((" ".join(name.casefold().split()), " ".join(title.casefold().split())), key=len)
-    if one and one in other and (len(one) * 5 >= len(other) * 3 or len(one.split()) >= 3):
-        return 90.0
-    return float(fuzz.token_sort_ratio(one, other)) if one else 0.0
+                    found.append(
+                        (here, fuzz.WRatio(facts.title, title, processor=default_process), facts, block.source)
+                    )
+    own = [one for one in found if one[3] != "opengraph" and (one[1] >= SAME_NAME or not title)]
+    if len(found) == 1 and found[0][3] == "opengraph":
+        own = found
+    _, _, facts, source = max(
+        own, key=lambda one: (*one[:2], one[2].price is not None), default=(0, 0, ProductFacts(), "")
+    )
+    currencies = (one.price.currency for one in (facts, *(each[2] for each in found)) if one.price)
+    return PageData(facts, source, is_list, next(filter(None, currencies), ""))
 
 
 def _facts(node: Node, url: str) -> ProductFacts:
@@ -163,12 +147,8 @@ def _facts(node: Node, url: str) -> ProductFacts:
         price, currency, stock, brand = (node.get(f"product:{tag}") or node.get(f"og:{tag}") for tag in tags)
         offers = [{"price": price, "priceCurrency": currency, "availability": stock}]
         node = {"name": node.get("og:title"), "brand": brand, "description": node.get("og:description")}
-    stated = [
-        (money, one)
-        for one in offers
-        for each in (one, *({**one, **each} for each in _dicts(one, "priceSpecification")))
-        if (money := _stated(each.get("price", each.get("lowPrice")), each)) is not None
-    ]
+    specified = [{**one, **each} for one in offers for each in _dicts(one, "priceSpecification")]
+    stated = [(money, one) for one in (*offers, *specified) if (money := _stated(one)) is not None]
     # The price and its offer: that of the page's own address, or the least.
     query = urlsplit(url).query
     own = [pair for pair in stated if query and _text(pair[1].get("url")).partition("?")[2] == query]
@@ -179,14 +159,14 @@ def _facts(node: Node, url: str) -> ProductFacts:
     category = _name(node, "category")
     details = [(_name(one, "name"), _name(one, "value")) for one in _dicts(node, "additionalProperty")]
     stocks = (re.split(r"[/#:]", _text(one.get("availability")))[-1] for one in (least[1], *offers))
-    known = (_STOCK[word] for one in stocks if (word := re.sub(r"[_ ]", "", one.lower())) in _STOCK)
+    known = (_STOCK.get(re.sub(r"[_ ]", "", one.lower())) for one in stocks)
     return ProductFacts(
         title=_text(node.get("name")),
         brand=_name(node, "brand") or _name(node, "manufacturer"),
         seller=_name(least[1], "seller"),
         categories=() if "://" in category else tuple(filter(None, re.split(r"\s*[>/]\s*", category)))[:12],
         price=least[0],
-        availability=next(known, "unknown"),
+        availability=next(filter(None, known), "unknown"),
         rating=None if value is None else out_of_five(value, best or (5.0 if value <= 5 else 10.0)),
         rating_count=None if counted is None else int(counted),
         description=_text(node.get("description"))[:5_000],
@@ -194,9 +174,9 @@ def _facts(node: Node, url: str) -> ProductFacts:
     )
 
 
-def _stated(value: Any, around: Node) -> Money | None:
-    """A value as money in the currency beside it; data has a point for decimals, else it is read as a text is."""
-    currency, said = currency_code(_text(around.get("priceCurrency"))), _text(value)
+def _stated(offer: Node) -> Money | None:
+    """The price of an offer; data has a point for decimals, else it is read as a text is."""
+    currency, said = currency_code(_text(offer.get("priceCurrency"))), _text(offer.get("price", offer.get("lowPrice")))
     if re.fullmatch(r"\d{1,9}(?:\.\d{1,4})?", said):
         return Money(amount=float(said), currency=currency)
     prices = find_prices(said if currency_code(said[:1]) or not currency else f"{currency} {said}")
@@ -210,13 +190,12 @@ def out_of_five(value: float, best: float) -> float | None:
 
 def _objects(value: Any, depth: int = 0) -> Iterator[Node]:
     """All objects of a block that are no part of a product or of a list's entry."""
+    if isinstance(value, dict):
+        yield value
+        value = [] if _kinds(value) & (_PRODUCTS | _LISTS) else list(value.values())
     if isinstance(value, list) and depth < MAX_DEPTH:
         for one in value[:MAX_MANY]:
             yield from _objects(one, depth + 1)
-    elif isinstance(value, dict) and depth < MAX_DEPTH:
-        yield value
-        if not _kinds(value) & (_PRODUCTS | _LISTS):
-            yield from _objects(list(value.values()), depth + 1)
 
 
 def _kinds(node: Node) -> frozenset[str]:
@@ -233,25 +212,23 @@ def _dicts(node: Node, name: str) -> list[Node]:
     return [one for one in _list(node, name) if isinstance(one, dict)]
 
 
-def _text(value: Any) -> str:
-    """A value as a line of text, without tags and entities; of a list the first."""
+def _text(value: Any, keys: Sequence[str] = ("@value", "@id")) -> str:
+    """A value as a line of text, without tags and entities; of a list the first, of an object what a key names."""
     one = value[0] if isinstance(value, list) and value else value
     if isinstance(one, dict):
-        one = one.get("@value") or one.get("@id")
+        return next((said for key in keys if (said := _text(one.get(key), keys))), "")
     said = str(one) if isinstance(one, str | int | float) and not isinstance(one, bool) else ""
     return " ".join(entities.unescape(re.sub(r"<[^<>]{1,200}>", " ", said)).split())
 
 
 def _name(node: Node, name: str) -> str:
     """What is called so, which may be an object with a name or a value of its own."""
-    one = next(iter(_dicts(node, name)), None)
-    return _text(node.get(name)) if one is None else _text(one.get("name") or one.get("value") or one.get("@value"))
+    return _text(node.get(name), ("name", "value", "@value"))
 
 
 def _number(value: Any) -> float | None:
-    """A value as a number, such as 4.4 of "4,4 / 5"; None where it is none."""
+    """A value as a number, such as 4.4 of "4,4 / 5"; None where it is none. "1,284" counts."""
     match = re.match(r"\d{1,12}(?:[.,]\d{1,4})?", _text(value))
     if match is None:
         return None
-    # "1,284" counts; "4,4" is a value.
     return float(match[0].replace(",", "" if re.fullmatch(r"\d+,\d{3}", match[0]) else "."))

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from grounding.benchmarks.agenticshop.asking import StageModel
-from grounding.benchmarks.agenticshop.records import ChecklistItem, Condition, Extraction, ItemVerdict, Judgement
+from grounding.benchmarks.agenticshop.records import (
+    ChecklistItem,
+    Condition,
+    Extraction,
+    ItemVerdict,
+    Judgement,
+    VerdictFlag,
+)
 from grounding.benchmarks.agenticshop.verdicts import UNDECIDED
 from grounding.records import Failure, Record
 
@@ -38,9 +45,7 @@ class ProductJudge(StageModel, Protocol):
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
         """Judge one product; what goes wrong is in the record.
 
-        Raises:
-            BudgetReached: the cost limit leaves no room; nothing was sent.
-            UserError: no product can be judged this way.
+        Raises BudgetReached where the cost limit leaves no room, UserError where no product can be judged this way.
         """
 
 
@@ -71,11 +76,7 @@ _NO_PRODUCT = {
 
 
 def no_product(extraction: Extraction) -> str:
-    """Why there is no product that could satisfy anything, in words; "" where there is one.
-
-    Missing evidence is failed evidence (paper, section 3.4 and its tables of all against successful pages): a page that
-    can't be had, that blocks its visitors, or that shows no single product satisfies no item.
-    """
+    """Why there is no product that could satisfy anything, in words; "" where there is one (paper, section 3.4)."""
     page = extraction.page
     if page is None:
         return "there is no page to judge"
@@ -101,8 +102,6 @@ def unjudged(
         failure=failure,
     )
 
-
-# --- several judges ----------------------------------------------------------------------------------------------
 
 MAJORITY = "majority"
 
@@ -131,23 +130,15 @@ def majority(judgements: Sequence[Judgement], checklist: Sequence[ChecklistItem]
 
 def _verdict(item: ChecklistItem, judgements: Sequence[Judgement]) -> ItemVerdict:
     said = [(each.judge, one) for each in judgements for one in each.verdicts if one.item == item.id]
-    sides = {
-        so: [pair for pair in said if pair[1].satisfied is so and UNDECIDED.isdisjoint(pair[1].flags)]
-        for so in (True, False)
-    }
+    decided = [(judge, one) for judge, one in said if UNDECIDED.isdisjoint(one.flags)]
+    if not decided:
+        flag: VerdictFlag = "undecided" if any("undecided" in one.flags for _, one in said) else "missing"
+        return ItemVerdict(item=item.id, satisfied=False, reasoning="no judge decides it", flags=(flag,))
+    sides = {so: [pair for pair in decided if pair[1].satisfied is so] for so in (True, False)}
     yes, no = sides[True], sides[False]
-    if not yes and not no:
-        left_open = any("undecided" in one.flags for _, one in said)
-        reason = "no judge decides it"
-        return ItemVerdict(
-            item=item.id, satisfied=False, reasoning=reason, flags=("undecided" if left_open else "missing",)
-        )
     agreeing = [one for _, one in sides[len(yes) > len(no)]]
     best = next((one for one in agreeing if (one.quote or one.place) and not one.flags), agreeing[0])
-    told = [
-        f"{what}: {', '.join(judge for judge, _ in of)}"
-        for what, of in (("satisfied", yes), ("not satisfied", no))
-        if of
-    ]
+    of_side = {"satisfied": yes, "not satisfied": no}
+    told = "; ".join(f"{what}: {', '.join(judge for judge, _ in of)}" for what, of in of_side.items() if of)
     tie = " (a tie is not satisfied)" if len(yes) == len(no) else ""
-    return msgspec.structs.replace(best, reasoning="; ".join(told) + tie)
+    return msgspec.structs.replace(best, reasoning=told + tie)

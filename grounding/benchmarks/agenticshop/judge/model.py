@@ -1,11 +1,9 @@
 """A chat model as judge: what it is asked and shown, and its reply, item by item, with quotes that are looked up.
 
 It is asked about all items of a product at once, on stored evidence alone, in one of the paper's three conditions
-(table 3); it is offered no tool and opens no page, other than the release's own (see ``released``). Two kinds of
-wording are files of texts, because they are part of what is asked: ``evidence`` is this project's own, ``official`` the
-release's, which shows the extraction and the checklist as JSON and wants stats back. What is too long is cut, and the
-cut is said. A reply can do no more than give verdicts on items that were asked about; one that can't be read is asked
-for once more, and then the judgement is ``unparsed``.
+(table 3); it is offered no tool and opens no page, other than the release's own (see ``released``). Wordings are files
+of two styles: ``evidence`` is this project's own, ``official`` the release's, which shows the extraction and the
+checklist as JSON and wants stats back.
 """
 
 from __future__ import annotations
@@ -46,7 +44,6 @@ from grounding.benchmarks.agenticshop.records import (
 from grounding.benchmarks.agenticshop.release.evaluations import extraction_json, read_evaluation, read_reported
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, fill, read_wording
-from grounding.cards import ImageRule
 from grounding.errors import UserError
 from grounding.llm.chat import NO_PICTURES
 from grounding.llm.wire import ImagePart, Message, TextPart
@@ -66,11 +63,9 @@ MAX_PICTURES = 8
 
 
 class ProductJudgePrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All texts of one wording.
+    """All texts of one wording: what leads the evidence of each condition and each picture, and asks for verdicts.
 
-    ``style`` says who fills it and how a reply is read. ``full``, ``no_info`` and ``url_only`` lead the evidence of the
-    three conditions, ``picture`` each picture; ``all`` asks for the verdicts. The official style
-    has ``system`` and ``full``, and the schema that the release sends for the reply, as JSON text.
+    The official style has ``system`` and ``full``, and the schema that the release sends for the reply, as JSON text.
     """
 
     style: Literal["evidence", "official"]
@@ -128,17 +123,16 @@ def shown_evidence(subject: JudgedProduct, condition: Condition) -> ShownEvidenc
 
 def _information(subject: JudgedProduct, page: RenderedPage) -> dict[str, str]:
     """All that is shown in words, by kind; what is not known is left out."""
-    address = [one_line(subject.extraction.url)]
-    address += [f"leads to: {one_line(page.final_url)}"] if page.final_url not in ("", subject.extraction.url) else []
+    url, facts = subject.extraction.url, subject.extraction.facts
+    address = [one_line(url)]
+    address += [f"leads to: {one_line(page.final_url)}"] if page.final_url not in ("", url) else []
     address += [f"seen on: {one_line(page.fetched_at[:10])}"] if page.fetched_at else []
-    lines = [] if subject.extraction.facts is None else list(fact_lines(subject.extraction.facts))
-    facts = [f"{name}: {text}" for _, name, text in lines]
-    data = "\n".join(f"{block.source}: {_readable_json(block.json)}" for block in page.data)
+    lines = () if facts is None else fact_lines(facts)
     text = bounded(f"{one_line(page.title)}\n{page.text}" if page.title else page.text, MAX_TEXT_CHARS)
     said = {
         "ADDRESS": bounded("\n".join(address), MAX_URL_CHARS),
-        "FACTS": bounded("\n".join(facts), MAX_FACTS_CHARS),
-        "DATA": bounded(data, MAX_DATA_CHARS),
+        "FACTS": bounded("\n".join(f"{name}: {words}" for _, name, words in lines), MAX_FACTS_CHARS),
+        "DATA": bounded("\n".join(f"{one.source}: {_readable_json(one.json)}" for one in page.data), MAX_DATA_CHARS),
         "TEXT": text + ("\n[the page's text was cut off when it was kept]" if page.text_cut else ""),
     }
     return {name: words for name, words in said.items() if words}
@@ -150,38 +144,6 @@ def _readable_json(text: str) -> str:
         return msgspec.json.encode(msgspec.json.decode(text)).decode()
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return one_line(text)
-
-
-def evidence_question(
-    prompt: ProductJudgePrompt,
-    condition: Condition,
-    shown: ShownEvidence,
-    items: Sequence[ChecklistItem],
-    folder: EvidenceFolder,
-    rule: ImageRule,
-) -> Render:
-    """What makes the conversation in this project's own wording.
-
-    Called in a worker thread, it raises OSError or ValueError for a picture that can't be sent and UserError for one
-    that is not in the folder.
-    """
-
-    def render() -> Sequence[Message]:
-        lead = {"full": prompt.full, "no-info": prompt.no_info, "url-only": prompt.url_only}[condition]
-        texts = [fill(lead, evidence=shown.fenced)]
-        if condition != "url-only":
-            told = prompt.pictures if shown.pictures else prompt.no_pictures
-            texts.append(fill(told, shown=str(len(shown.pictures)), all=str(shown.pictures_all)))
-        # Items as JSON, one a line, so that no item's words can look like another item.
-        lines = ",\n ".join(msgspec.json.encode({"id": item.id, "item": item.text}).decode() for item in items)
-        asked = fill(prompt.all, items=f"[{lines}]", count=str(len(items)))
-        parts: list[TextPart | ImagePart] = [_words(*texts, *(() if shown.pictures else (asked,)))]
-        for number, segment in enumerate(shown.pictures, start=1):
-            parts += [_words(fill(prompt.picture, number=str(number))), picture_part(segment, folder, rule)]
-        parts += [_words(asked)] if shown.pictures else []
-        return Message(role="system", parts=(_words(prompt.system),)), Message(role="user", parts=tuple(parts))
-
-    return render
 
 
 def _words(*texts: str) -> TextPart:
@@ -200,10 +162,9 @@ def official_messages(prompt: ProductJudgePrompt, subject: JudgedProduct) -> tup
     return tuple(Message(role=role, parts=(TextPart(text=said),)) for role, said in texts.items())
 
 
-# --- replies ---------------------------------------------------------------------------------------------------------
-
-_YES = frozenset({"true", "yes", "success", "satisfied", "pass", "1"})
-_NO = frozenset({"false", "no", "fail", "failed", "not satisfied", "not_satisfied", "unsatisfied", "0", "unknown"})
+_ANSWERS = dict.fromkeys(("true", "yes", "success", "satisfied", "pass", "1"), True) | dict.fromkeys(
+    ("false", "no", "fail", "failed", "not satisfied", "not_satisfied", "unsatisfied", "0", "unknown"), False
+)
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -219,15 +180,11 @@ class _Said(msgspec.Struct, frozen=True):
     @property
     def answer(self) -> bool | None:
         """Yes or no; None for what is neither."""
-        word = str(self.satisfied).strip().lower()
-        return True if word in _YES else False if word in _NO else None
+        return _ANSWERS.get(str(self.satisfied).strip().lower())
 
 
-class ReadVerdicts(NamedTuple):
-    """The verdicts of a reply, one for each item that was asked about, and what the judge reported beside."""
-
-    verdicts: tuple[ItemVerdict, ...]
-    reported: Reported | None
+Read = tuple[tuple[ItemVerdict, ...], Reported | None]
+"""The verdicts of a reply, one for each item that was asked about, and what the judge reported beside."""
 
 
 def reply_object(text: str, key: str) -> dict[str, Any] | None:
@@ -235,7 +192,7 @@ def reply_object(text: str, key: str) -> dict[str, Any] | None:
     return next((each for each in reversed(reply_objects(text)) if key in each), None)
 
 
-def read_verdicts(text: str, items: Sequence[ChecklistItem], shown: ShownEvidence) -> ReadVerdicts | None:
+def read_verdicts(text: str, items: Sequence[ChecklistItem], shown: ShownEvidence) -> Read | None:
     """Read a reply; None where it holds no verdicts at all.
 
     A verdict on an item that was not asked about is passed over. An item without a verdict is ``missing``, and so is
@@ -256,19 +213,19 @@ def read_verdicts(text: str, items: Sequence[ChecklistItem], shown: ShownEvidenc
         found = {"page_accessibility": {"is_specific_product_page": page.get("is_product_page"), **page}, **found}
     reported = read_reported(found)
     verdicts = tuple(_verdict(item, said.get(item.id, []), shown) for item in items)
-    return ReadVerdicts(verdicts, None if reported == Reported() else reported)
+    return verdicts, None if reported == Reported() else reported
 
 
-def read_official(text: str, items: Sequence[ChecklistItem]) -> ReadVerdicts | None:
+def read_official(text: str, items: Sequence[ChecklistItem]) -> Read | None:
     """Read a reply in the release's form, which asks for no evidence and gets none; None where it is none."""
     read, _ = read_evaluation("", reply_object(text, "annotated_checklist"), items)
     if read.failure is not None:
         return None
-    verdicts = (
+    flagged = (
         msgspec.structs.replace(one, flags=(*one.flags, "no-evidence")) if one.satisfied else one
         for one in read.verdicts
     )
-    return ReadVerdicts(tuple(verdicts), read.reported)
+    return tuple(flagged), read.reported
 
 
 def _verdict(item: ChecklistItem, said: list[_Said], shown: ShownEvidence) -> ItemVerdict:
@@ -299,16 +256,9 @@ def _place(said: _Said, shown: ShownEvidence) -> PlaceOnPage | None:
         return None
     size = shown.pictures[int(named) - 1].size
     across, down = size.width / 1_000, size.height / 1_000
-    box = Box(
-        left_px=round(left * across, 2),
-        top_px=round(top * down, 2),
-        right_px=round(right * across, 2),
-        bottom_px=round(bottom * down, 2),
-    )
-    return PlaceOnPage(segment=int(named) - 1, box=box)
+    sides = (round(side * unit, 2) for side, unit in zip(said.box, (across, down, across, down), strict=True))
+    return PlaceOnPage(segment=int(named) - 1, box=Box(**dict(zip(Box.__struct_fields__, sides, strict=True))))
 
-
-# --- is a quote in the evidence? ----------------------------------------------------------------------------------
 
 _FOLDED = str.maketrans(
     {sign: "'" for sign in '\u2018\u2019\u201a\u201b`\u00b4\u2032"\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033'}
@@ -346,18 +296,11 @@ def is_quoted(quote: str, evidence: Iterable[str]) -> bool:
     return any(pattern.search(folded(piece)) for piece in evidence)
 
 
-# --- the judge ------------------------------------------------------------------------------------------------------
-
-
 class ModelJudge:
     """A chat model that holds products against checklists.
 
-    Args:
-        opened: The model and its card.
-        condition: What it is shown (paper, table 3).
-        prompt: The name of a wording, or the path of one; None: ``evidence``.
-        name: What it is called, where not by its card and condition.
-        form: What the release's wording is sent with, as the release asks.
+    ``condition`` is what it is shown (paper, table 3), ``prompt`` the name or path of a wording, ``name`` what it is
+    called where not by its card and condition, ``form`` what the release's wording is sent with.
 
     Raises:
         UserError: there is no such wording, or it can't be asked this way.
@@ -379,10 +322,8 @@ class ModelJudge:
         self.searches = form is not None
         self._tools = () if form is None else (form,)
         if self._prompt.style == "official" and condition != "full":
-            raise UserError(
-                f"the wording {self._prompt.name} shows all that was extracted: it does not know the condition "
-                f"{condition}; use the wording evidence for that"
-            )
+            known = f"the wording {self._prompt.name} shows all that was extracted"
+            raise UserError(f"{known}: it does not know the condition {condition}; use the wording evidence for that")
         self.max_concurrency = opened.model.max_concurrency
         self.check, self.aclose = opened.model.check, opened.model.aclose
 
@@ -393,22 +334,18 @@ class ModelJudge:
         return f"judge model {self._prompt.label} {shown} {self._opened.model.identity}"
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
-        """Judge one product. A page that is no product's satisfies nothing, and nobody is asked about it.
+        """Judge one product; raises as :class:`ProductJudge`. A page that is no product's satisfies nothing unasked.
 
-        That holds where the judge would be shown what was extracted; with less to go on it is asked about any page,
-        and so is the release's wording, whose reply says what kind of page it is.
-
-        Raises:
-            BudgetReached: the cost limit leaves no room; nothing was sent.
-            UserError: the endpoint refuses every request, or evidence is missing in the folder.
+        Where the judge is not shown what was extracted it is asked about any page, and so is the release's wording,
+        whose reply says what kind of page it is.
         """
         items, sizes = subject.checklist, NO_PICTURES
         if subject.extraction.failure is not None:
             return unjudged(self, subject, key, failure=subject.extraction.failure)
         render: Render
         if self._prompt.style == "official":
-            messages = official_messages(self._prompt, subject)
-            render, read = lambda: messages, partial(read_official, items=items)
+            render = partial(official_messages, self._prompt, subject)
+            read = partial(read_official, items=items)
         else:
             why = no_product(subject.extraction) if self.condition == "full" else ""
             if why or not items:
@@ -419,12 +356,31 @@ class ModelJudge:
             except ValueError as error:
                 failure = Failure(kind="error", message=f"{self.card.name} takes no picture of this page: {error}")
                 return unjudged(self, subject, key, failure=failure)
-            rule = self.card.image
-            render = evidence_question(self._prompt, self.condition, shown, items, evidence, rule)
+            render = partial(self._messages, shown, items, evidence)
             read = partial(read_verdicts, items=items, shown=shown)
         wrong = "the reply holds no verdicts"
         answer = await ask(self._opened, render, sizes, lambda text: "" if read(text) else wrong, tools=self._tools)
         judgement = unjudged(self, subject, key, failure=answer.failure)
         if answer.failure is None and (found := read(answer.text)) is not None:
-            judgement = msgspec.structs.replace(judgement, verdicts=found.verdicts, reported=found.reported)
+            judgement = msgspec.structs.replace(judgement, verdicts=found[0], reported=found[1])
         return msgspec.structs.replace(judgement, raw=answer.text, requests=answer.tries, call=answer.call)
+
+    def _messages(
+        self, shown: ShownEvidence, items: Sequence[ChecklistItem], folder: EvidenceFolder
+    ) -> Sequence[Message]:
+        """The conversation in this project's own wording; raises for a picture that can't be sent or is not there."""
+        prompt = self._prompt
+        lead = {"full": prompt.full, "no-info": prompt.no_info, "url-only": prompt.url_only}[self.condition]
+        texts = [fill(lead, evidence=shown.fenced)]
+        if self.condition != "url-only":
+            told = prompt.pictures if shown.pictures else prompt.no_pictures
+            texts.append(fill(told, shown=str(len(shown.pictures)), all=str(shown.pictures_all)))
+        # Items as JSON, one a line, so that no item's words can look like another item.
+        lines = ",\n ".join(msgspec.json.encode({"id": item.id, "item": item.text}).decode() for item in items)
+        asked = fill(prompt.all, items=f"[{lines}]", count=str(len(items)))
+        parts: list[TextPart | ImagePart] = [_words(*texts, *(() if shown.pictures else (asked,)))]
+        for number, segment in enumerate(shown.pictures, start=1):
+            picture = picture_part(segment, folder, self.card.image)
+            parts += [_words(fill(prompt.picture, number=str(number))), picture]
+        parts += [_words(asked)] if shown.pictures else []
+        return Message(role="system", parts=(_words(prompt.system),)), Message(role="user", parts=tuple(parts))

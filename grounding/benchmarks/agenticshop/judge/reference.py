@@ -1,13 +1,11 @@
 """The offline reference judge: decides what can be read off a page's facts without understanding language.
 
-Price and budget, shipping, rating, number of ratings, stock, brand, days of delivery and return, and items that name a
-field of the page and its value ("Material is linen") or words of the page in so many letters. Everything else it leaves
-``undecided``: most of what people write in checklists. So it is a reference to hold other judges against and to try the
-machinery with, and no score of agents.
+Price, shipping, rating, number of ratings, stock, brand, days of delivery and return, and items that name a field of
+the page and its value ("Material is linen") or words of the page in so many letters. All else it leaves ``undecided``:
+most of what people write in checklists. So it is a reference to hold other judges against, and no score of agents.
 
-What the page doesn't say is not satisfied (the release's judge is told the same of data that is not available). Amounts
-in another currency than the page's, or in one that neither says, are left undecided. Nothing that a page says changes a
-rule: its words are compared and never read as more.
+What the page doesn't say is not satisfied (the release's judge is told the same). Amounts in another currency than the
+page's, or in one that neither says, are left undecided. Nothing that a page says changes a rule.
 """
 
 from __future__ import annotations
@@ -21,7 +19,14 @@ import msgspec
 
 from grounding.benchmarks.agenticshop.asking import money_text
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, judgement_id, no_product, unjudged
-from grounding.benchmarks.agenticshop.records import ChecklistItem, Condition, ItemVerdict, Judgement, ProductFacts
+from grounding.benchmarks.agenticshop.records import (
+    ChecklistItem,
+    Condition,
+    ItemVerdict,
+    Judgement,
+    ProductFacts,
+    VerdictFlag,
+)
 from grounding.benchmarks.agenticshop.spending import spending_limits
 from grounding.benchmarks.agenticshop.verdicts import words
 
@@ -68,16 +73,11 @@ def verdict(item: ChecklistItem, facts: ProductFacts | None) -> ItemVerdict:
     found = Decided(None, "no single facts were read from the page")
     if facts is not None and facts.title:
         found = decide(item.text, facts)
+    flags: tuple[VerdictFlag, ...] = ("no-evidence",) if found.satisfied and not found.quote else ()
     if found.satisfied is None:
-        reason = f"not decided: {found.reason}"
-        return ItemVerdict(item=item.id, satisfied=False, reasoning=reason, quote=found.quote, flags=("undecided",))
-    bare = found.satisfied and not found.quote
+        found, flags = found._replace(reason=f"not decided: {found.reason}"), ("undecided",)
     return ItemVerdict(
-        item=item.id,
-        satisfied=found.satisfied,
-        reasoning=found.reason,
-        quote=found.quote,
-        flags=("no-evidence",) if bare else (),
+        item=item.id, satisfied=bool(found.satisfied), reasoning=found.reason, quote=found.quote, flags=flags
     )
 
 
@@ -103,12 +103,9 @@ def decide(text: str, facts: ProductFacts) -> Decided:
     True
     """
     text = " ".join(text[:300].split()).rstrip(". ")
-    for rule, pattern in _RULES.items():
-        match = pattern.fullmatch(text)
-        found = None if match is None else _decided(rule, match, facts)
-        if found is not None:
-            return found
-    return Decided(None, "no rule reads this item")
+    read = ((rule, match) for rule, pattern in _RULES.items() if (match := pattern.fullmatch(text)))
+    found = (_decided(rule, match, facts) for rule, match in read)
+    return next(filter(None, found), Decided(None, "no rule reads this item"))
 
 
 def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | None:
@@ -197,7 +194,6 @@ def _on_page(facts: ProductFacts, phrases: Sequence[str]) -> Decided:
 
 def _holds(said: Sequence[str], wanted: Sequence[str]) -> bool:
     """Whether words stand in others one after the other and no "not" or "no" before them."""
-    for start in range(len(said) - len(wanted) + 1 if wanted else 0):
-        if tuple(said[start : start + len(wanted)]) == tuple(wanted):
-            return not (start and said[start - 1] in ("not", "no", "non", "without") and wanted[0] not in ("no", "not"))
-    return False
+    before, there, _ = f" {' '.join(said)} ".partition(f" {' '.join(wanted)} ")
+    denied = before.rpartition(" ")[2] in ("not", "no", "non", "without") and wanted[0] not in ("no", "not")
+    return bool(wanted and there) and not denied

@@ -16,9 +16,7 @@ from grounding.benchmarks.agenticshop.mall.shops import DESIGNS, Goods, Shop, Sh
 
 MAX_QUERY_WORDS = 40
 REVIEWS_AT_ONCE = 3
-_SMALL_WORDS = """
-a an and for from i in is it like looking me my need of on or searching some that the to want with
-"""
+_SMALL_WORDS = "a an and for from i in is it like looking me my need of on or searching some that the to want with"
 _SMALL = frozenset(_SMALL_WORDS.split())
 _WORD = re.compile(r"[^\W_]+")
 _HERE = Path(__file__).parent / "designs"
@@ -77,7 +75,8 @@ class ShopPages:
         self._places = {place.path: place for place in shop.places}
         folder = _HERE / shop.design
         self._files = {f"/img/{name}": content for name, content in pictures.items()}
-        self._files |= {f"/static/{name}": (folder / name).read_bytes() for name in ("style.css", "shop.js")}
+        static = (_HERE / "common.js", folder / "style.css", folder / "shop.js")
+        self._files |= {f"/static/{file.name}": file.read_bytes() for file in static}
         self._files["/favicon.svg"] = _SIGN.format(escape(shop.title[0])).encode()
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(folder),
@@ -164,15 +163,8 @@ class ShopPages:
         if goods is None or goods.guarded:
             return PageReply(404, "application/json", b'{"error": "no such product"}\n')
         end = start + REVIEWS_AT_ONCE
-        shown = [
-            {
-                "title": one.title,
-                "text": one.text,
-                "rating": self._rating(one.rating),
-                "stars": round(one.rating or 0),
-            }
-            for one in goods.reviews[start:end]
-        ]
+        reviews = goods.reviews[start:end]
+        shown = [{"title": one.title, "text": one.text, "rating": self._rating(one.rating)} for one in reviews]
         return _json({"reviews": shown, "next": end if end < len(goods.reviews) else None})
 
     def _listing(self, title: str, goods: Sequence[Goods], path: str, query: Mapping[str, str]) -> PageReply:

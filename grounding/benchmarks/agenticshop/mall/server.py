@@ -47,9 +47,7 @@ async def open_mall(folder: Path, port: int = 0) -> AsyncIterator[Mall]:
     try:
         from grounding.benchmarks.agenticshop.mall.pages import ShopPages
     except ImportError as problem:
-        raise UserError(
-            f"Serving a mall needs {problem.name}, which is not installed: {install('browser')}"
-        ) from problem
+        raise UserError(f"Serving a mall needs {problem.name}: {install('browser')}") from problem
     shops = read_shops(folder)
     if not shops:
         raise UserError(f"{folder}: expected a folder `shops` with a JSON file for each shop, and there is none.")
@@ -80,9 +78,7 @@ async def open_mall(folder: Path, port: int = 0) -> AsyncIterator[Mall]:
         try:
             await web.TCPSite(runner, LOOPBACK, port).start()
         except OSError as problem:
-            raise UserError(
-                f"Port {port} of {LOOPBACK} can't be opened: {problem.strerror}. Name another."
-            ) from problem
+            raise UserError(f"Port {port} of {LOOPBACK} can't be opened: {problem.strerror}.") from problem
         at = int(runner.addresses[0][1])
         sites = tuple(Site(name=shop.name, home_url=shop.home_url) for shop in shops)
         yield Mall(sites, at, {f"{shop.name}.{DOMAIN}": (LOOPBACK, at) for shop in shops})

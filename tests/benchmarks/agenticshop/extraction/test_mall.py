@@ -20,7 +20,7 @@ from tools.sample_mall.truth import GoldProduct, gold
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 
-PRODUCTS_OF_A_SHOP = 2
+PRODUCTS_OF_A_SHOP = 4
 FIELDS = ("title", "price", "list_price", "shipping", "rating", "brand", "availability", "rating_count")
 
 

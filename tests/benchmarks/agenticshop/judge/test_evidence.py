@@ -87,10 +87,3 @@ PIECES = (
 )
 def test_a_quote_is_looked_up_by_whole_words(quote: str, found: bool) -> None:
     assert is_quoted(quote, PIECES) is found
-
-
-@given(st.lists(st.from_regex(r"[a-z]{3,8}", fullmatch=True), min_size=3, max_size=12), st.data())
-def test_any_run_of_words_is_found(words: list[str], data: st.DataObject) -> None:
-    start = data.draw(st.integers(0, len(words) - 2))
-    end = data.draw(st.integers(start + 1, len(words)))
-    assert is_quoted("  ".join(words[start:end]).upper(), [" ".join(words)])

@@ -68,8 +68,7 @@ def poisoned(place: str, spell: str) -> dict[str, Any]:
 EVERYWHERE = [(place, "order") for place in PLACES] + [("text", spell) for spell in SPELLS]
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("spell", SPELLS)
+@pytest.mark.parametrize(("place", "spell"), EVERYWHERE)
 def test_the_reference_does_not_listen_and_what_a_page_says_stays_in_its_fence(place: str, spell: str) -> None:
     product = subject(CHECKLIST, **poisoned(place, SPELLS[spell]))
     plain = [verdict(item, FACTS).satisfied for item in CHECKLIST]

@@ -139,10 +139,6 @@ def written(folder: Path, content: Any) -> Path:
     ("changes", "says"),
     [
         ({"name": "other"}, "the name of its file"),
-        ({"goods": [GOODS, GOODS]}, "one of its own"),
-        ({"front": ["jug"]}, "'jug' is not a product"),
-        ({"goods": [GOODS | {"slug": "../b"}]}, "one of its own"),
-        ({"goods": [GOODS | {"chosen": 1}]}, "counts from 0"),
         ({"design": "bookshop"}, "bookshop"),
     ],
 )

@@ -1,14 +1,12 @@
 "use strict";
-const one = (id) => document.getElementById(id);
-const make = (tag, text, name) => Object.assign(document.createElement(tag), { textContent: text, className: name || "" });
 const press = (element, does) => {
   element.addEventListener("click", (event) => { event.preventDefault(); does(element); });
   element.addEventListener("keydown", (event) => { if (event.key === "Enter") does(element); });
 };
-if (localStorage.getItem("crumb")) one("crumb")?.remove();
+if (localStorage.getItem("crumb")) by("crumb")?.remove();
 for (const link of document.querySelectorAll("[data-hide]")) press(link, () => {
   localStorage.setItem("crumb", "hidden");
-  one("crumb").remove();
+  by("crumb").remove();
 });
 
 const looks = (goods) => goods.map((piece) => {
@@ -25,7 +23,7 @@ const looks = (goods) => goods.map((piece) => {
 
 // The search has no form and no address of its own: results replace what the page shows.
 const seek = async () => {
-  const words = one("seek").value.trim();
+  const words = by("seek").value.trim();
   if (!words) return;
   const found = await (await fetch(`/api/search?words=${encodeURIComponent(words)}`)).json();
   const title = make("div", found.goods.length ? `“${words}” ` : `Nothing for “${words}”`, "claim");
@@ -33,49 +31,36 @@ const seek = async () => {
   const grid = make("div", "", "looks");
   grid.id = "results";
   grid.append(...looks(found.goods));
-  one("stage").replaceChildren(title, grid);
+  by("stage").replaceChildren(title, grid);
   window.scrollTo(0, 0);
 };
-if (one("seek")) {
-  one("seek").addEventListener("keydown", (event) => { if (event.key === "Enter") seek(); });
-  press(one("go"), seek);
+if (by("seek")) {
+  by("seek").addEventListener("keydown", (event) => { if (event.key === "Enter") seek(); });
+  press(by("go"), seek);
 }
 
-const more = one("more");
+const more = by("more");
 if (more) press(more, async () => {
   const answer = await (await fetch(`${more.dataset.path}?as=json&page=${more.dataset.next}`)).json();
-  one("looks").append(...looks(answer.goods));
+  by("looks").append(...looks(answer.goods));
   if (answer.next === null) more.remove(); else more.dataset.next = answer.next;
 });
 
-if (one("piece")) {
-  const piece = JSON.parse(one("piece").textContent);
+if (by("piece")) {
+  const piece = JSON.parse(by("piece").textContent);
   for (const size of document.querySelectorAll("[data-form]")) press(size, () => {
     document.querySelector(".sizes .now").classList.remove("now");
     size.classList.add("now");
     const form = piece.forms[Number(size.dataset.form)];
-    one("price").textContent = form.price;
-    one("was").textContent = form.was;
-    one("shipping").textContent = form.shipping;
-    one("stock").textContent = form.stock;
-    one("add").textContent = form.soldOut ? "Not available" : "Add to bag";
+    showForm(form);
+    by("add").textContent = form.soldOut ? "Not available" : "Add to bag";
   });
-  const words = one("words"), end = document.createElement("div");
+  const end = make("div", "");
   end.style.height = "1px";
-  words.append(end);
-  let next = 0;
-  const near = new IntersectionObserver(async (entries) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
-    near.disconnect();
-    const answer = await (await fetch(`${piece.reviews}?from=${next}`)).json();
-    for (const review of answer.reviews) {
-      const word = make("div", "", "word");
-      word.append(make("b", review.title), make("p", review.text), make("i", review.rating));
-      words.insertBefore(word, end);
-    }
-    if (next === 0 && !answer.reviews.length) words.insertBefore(make("p", "Nobody has said anything yet."), end);
-    next = answer.next;
-    if (next !== null) near.observe(end);
-  });
-  near.observe(end);
+  by("words").append(end);
+  reviewsBefore(end, piece.reviews, (review) => {
+    const word = make("div", "", "word");
+    word.append(make("b", review.title), make("p", review.text), make("i", review.rating));
+    return word;
+  }, "Nobody has said anything yet.");
 }
