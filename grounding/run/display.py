@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import os
 import sys
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ from grounding.records import Point, Record, Region, Screenshot
 
 QUEUE, PROGRESS = "queue.json", "progress.json"
 LINE_EVERY_S = 5.0
+QUIET_S = 1.5
 NARROW, WIDE_ENOUGH = 72, 120
 """So many columns have room for the time that is left, and for all that is counted."""
 LATEST = 12
@@ -246,6 +248,7 @@ class Progress:
         self.money: Callable[[], tuple[float, float]] | None = None
         self._colours, self._always, self._unit = colours, always, unit
         self._display: Display = display or ("rich" if sys.stderr.isatty() else "none")
+        self._unasked = display is None and self._display == "none"
         self._console = Console(stderr=True)
         self._outcomes: Counter[str] = Counter()
         self._latest: deque[LatestStep] = deque(maxlen=LATEST)
@@ -295,7 +298,16 @@ class Progress:
                 yield
             self._bar = None
             return
-        yield
+        # What takes less time says nothing but its result.
+        word = "grounding: at work; --display plain shows here how far it is"
+        timer = threading.Timer(QUIET_S, print, (word,), {"file": sys.stderr, "flush": True})
+        timer.daemon = True
+        if self._unasked:
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
         if self._display == "plain":
             self._line()
 

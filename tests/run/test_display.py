@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,15 @@ def test_without_a_terminal_or_a_wish_nothing_is_said(
 ) -> None:
     play(Progress(display), *LASTS)
     assert capsys.readouterr() == ("", "")
+
+
+def test_on_a_pipe_a_run_that_takes_longer_says_how_to_see_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("grounding.run.display.QUIET_S", 0.01)
+    with Progress(None).steps(1):
+        time.sleep(0.3)
+    assert "--display plain" in capsys.readouterr().err
 
 
 def test_plain_lines_count_every_outcome(capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,6 +192,7 @@ def test_the_rate_leaves_out_what_was_there_from_before(monkeypatch: pytest.Monk
 
 PROGRAM = """
 import sys
+import time
 from grounding.run.display import Progress
 one = Progress(None)
 with one.steps(3):
