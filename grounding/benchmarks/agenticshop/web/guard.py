@@ -169,8 +169,8 @@ class Lane:
             # One of the two sides has gone, or too much came: a broken connection is what the browser has to see.
             writer.transport.abort()
         except asyncio.CancelledError:
+            # The lane ends. No further: asyncio prints a traceback for the task of a connection that was cancelled.
             writer.transport.abort()
-            raise
         finally:
             self.tasks.discard(task)
             writer.close()

@@ -168,6 +168,8 @@ async def test_a_site_that_is_gone_has_a_name_and_a_lane_that_closes_leaves_noth
     async def silent(_writer: asyncio.StreamWriter, _head: bytes) -> None:
         await asyncio.sleep(30)
 
+    told: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
     async with serving({"/": silent}) as site:
         async with open_lane(rules(site, idle_s=30.0)) as lane:
             waiting = [asyncio.create_task(ask(lane, asking("shop.test"))) for _ in range(3)]
@@ -175,6 +177,7 @@ async def test_a_site_that_is_gone_has_a_name_and_a_lane_that_closes_leaves_noth
                 await asyncio.sleep(0.01)
         assert all(body == b"" for _, body in await asyncio.gather(*waiting))
         assert not [task for task in asyncio.all_tasks() if "Lane" in repr(task)]
+        assert not told
         with pytest.raises(OSError):
             await ask(lane, asking("shop.test"))
     async with open_lane(rules(site)) as lane:
