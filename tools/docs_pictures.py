@@ -3,8 +3,9 @@
 Usage: python tools/docs_pictures.py [--out docs] [PICTURE …]
 
 ``report-wide`` and ``report-narrow`` are a run's page, ``compare`` that of two runs, ``runs`` the table of a folder of
-runs, ``sweep-plans`` the plot of a sweep. Those of the annotation program are made by ``tools/annotating/tour.py``.
-Takes two minutes where the sample was never read before. Needs playwright and the program chromium.
+runs, ``sweep-plans`` the plot of a sweep, ``curation`` the page of curated products. Those of the annotation program
+are made by ``tools/annotating/tour.py``.
+Takes three minutes where the sample was never read before. Needs playwright and the program chromium.
 """
 
 from __future__ import annotations
@@ -89,6 +90,17 @@ class Pictures:
         (plot,) = (self.work / "results").glob("sweep_*/sweep.png")
         Image.open(plot).convert("RGB").quantize(64).save(self.out / "sweep-plans.png", optimize=True)
 
+    def curation(self) -> None:
+        """A user's checklist, and a product's page as it was seen and read."""
+        self.command("eval", "--dataset", "sample-mall")
+        page = next((self.work / "results").glob("sample-mall_*")) / "report.html"
+        self.shot("curation", page.as_uri(), width=1400, height=1000, look=_to_product)
+
+
+def _to_product(page: Any) -> None:
+    page.evaluate("document.querySelector('#gallery').scrollIntoView()")
+    page.evaluate("window.scrollBy(0, 800)")
+
 
 def _to_list(page: Any) -> None:
     page.evaluate("document.querySelector('#gallery').scrollIntoView()")
@@ -105,7 +117,7 @@ def main() -> None:
     made: dict[str, Callable[[Pictures], None]] = {
         name.replace("_", "-"): method
         for name, method in vars(Pictures).items()
-        if name in ("report_wide", "report_narrow", "compare", "runs", "sweep_plans")
+        if name in ("report_wide", "report_narrow", "compare", "runs", "sweep_plans", "curation")
     }
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "docs")
