@@ -79,3 +79,8 @@ def test_importing_loads_nothing_until_it_is_used() -> None:
     code = "import sys, grounding; print(any(name.startswith('grounding.') for name in sys.modules)); grounding.Point"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("name", [name for name in grounding.__all__ if name != "__version__"])
+def test_what_is_public_says_what_it_is_for(name: str) -> None:
+    assert getattr(grounding, name).__doc__

@@ -113,20 +113,20 @@ class Arguments:
             numbers = [(numbers[0] + numbers[2]) / 2, (numbers[1] + numbers[3]) / 2]
         return make_point(numbers[0], numbers[1], self.space) if len(numbers) == 2 else None
 
-    def point(self) -> ModelPoint:  # noqa: D102
+    def point(self) -> ModelPoint:
         point = self.place(*_HERE[:5], "start_box", *_HERE[5:], "start_point", "start")
         if point is None:
             raise NotAnAction(f"is a {self.word} without a point (x, y)")
         return point
 
-    def ends(self) -> tuple[ModelPoint, ModelPoint]:  # noqa: D102
+    def ends(self) -> tuple[ModelPoint, ModelPoint]:
         here, start, end = self.place(*_HERE), self.place(*_STARTS), self.place(*_ENDS)
         start, end = start or here, end or (here if start else None)
         if start is None or end is None:
             raise NotAnAction("is a drag without two points (x, y)")
         return start, end
 
-    def turn(self) -> tuple[str, float | None]:  # noqa: D102
+    def turn(self) -> tuple[str, float | None]:
         direction = self.get("direction", "scroll_direction")
         amount = self.get("amount", "scroll_amount", "pixels", "clicks", "dy")
         if not isinstance(amount, float) and direction is None:
@@ -135,7 +135,7 @@ class Arguments:
             raise NotAnAction("is a scroll without an amount or a direction")
         return direction if isinstance(direction, str) else "", amount if isinstance(amount, float) else None
 
-    def keys(self, least: int = 1) -> list[str]:  # noqa: ARG002, D102
+    def keys(self, least: int = 1) -> list[str]:  # noqa: ARG002
         if self.word in ("press enter", "enter"):
             return ["enter"]
         value = self.get("keys", "key", "hotkey", "press", *_TEXTS)
@@ -144,7 +144,7 @@ class Arguments:
         names = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
         return split_keys(names[0]) if len(names) == 1 else names
 
-    def typed(self) -> str:  # noqa: D102
+    def typed(self) -> str:
         value = self.get(*_TEXTS)
         if isinstance(value, list):  # A list is of keys: letters make a text.
             value = "".join(one for one in value if isinstance(one, str) and len(one) == 1)

@@ -110,7 +110,7 @@ def _documented(command: Callable[..., int]) -> Callable[..., int]:
 
 
 @_documented
-def sweep_command(**given: Any) -> int:  # noqa: D103 - made from that of `eval`
+def sweep_command(**given: Any) -> int:
     values = swept_values(given)
     varying = tuple(name for name, found in values.items() if len(found) > 1)
     if given.get("epochs", 1) != 1:

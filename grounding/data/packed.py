@@ -35,7 +35,7 @@ class Packed(Protocol):
     """A row of a packed file; ``picture`` is what :meth:`Unpacker.keep_picture` called its picture, "" without one."""
 
     @property
-    def picture(self) -> str: ...  # noqa: D102
+    def picture(self) -> str: ...
 
 
 RowT = TypeVar("RowT", bound=Packed)

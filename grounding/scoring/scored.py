@@ -23,9 +23,9 @@ class AnyItem(Protocol):
     """What a benchmark scores one by one, such as a step, and whether it is right."""
 
     @property
-    def id(self) -> str: ...  # noqa: D102
+    def id(self) -> str: ...
     @property
-    def is_hit(self) -> bool: ...  # noqa: D102
+    def is_hit(self) -> bool: ...
     @property
     def was_asked(self) -> bool:
         """False where an unfinished run has not come to it."""
@@ -40,11 +40,11 @@ class AnyTask(Protocol):
     """The scored items of one task of one participant: what metrics are functions of."""
 
     @property
-    def participant(self) -> str: ...  # noqa: D102
+    def participant(self) -> str: ...
     @property
-    def label(self) -> TaskLabel: ...  # noqa: D102
+    def label(self) -> TaskLabel: ...
     @property
-    def steps(self) -> tuple[AnyItem, ...]: ...  # noqa: D102
+    def steps(self) -> tuple[AnyItem, ...]: ...
 
     def asked(self) -> tuple[AnyItem, ...]:
         """The items that the run has come to."""
@@ -248,16 +248,16 @@ class PlanOutcome(Protocol):
     """What judging needs to know of a plan."""
 
     @property
-    def failure(self) -> Failure | None: ...  # noqa: D102
+    def failure(self) -> Failure | None: ...
 
 
 class GroundingOutcome(PlanOutcome, Protocol):
     """What judging needs to know of a prediction: why there is no point, or the rest."""
 
     @property
-    def point(self) -> Point | None: ...  # noqa: D102
+    def point(self) -> Point | None: ...
     @property
-    def declined(self) -> bool: ...  # noqa: D102
+    def declined(self) -> bool: ...
 
 
 def judge(step: Step, plan: PlanOutcome | None, prediction: GroundingOutcome | None) -> Verdict:
