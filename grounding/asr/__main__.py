@@ -63,7 +63,6 @@ app.command(table_command, name="table")
 
 
 def main() -> None:
-    """Entry point."""
     from grounding.cli import run
 
     arguments = sys.argv[1:]

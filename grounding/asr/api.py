@@ -47,8 +47,6 @@ class _Reply(Record, frozen=True, kw_only=True):
 
 
 class _Transcriptions:
-    """The wire of a transcription endpoint."""
-
     base_path = CHAT.base_path
     models_path = CHAT.models_path
 
@@ -88,7 +86,6 @@ class ApiRecogniser:
         self._with_words = True
 
     def hear(self, pieces: Iterator[Audio]) -> Answers:
-        """Ask for several at once. A UserError where no request can succeed: key, model, address."""
         running: dict[asyncio.Task[Recognition | str], Audio] = {}
         with asyncio.Runner() as runner:
             client = ModelClient(

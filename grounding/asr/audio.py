@@ -48,7 +48,6 @@ class Audio(Record, frozen=True, kw_only=True, eq=False):
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
         return len(self.samples) / SAMPLE_RATE_HZ
 
 
@@ -155,6 +154,5 @@ def _decoded(path: Path, *, because: str) -> tuple[Any, int]:
 
 
 def _last_line(said: str) -> str:
-    """The last line of what a library or a program says."""
     lines = [" ".join(line.split()) for line in said.splitlines() if line.strip()]
     return lines[-1][:300] if lines else "nothing"

@@ -155,7 +155,6 @@ def open_sources(folder: Path | None = None) -> Sources:
 
 
 def find_source(name: str, sources: Sources) -> Source:
-    """A noise by its name, whatever the case. Raises UserError: there is no such noise."""
     if name.lower() not in sources:
         raise UserError(f"noise {name!r}: there is no such noise; there are {', '.join(sorted(sources))}")
     return sources[name.lower()]

@@ -139,7 +139,6 @@ _ERRORS = (RuntimeError, ValueError, LookupError, ArithmeticError, TypeError, As
 
 
 def attempt(hear: Callable[[Audio], Recognition], audio: Audio) -> Recognition | str:
-    """What is heard in a piece, or what the library said instead, in one line."""
     try:
         return hear(audio)
     except _ERRORS as error:
@@ -224,7 +223,6 @@ class PocketSphinx:
 
 
 def open_pocketsphinx(argument: str, options: RecogniserOptions) -> PocketSphinx:
-    """The recogniser with the English model of its wheel."""
     refuse(options, ("prompt", "beam_size"), "pocketsphinx has no such option; use whisper for it")
     if options.device not in (None, "cpu"):
         raise UserError(f"device {options.device}: pocketsphinx runs on the processor only; leave it out")
@@ -235,7 +233,6 @@ def open_pocketsphinx(argument: str, options: RecogniserOptions) -> PocketSphinx
 
 
 def core_count() -> int:
-    """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

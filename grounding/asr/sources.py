@@ -60,7 +60,6 @@ class Obtained(Record, frozen=True, kw_only=True):
 
     @property
     def slug(self) -> str:
-        """The source as part of a folder's name."""
         plain = (one if one.isascii() and (one.isalnum() or one in "._-") else "-" for one in self.asked.condition)
         return "".join(plain)[:60].strip(".") or "none"
 
@@ -137,7 +136,6 @@ def _digest(parts: object) -> str:
 
 
 def _told(unit: Spoken, heard: Heard | None) -> Spoken:
-    """A unit with what was heard of it."""
     if heard is None:
         return replace(unit, failure=NO_RECORDING)
     text, failure = " ".join(heard.text.split()), heard.failure
@@ -234,7 +232,6 @@ def _units(
 
 
 def _clips_of(session: Session, folder: Path, instructions: Sequence[Spoken], *, optional: bool) -> dict[str, Path]:
-    """The recording of each step that has one."""
     entries = _manifest(folder)
     if any(entry.audio for entry in entries):
         of_step = _by_step(entries, session, folder, instructions, folder / MANIFEST)
@@ -258,7 +255,6 @@ def _names(folder: Path) -> list[str]:
 
 
 def _manifest(folder: Path) -> Sequence[Transcript]:
-    """A participant's true transcripts; none without the file."""
     name = match_name(MANIFEST, _names(folder))
     return () if name is None else read_transcripts(folder / name)
 
@@ -315,7 +311,6 @@ def _plain(picture: str) -> str:
 def _recorded(
     condition: Condition, sessions: Sequence[Session], folders: Mapping[str, Path], needed: frozenset[str]
 ) -> list[Spoken]:
-    """What a file of recorded transcripts has for the needed steps."""
     name, texts, files = Path(condition.name), dict[str, str](), 0
     for session in sessions:
         folder = folders[session.participant]

@@ -49,7 +49,6 @@ class HeardRun(Record, frozen=True, kw_only=True):
 
     @property
     def condition(self) -> str:
-        """The source of the words."""
         return TRUTH if self.told is None else self.told.condition
 
 
@@ -70,7 +69,6 @@ def heard_run(scored: ScoredClicks, normaliser: str | None = None) -> HeardRun:
 
 
 def print_notes(console: Console, runs: Sequence[HeardRun], *, published: bool = False) -> None:
-    """Print what must be known of the rates, and the paper's Table 4 where it is asked for or the data are its own."""
     published = published or any(run.scored.info.asked.dataset == PAPER for run in runs)
     if published:
         figures = [one for one in read_published(published_dir() / f"{PAPER}.csv") if one.table == "4"]

@@ -48,7 +48,6 @@ class Heard(Recognition, frozen=True, kw_only=True):
 
 
 def transcript_of(heard: Heard, *, audio: str, steps: Sequence[str] = ()) -> Transcript:
-    """What a recogniser heard, as an item of a file."""
     return Transcript(text=heard.text, audio=audio, steps=tuple(steps), words=heard.words, key=heard.key)
 
 
@@ -164,7 +163,6 @@ def listen(
 
 
 def say(words: str, display: Display | None = "plain") -> None:
-    """A line on standard error, where progress is shown."""
     if display != "none" and (display is not None or sys.stderr.isatty()):
         print(f"grounding: {words}", file=sys.stderr, flush=True)
 
@@ -176,7 +174,6 @@ def heard_key(clip: Clip, recogniser: Recogniser, noise: Noisy | None = None, so
 
 
 def _read(clip: Clip, key: str, noise: Noisy | None, sources: Sources) -> Audio | Heard:
-    """A clip as the recogniser gets it, or a record of why it can't."""
     try:
         audio = read_audio(Path(clip.path))
     except UnreadableAudio as error:
@@ -222,8 +219,6 @@ def cut_at_pauses(samples: Samples, longest_s: float | None) -> list[tuple[int, 
 
 @dataclass(eq=False)
 class _Open:
-    """A clip of which pieces are still to come; ``results`` are by the number of the piece, a text where it failed."""
-
     clip: Clip
     key: str
     audio: Audio
@@ -236,7 +231,6 @@ class _Open:
         return hashlib.sha256(f"{self.key} {first} {end}".encode()).hexdigest()
 
     def heard(self) -> Heard:
-        """The record of the clip once all pieces are there; times of words count from the clip's start."""
         pieces, notes = list[Recognition](), list(self.audio.notes)
         for number in range(len(self.cuts)):
             result = self.results[number]
@@ -290,13 +284,11 @@ class TranscriptStore:
         self._known = {} if known is None else known
 
     def get(self, key: str, recogniser: str, clip: Clip) -> Heard | None:
-        """What was heard in a clip, under its present name; None where nothing is kept that can be read."""
         stored = self._cache.read(key, recogniser, _Stored)
         heard = self._known.get(key) or (stored.heard if stored is not None and stored.heard.key == key else None)
         return None if heard is None else replace(heard, clip_id=clip.id, compute_s=0.0)
 
     def put(self, heard: Heard, recogniser: str) -> None:
-        """Keep what was heard, unless it failed. A store that can't be written costs a warning, not the run."""
         if heard.failure is None:
             self._known[heard.key] = heard
             self._cache.write(heard.key, recogniser, _Stored(recogniser=recogniser, heard=heard))

@@ -45,14 +45,12 @@ class WhisperRecogniser:
         self._checkpoint, self._options = checkpoint, options
 
     def hear(self, pieces: Iterator[Audio]) -> Answers:
-        """Transcribe one after the other."""
         for audio in pieces:
             model = self.model  # Outside of the attempt: without it no clip can be heard.
             yield audio, attempt(functools.partial(self._hear, model), audio)
 
     @functools.cached_property
     def model(self) -> Any:
-        """The package's model, on its device. Raises UserError: it can't be loaded, or not be fetched."""
         import whisper
 
         try:
@@ -116,7 +114,6 @@ class WhisperRecogniser:
 
 
 def open_whisper(argument: str, options: RecogniserOptions) -> WhisperRecogniser:
-    """The recogniser of a model's name ("" for large-v3) or of a checkpoint file in the package's format."""
     try:
         import whisper
     except ImportError as error:

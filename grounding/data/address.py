@@ -92,7 +92,6 @@ class Address(Record, frozen=True, kw_only=True):
 
     @property
     def has_secrets(self) -> bool:
-        """Whether ``shown`` is less than what is needed to read the data."""
         return HIDDEN in self.shown
 
     @property
@@ -113,7 +112,6 @@ class Address(Record, frozen=True, kw_only=True):
 
     @property
     def data(self) -> Path:
-        """The folder that the data lie in once they are fetched."""
         return self.home / "files" / self.name
 
 
@@ -203,7 +201,6 @@ def _check(link: str) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine by its very name."""
     try:
         return host.lower() == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -153,7 +153,6 @@ def _look(address: Address) -> _Source:
 
 
 def _listed(address: Address, fs: Any, root: str) -> tuple[File, ...]:
-    """Every file below a folder's address, by path."""
     is_web = is_http(fs)
     found = _crawled(fs, root) if is_web else fs.find(root, detail=True)
     base = (root.partition("?")[0] if is_web else root).rstrip("/") + "/"
@@ -295,7 +294,6 @@ def _download(fs: Any, file: File, part: Path, moved: _Moved) -> None:
 
 
 def _in_chunks(fs: Any, at: str, size: int, part: Path, moved: _Moved) -> bool:
-    """Append range after range; False where the server sends whole files only."""
     try:
         # A file that keeps nothing notices an answer that is the whole file before it is in memory.
         with fs.open(at, "rb", cache_type="none") as source, part.open("ab") as target:
@@ -358,7 +356,6 @@ _Member = tuple[str, int, Callable[[], IO[bytes]]]
 
 
 def _members(packed: zipfile.ZipFile | tarfile.TarFile) -> Iterator[_Member]:
-    """Name, size and content of each file in an archive."""
     if isinstance(packed, zipfile.ZipFile):
         for one in packed.infolist():
             if stat.S_IFMT(one.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):

@@ -46,7 +46,6 @@ class Problem(Record, frozen=True, kw_only=True):
     value: str = ""
 
     def __str__(self) -> str:
-        """One line: ``1/questions.json: item 12: task = true: must be ...; write ...``."""
         place = [self.file]
         place += [] if self.item is None else [f"item {self.item}"]
         place += [] if self.line is None else [f"line {self.line}"]
@@ -84,7 +83,6 @@ class DatasetProblems(UserError):
 
 
 def shorten(value: object) -> str:
-    """A decoded JSON value as JSON on one line, 60 characters at most, nothing in it that a terminal would obey."""
     text = json.dumps(value, ensure_ascii=False)
     if not text.isprintable():
         text = json.dumps(value)
@@ -108,11 +106,9 @@ class Fields:
     picture: Path | None = None
 
     def nested(self, values: dict[str, Any], prefix: str) -> Fields:
-        """The fields of an object inside this one."""
         return replace(self, values=values, prefix=prefix)
 
     def report(self, field: str, what: str, fix: str, value: object = ABSENT) -> None:
-        """Add a problem with this item."""
         shown = "" if value is ABSENT else shorten(value)
         self.problems.append(
             Problem(
@@ -132,7 +128,6 @@ class Fields:
             replace(self, problems=self.oddities).report(field, what, so, value)
 
     def has(self, field: str) -> bool:
-        """Whether the object has the field, be it null."""
         return field in self.values
 
     def raw(self, field: str, fix: str) -> object:
@@ -156,7 +151,6 @@ class Fields:
         return value
 
     def optional_text(self, field: str, fix: str) -> str:
-        """A text, or "" where there is none or null."""
         value = self.values.get(field)
         if value is None or isinstance(value, str):
             return value or ""
@@ -197,7 +191,6 @@ class Fields:
         return [float(one) for one in value]
 
     def four(self, field: str) -> Four | None:
-        """Four finite numbers of pixels; None after a problem."""
         numbers = self.numbers(field)
         if numbers is None:
             return None
@@ -208,7 +201,6 @@ class Fields:
 
 
 def read_items(values: Iterable[object], file: Path, problems: list[Problem]) -> Iterator[Fields]:
-    """The fields of each item, numbered from 0; one that is no object is a problem and passed over."""
     for item, value in enumerate(values):
         if isinstance(value, dict):
             yield Fields(str(file), item, value, problems)

@@ -29,7 +29,6 @@ _PACKAGES = {
 
 
 def is_set(variable: str) -> bool:
-    """Whether an environment variable switches something on."""
     return os.environ.get(variable, "") not in ("", "0")
 
 
@@ -150,7 +149,6 @@ _UNREACHED = re.compile(
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Whether nobody answered at all, so that a copy from before is the best there is."""
     if _status(error) is not None or any("Credentials" in name for name in _names(error)):
         return False
     return any(map(_UNREACHED.fullmatch, _names(error)))
@@ -194,7 +192,6 @@ def told(address: Address, error: BaseException) -> UserError:
 
 
 def _download(address: Address) -> str:
-    """How a data set of the hub is brought to a machine without a network."""
     found = HUB.match(address.url)
     if found is None:
         return "Fetch it where there is a network"
@@ -210,7 +207,6 @@ def _download(address: Address) -> str:
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status that a server answered with, if one did; of S3's library and the hub's as well."""
     for one in _chain(error):
         response = getattr(one, "response", None)
         status = getattr(response, "status_code", getattr(one, "status", None))

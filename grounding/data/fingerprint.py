@@ -49,7 +49,6 @@ def fingerprint(sessions: Iterable[Session]) -> str:
 
 
 def short_fingerprint(full: str) -> str:
-    """The first 12 hex digits, enough to tell data sets apart by eye."""
     return full[:SHOWN_CHARS]
 
 
@@ -84,7 +83,6 @@ _DESKTOP_FINGERPRINT_VERSION_LINE = b"grounding-desktop-1\n"
 
 
 def desktop_fingerprint(tasks: Iterable[DesktopTask]) -> str:
-    """SHA-256 of the canonical content, 64 hex digits."""
     digest = hashlib.sha256(_DESKTOP_FINGERPRINT_VERSION_LINE)
     encoder = msgspec.json.Encoder()
     for task in sorted(tasks, key=lambda one: one.id):

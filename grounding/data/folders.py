@@ -17,8 +17,6 @@ _LISTED_NAMES, _DEEPEST = 12, 3
 
 
 class ParticipantFolder(Record, frozen=True, kw_only=True):
-    """One participant's folder, the questions file to read in it, and the names of all its files."""
-
     participant: str
     path: Path
     questions: str
@@ -59,7 +57,6 @@ def find_participants(
 
 
 def natural_key(name: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
-    """Sort key that puts 2 before 10."""
     parts = re.split(r"(\d+)", name)
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part.casefold()) for part in parts if part), name
 
@@ -74,7 +71,6 @@ def match_name(wanted: str, names: Iterable[str]) -> str | None:
 
 
 def describe(names: Sequence[str]) -> str:
-    """The names of a folder's content for a message, the first twelve in natural order."""
     # A name that is not UTF-8 could not be printed.
     ordered = [name.encode("utf-8", "replace").decode("utf-8") for name in sorted(names, key=natural_key)]
     more = f" and {len(ordered) - _LISTED_NAMES} more" if len(ordered) > _LISTED_NAMES else ""
@@ -164,7 +160,6 @@ class ImageLocator:
         return ImageFault(what=f"leads out of the data set, to {real}", fix=fix)
 
     def named_by(self, fields: Fields, field: str, fix: str = "name the screenshot") -> Path | None:
-        """The file that a field of an item names, or the picture in the item; None after a problem."""
         if fields.picture is not None:
             return fields.picture
         written = fields.text(field, fix)

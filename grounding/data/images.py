@@ -41,15 +41,11 @@ _AT_ONCE, _BATCH_FILES = 8, 16
 
 
 class ImageInfo(Record, frozen=True, kw_only=True):
-    """True size of an image file in its stored pixels (no orientation tag applied), and the SHA-256 of its bytes."""
-
     size: Size
     sha256: str
 
 
 class ImageFault(Record, frozen=True, kw_only=True):
-    """What is wrong with an image file (to be read after its name), and what to do."""
-
     what: str
     fix: str
 
@@ -78,7 +74,6 @@ def probe_image(path: Path, *, deep: bool = False) -> ImageInfo | ImageFault:
 
 
 def probe_images(paths: Sequence[Path], *, deep: bool = False) -> list[ImageInfo | ImageFault]:
-    """``probe_image`` for many files at a time; the answers come in the order of ``paths``."""
     batches = [paths[start : start + _BATCH_FILES] for start in range(0, len(paths), _BATCH_FILES)]
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     # One more than there are cores, so that waiting for the disk leaves none of them idle.
@@ -257,7 +252,6 @@ def _media_type(content: bytes) -> str:
 
 
 def _is_turned(content: bytes) -> bool:
-    """Whether a program that heeds the camera's notes shows the picture turned or mirrored."""
     ends = content[:_NOTES_BYTES] + content[-_NOTES_BYTES:]
     if not any(content.startswith(magic) and notes in ends for magic, _, notes in _KINDS):
         return False

@@ -118,7 +118,6 @@ class Unpacker:
             raise UserError(f"{file}: cannot be read as parquet: {error}; download it again") from error
 
     def keep_picture(self, content: bytes) -> str:
-        """Keep a picture; returns its name for :meth:`picture`."""
         digest = hashlib.sha256(content).hexdigest()
         ending = next((ending for start, ending in _ENDINGS.items() if content.startswith(start)), ".bin")
         name = f"{digest[:2]}/{digest}{ending}"
@@ -128,7 +127,6 @@ class Unpacker:
         return name
 
     def picture(self, name: str) -> Path:
-        """Where a kept picture lies."""
         return self._pictures / name
 
 
@@ -201,7 +199,6 @@ def fields(message: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def messages(message: bytes, number: int) -> Iterator[bytes]:
-    """The contents of all fields of one number that hold bytes."""
     return (value for found, value in fields(message) if found == number and isinstance(value, bytes))
 
 

@@ -13,8 +13,6 @@ from grounding.errors import UserError
 
 
 class StepLine(Protocol):
-    """What every such line has: the step that it answers."""
-
     step: str
 
 

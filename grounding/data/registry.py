@@ -177,7 +177,6 @@ def layout_of(name: str) -> str:
 
 
 def layout_names() -> list[str]:
-    """The names of the layouts that can be read: the built-in ones and those of installed packages."""
     from importlib import metadata
 
     return sorted({*built_in(), *WEB_LAYOUTS, *(point.name for point in metadata.entry_points(group=ENTRY_POINTS))})
@@ -200,7 +199,6 @@ def _holds_desktop(layout: str) -> bool:
 
 
 def count_steps(sessions: Sequence[Session]) -> ExpectedCounts:
-    """All counts that a card can state, of sessions of steps."""
     steps = [step for session in sessions for step in session.steps]
     scored = [step for step in steps if step.region is not None]
     groups: dict[str, Counter[str]] = {}
@@ -247,7 +245,6 @@ def departures(found: ExpectedCounts, expected: ExpectedCounts) -> tuple[str, ..
 
 
 def _odd(found: ExpectedCounts, expected: ExpectedCounts) -> Iterator[tuple[str, int, int]]:
-    """The counts that differ: name, what was counted, what the card states."""
     for name in ExpectedCounts.__struct_fields__:
         stated, counted = getattr(expected, name), getattr(found, name)
         if name != "groups" and stated is not None and counted is not None and stated != counted:

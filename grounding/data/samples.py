@@ -36,8 +36,6 @@ from grounding.records import (
 
 
 class IdClash(Record, frozen=True, kw_only=True):
-    """Two steps that would have the same id: their positions in the session, from 0."""
-
     id: str
     item: int
     earlier_item: int
@@ -60,7 +58,6 @@ def step_ids(participant: str, images: Sequence[str]) -> list[str]:
 
 
 def id_clashes(ids: Sequence[str]) -> list[IdClash]:
-    """The steps whose id an earlier step has already (``1.png`` and ``1.jpg`` both give ``1``)."""
     first: dict[str, int] = {}
     places = [(item, name, first.setdefault(name, item)) for item, name in enumerate(ids)]
     return [IdClash(id=name, item=item, earlier_item=earlier) for item, name, earlier in places if earlier != item]
@@ -120,13 +117,11 @@ def are_relative(numbers: object) -> bool:
 
 
 def smallest_around(x: float, y: float, boxes: Iterable[Four]) -> Four | None:
-    """The smallest of the boxes (left, top, right, bottom) that hold a place, edges included."""
     holding = [box for box in boxes if box[0] <= x <= box[2] and box[1] <= y <= box[3]]
     return min(holding, key=lambda box: (box[2] - box[0]) * (box[3] - box[1]), default=None)
 
 
 def fault(numbers: Four, size: Size, convention: Convention) -> str:
-    """Why a box can't be right under a convention; empty where it can."""
     if not convention.endswith("_rel") and all(0 <= number <= 1 for number in numbers):
         return "all four numbers lie between 0 and 1"
     box = to_box(numbers, convention, size)

@@ -45,8 +45,6 @@ _MOST_BYTES = 256 << 20
 
 
 class Clip(Record, frozen=True, kw_only=True):
-    """One recording: ``id`` is ``participant/name``, ``sha256`` is of the file's bytes."""
-
     id: str
     path: str
     sha256: str
@@ -75,7 +73,6 @@ class Transcript(Record, frozen=True, kw_only=True):
 
 
 def read_transcripts(path: Path) -> tuple[Transcript, ...]:
-    """The transcripts in a JSON file, in its order. Raises UserError: it can't be read, or holds something else."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise UserError(f"{path}: {path.stat().st_size} bytes are too many for transcripts")
@@ -114,7 +111,6 @@ def _transcript(item: Any, where: str) -> Transcript:
 
 
 def write_transcripts(path: Path, transcripts: Iterable[Transcript]) -> None:
-    """Write our layout; the file appears whole or not at all. Raises UserError: it can't be written."""
     content = b",\n ".join(msgspec.json.encode(each) for each in transcripts)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +142,6 @@ def find_clips(places: Iterable[Path]) -> list[Clip]:
 
 
 def clip_of(path: Path, clip_id: str) -> Clip:
-    """A file as a clip; ``sha256`` is the hash of no bytes where it can't be read, and what hears it will say why."""
     try:
         return Clip(id=clip_id, path=str(path), sha256=file_sha256(path))
     except OSError:
@@ -154,7 +149,6 @@ def clip_of(path: Path, clip_id: str) -> Clip:
 
 
 def file_sha256(path: Path) -> str:
-    """The hash of a file's bytes, in hexadecimal; an OSError where it can't be read."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -181,7 +175,6 @@ class Noisy(Record, frozen=True, kw_only=True):
     seed: int = 0
 
     def __str__(self) -> str:
-        """As it stands behind the ``@``; what has its default value is left out."""
         return f"{self.source}:{self.snr_db:g}dB{f':seed={self.seed}' if self.seed else ''}"
 
 
@@ -199,12 +192,10 @@ class Condition(Record, frozen=True, kw_only=True):
 
     @property
     def is_heard(self) -> bool:
-        """Whether a recogniser has to listen."""
         return self.kind == "recogniser"
 
     @property
     def clean(self) -> Condition:
-        """The same source without the noise."""
         return msgspec.structs.replace(self, noise=None)
 
     @property
@@ -216,7 +207,6 @@ class Condition(Record, frozen=True, kw_only=True):
         return str(msgspec.structs.replace(self, options=kept))
 
     def __str__(self) -> str:
-        """The canonical text, which ``parse_condition`` reads back as the same condition."""
         if not self.is_heard:
             return TRUTH if self.kind == "truth" else f"file:{self.name}"
         return ",".join((self.name, *self.options)) + ("" if self.noise is None else f"@{self.noise}")

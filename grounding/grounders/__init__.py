@@ -59,7 +59,6 @@ def card_behind(name: str, cards: Path, base_url: str | None = None) -> Grounder
 
 
 def asks_a_server(name: str) -> bool:
-    """Whether a grounder of this name, if there is one, has a model behind an address."""
     here = name in BUILTIN or is_function(name) or entry_points(group=ENTRY_POINTS, name=name)
     return is_som(name) or not here
 

@@ -51,9 +51,7 @@ class Answerer(Protocol):
 class Grounder(Answerer, Protocol):
     """Turns an instruction into a point on the screenshot."""
 
-    async def ground(self, query: Query) -> Prediction:
-        """Answer one query. Failures are recorded in the prediction, not raised."""
-        ...
+    async def ground(self, query: Query) -> Prediction: ...
 
 
 @runtime_checkable
@@ -120,7 +118,6 @@ def declines(reply: str, rule: AnswerRule) -> bool:
 
 
 def _section(reply: str, rule: AnswerRule) -> str | None:
-    """The part of a reply that holds the answer, None where it is missing."""
     reply = reply[:MAX_REPLY_CHARS] if rule.match == "first" else reply[-MAX_REPLY_CHARS:]
     if rule.within is None:
         return reply
@@ -155,20 +152,15 @@ class Offline:
 
 
 class Center(Offline):
-    """Always clicks the middle of the screenshot."""
-
     name = "center"
     identity = "center"
 
     async def ground(self, query: Query) -> Prediction:
-        """The middle of the picture."""
         size = query.screenshot.size
         return Prediction(step_id=query.step_id, key=query.key, point=Point(x_px=size.width / 2, y_px=size.height / 2))
 
 
 class Random(Offline):
-    """Clicks anywhere, evenly; seeded per step, so that neither order nor concurrency changes a click."""
-
     name = "random"
 
     def __init__(self, seed: int) -> None:
@@ -176,7 +168,6 @@ class Random(Offline):
         self.identity = f"random seed={seed}"
 
     async def ground(self, query: Query) -> Prediction:
-        """A point drawn from the seed and the step's id."""
         draw = random.Random(f"{self._seed}/{query.step_id}")
         size = query.screenshot.size
         point = Point(x_px=draw.uniform(0, size.width), y_px=draw.uniform(0, size.height))
@@ -184,8 +175,6 @@ class Random(Offline):
 
 
 class Oracle(Offline):
-    """Clicks inside the gold region: the ceiling, which also proves that the gold regions can be hit."""
-
     name = "oracle"
     identity = "oracle"
 
@@ -196,7 +185,6 @@ class Oracle(Offline):
         self._absent = {step.id for session in sessions for step in session.steps if step.target_absent}
 
     async def ground(self, query: Query) -> Prediction:
-        """The middle of the step's first gold box, or a point inside its first polygon; or that there is none."""
         if query.step_id in self._absent:
             none = Failure(kind="unparsed", message="there is no such place")
             return Prediction(step_id=query.step_id, key=query.key, point=None, failure=none, declined=True)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def _call_text(call: ToolCall) -> str:
-    """A call of a tool as the text in which its place is looked for."""
     return f'{{"name": {msgspec.json.encode(call.name).decode()}, "arguments": {call.arguments}}}'
 
 
@@ -35,7 +34,6 @@ class ChatGrounder:
         self.check, self.aclose = model.check, model.aclose
 
     async def ground(self, query: Query) -> Prediction:
-        """Ask once; a reply without a place is ``unparsed``, kept in full."""
         asked = await self._model.ask(query)
         said, sizes = asked.completion, asked.sizes
         if said is None or sizes is None:

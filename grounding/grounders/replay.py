@@ -46,7 +46,6 @@ class SavedPredictions:
         self.identity = f"replay {read.sha256}"
 
     async def ground(self, query: Query) -> Prediction:
-        """The recorded place for the step."""
         found = self._recorded.get(query.step_id)
         failure = None
         if found is None:
@@ -62,11 +61,9 @@ class SavedPredictions:
             declined=found is not None and found.declined,
         )
 
-    async def check(self) -> None:
-        """The file was read when the grounder was made."""
+    async def check(self) -> None: ...
 
-    async def aclose(self) -> None:
-        """Nothing is held."""
+    async def aclose(self) -> None: ...
 
 
 def _recorded(line: _Line) -> _Recorded:

@@ -104,12 +104,10 @@ class Look(Record, frozen=True, kw_only=True):
 
     @property
     def size(self) -> Size:
-        """Width and height of what is cut."""
         return Size(width=self.cut[2] - self.cut[0], height=self.cut[3] - self.cut[1])
 
 
 def whole(size: Size) -> Look:
-    """All of a screenshot."""
     return Look(
         view=Box(left_px=0, top_px=0, right_px=size.width, bottom_px=size.height), cut=(0, 0, size.width, size.height)
     )
@@ -155,14 +153,12 @@ def crop_around(rule: ZoomRule, seen: Look, point: Point) -> Look | None:
 
 
 def _side(rule: ZoomRule, length: int, side: int | None) -> float:
-    """How long a crop is along one side of a picture."""
     wanted = length * (rule.share or 1.0) if side is None else side
     wanted = min(max(wanted, rule.least, 1), length)
     return round(wanted) if rule.pixels == "whole" else wanted
 
 
 def _span(rule: ZoomRule, middle: float, length: int, wanted: float) -> tuple[float, float]:
-    """From where to where a crop reaches."""
     middle = min(max(middle, 0.0), float(length))
     if rule.pixels == "whole":
         low: float = round(round(middle) - wanted / 2)
@@ -211,16 +207,11 @@ def rounded(point: Point, rule: ZoomRule, size: Size) -> Point:
 
 
 class Passes(Protocol):
-    """Where looks are kept: a journal of the run."""
+    def settled(self, step_id: str, key: str) -> Prediction | None: ...
 
-    def settled(self, step_id: str, key: str) -> Prediction | None:
-        """The look under this key, if it was answered."""
+    def last(self, step_id: str) -> Prediction | None: ...
 
-    def last(self, step_id: str) -> Prediction | None:
-        """The last look of that name."""
-
-    def append(self, record: Prediction) -> None:
-        """Keep one."""
+    def append(self, record: Prediction) -> None: ...
 
 
 class ZoomGrounder:
@@ -236,20 +227,17 @@ class ZoomGrounder:
         self._folder: Path | None = None
 
     def over(self, inner: Grounder) -> ZoomGrounder:
-        """The same with another grounder in the place of its own, such as one in workers."""
         other = ZoomGrounder(inner, self.zoom)
         other.passes, other._folder = self.passes, self._folder
         return other
 
     def keep_in(self, folder: Path) -> None:
-        """Cut crops in this folder from now on; the grounder keeps its own files there, too."""
         self._folder = folder / CROPS
         shutil.rmtree(self._folder, ignore_errors=True)  # Those of a process that died.
         if isinstance(self.inner, KeepsFiles):
             self.inner.keep_in(folder)
 
     async def aclose(self) -> None:
-        """Let go of what the grounder holds."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
         await self.inner.aclose()

@@ -22,7 +22,6 @@ _HASH_CHARS = 8
 
 
 def slug(text: str) -> str:
-    """A text as part of a name that may stand in an address, a file's name and a command line."""
     return _NOT_IN_NAMES.sub("-", text).strip("-.")[:_MOST_CHARS] or "tuned"
 
 
@@ -86,7 +85,6 @@ def write_tuned(folder: Path, output: Path, card: GrounderCard, *, base: Path) -
 
 
 def link(source: Path, target: Path) -> None:
-    """A file under another name too: linked where the disk can, since weights are large."""
     try:
         os.link(source, target)
     except OSError:

@@ -163,7 +163,6 @@ def open_training(
 
 
 def _splits(options: GrounderOptions, dataset: Dataset) -> dict[str, Split]:
-    """Every split by a name of its own that may be a folder's."""
     held_out = parse_hold_out(options.hold_out, ("participant", "task"))
     if options.leave_one_out is not None and held_out:
         raise UserError("--hold-out names one split and --leave-one-out makes them all: give one of them")
@@ -253,7 +252,6 @@ def _outcome(fold: Fold, status: str, **known: object) -> FoldOutcome:
 
 
 def _run_fold(opened: OpenedTraining, fold: Fold, evaluate: Evaluate) -> tuple[FoldOutcome, ScoredPair | None, str]:
-    """Train, write the card, evaluate. Returns what came of it, its scored tasks, and why it was broken off."""
     path = opened.run.path / fold.below
     for method in stage_methods(opened.recipe):
         stage, folder = stage_of(opened, method, path, opened.recipe), path / "stages" / method

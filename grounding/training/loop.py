@@ -52,7 +52,6 @@ level, since other processes call it by its name."""
 
 
 def whole_checkpoints(folder: Path) -> list[tuple[int, Path]]:
-    """The checkpoints of a stage that were written to their end, each with its step, the last one last."""
     found = [path.parent for path in (folder / CHECKPOINTS).glob(f"checkpoint-*/{MARK}")]
     return sorted((int(path.name.rpartition("-")[2]), path) for path in found)
 
@@ -177,7 +176,6 @@ class _Loop:
         self._board = SummaryWriter(str(folder / TENSORBOARD), purge_step=None if self._resumed is None else step + 1)
 
     def run(self, build: Build) -> StageResult:
-        """Train to the end, or until the user breaks it off."""
         import torch
         from transformers import set_seed
 
@@ -362,7 +360,6 @@ _SPEEDS |= {f"{what}_per_second" for what in ("samples", "steps", "tokens")}
 
 
 def metrics_line(logs: Mapping[str, Any], *, step: int, steps: int, seconds: float) -> Metrics:
-    """What a trainer logged at a step; a figure that is not a finite number is left out."""
     held_out = any(name.startswith("eval_") for name in logs)
     line: Metrics = {"step": step, "steps": steps, "kind": "held_out" if held_out else "train", "seconds": seconds}
     for name, value in logs.items():

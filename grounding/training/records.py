@@ -63,7 +63,6 @@ class TrainStage(Settings, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def common(recipe: Settings, options: TrainingOptions) -> dict[str, Any]:
-    """What a stage has from every recipe, and from the flags of every training."""
     config = options.accelerate_config
     return {
         **{name: getattr(recipe, name) for name in Settings.__struct_fields__},
@@ -142,8 +141,6 @@ def devices_of(options: TrainingOptions) -> str:
 
 
 class TrainingInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``run.json``."""
-
     benchmark: Literal["training"] = "training"
     asked: TrainingAsked
 
@@ -160,7 +157,6 @@ class TrainingFolder(DescribedFolder[TrainingInfo]):
     kind = "a training run"
 
     def change(self, **fields: Any) -> None:
-        """Change fields of ``run.json``."""
         self.write_info(msgspec.structs.replace(self.read_info(), **fields))
 
 
@@ -245,12 +241,10 @@ class Trained(Generic[T]):
 
 
 def is_training_run(path: Path) -> bool:
-    """Whether a folder is that of a training run; False also where it is no run folder at all."""
     return benchmark_of(path) == "training"
 
 
 def write_record(path: Path, record: object) -> None:
-    """Replace a file of one record, as readable JSON."""
     atomic_write(path, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
 
 

@@ -104,7 +104,6 @@ class GrounderSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def changes(base: Sequence[ScoredTask], tuned: Sequence[ScoredTask], *, seed: int = 0) -> tuple[MetricChange, ...]:
-    """Every registered metric of both over the steps that both have, and the paired differences."""
     mine, theirs = common_tasks(tuned, base)
     if not mine:
         return ()
@@ -182,7 +181,6 @@ _FIGURES = (
 
 
 def print_split(console: Console, opened: OpenedTraining) -> None:
-    """Print what is trained on and what is held out, and what was left out on the way."""
     table = table_of(f"{opened.dataset.name} · {opened.card.name}", ["held out"], ("train on", "test on", "left out"))
     for fold in opened.folds:
         left = ", ".join(f"{len(ids)} {_WHY[reason]}" for reason, ids in fold.split.left_out.items()) or "-"
@@ -257,7 +255,6 @@ def _print_grounder(console: Console, path: Path, summary: GrounderSummary) -> N
 
 
 def _cells(change: MetricChange) -> tuple[str, str, str, str]:
-    """Before, after, the difference in points, and its p."""
     difference = estimate_text(change.difference, sign="+")
     return _counted(change.base), _counted(change.tuned), difference, p_text(change.difference.p)
 
@@ -293,7 +290,6 @@ def _print_puma(console: Console, summary: PumaSummary) -> None:
 
 
 def _print_stage(console: Console, stage: Path, run: Path) -> None:
-    """How a stage ended, and each figure at its first and last measurement."""
     result = read_record(stage / RESULT, StageResult)
     peak = f", at most {result.peak_memory_bytes / 2**30:.2f} GiB" if result.peak_memory_bytes else ""
     words = f"{result.status}, step {result.step} of {result.steps}, {result.wall_s:.0f} s"
@@ -307,5 +303,4 @@ def _print_stage(console: Console, stage: Path, run: Path) -> None:
 
 
 def line(console: Console, words: str, style: str = "") -> None:
-    """Print a line as it is."""
     console.print(Text(words, style=style), soft_wrap=True, highlight=False)

@@ -38,7 +38,6 @@ class Split(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def text(self) -> str:
-        """What is held out, in one line: ``participant=3``."""
         return ";".join(self.held_out)
 
 

@@ -150,12 +150,10 @@ class _Shown:
 
     @contextlib.contextmanager
     def bar(self) -> Iterator[None]:
-        """Show a bar inside the block, where one is wanted."""
         with self._console.file, self._bar:
             yield
 
     def metrics(self, line: Metrics) -> None:
-        """A line of figures came. A reward is only there at steps that drew replies: the last one stands."""
         kind = "held out " if line["kind"] == "held_out" else ""
         self._values |= {
             f"{kind}{name}": line[name] for name in ("loss", "reward", "kl", "rewards/accuracies") if name in line
@@ -168,7 +166,6 @@ class _Shown:
             self.say(f"{self._stage} {line['step']}/{line['steps']}: {words}")
 
     def say(self, words: str, *, always: bool = False) -> None:
-        """Say something to whoever watches."""
         if always or self._display != "none":
             self._console.print(words, markup=False, highlight=False, soft_wrap=True)
             self._console.file.flush()
@@ -239,7 +236,6 @@ def _command(folder: Path, stage: TrainStage, build: Build) -> list[str]:
 
 
 def _end(launcher: subprocess.Popen[bytes]) -> None:
-    """End a launcher that still runs: politely, so that it ends its workers, then at once."""
     if launcher.poll() is None:
         launcher.terminate()
         try:
@@ -251,7 +247,6 @@ def _end(launcher: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> int:
-    """Train as a worker; returns 0, or 2 where an error of the user's was written beside the stage."""
     parser = argparse.ArgumentParser(prog=__name__)
     parser.add_argument("stage", type=Path)
     parser.add_argument("--build", required=True, help="module:function that makes the trainer")

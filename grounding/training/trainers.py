@@ -256,7 +256,6 @@ def _numbers(places: range) -> Any:
 def _asked(
     stage: TrainStage, folder: Path
 ) -> tuple[GrounderCard, tuple[GrounderExample, ...], tuple[GrounderExample, ...]]:
-    """A grounder's card, the examples that train, and those that are measured."""
     assert stage.card is not None, "a grounder's stage has a card"
     return stage.card, read_lines(folder / EXAMPLES, GrounderExample), read_lines(folder / HELD_OUT, GrounderExample)
 

@@ -56,8 +56,6 @@ PASSES = "passes.jsonl"
 
 
 class Clicks(Benchmark[EvalOptions, PreparedClicks, ScoredClicks]):
-    """The benchmark."""
-
     name = ""
     takes = CLICKS
     axes = ("grounder", "planner", "plans", "memory", "zoom")
@@ -90,7 +88,6 @@ class Clicks(Benchmark[EvalOptions, PreparedClicks, ScoredClicks]):
         return msgspec.structs.replace(options, epoch=number + 1, seed=(options.seed or 0) + number)
 
     def name_of(self, options: EvalOptions, varying: Sequence[str]) -> str:  # noqa: ARG002
-        """Planner and grounder."""
         zoom = "" if options.zoom == OFF else f"+zoom-{_stem(options.zoom)}"
         return f"{_stem(options.planner)} + {_stem(options.grounder)}{zoom}"
 
@@ -128,31 +125,26 @@ class Clicks(Benchmark[EvalOptions, PreparedClicks, ScoredClicks]):
         return found
 
     def queued(self, prepared: PreparedClicks) -> Mapping[str, str]:
-        """Who is asked, and whose servers are started."""
         asked, options = prepared.asked, prepared.options
         name = " · ".join(filter(None, (f"{asked.planner} + {asked.grounder}", options.transcript)))
         server = "" if prepared.servers is None and prepared.beside is None else prepared.grounder.grounder.name
         return {"name": name, "planner": asked.planner, "grounder": asked.grounder, "server": server}
 
     def progress(self, display: Any) -> Progress:
-        """Counts hits and misses."""
         return Progress(display)
 
     def prepare(
         self, options: EvalOptions, budget: Budget, progress: Progress, shared: Shared, *, dry: bool = False
     ) -> PreparedClicks:
-        """Find everything that a run needs."""
         return prepare(options, budget, progress, shared, dry=dry)
 
     def journals(self, prepared: PreparedClicks) -> Mapping[str, type[Any]]:
-        """Plans made ahead have a journal of their own."""
         more: dict[str, type[Any]] = {"ahead.jsonl": Plan} if prepared.asked.plan_ahead else {}
         if isinstance(prepared.grounder.grounder, ZoomGrounder):
             more[PASSES] = Prediction
         return {**self.answers, **more}
 
     def item_ids(self, prepared: PreparedClicks) -> Iterable[str]:
-        """The ids of the steps."""
         return prepared.selection.step_ids
 
     def paid(self, folder: Path) -> Iterator[Call]:
@@ -165,7 +157,6 @@ class Clicks(Benchmark[EvalOptions, PreparedClicks, ScoredClicks]):
         yield from paid_calls(folder, (asked, answered))
 
     def write_items(self, prepared: PreparedClicks, folder: RunFolder) -> None:
-        """Write the steps, and the words that stand for the true ones."""
         write_transcripts(prepared, folder)
         folder.write_steps(prepared.selection.sessions)
         if isinstance(prepared.grounder.grounder, KeepsFiles):
@@ -177,7 +168,6 @@ class Clicks(Benchmark[EvalOptions, PreparedClicks, ScoredClicks]):
         return shared.servers.running(prepared.servers if unanswered else None, work.folder / "server.log")
 
     def passes(self, prepared: PreparedClicks, work: Work) -> Iterator[Pass]:
-        """One: each step is planned and then grounded."""
         yield _Clicking(prepared, work).as_pass()
 
     def survey(self, prepared: PreparedClicks, folder: Path, shared: Shared) -> Looked:
@@ -195,23 +185,19 @@ class Clicks(Benchmark[EvalOptions, PreparedClicks, ScoredClicks]):
         return score_run(folder)
 
     def page(self, scored: ScoredClicks) -> Path | None:
-        """Write the page."""
         from grounding.report.html.written import with_report
 
         return with_report(scored).report
 
     def void(self, scored: ScoredClicks) -> str:
-        """Recorded answers that are for none of the steps."""
         counts = scored.summary.counts
         return void_words(counts.steps) if counts.is_void else ""
 
     def figures(self, scored: ScoredClicks, scoring: str | None) -> dict[str, float | None]:  # noqa: ARG002
-        """Every registered metric."""
         found = spread(registered(), [scored_tasks(scored)])
         return {each.metric.replace("_", " "): each.mean for each in found.metrics}
 
     def repeats(self, runs: Sequence[ScoredClicks]) -> Mapping[str, str]:
-        """How many steps and tasks are right every time, and in any repeat."""
         if not runs:
             return {}
         found = spread(registered(), [scored_tasks(run) for run in runs])
@@ -228,7 +214,6 @@ class Clicks(Benchmark[EvalOptions, PreparedClicks, ScoredClicks]):
         return lines
 
     def as_json(self, result: Result[ScoredClicks]) -> Any:
-        """The summary of a run, or how several compare."""
         from grounding.benchmarks.clicks.sweeping import named
 
         if result.folder is None and result.rows[0].scored:
@@ -236,13 +221,11 @@ class Clicks(Benchmark[EvalOptions, PreparedClicks, ScoredClicks]):
         return result.written.content if result.swept else named(result)
 
     def write(self, result: Result[ScoredClicks]) -> Any:
-        """Write the table and the plot of a sweep."""
         from grounding.benchmarks.clicks.sweeping import write_sweep
 
         return write_sweep(result)
 
     def show(self, console: Console, result: Result[ScoredClicks], scoring: str | None, *, published: bool) -> None:  # noqa: ARG002
-        """Print one run's table, or one row for each of several."""
         from grounding.benchmarks.clicks.sweeping import show_matrix, show_sweep
         from grounding.report.table import print_summary
 
@@ -268,7 +251,6 @@ class _Clicking:
             self._zoom.passes = work.journals[PASSES]
 
     def as_pass(self) -> Pass:
-        """The pass."""
         prepared = self._prepared
         planner, grounder = prepared.planner.planner, prepared.grounder.grounder
         self._ground = self._ground_stage(grounder)

@@ -108,7 +108,6 @@ class RemotePlanner(_Remote):
         self.reads: frozenset[Context] = planner_reads(own)
 
     async def plan(self, query: Query) -> Plan:
-        """A worker's plan."""
         return await self._ask(query, partial(Plan, text=None))
 
 
@@ -116,7 +115,6 @@ class RemoteGrounder(_Remote):
     """A grounder whose predictions are made by a pool of workers."""
 
     async def ground(self, query: Query) -> Prediction:
-        """A worker's prediction."""
         return await self._ask(query, partial(Prediction, point=None))
 
 

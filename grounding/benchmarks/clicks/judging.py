@@ -67,7 +67,6 @@ class JudgePrompt(NamedPrompt, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def label(self) -> str:
-        """Name, version and hash over the message."""
         return self.label_over(self.user)
 
     def __post_init__(self) -> None:
@@ -128,8 +127,6 @@ _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 class Judge(Record, frozen=True, kw_only=True):
-    """A judge ready to be asked."""
-
     card: PlannerCard
     model: ChatModel
     prompt: JudgePrompt
@@ -137,12 +134,10 @@ class Judge(Record, frozen=True, kw_only=True):
 
     @property
     def source(self) -> str:
-        """How the judge is called among the sources."""
         return f"judge:{self.card.name}"
 
     @property
     def identity(self) -> str:
-        """Everything but the step that can change an answer."""
         return f"judge {drawing.VERSION} {self.model.identity}"
 
     @property
@@ -278,8 +273,6 @@ def _judgement(asked: Exchange, *, plan_cut: bool) -> BlameJudgement:
 
 
 class Judged(Record, frozen=True, kw_only=True):
-    """What the judge says of each step, and what it took."""
-
     source: str
     opinions: tuple[Opinion, ...]
     info: JudgeInfo
@@ -423,7 +416,6 @@ def check_reference_run(run: RunFolder, info: RunInfo, reference: RunFolder, wro
 def differences(
     asked: RunSettings, other: RunSettings, wrongs: Sequence[WrongStep], steps: Mapping[str, Step]
 ) -> list[str]:
-    """All that keeps two runs from being compared step by step, in words; none where they can be."""
     found = []
     if asked.grounder_identity != other.grounder_identity:
         same = asked.grounder == other.grounder
@@ -468,5 +460,4 @@ def _first_difference(asked: RunSettings, other: RunSettings) -> str:
 
 
 def reference_folder(run: Path) -> Path:
-    """Where a run's own reference runs are kept."""
     return run / "error_split" / "reference"

@@ -58,8 +58,6 @@ _IN_PROCESS = ("torch", "torchvision", "transformers")
 
 
 class PreparedClicks(Record, frozen=True, kw_only=True):
-    """Everything a run needs, checked before the first question is asked."""
-
     options: EvalOptions
     dataset: Dataset
     selection: StepSelection
@@ -74,18 +72,15 @@ class PreparedClicks(Record, frozen=True, kw_only=True):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What the user should know of the data, and of plans that are not there."""
         planner = self.planner.planner
         gaps = planner.gaps(self.selection.sessions) if isinstance(planner, SavedPlans) else ""
         return (*self.dataset.warnings, *filter(None, (gaps,)))
 
     @property
     def items(self) -> Steps:
-        """The steps that are asked about, with what is told of those before them."""
         return Steps(self)
 
     async def aclose(self) -> None:
-        """Let go of connections and models."""
         await self.planner.planner.aclose()
         await self.grounder.grounder.aclose()
 
@@ -255,7 +250,6 @@ def _beside(card: GrounderCard | None, options: EvalOptions, sessions: Sequence[
 def _transcripts(
     options: EvalOptions, dataset: Dataset, selection: StepSelection, progress: Progress
 ) -> Obtained | None:
-    """What stands for the true words; None where those are asked for. A dry run has nothing heard."""
     if options.transcript is None:
         return None
     # Only runs over speech load what hears it.
@@ -287,7 +281,6 @@ def without_history(options: EvalOptions) -> EvalOptions:
 
 
 def nobody_told(options: EvalOptions) -> str:
-    """Why a history is refused."""
     told = [card.name for card in read_cards(models_dir() / "grounders", GrounderCard) if card.uses_history]
     return (
         f"--history {options.history}: neither the planner {options.planner} nor the grounder {options.grounder} is "
@@ -297,7 +290,6 @@ def nobody_told(options: EvalOptions) -> str:
 
 
 def _check_history(options: EvalOptions, history: int) -> None:
-    """Refuse options about the history where nobody asked for one; with --history 0 they are one point of a series."""
     if history or options.history == 0:
         return
     for flag, given in (
@@ -312,7 +304,6 @@ def _check_history(options: EvalOptions, history: int) -> None:
 
 
 def _setup(options: EvalOptions) -> GrounderSetup:
-    """What ``run.json`` keeps of the options for data and grounder."""
     given = {name: getattr(options, name) for name in GrounderSetup.__struct_fields__}
     for name in ("dataset", "grounder", "zoom", "history_file"):
         if isinstance(given[name], str) and Path(given[name]).is_file():

@@ -89,7 +89,6 @@ def named(result: Result[ScoredClicks], compared: Mapping[int, Comparison] | Non
 
 
 def _summary(scored: ScoredClicks) -> Summary:
-    """A run's summary, with the word error rate of what it was told among its scores."""
     if not (scored.folder / TRANSCRIPTS).exists():
         return scored.summary
     # Only runs over speech load what it takes.
@@ -99,7 +98,6 @@ def _summary(scored: ScoredClicks) -> Summary:
 
 
 def show_matrix(result: Result[ScoredClicks], scoring: ScoringName) -> None:
-    """Print one row for each planner with each grounder."""
     compared = comparisons(result)
     rows = [
         MatrixRow(values=(one.name,), block=one.grounder, summary=one.summary, problem=one.problem, folder=one.folder)
@@ -153,12 +151,10 @@ class Swept:
 
     @property
     def what(self) -> str:
-        """What all combinations have in common."""
         return _what(self.content, tuple(self.content.swept))
 
 
 def write_sweep(result: Result[ScoredClicks]) -> Swept:
-    """Write ``sweep.json``, ``sweep.csv`` and the plots."""
     folder, varying = result.folder, result.varying
     assert folder is not None
     compared = comparisons(result)
@@ -184,7 +180,6 @@ def write_sweep(result: Result[ScoredClicks]) -> Swept:
 
 
 def show_sweep(result: Result[ScoredClicks], swept: Swept, scoring: ScoringName) -> None:
-    """Print a row for each combination, and where the files are."""
     console = wide_console(WIDE)
     print_matrix(
         console,
@@ -203,7 +198,6 @@ def show_sweep(result: Result[ScoredClicks], swept: Swept, scoring: ScoringName)
 
 
 def swept_value(options: EvalOptions, name: str) -> SweptValue:
-    """An option's value in a run, as it is shown: a path by its name without the ending."""
     value = getattr(options, name)
     if name == "transcript" and value is None:
         return "truth"
@@ -278,7 +272,6 @@ def _plot(result: SweepResult, along: str, what: str) -> SweepPlot:
 
 
 def sweep_csv(result: SweepResult) -> str:
-    """One line a combination: values, the scores with their intervals, k and n, counts and cost."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     scores = [each.name for each in shown([row.summary.scores for row in result.rows if row.summary is not None])]

@@ -24,8 +24,6 @@ from grounding.records import Dataset, GroupLabel, Record, Region
 
 
 class Layout(Protocol):
-    """Reads one layout of files."""
-
     def __call__(
         self,
         data_dir: Path,
@@ -55,8 +53,6 @@ LoadT = TypeVar("LoadT", bound=Callable[..., Any])
 
 
 def layout(name: str, *, is_desktop: bool = False) -> Callable[[LoadT], LoadT]:
-    """Mark the function that reads a layout."""
-
     def mark(load: LoadT) -> LoadT:
         _known[name] = KnownLayout(load=load, is_desktop=is_desktop)
         return load
@@ -80,7 +76,6 @@ class Release:
     warnings: list[str] = field(default_factory=list)
 
     def wants(self, participant: str) -> bool:
-        """Whether a participant is to be loaded."""
         return not self.participants or participant in self.participants
 
     def find(self, *names: str, what: str) -> list[Path]:
@@ -216,7 +211,6 @@ def samples_layout(
 
 @cache
 def built_in() -> dict[str, KnownLayout]:
-    """The layouts of this folder by name."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     return _known

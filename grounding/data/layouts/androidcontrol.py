@@ -55,7 +55,6 @@ class AndroidRow(Record, frozen=True, kw_only=True):
 
 @samples_layout("androidcontrol", convention="xyxy", questions=("low", "high"))
 def load(release: Release) -> Iterator[Sample]:
-    """The steps of the test split; the history is made from the records, so no file is read for it."""
     (splits,) = release.find("splits.json", what="the list of splits")
     wanted = frozenset(_ids(splits).get("test", ()))
     subsplits = _ids(splits.with_name("test_subsplits.json"))

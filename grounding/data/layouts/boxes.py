@@ -25,7 +25,6 @@ FIELDS: dict[str, Convention] = {"bbox": "xyxy", **{f"bbox_{convention}": conven
 
 @samples_layout("boxes", convention="xyxy", questions="items.*")
 def load(release: Release) -> Iterator[Sample]:
-    """The items of the list; a parquet file may come in parts."""
     files = release.find(release.questions, what="the list of items: items.json, .jsonl, .csv or .parquet")
     if len(files) > 1 and {file.suffix for file in files} != {".parquet"}:
         raise UserError(

@@ -65,7 +65,6 @@ class Mind2WebRow(Record, frozen=True, kw_only=True):
 
 @samples_layout("multimodal-mind2web", convention="xywh", questions=("task", "action"))
 def load(release: Release) -> Iterator[Sample]:
-    """The rows of the test splits; needs the extra ``parquet``. The history is made from the rows."""
     unpacker = Unpacker("multimodal-mind2web")
     found: list[tuple[Path, str, Mind2WebRow]] = []
     for file in release.find("test_*.parquet", what="parquet files of a test split"):

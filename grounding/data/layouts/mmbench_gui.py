@@ -23,7 +23,6 @@ from grounding.data.samples import Sample, are_relative
 
 @samples_layout("mmbench-gui-l2", convention="xyxy")
 def load(release: Release) -> Iterator[Sample]:
-    """The items of the annotation file."""
     (file,) = release.find("L2_annotations.json", what="the annotations of level 2")
     pictures = release.pictures(file, "offline_images", archive="MMBench-GUI-OfflineImages.zip")
     for fields in release.items(file):

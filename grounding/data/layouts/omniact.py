@@ -41,15 +41,12 @@ _TASK = re.compile(r"Task:\s*(.*?)\s*Output Script:", re.DOTALL)
 
 
 class Element(msgspec.Struct):
-    """What the box file says of an element; everything else in it is passed over."""
-
     top_left: tuple[float, float]
     bottom_right: tuple[float, float]
 
 
 @samples_layout("omniact", convention="xyxy", questions="test.json")
 def load(release: Release) -> Iterator[Sample]:
-    """The items of the questions file: ``test.json``, ``val.json`` or ``train.json``."""
     (file,) = release.find(release.questions, what="the questions file")
     # Items say data/... themselves: their paths begin beside that folder.
     pictures = release.pictures(file, "data/..", archive="data.zip")
@@ -95,7 +92,6 @@ def load(release: Release) -> Iterator[Sample]:
 
 
 def _located(fields: Fields, field: str, pictures: ImageLocator) -> Path | None:
-    """The file that a field names, in one of the spellings that the release has; None after a problem."""
     found = pictures.named_by(fields, field, "name the file")
     if found is None:
         return None
@@ -108,7 +104,6 @@ def _located(fields: Fields, field: str, pictures: ImageLocator) -> Path | None:
 
 
 def _said(file: Path, fields: Fields) -> tuple[str, str] | None:
-    """The instruction and the script of a task file; None after a problem."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -122,7 +117,6 @@ def _said(file: Path, fields: Fields) -> tuple[str, str] | None:
 
 
 def _elements(file: Path, fields: Fields) -> list[Four]:
-    """The boxes of a screenshot's elements: left, top, right, bottom in pixels."""
     try:
         decoded = msgspec.json.decode(file.read_bytes())
         listed: Iterable[Any] = decoded.values() if isinstance(decoded, dict) else decoded

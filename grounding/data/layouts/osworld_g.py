@@ -31,7 +31,6 @@ PARTICIPANT = "osworld-g"
 
 @samples_layout("osworld-g", convention="xywh", questions="OSWorld-G.json")
 def load(release: Release) -> Iterator[Sample]:
-    """The items of the annotation file."""
     (file,) = release.find(release.questions, what="the annotation file")
     pictures = release.pictures(file, "images")
     capabilities = _capabilities(file.parent / CLASSIFICATION)

@@ -64,7 +64,6 @@ def load(
     files = [str(folder.path / folder.questions) for folder in folders]
 
     def order(problem: Problem) -> tuple[int, ...]:
-        """By participant; within one the questions file first, item by item; what concerns none before all."""
         own = next((n for n, folder in enumerate(folders) if Path(problem.file).is_relative_to(folder.path)), -1)
         return own, problem.file not in files, -1 if problem.item is None else problem.item
 

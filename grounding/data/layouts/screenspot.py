@@ -33,13 +33,11 @@ PLATFORM_OF = {"windows": "desktop", "macos": "desktop", "ios": "mobile", "andro
 
 @samples_layout("screenspot", convention="xywh")
 def load(release: Release) -> Iterator[Sample]:
-    """The items of ScreenSpot."""
     return _read(release, "")
 
 
 @samples_layout("screenspot-v2", convention="xywh")
 def load_v2(release: Release) -> Iterator[Sample]:
-    """The items of ScreenSpot-v2: the same layout with other file names."""
     return _read(release, "_v2")
 
 

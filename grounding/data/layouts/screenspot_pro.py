@@ -28,7 +28,6 @@ INSTRUCTIONS = {"en": "instruction", "cn": "instruction_cn"}
 
 @samples_layout("screenspot-pro", convention="xyxy", questions=tuple(INSTRUCTIONS))
 def load(release: Release) -> Iterator[Sample]:
-    """The items of all annotation files."""
     kept = (release.folder / "annotations").is_dir()
     files = release.find(*(["annotations/*.json"] if kept else ["*.json", "*.parquet"]), what="annotation files")
     counts: Counter[str] = Counter()

@@ -24,7 +24,6 @@ from grounding.data.samples import Sample
 
 @samples_layout("ui-vision", convention="xyxy")
 def load(release: Release) -> Iterator[Sample]:
-    """The items of the three files."""
     for file in release.find("element_grounding_*.json", what="annotation files of element grounding"):
         task = file.stem.removeprefix("element_grounding_")
         # The folder of annotations has one of its own for each kind of task.

@@ -26,7 +26,6 @@ INSTRUCTIONS = {"en": "instruction", "cn": "instruction_zh"}
 
 @samples_layout("venusbench-gd", convention="xyxy", questions=tuple(INSTRUCTIONS))
 def load(release: Release) -> Iterator[Sample]:
-    """The items of all files."""
     for file in release.find("instruction/*.json", what="files of instructions"):
         task = file.stem.removesuffix("_grounding").removesuffix("_spatial")
         pictures = release.pictures(file, "images")

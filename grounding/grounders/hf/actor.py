@@ -213,7 +213,6 @@ class PointerEngine:
         return f"{text}{ASSISTANT}"
 
     def _states(self, inputs: Any) -> tuple[Any, Any]:
-        """The picture's patches as the language model takes them in, and its last hidden states."""
         base = self._loaded.model.model
         taken: dict[str, Any] = {}
 
@@ -242,8 +241,6 @@ def load_actor(folder: Path, card: GrounderCard, options: HfOptions) -> PointerE
 
 
 class GuiActor:
-    """The grounder of a GUI-Actor card."""
-
     def __init__(self, card: GrounderCard, options: HfOptions) -> None:
         self._card = card
         self.name = card.name
@@ -255,7 +252,6 @@ class GuiActor:
         self.check, self.aclose = self._model.check, self._model.aclose
 
     async def ground(self, query: Query) -> Prediction:
-        """Point once; ``raw`` holds the three best regions as fractions of the picture."""
         answer = await self._model.ask(query)
         if isinstance(answer, Exchange):
             return Prediction(

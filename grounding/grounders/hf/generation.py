@@ -111,7 +111,6 @@ def _ids(value: Json) -> tuple[int, ...]:
 
 
 def cut_at_stop(text: str, stop: tuple[str, ...]) -> str:
-    """The text before the first of the stop strings, as a server returns it."""
     places = [place for place in (text.find(ending) for ending in stop) if place >= 0]
     return text[: min(places)] if places else text
 
@@ -206,7 +205,6 @@ class LocalReply(Record, frozen=True, kw_only=True):
 
 
 def model_inputs(loaded: Loaded, card: ChatCard, prompts: Sequence[Prompt], texts: Sequence[str]) -> Any:
-    """What ``processor_inputs`` gives, on the model's device."""
     return processor_inputs(loaded.processor, card, prompts, texts).to(loaded.model.device)
 
 
@@ -257,8 +255,6 @@ def render_prompt(processor: Any, card: ChatCard, prompt: Prompt) -> str:
 
 
 class Generator:
-    """One model with the parameters of one run."""
-
     def __init__(self, loaded: Loaded, card: ChatCard, generation: Generation) -> None:
         from transformers import GenerationConfig
 
@@ -274,7 +270,6 @@ class Generator:
         )
 
     def render(self, prompt: Prompt) -> str:
-        """The whole prompt as text, by the checkpoint's own template."""
         return render_prompt(self._loaded.processor, self._card, prompt)
 
     def __call__(self, prompts: Sequence[Prompt]) -> list[LocalReply]:

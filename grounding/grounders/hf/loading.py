@@ -36,7 +36,6 @@ class HfOptions(Record, frozen=True, kw_only=True):
     wait_ms: float = 5.0
 
     def __post_init__(self) -> None:
-        """Raise a UserError where nothing would ever be asked."""
         if self.batch_size < 1:
             raise UserError(f"the batch size must be 1 or more, not {self.batch_size}")
 
@@ -127,7 +126,6 @@ def from_hub(repository: str, patterns: Sequence[str] = WANTED, *, revision: str
 
 
 def _local(card: ChatCard, options: HfOptions) -> Path | None:
-    """The folder with the weights; None where they are on the hub."""
     if options.model_path:
         return local_folder(options.model_path)
     path = Path(card.checkpoint).expanduser()
@@ -190,8 +188,6 @@ _MANY = 3
 
 @dataclass
 class Loaded:
-    """A model in memory. ``end_ids`` are the tokens that end an answer."""
-
     model: Any
     processor: Any
     end_ids: tuple[int, ...]
@@ -199,7 +195,6 @@ class Loaded:
 
     @property
     def merge(self) -> int:
-        """How many patches across and down become one token."""
         return int(self.processor.image_processor.merge_size)
 
 

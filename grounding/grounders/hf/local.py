@@ -44,7 +44,6 @@ class Batcher(Generic[QuestionT, AnswerT]):
         self._closed = False
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do something else in the worker thread, such as loading the model."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def submit(self, question: QuestionT) -> AnswerT:
@@ -62,7 +61,6 @@ class Batcher(Generic[QuestionT, AnswerT]):
         return await future
 
     async def aclose(self) -> None:
-        """Stop; a batch that the model is working on can't be interrupted and is let run out."""
         self._closed = True
         if self._collector is not None:
             self._collector.cancel()
@@ -138,7 +136,6 @@ class LocalModel(Generic[ReplyT]):
         """One batch with the model and one being made ready."""
 
     async def check(self) -> None:
-        """Load the model, or raise a UserError that says why it can't be."""
         async with self._loading:
             if self._engine is None:
                 self._engine = await self._batcher.run(self._load)
@@ -165,7 +162,6 @@ class LocalModel(Generic[ReplyT]):
             return Exchange(failure=Failure(kind="error", message=str(error)), sizes=sizes)
 
     async def aclose(self) -> None:
-        """Stop the threads and let go of the weights."""
         await self._batcher.aclose()
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._engine = None
@@ -197,7 +193,6 @@ class HfChat:
         self.check, self.aclose = self._model.check, self._model.aclose
 
     async def ask(self, query: Query) -> Exchange:
-        """Ask about one step; what goes wrong comes back as a failure."""
         answer = await self._model.ask(query)
         if isinstance(answer, Exchange):
             return answer

@@ -40,14 +40,12 @@ class OcrGrounder:
     name = "ocr"
 
     def __init__(self, reader: OcrReader | None = None) -> None:
-        """Load nothing yet; the first query loads the networks."""
         self._reader = reader or OcrReader()
         # Little more than one query per core: more would only wait for each other.
         self.max_concurrency = core_count() + READ_AHEAD
 
     @property
     def identity(self) -> str:
-        """Canonical text of everything that can change an answer."""
         try:
             reader = reader_identity()
         except EngineError as error:
@@ -81,14 +79,12 @@ class OcrGrounder:
         return answer(point=box.center, box=box, raw=_explained(choice, wanted), sizes=sizes)
 
     async def check(self) -> None:
-        """Raise a UserError where the networks are not installed: then no screenshot can be read."""
         try:
             reader_identity()
         except EngineError as error:
             raise UserError(f"the grounder ocr cannot read: {error}") from error
 
     async def aclose(self) -> None:
-        """Let go of the threads."""
         self._reader.close()
 
 
@@ -106,7 +102,6 @@ def _explained(choice: TextChoice, query: Parsed) -> str:
 
 
 def _inside(box: Box, screen: Screen) -> Box:
-    """The part of a box that lies on the screenshot."""
     right, bottom = float(screen.size.width), float(screen.size.height)
     return Box(
         left_px=min(max(box.left_px, 0.0), right),

@@ -377,7 +377,6 @@ def _widget(text: str) -> Widget:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of an instruction, amounts and symbols that are written on buttons."""
     return tuple(re.findall(r"[$€£]?\w+(?:[.,'\u2019&/:-]\w+)*%?|[+\u00d7]", text.lower()))
 
 
@@ -408,7 +407,6 @@ def _loose(text: str, has_target: bool, may_split: bool) -> tuple[tuple[Phrase, 
 
 
 def _content(text: str) -> str:
-    """Only words that may be written on the thing: no fillers, no actions, no kinds of things."""
     words = words_of(text)
     dropped = lexicon.FILLERS | lexicon.ACTIONS | lexicon.KINDS
     kept = [
@@ -446,12 +444,10 @@ def _digits(text: str) -> str:
 
 
 def _on_the_clock(match: re.Match[str]) -> str:
-    """One thirty is a time of day."""
     return f"{lexicon.NUMBERS.get(match[1], match[1])}:{match[2]}"
 
 
 def _without_opening(text: str) -> str:
-    """Drop the fillers before the first word that says something."""
     words = text.split()
     while len(words) > 1 and words[0].strip(",.!?") in lexicon.FILLERS:
         words.pop(0)

@@ -262,7 +262,6 @@ def _preferred(query: Parsed, page: Sequence[TextLine], found: list[TextCandidat
 
 
 def _titled(anchor: TextLine, page: Sequence[TextLine], rivals: Sequence[TextLine] | None = None) -> TextCandidate:
-    """The name of the card that shows an amount."""
     others = [v.line for v in prices(page)] if rivals is None else rivals
     return whole(title_near(anchor, page, [line for line in others if line != anchor]))
 
@@ -329,7 +328,6 @@ def _browser_part(
 
 
 def _tab(query: Parsed, frame: BrowserFrame, found: Sequence[TextCandidate]) -> TextCandidate | None:
-    """A tab by its title or its number; a page's own tabs are found by their text."""
     in_strip = [c for c in found if c.line in frame.tabs]
     if in_strip and in_strip[0].score >= GOOD and in_strip[0].score >= found[0].score - 0.25:
         return in_strip[0]
@@ -361,7 +359,6 @@ def _back(frame: BrowserFrame, screen: Screen) -> TextCandidate | None:
 
 
 def _square(x: float, y: float, size: float, line: TextLine, text: str = "") -> TextCandidate:
-    """A place without a text of its own."""
     half = size / 2
     box = Box(left_px=max(0.0, x - half), top_px=y - half, right_px=x + half, bottom_px=y + half)
     return TextCandidate(text=text, box=box, line=line, score=0.0)

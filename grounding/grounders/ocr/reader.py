@@ -51,21 +51,18 @@ class BoundedCache(Generic[Value]):
     """Keeps the values used last."""
 
     def __init__(self, limit: int) -> None:
-        """Keep at most ``limit`` values."""
         self._limit = limit
         self._lock = Lock()
         self._values: OrderedDict[bytes, Value] = OrderedDict()
         self._making: dict[bytes, Lock] = {}
 
     def get(self, key: bytes) -> Value | None:
-        """The value kept under a key, or None."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
             return self._values.get(key)
 
     def put(self, key: bytes, value: Value) -> None:
-        """Keep a value; the one that was not used for longest gives way."""
         with self._lock:
             self._values[key] = value
             self._values.move_to_end(key)
@@ -73,7 +70,6 @@ class BoundedCache(Generic[Value]):
                 self._values.popitem(last=False)
 
     def get_or_make(self, key: bytes, make: Callable[[], Value]) -> Value:
-        """The value kept under a key, made and kept if there is none; two threads don't make the same at once."""
         with self._lock:
             lock = self._making.setdefault(key, Lock())
         with lock:
@@ -98,11 +94,9 @@ class DiskCache:
         return cls(ocr_cache_dir(), hashlib.sha256(identity.encode()).hexdigest()[:16])
 
     def get(self, sha256: str) -> Screen | None:
-        """The screen that was read from an image, or None."""
         return self._cache.read(sha256, self._engine, Screen)
 
     def put(self, sha256: str, screen: Screen) -> None:
-        """Keep a screen."""
         self._cache.write(sha256, self._engine, screen)
 
 
@@ -171,11 +165,9 @@ class OcrReader:
         return await asyncio.shield(asyncio.wrap_future(pending))
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Do some computing on the reader's threads, so that the event loop stays free."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, work)
 
     def close(self) -> None:
-        """Let go of the threads once their work is done."""
         self._readers.shutdown()
         self._workers.shutdown()
 
@@ -244,7 +236,6 @@ class OcrReader:
                     self._recognising.pop(key, None)
 
     def load(self) -> Engine:
-        """The networks, loaded now if they were not yet."""
         with self._engine_lock:
             if self._engine is None:
                 self._engine = Engine()
@@ -252,7 +243,6 @@ class OcrReader:
 
 
 def reader_identity() -> str:
-    """Canonical text of everything that can change a reading."""
     return f"ocr reader {READER_VERSION}, {engine_identity()}"
 
 
@@ -262,7 +252,6 @@ def _key(screenshot: Screenshot) -> str:
 
 
 def core_count() -> int:
-    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -299,7 +288,6 @@ def _batches(crops_by_key: dict[bytes, Pixels]) -> list[list[bytes]]:
 
 
 def _line(piece: Crop, text: Recognised, framed: bool) -> TextLine:
-    """Put a crop's text back on the screenshot."""
     scale = piece.pixels.shape[0] / RECOGNISER_HEIGHT_PX
     words = tuple(
         TextWord(

@@ -14,8 +14,6 @@ from grounding.records import Box, Record, Size
 
 
 class TextWord(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One word of a line and its horizontal extent on the original screenshot."""
-
     text: str
     left_px: float
     right_px: float
@@ -35,7 +33,6 @@ class TextLine(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def height_px(self) -> float:
-        """The height of the line's ink."""
         return self.box.bottom_px - self.box.top_px
 
     @property
@@ -82,8 +79,6 @@ _COUNT = re.compile(r"\((\d[\d,.]*)\s*(k?)\)|(\d[\d,.]*)\s*(k?)\+? (?:reviews?|r
 
 
 class Valued(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A line that shows an amount."""
-
     line: TextLine
     value: float
 
@@ -187,8 +182,6 @@ _NEARLY = 0.85
 
 
 class ListItem(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One item: the line that names it and the line by which it was recognised as one of several."""
-
     title: TextLine
     anchor: TextLine
 

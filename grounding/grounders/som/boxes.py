@@ -111,7 +111,6 @@ def _line_for(
 
 
 def padded(box: IntBox, pad: int, width: int, height: int, least: int = 0) -> IntBox:
-    """A box with room around it, at least so many pixels wide and high, inside the picture."""
     across, down = max(0, least - (box[2] - box[0])), max(0, least - (box[3] - box[1]))
     left, top = box[0] - max(pad, across // 2), box[1] - max(pad, down // 2)
     right, bottom = box[2] + max(pad, across // 2), box[3] + max(pad, down // 2)
@@ -207,18 +206,13 @@ Gray = npt.NDArray[np.uint8]
 
 
 class WidgetProposer:
-    """Boxes by edge contours and by glyphs that stand in line; deterministic."""
-
     @property
     def identity(self) -> str:
-        """Method and version."""
         return f"widgets {VERSION}"
 
-    def check(self) -> None:
-        """Nothing can be missing."""
+    def check(self) -> None: ...
 
     def propose(self, image: Pixels) -> tuple[Proposed, ...]:
-        """The boxes of a picture."""
         height, width = image.shape[:2]
         unit = max(min(height, width) / REFERENCE_SIDE, 0.25)
         edges: Gray = cv2.Canny(image, EDGE_LOW, EDGE_HIGH).astype(np.uint8)
@@ -353,17 +347,11 @@ class Proposer(Protocol):
     """Finds regions. ``identity`` is canonical text of everything that can change what it finds."""
 
     @property
-    def identity(self) -> str:
-        """Method, version and settings."""
-        ...
+    def identity(self) -> str: ...
 
-    def check(self) -> None:
-        """Raise a UserError where something that is needed is missing."""
-        ...
+    def check(self) -> None: ...
 
-    def propose(self, image: Pixels) -> tuple[Proposed, ...]:
-        """The regions of a picture, in any order. Called from several threads."""
-        ...
+    def propose(self, image: Pixels) -> tuple[Proposed, ...]: ...
 
 
 def by_area(regions: Iterable[Proposed]) -> tuple[Proposed, ...]:

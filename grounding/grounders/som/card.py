@@ -36,7 +36,6 @@ class SomCard(ChatCard, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def is_som(name: str) -> bool:
-    """Whether a grounder's name or the path of a card means this pipeline."""
     return name in NAMES or (name.endswith((".yaml", ".yml")) and _has_marks(Path(name)))
 
 

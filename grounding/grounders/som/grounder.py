@@ -34,7 +34,6 @@ class MarkedPicture(Record, frozen=True, kw_only=True):
     marks: tuple[Mark, ...]
 
     def to_send(self) -> Picture:
-        """The picture for a request."""
         url = b"".join((b'"data:image/png;base64,', pybase64.b64encode(self.png), b'"'))
         return Picture(url_json=msgspec.Raw(url), sizes=self.sizes)
 
@@ -146,7 +145,6 @@ class SomGrounder:
     """Set-of-Mark over one chat model."""
 
     def __init__(self, card: SomCard, model: ChatModel, proposer: Proposer | None = None) -> None:
-        """Load nothing yet; regions are found by SAM where the card gives weights, else by the built-in method."""
         self.card = card
         self.name = card.name
         self._model = model
@@ -155,17 +153,14 @@ class SomGrounder:
 
     @property
     def identity(self) -> str:
-        """Model, prompt, parameters and rules of the card; the method of finding regions; how marks are drawn."""
         parts = {"model": self._model.identity, "proposer": self._proposer.identity, "drawing": drawing.VERSION}
         return f"som {msgspec.json.encode(parts, order='sorted').decode()}"
 
     @property
     def max_concurrency(self) -> int:
-        """The model's connections, and the pictures made ready for the next requests."""
         return self._model.max_concurrency
 
     def keep_in(self, folder: Path) -> None:
-        """Keep every marked picture, and what its numbers mean, in ``marks/`` of this folder."""
         self._run_folder = folder
 
     async def ground(self, query: Query) -> Prediction:
@@ -218,12 +213,10 @@ class SomGrounder:
         return self._model.count(query, self._sizes(query))
 
     async def check(self) -> None:
-        """Ask the endpoint whether it serves the model; load what finds the regions."""
         await self._model.check()
         await asyncio.to_thread(self._proposer.check)
 
     async def aclose(self) -> None:
-        """Close connections and threads."""
         await self._model.aclose()
 
     def _sizes(self, query: Query) -> ImageSizes:

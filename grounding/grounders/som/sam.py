@@ -49,7 +49,6 @@ class SamProposer:
 
     @property
     def identity(self) -> str:
-        """Version, settings and weights; a folder is told by its files, not by where it lies."""
         return f"sam {VERSION} {SETTINGS} {_weights_id(self._weights)}"
 
     def check(self) -> None:
@@ -85,7 +84,6 @@ class SamProposer:
         return self._generate
 
     def propose(self, image: Pixels) -> tuple[Proposed, ...]:
-        """The masks of a picture. The lock keeps the memory of one picture's masks the most that is needed."""
         with self._lock:
             found = self._loaded()(Image.fromarray(image), **SETTINGS)
             return regions_of(np.asarray(mask, dtype=np.bool_) for mask in found["masks"])

@@ -169,7 +169,6 @@ _ASKING = frozenset(_ASKED_BY.split())
 def sft_examples(
     tasks: Sequence[ShopTask], inputs: Inputs, label: Callable[[ShopTask], str], train_on: str = "function_param"
 ) -> list[TextExample]:
-    """Instruction and function of every task; instruction, memory, function and parameter of all that have a label."""
     made = []
     for task in tasks if train_on != "param" else ():
         question = function_prompt(puma_prompts(), task.instruction)

@@ -91,7 +91,6 @@ class ResultScorer:
         return [judge_shop(task, episode, likeness, rule=self._rule).result for task, episode in episodes]
 
     def _episode(self, task: ShopTask, text: str) -> Episode:
-        """The episode of an agent that makes this one call."""
         view = view_of(task, self._products.get(task.target_asin))
         # The release puts ASINs through a set; a seed stands for the order of one.
         shuffle = 0 if self._rule == "official" else None
@@ -159,8 +158,6 @@ def _scored(texts: Sequence[tuple[ShopTask, list[str]]], scorer: ResultScorer, k
 
 
 class Drawer:
-    """Draws texts from one model. The same batch with the same seed gives the same texts."""
-
     def __init__(self, model: str, rule: CandidateRule, precision: Precision) -> None:
         import torch
 
@@ -182,7 +179,6 @@ class Drawer:
         }
 
     def draw(self, prompts: Sequence[str], seed: str) -> list[list[str]]:
-        """The texts for each prompt, in the order in which the model ranks or draws them."""
         import torch
 
         read: Any = self._tokenizer(list(prompts), return_tensors="pt", padding=True).to(self._model.device)

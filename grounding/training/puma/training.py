@@ -78,7 +78,6 @@ class OpenedPuma:
     run: AskedRun
 
     def tasks(self, ids: Sequence[str]) -> list[ShopTask]:
-        """Training tasks by their ids, in this order."""
         by_id = {task.id: task for task in self.shop.tasks}
         return [by_id[id_] for id_ in ids]
 
@@ -129,7 +128,6 @@ def open_puma(model: str, options: PumaOptions, *, command: str = "") -> OpenedP
 
 
 def stage_of(opened: OpenedPuma, recipe: PumaRecipe, method: Literal["sft", "dpo"], model: Path) -> TrainStage:
-    """A stage of a recipe; it begins with the model of a folder."""
     rule = recipe.sft if method == "sft" else recipe.dpo
     assert rule is not None, "a recipe without DPO has no such stage"
     return TrainStage(
@@ -174,7 +172,6 @@ def _shop(options: PumaOptions, recipe: PumaRecipe, **more: Any) -> ShopOptions:
 
 
 def print_opened(console: Console, opened: OpenedPuma) -> None:
-    """Say what will be trained, on what, and what is kept apart."""
     split = opened.split
     tested = "all its users" if not split.test_users else f"{len(split.test_users)} users that never train"
     lines = [
@@ -189,8 +186,6 @@ def print_opened(console: Console, opened: OpenedPuma) -> None:
 
 
 def puma_fits(console: Console, opened: OpenedPuma) -> bool:
-    """Measure both stages with examples as long as the recipe lets through."""
-
     def fits(method: Literal["sft", "dpo"]) -> bool:
         def make(overrides: Sequence[str]) -> TrainStage:
             recipe, _ = read_recipe(opened.options.recipe, PumaRecipe, overrides)
@@ -260,8 +255,6 @@ def run_puma(opened: OpenedPuma) -> Trained[PumaSummary]:
 
 
 class _Run:
-    """The work of one run, and what has come of it so far."""
-
     def __init__(self, folder: TrainingFolder, opened: OpenedPuma) -> None:
         self._folder, self._opened, self._recipe = folder, opened, opened.recipe
         self._path, self._shared = folder.path.resolve(), Shared()
@@ -271,7 +264,6 @@ class _Run:
         self.summary = PumaSummary(status="partial", signature=signature, reading=reading)
 
     def note(self, **fields: Any) -> None:
-        """Change the summary, and write it."""
         self.summary = msgspec.structs.replace(self.summary, **fields)
         self._folder.write_summary(self.summary)
 
@@ -317,7 +309,6 @@ class _Run:
     def _stage(
         self, method: Literal["sft", "dpo"], model: Path, rows: Sequence[Record], held_out: Sequence[Record]
     ) -> Path | None:
-        """Train a stage; returns its output, or None where the user broke it off."""
         folder, stage = self._path / "stages" / method, stage_of(self._opened, self._recipe, method, model)
         result = run_stage(folder, stage, rows, held_out, display=self._opened.options.display)
         self.note(stopped=result.stopped)
@@ -411,7 +402,6 @@ class _Run:
         return target
 
     def _measure(self, name: str, model: Path) -> None:
-        """Evaluate a model by PersonalWAB's own agent."""
         scored = evaluate(BENCHMARK, evaluation_options(self._opened, name, model), self._shared)
         self.evaluated.append(scored)
         figures = {**self.summary.figures, name: scored.summary.scores[self.summary.reading]}
@@ -429,7 +419,6 @@ def variant_of(recipe: PumaRecipe) -> str:
 
 
 def print_trained(console: Console, opened: OpenedPuma, trained: Trained[PumaSummary]) -> None:
-    """Print what came of it, then the paper's tables with the trained model."""
     print_run(console, trained.folder)
     variant, own = variant_of(opened.recipe), trained.evaluated[1:]
     print_published_training(
