@@ -13,9 +13,7 @@ from grounding.grounders.marks import (
     Proposed,
     box_region,
     colour,
-    contrast,
     draw_marks,
-    overlap,
     place_labels,
     text_colour,
 )
@@ -55,6 +53,22 @@ NO_INK = Grid(np.zeros((300, 400), np.uint8))
 
 def place(*boxes: IntBox, ink: Grid = NO_INK, size: tuple[int, int] = (20, 12)) -> list[IntBox]:
     return place_labels(boxes, [size] * len(boxes), PICTURE, ink)
+
+
+def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
+    """Contrast ratio by WCAG 2, 1 to 21."""
+
+    def luminance(rgb: tuple[int, int, int]) -> float:
+        parts = [v / 255 / 12.92 if v / 255 <= 0.04045 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in rgb]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def overlap(one: IntBox, other: IntBox) -> int:
+    across = min(one[2], other[2]) - max(one[0], other[0])
+    return max(0, across) * max(0, min(one[3], other[3]) - max(one[1], other[1]))
 
 
 @given(st.tuples(*[st.integers(0, 255)] * 3))

@@ -1,350 +1,60 @@
 """The regions that get numbers: found on a scaled screenshot by edges alone, put in order, and back on the original.
 
 The built-in method finds widgets, icons, pictures and lines of text. All its lengths are in pixels of a picture whose
-shorter side is 1000; other sizes are measured in proportion.
+shorter side is 1000; other sizes are measured in proportion (``unit``). Boxes are rows of left, top, right, bottom.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from statistics import median
 from typing import Protocol
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
-from grounding.grounders.marks import Grid, IntBox, Mark, Pixels, Proposed, area, box_region, overlap
+from grounding.grounders.marks import Grid, Mark, Pixels, Proposed, box_region
 from grounding.records import Box, Point, Size
 
-SAME_SHARE = 0.7
-"""Two boxes with this intersection over union are one region found twice."""
-
-SAME_CLICK, CONCENTRIC_SHARE = 3.0, 0.2
-"""Boxes with centres so near, in pixels, are one target, unless the smaller is less than this share of the larger."""
-
-WORD_GAP, ODD_GAP = 0.7, 0.6
-"""The widest gap inside a line of text, in heights of its glyphs: to a glyph of about the same height, and to another,
-such as a dash. A check box stands farther off from its label."""
-
-SAME_ROW = 0.5
-
-MIN_ICONS, ICON_SIDE, ICON_SPREAD, ICON_SHARE = 3, 14, 0.2, 0.75
-"""A row of so many things, at least so large, of one size but for this share, is no text if this share is square."""
-
-MAX_BUTTON_HEIGHT, LABEL_HEIGHTS, LABEL_WIDTH = 80, 4.0, 0.35
-"""How high a button is at most, in pixels and in heights of its label; and how wide its label, as a share, at least."""
-
-
-def text_lines(glyphs: list[IntBox], unit: float) -> list[IntBox]:
-    """Glyphs that stand side by side joined to the boxes of lines; a lone one, and icons in a row, stay as they are."""
-    bounds: list[IntBox] = []
-    members: list[list[IntBox]] = []
-    heights: list[list[int]] = []
-    rows: dict[int, list[int]] = {}
-    bucket = max(1, round(24 * unit))
-    for glyph in sorted(glyphs):
-        line = _line_for(glyph, bounds, heights, rows, bucket)
-        if line is None:
-            line = len(bounds)
-            bounds.append(glyph)
-            members.append([])
-            heights.append([])
-        members[line].append(glyph)
-        left, top, right, bottom = bounds[line]
-        bounds[line] = (left, min(top, glyph[1]), max(right, glyph[2]), max(bottom, glyph[3]))
-        height = glyph[3] - glyph[1]
-        if not heights[line] or height >= 0.5 * median(heights[line]):
-            heights[line] = [*heights[line][-8:], height]
-        for row in range(bounds[line][1] // bucket, bounds[line][3] // bucket + 1):
-            here = rows.setdefault(row, [])
-            if line not in here:
-                here.append(line)
-    found: list[IntBox] = []
-    for box, parts in zip(bounds, members, strict=True):
-        found.extend(_icons(parts, unit) or [box])
-    return found
-
-
-def _icons(glyphs: list[IntBox], unit: float) -> list[IntBox]:
-    """The stars of a rating or the discs of a choice of colours: square, equal, and at least three; else none."""
-    outer = [
-        glyph
-        for index, glyph in enumerate(glyphs)
-        if not any(
-            overlap(glyph, other) == area(glyph) and (area(other) > area(glyph) or place < index)
-            for place, other in enumerate(glyphs)
-            if place != index
-        )
-    ]
-    if len(outer) < MIN_ICONS:
-        return []
-    usual = median(box[2] - box[0] for box in outer)
-    square = [
-        box
-        for box in outer
-        if abs(box[2] - box[0] - usual) <= ICON_SPREAD * usual and abs(box[3] - box[1] - usual) <= ICON_SPREAD * usual
-    ]
-    many = len(square) >= MIN_ICONS and len(square) >= ICON_SHARE * len(outer)
-    return outer if many and usual >= ICON_SIDE * unit else []
-
-
-def _line_for(
-    glyph: IntBox, bounds: list[IntBox], heights: list[list[int]], rows: dict[int, list[int]], bucket: int
-) -> int | None:
-    """The line that a glyph continues: in its row, and near enough; the nearest of several."""
-    best: tuple[int, int] | None = None
-    height = glyph[3] - glyph[1]
-    for row in range(glyph[1] // bucket, glyph[3] // bucket + 1):
-        for line in reversed(rows.get(row, [])):
-            _, top, right, bottom = bounds[line]
-            gap = glyph[0] - right
-            usual = median(heights[line])
-            # A tile beside a text must not reach as far as its own height would let it.
-            alike = 0.5 * usual <= height <= 1.6 * usual
-            if gap > (WORD_GAP * usual if alike else ODD_GAP * min(usual, height + 8)):
-                continue
-            shared = min(bottom, glyph[3]) - max(top, glyph[1])
-            if shared >= SAME_ROW * min(bottom - top, height) and (best is None or gap < best[0]):
-                best = (gap, line)
-    return None if best is None else best[1]
-
-
-def padded(box: IntBox, pad: int, width: int, height: int, least: int = 0) -> IntBox:
-    across, down = max(0, least - (box[2] - box[0])), max(0, least - (box[3] - box[1]))
-    left, top = box[0] - max(pad, across // 2), box[1] - max(pad, down // 2)
-    right, bottom = box[2] + max(pad, across // 2), box[3] + max(pad, down // 2)
-    return max(0, left), max(0, top), min(width, right), min(height, bottom)
-
-
-def outside(boxes: list[IntBox], holders: list[IntBox], slack: int) -> list[IntBox]:
-    """The boxes that lie in none of the holders, give or take a few pixels."""
-    if not boxes or not holders:
-        return boxes
-    table = np.array(holders, dtype=np.int64)
-    table[:, :2] -= slack
-    table[:, 2:] += slack
-    return [box for box in boxes if not (_shared(np.array(box, dtype=np.int64), table) == area(box)).any()]
-
-
-def without_doubles(boxes: list[IntBox], unit: float) -> list[IntBox]:
-    """One of every group of boxes that are nearly the same, or whose centres are one click: the largest of them."""
-    ordered = sorted(set(boxes), key=lambda box: (-area(box), box))
-    if not ordered:
-        return []
-    table = np.array(ordered, dtype=np.int64)
-    areas = (table[:, 2] - table[:, 0]) * (table[:, 3] - table[:, 1])
-    centres = table[:, :2] + table[:, 2:]
-    kept = np.ones(len(ordered), dtype=bool)
-    for index in range(len(ordered)):
-        if not kept[index]:
-            continue
-        shared = _shared(table[index], table)
-        same = shared >= SAME_SHARE * (areas[index] + areas - shared)
-        concentric = np.abs(centres - centres[index]).max(axis=1) <= 2 * SAME_CLICK * unit
-        same |= concentric & (areas >= CONCENTRIC_SHARE * areas[index])
-        same[: index + 1] = False
-        kept &= ~same
-    return [box for box, keep in zip(ordered, kept.tolist(), strict=True) if keep]
-
-
-def _shared(box: npt.NDArray[np.int64], table: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    across = np.minimum(table[:, 2], box[2]) - np.maximum(table[:, 0], box[0])
-    down = np.minimum(table[:, 3], box[3]) - np.maximum(table[:, 1], box[1])
-    shared: npt.NDArray[np.int64] = np.clip(across, 0, None) * np.clip(down, 0, None)
-    return shared
-
-
-def without_own_label(boxes: list[IntBox], labels: set[IntBox], unit: float) -> list[IntBox]:
-    """Without the text of a button, which would be a second mark for one target.
-
-    A label is the only thing in a box that is not much higher or wider than it: the text in a wide cell may be a link.
-    """
-    if not boxes:
-        return []
-    table = np.array(boxes, dtype=np.int64)
-    areas = (table[:, 2] - table[:, 0]) * (table[:, 3] - table[:, 1])
-    dropped: set[int] = set()
-    for index, box in enumerate(boxes):
-        if box[3] - box[1] > MAX_BUTTON_HEIGHT * unit:
-            continue
-        inside = np.flatnonzero((_shared(table[index], table) == areas) & (areas < areas[index]))
-        if len(inside) != 1 or boxes[int(inside[0])] not in labels:
-            continue
-        label = boxes[int(inside[0])]
-        high = box[3] - box[1] <= LABEL_HEIGHTS * (label[3] - label[1])
-        if high and label[2] - label[0] >= LABEL_WIDTH * (box[2] - box[0]):
-            dropped.add(int(inside[0]))
-    return [box for index, box in enumerate(boxes) if index not in dropped]
-
-
-VERSION = 1
+VERSION = 2
 """Goes up with every change that can move a box: answers given over other marks are not these answers."""
-
-REFERENCE_SIDE = 1000
 
 EDGE_LOW, EDGE_HIGH = 12, 40
 """Contrast of the faintest edges: a white card on a page of 97 % white still has one."""
 
-MIN_SIDE = 8
-PAD = 3
-HOLDER_SIDE, TILE_SIDE, BORDER_BAND = 18, 24, 9
-SPECK_REACH, SPECK_SIDE = 5, 5
+FRAME_SIDE, FRAME_FILL = 16, 0.75
+"""A closed outline of at least this side that encloses this share of its box is a widget; rounded ones do."""
 
-MAX_SHARE = 0.5
-"""A region larger than this share of the picture is the page, which nobody is asked to click."""
+GLYPH_HEIGHT, GLYPH_WIDTH = 48, 160
+GAP_HEIGHTS = 0.35
+"""How far a glyph reaches to either side, in its own heights: where two meet they are of one line."""
 
-FRAME_FILL, TILE_FILL = 0.75, 0.92
-"""Share of its bounding box that the outline of a widget encloses; rounded buttons and discs are above it."""
+MIN_SIDE, SPECK_REACH, BORDER_BAND, PAD = 8, 5, 9, 3
+"""What is thinner is a speck. Specks this near are one icon, such as a menu's three bars; along a frame's edge, a part
+of it."""
 
-GLYPH_MAX_HEIGHT, GLYPH_MAX_WIDTH = 48, 160
+SAME_SHARE, SAME_CLICK, CONCENTRIC_SHARE = 0.7, 3.0, 0.2
+"""Boxes with this intersection over union are one, and so are those with centres so near, unless the smaller is less
+than this share of the larger."""
+
+MAX_BUTTON_HEIGHT, LABEL_HEIGHTS, LABEL_WIDTH = 80, 4.0, 0.35
+"""How high a button is at most, in pixels and in heights of its label; and how wide its label, as a share, at least."""
 
 PICTURE_SIDE, PICTURE_FLAT = 56, 0.35
 """A photograph is a region of some size with little flat colour: what is found inside is texture, not widgets."""
 
+MAX_SHARE = 0.5
+"""A region larger than this share of the picture is the page, which nobody is asked to click."""
+
 Gray = npt.NDArray[np.uint8]
-
-
-class WidgetProposer:
-    @property
-    def identity(self) -> str:
-        return f"widgets {VERSION}"
-
-    def check(self) -> None: ...
-
-    def propose(self, image: Pixels) -> tuple[Proposed, ...]:
-        height, width = image.shape[:2]
-        unit = max(min(height, width) / REFERENCE_SIDE, 0.25)
-        edges: Gray = cv2.Canny(image, EDGE_LOW, EDGE_HIGH).astype(np.uint8)
-        frames, tiles = frame_boxes(edges, unit)
-        parts = part_boxes(edges, unit)
-        glyphs = without_holders(parts, frames, tiles, unit)
-        lines = text_lines(glyphs, unit)
-        small = [line for line in lines if min(line[2] - line[0], line[3] - line[1]) < MIN_SIDE * unit]
-        pad = max(1, round(PAD * unit))
-        lines = [padded(line, pad, width, height) for line in lines if line not in set(small)]
-        frames = outside(frames, lines, pad)
-        small = off_borders(outside(small, lines, pad), frames, width, height, unit)
-        specks = joined_specks(small, width, height, unit)
-        largest = MAX_SHARE * width * height
-        kept = [box for box in (*frames, *lines, *specks) if area(box) <= largest]
-        kept = without_own_label(without_doubles(kept, unit), set(lines), unit)
-        return tuple(box_region(*box) for box in _without_texture(kept, Grid(_flat(image)), unit))
-
-
-def frame_boxes(edges: Gray, unit: float) -> tuple[list[IntBox], list[IntBox]]:
-    """Boxes of the closed outlines that fill them (widgets, pictures, bold letters), and those that are tiles."""
-    thick = cv2.dilate(edges, np.ones((3, 3), np.uint8))
-    contours, _ = cv2.findContours(thick, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
-    frames: list[IntBox] = []
-    tiles: list[IntBox] = []
-    for contour in contours:
-        left, top, across, down = cv2.boundingRect(contour)
-        if min(across, down) < 2 * MIN_SIDE * unit:
-            continue
-        fill = cv2.contourArea(contour) / (across * down)
-        if fill >= FRAME_FILL:
-            frames.append((left, top, left + across, top + down))
-            if fill >= TILE_FILL and down >= TILE_SIDE * unit:
-                tiles.append(frames[-1])
-    return frames, tiles
-
-
-def part_boxes(edges: Gray, unit: float) -> list[IntBox]:
-    """Boxes of connected edges small enough for glyphs or icons."""
-    _, _, stats, _ = cv2.connectedComponentsWithStats(edges, connectivity=8)
-    across, down = stats[:, cv2.CC_STAT_WIDTH], stats[:, cv2.CC_STAT_HEIGHT]
-    small = (across <= GLYPH_MAX_WIDTH * unit) & (down <= GLYPH_MAX_HEIGHT * unit) & (across * down >= 6 * unit * unit)
-    small[0] = False  # The background.
-    columns = [cv2.CC_STAT_LEFT, cv2.CC_STAT_TOP, cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT]
-    return [(left, top, left + across, top + down) for left, top, across, down in stats[small][:, columns].tolist()]
-
-
-def without_holders(parts: list[IntBox], frames: list[IntBox], tiles: list[IntBox], unit: float) -> list[IntBox]:
-    """The parts that are no tiles and no frames around others: buttons in a row are not the letters of a line."""
-    if not parts or not frames:
-        return parts
-    table = np.array(parts, dtype=np.int64)
-    framed = np.array(frames, dtype=np.int64)
-    tiled = np.array(tiles, dtype=np.int64).reshape(-1, 4)
-
-    def lies_on(part: IntBox, known: npt.NDArray[np.int64]) -> bool:
-        return bool((np.abs(known - np.array(part)).max(axis=1) <= 4 * unit).any())
-
-    def is_holder(part: IntBox) -> bool:
-        if part[3] - part[1] < HOLDER_SIDE * unit:
-            return False
-        if lies_on(part, tiled):
-            return True
-        margin = 3 * unit
-        inside = (
-            (table[:, 0] >= part[0] + margin)
-            & (table[:, 1] >= part[1] + margin)
-            & (table[:, 2] <= part[2] - margin)
-            & (table[:, 3] <= part[3] - margin)
-        )
-        return bool(inside.any()) and lies_on(part, framed)
-
-    return [part for part in parts if not is_holder(part)]
-
-
-def off_borders(specks: list[IntBox], frames: list[IntBox], width: int, height: int, unit: float) -> list[IntBox]:
-    """The specks that are not pieces of a frame's own edge."""
-    band = np.zeros((height, width), np.uint8)
-    thick = max(3, round(BORDER_BAND * unit))
-    for left, top, right, bottom in frames:
-        cv2.rectangle(band, (left, top), (right - 1, bottom - 1), 1, thick)
-    borders = Grid(band)
-    return [speck for speck in specks if borders.share(speck) < 0.5]
-
-
-def joined_specks(specks: list[IntBox], width: int, height: int, unit: float) -> list[IntBox]:
-    """Bars and dots joined to the icons they make up (a menu's three bars), each of a size that can be pointed at."""
-    reach = max(1, round(SPECK_REACH * unit))
-    canvas = np.zeros((height, width), np.uint8)
-    for left, top, right, bottom in specks:
-        if right - left <= GLYPH_MAX_HEIGHT * unit:
-            canvas[max(0, top - reach) : bottom + reach, left:right] = 1
-    _, _, stats, _ = cv2.connectedComponentsWithStats(canvas, connectivity=8)
-    found = []
-    for left, top, across, down in stats[1:, :4].tolist():
-        box = (left, top + reach, left + across, top + down - reach)
-        if max(box[2] - box[0], box[3] - box[1]) >= SPECK_SIDE * unit:
-            found.append(padded(box, round(PAD * unit), width, height, least=round(2 * MIN_SIDE * unit)))
-    return found
-
-
-def _flat(image: Pixels) -> Gray:
-    """1 where a pixel has the colour of its neighbours, nearly."""
-    contrast = cv2.morphologyEx(image, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8)).max(axis=2)
-    flat: Gray = (contrast <= 4).astype(np.uint8)
-    return flat
-
-
-def _without_texture(boxes: list[IntBox], flat: Grid, unit: float) -> list[IntBox]:
-    side = PICTURE_SIDE * unit
-    pictures = [
-        box for box in boxes if box[2] - box[0] >= side and box[3] - box[1] >= side and flat.share(box) < PICTURE_FLAT
-    ]
-
-    def is_texture(box: IntBox) -> bool:
-        return (
-            any(
-                box != picture
-                and box[0] >= picture[0]
-                and box[1] >= picture[1]
-                and box[2] <= picture[2]
-                and box[3] <= picture[3]
-                for picture in pictures
-            )
-            and flat.share(box) < PICTURE_FLAT
-        )
-
-    return [box for box in boxes if not is_texture(box)]
+Boxes = npt.NDArray[np.int64]
 
 
 class Proposer(Protocol):
-    """Finds regions. ``identity`` is canonical text of everything that can change what it finds."""
+    """Finds regions. ``identity`` is canonical text of everything that can change what it finds.
+
+    ``check`` raises a UserError where something that is needed is missing; ``propose`` is called from several threads.
+    """
 
     @property
     def identity(self) -> str: ...
@@ -352,6 +62,137 @@ class Proposer(Protocol):
     def check(self) -> None: ...
 
     def propose(self, image: Pixels) -> tuple[Proposed, ...]: ...
+
+
+class WidgetProposer:
+    identity = f"widgets {VERSION}"
+
+    def check(self) -> None: ...
+
+    def propose(self, image: Pixels) -> tuple[Proposed, ...]:
+        shape = height, width = image.shape[:2]
+        unit = max(min(height, width) / 1000, 0.25)
+        edges: Gray = cv2.Canny(image, EDGE_LOW, EDGE_HIGH).astype(np.uint8)
+        frames = _frames(edges, unit)
+        glyphs = _glyphs(edges, frames, unit)
+        lines = _joined(glyphs, (GAP_HEIGHTS * (glyphs[:, 3] - glyphs[:, 1])).round().astype(np.int64), 0, shape)
+        thin = (lines[:, 2:] - lines[:, :2]).min(axis=1) < MIN_SIDE * unit
+        specks = _icons(lines[thin], lines[~thin], frames, unit, shape)
+        lines = _padded(lines[~thin], max(1, round(PAD * unit)), shape)
+        bold = [(_shared(frame, lines) == area).any() for frame, area in zip(frames, _areas(frames), strict=True)]
+        found = np.concatenate([frames[~np.array(bold, dtype=bool)], lines, specks])
+        found = _distinct(found[_areas(found) <= MAX_SHARE * width * height], unit)
+        found = _without_labels(found, {tuple(line) for line in lines.tolist()}, unit)
+        return tuple(box_region(*box) for box in _without_texture(found, image, unit).tolist())
+
+
+def _areas(boxes: Boxes) -> Boxes:
+    areas: Boxes = np.clip(boxes[:, 2:] - boxes[:, :2], 0, None).prod(axis=1)
+    return areas
+
+
+def _shared(box: Boxes, boxes: Boxes) -> Boxes:
+    return _areas(np.hstack([np.maximum(boxes[:, :2], box[:2]), np.minimum(boxes[:, 2:], box[2:])]))
+
+
+def _padded(boxes: Boxes, pad: int, shape: tuple[int, int], least: int = 0) -> Boxes:
+    more = np.maximum(pad, (least - (boxes[:, 2:] - boxes[:, :2])) // 2)
+    last = np.array([shape[1], shape[0]])
+    return np.hstack([np.maximum(0, boxes[:, :2] - more), np.minimum(last, boxes[:, 2:] + more)])
+
+
+def _frames(edges: Gray, unit: float) -> Boxes:
+    """Boxes of the closed outlines that fill them: widgets, pictures, bold letters."""
+    thick = cv2.dilate(edges, np.ones((3, 3), np.uint8))
+    found = []
+    for contour in cv2.findContours(thick, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)[0]:
+        left, top, across, down = cv2.boundingRect(contour)
+        if min(across, down) >= FRAME_SIDE * unit and cv2.contourArea(contour) >= FRAME_FILL * across * down:
+            found.append((left, top, left + across, top + down))
+    return np.array(found, dtype=np.int64).reshape(-1, 4)
+
+
+def _glyphs(edges: Gray, frames: Boxes, unit: float) -> Boxes:
+    """Boxes of connected edges small enough for glyphs or icons, without the outlines of frames."""
+    stats = cv2.connectedComponentsWithStats(edges, connectivity=8)[2][1:].astype(np.int64)  # 0 is the background.
+    boxes = np.hstack([stats[:, :2], stats[:, :2] + stats[:, 2:4]])
+    across, down = stats[:, 2], stats[:, 3]
+    boxes = boxes[(across <= GLYPH_WIDTH * unit) & (down <= GLYPH_HEIGHT * unit) & (across * down >= 6 * unit * unit)]
+    framed = [len(frames) > 0 and (np.abs(frames - box).max(axis=1) <= 4 * unit).any() for box in boxes]
+    glyphs: Boxes = boxes[~np.array(framed, dtype=bool)]
+    return glyphs
+
+
+def _joined(boxes: Boxes, across: Boxes | int, down: Boxes | int, shape: tuple[int, int]) -> Boxes:
+    """The boxes around those that touch once each is so much wider and higher."""
+    canvas = np.zeros(shape, np.uint8)
+    reach = np.stack(np.broadcast_arrays(across, down, boxes[:, 0])[:2], axis=1)
+    for left, top, right, bottom in np.hstack([boxes[:, :2] - reach, boxes[:, 2:] + reach]).tolist():
+        canvas[max(0, top) : bottom, max(0, left) : right] = 1
+    count, labels = cv2.connectedComponents(canvas, connectivity=8)
+    label = labels[boxes[:, 1], boxes[:, 0]].astype(np.int64)
+    joined = np.tile(np.array([shape[1], shape[0], 0, 0], dtype=np.int64), (count, 1))
+    np.minimum.at(joined[:, :2], label, boxes[:, :2])
+    np.maximum.at(joined[:, 2:], label, boxes[:, 2:])
+    return joined[1:]
+
+
+def _icons(specks: Boxes, lines: Boxes, frames: Boxes, unit: float, shape: tuple[int, int]) -> Boxes:
+    """Bars and dots joined to the icons they make up, each of a size that can be pointed at."""
+    taken = np.zeros(shape, np.uint8)
+    for left, top, right, bottom in frames.tolist():
+        cv2.rectangle(taken, (left, top), (right - 1, bottom - 1), 1, max(3, round(BORDER_BAND * unit)))
+    for left, top, right, bottom in lines.tolist():
+        taken[top:bottom, left:right] = 1
+    grid = Grid(taken)
+    free = [box for box in specks.tolist() if grid.share(box) < 0.5 and box[2] - box[0] <= GLYPH_HEIGHT * unit]
+    reach = max(1, round(SPECK_REACH * unit))
+    icons = _joined(np.array(free, dtype=np.int64).reshape(-1, 4), 0, reach, shape)
+    icons = icons[(icons[:, 2:] - icons[:, :2]).max(axis=1) >= SPECK_REACH * unit]
+    return _padded(icons, round(PAD * unit), shape, least=round(2 * MIN_SIDE * unit))
+
+
+def _distinct(boxes: Boxes, unit: float) -> Boxes:
+    """One of every group of boxes that are nearly the same, or whose centres are one click: the largest of them."""
+    boxes = np.unique(boxes, axis=0)
+    boxes = boxes[np.argsort(-_areas(boxes), kind="stable")]
+    areas, centres, kept = _areas(boxes), boxes[:, :2] + boxes[:, 2:], np.ones(len(boxes), dtype=bool)
+    for index, box in enumerate(boxes):
+        if kept[index]:
+            shared = _shared(box, boxes)
+            near = np.abs(centres - centres[index]).max(axis=1) <= 2 * SAME_CLICK * unit
+            same = shared >= SAME_SHARE * (areas[index] + areas - shared)
+            same |= near & (areas >= CONCENTRIC_SHARE * areas[index])
+            same[: index + 1] = False
+            kept &= ~same
+    return boxes[kept]
+
+
+def _without_labels(boxes: Boxes, lines: set[tuple[int, ...]], unit: float) -> Boxes:
+    """Without the text of a button, which would be a second mark for one target.
+
+    A label is the only thing in a box that is not much higher or wider than it: the text in a wide cell may be a link.
+    """
+    areas, kept = _areas(boxes), np.ones(len(boxes), dtype=bool)
+    for index, box in enumerate(boxes):
+        across, down = box[2:] - box[:2]
+        if down <= MAX_BUTTON_HEIGHT * unit:
+            inside = np.flatnonzero((_shared(box, boxes) == areas) & (areas < areas[index]))
+            if len(inside) == 1 and tuple(label := boxes[inside[0]].tolist()) in lines:
+                low = down <= LABEL_HEIGHTS * (label[3] - label[1])
+                kept[inside] = not (low and label[2] - label[0] >= LABEL_WIDTH * across)
+    return boxes[kept]
+
+
+def _without_texture(boxes: Boxes, image: Pixels, unit: float) -> Boxes:
+    contrast = cv2.morphologyEx(image, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8)).max(axis=2)
+    flat = Grid((contrast <= 4).astype(np.uint8))
+    busy = np.array([flat.share(box) < PICTURE_FLAT for box in boxes.tolist()], dtype=bool)
+    pictures = boxes[busy & ((boxes[:, 2:] - boxes[:, :2]).min(axis=1, initial=1 << 30) >= PICTURE_SIDE * unit)]
+    areas, texture = _areas(boxes), np.zeros(len(boxes), dtype=bool)
+    for picture in pictures:
+        texture |= busy & (_shared(picture, boxes) == areas) & (boxes != picture).any(axis=1)
+    return boxes[~texture]
 
 
 def by_area(regions: Iterable[Proposed]) -> tuple[Proposed, ...]:

@@ -1,4 +1,4 @@
-"""Arithmetic on boxes."""
+"""Regions found on a screenshot, and their marks."""
 
 from __future__ import annotations
 
@@ -9,53 +9,15 @@ from hypothesis import strategies as st
 from PIL import ImageFont
 
 from grounders.som.screens import BUTTON, CARD, CHECK_BOX, FIELD, ICON, LINE_AT, LINE_TEXT, Four, pixels, screen
-from grounding.grounders.marks import IntBox, Proposed, box_region
+from grounding.grounders.marks import Proposed, box_region
 from grounding.grounders.som.boxes import (
     MAX_PIXELS,
     MAX_SHARE,
     WidgetProposer,
     marked_size,
     marks_on_original,
-    text_lines,
-    without_doubles,
-    without_own_label,
 )
 from grounding.records import Size
-
-boxes = st.tuples(*[st.integers(0, 100)] * 2, *[st.integers(1, 60)] * 2).map(
-    lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3])
-)
-
-
-def test_letters_make_a_line_and_columns_stay_apart() -> None:
-    letters = [(x, 10, x + 8, 22) for x in (0, 10, 20, 36, 46)]
-    other = [(x, 10, x + 8, 22) for x in (120, 130)]
-    below = [(x, 40, x + 8, 52) for x in (0, 10)]
-    assert sorted(text_lines([*below, *other, *letters], 1.0)) == [
-        (0, 10, 54, 22),
-        (0, 40, 18, 52),
-        (120, 10, 138, 22),
-    ]
-
-
-@given(st.lists(boxes, max_size=30))
-def test_doubles_leave_a_subset_that_stays_the_same(found: list[IntBox]) -> None:
-    kept = without_doubles(found, 1.0)
-    assert set(kept) <= set(found)
-    assert without_doubles(kept, 1.0) == kept
-    assert bool(kept) == bool(found)
-
-
-@pytest.mark.parametrize(
-    ("box", "label", "dropped"),
-    [
-        ((0, 0, 100, 40), (10, 12, 60, 28), True),
-        ((0, 0, 400, 40), (10, 12, 60, 28), False),  # a wide cell: the text may be a link
-        ((0, 0, 100, 90), (10, 12, 60, 28), False),  # a card
-    ],
-)
-def test_the_label_of_a_button_is_dropped(box: IntBox, label: IntBox, dropped: bool) -> None:
-    assert (label not in without_own_label([box, label], {label}, 1.0)) == dropped
 
 
 def size(width: int, height: int) -> Size:
