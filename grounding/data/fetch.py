@@ -103,7 +103,7 @@ class _Stopped(Exception):
 
 
 def fetch(address: Address) -> None:
-    """Make ``address.data`` hold what the address holds now; it stays so while this process lives.
+    """Make ``address.data`` hold what the address holds now.
 
     What was fetched before and has not changed is not fetched again. Two processes that want the same address fetch it
     once. Where nobody answers, the copy from before is used, and that is said.
@@ -112,20 +112,19 @@ def fetch(address: Address) -> None:
         UserError: it can't be read, or what is there can't be kept here; says what to do.
     """
     if is_set(OFFLINE) and address.data.is_dir():
-        return _use(address.home)
+        return
     if is_set(OFFLINE) and address.kind != "hub":
         raise UserError(f"{address.shown}: {OFFLINE} is set, and there is no copy from before in {address.home}")
     try:
         source = _look(address)  # Where there is nothing, no folder is made for it.
         with _alone(address):
             _fill(address, source)
-            _use(address.home)
+            os.utime(address.home)  # `grounding cache` tells how long ago it was last used.
     except failures() as error:
         if not (address.data.is_dir() and is_unreachable(error)):
             copy = f". With {OFFLINE}=1 the copy from before is used" if address.data.is_dir() else ""
             raise UserError(f"{told(address, error)}{copy}") from error
         print(f"grounding: warning: {told(address, error)}; the copy from before is used", file=sys.stderr)
-        _use(address.home)
 
 
 # --- what an address holds ------------------------------------------------------------------------------------------
@@ -214,11 +213,6 @@ def _fill(address: Address, source: _Source) -> None:
     kept, begun = _read_state(home / "files"), _read_state(home / "partial")
     if kept is not None and kept.mark == source.mark and data.is_dir():
         return
-    if data.is_dir() and _is_used(home):
-        raise UserError(
-            f"{address.shown}: the data there have changed, and another process works with the copy in {data}: wait "
-            "for its end, or set XDG_CACHE_HOME to another folder"
-        )
     is_packed = address.kind in ("zip", "tar")
     state = _State(address=address.shown, mark=source.mark, files={one.path: one.mark for one in source.files})
     if begun is None or begun.mark != source.mark or is_packed or source.link is not None:
@@ -438,30 +432,6 @@ def _alone(address: Address) -> Iterator[None]:
         yield
 
 
-_in_use: dict[Path, IO[bytes]] = {}
-"""The locks on folders that this process reads; they are let go when it ends."""
-
-
-def _use(home: Path) -> None:
-    """Say that this process reads these files, until it ends: none of them may be replaced meanwhile."""
-    if home not in _in_use:
-        _in_use[home] = (home / "in-use.lock").open("ab")
-        fcntl.flock(_in_use[home], fcntl.LOCK_SH)
-    os.utime(home / "in-use.lock")
-
-
-def _is_used(home: Path) -> bool:
-    """Whether another process reads the data in a folder of the cache."""
-    if home in _in_use:
-        _in_use.pop(home).close()
-    try:
-        with (home / "in-use.lock").open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return isinstance(error, BlockingIOError)
-    return False
-
-
 def _read_state(folder: Path) -> _State | None:
     try:
         return msgspec.json.decode((folder / "source.json").read_bytes(), type=_State)
@@ -482,8 +452,7 @@ def kept_sources(before: float | None = None) -> tuple[KeptSource, ...]:
     """What the cache holds of every address; only what was last used before a time (in seconds since 1970)."""
     cache, found = cache_dir(), []
     for path in (cache / "data").glob("*") if cache is not None else ():
-        used = max(one.stat().st_mtime for one in (path, *path.glob("in-use.lock")))
-        if path.is_dir() and (before is None or used < before):
+        if path.is_dir() and (before is None or path.stat().st_mtime < before):
             whole, begun = _read_state(path / "files"), _read_state(path / "partial")
             shown = whole.address if whole else f"{begun.address if begun else path.name} (not all of it)"
             files = tuple(one for one in path.rglob("*") if one.is_symlink() or one.is_file())
@@ -496,10 +465,8 @@ def forget(kept: KeptSource) -> None:
     """Delete what the cache holds of an address; the cache of huggingface_hub is left alone.
 
     Raises:
-        UserError: a process is at work on it, or it can't be deleted.
+        UserError: it can't be deleted.
     """
-    if _is_used(kept.folder):
-        raise UserError(f"{kept.shown}: another process works with these data: wait for its end")
     aside = kept.folder.with_name(f".{kept.folder.name}.{os.getpid()}")
     try:
         # Whoever looks meanwhile finds all of the folder or none of it.

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from grounding.data import fetch as fetching
 from grounding.data import option
 from grounding.data.address import parse_address
 
@@ -17,17 +16,14 @@ pytest.importorskip("fsspec", reason="fsspec is not installed (extra remote)")
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The cache folder for data."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in ("GROUNDING_NO_CACHE", "GROUNDING_OFFLINE", "HF_HUB_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
-    for module, name in ((option, "_known"), (fetching, "_in_use")):
-        monkeypatch.setattr(module, name, {})
+    monkeypatch.setattr(option, "_known", {})
     monkeypatch.setattr(option, "_ready", set())
-    yield tmp_path / "cache" / "grounding" / "data"
-    for handle in fetching._in_use.values():
-        handle.close()
+    return tmp_path / "cache" / "grounding" / "data"
 
 
 @pytest.fixture
