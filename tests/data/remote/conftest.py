@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from grounding.data import fetch as fetching
 from grounding.data import option
 from grounding.data.address import parse_address
 
