@@ -42,10 +42,8 @@ from grounding.run.combinations import combine
 from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
 from grounding.run.folder import image_rule_text, library_versions, run_id, utc_now
-from grounding.run.ray.cluster import ModelAddress, check_executor, staff
-from grounding.run.ray.pool import AHEAD, RemoteStage, Workers, key_variables
-from grounding.run.ray.worker import OpenedStage, Services
-from grounding.run.ray.worker import StageWork as RemoteWork
+from grounding.run.ray.cluster import AHEAD, RemoteStage, Workers, check_executor
+from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork, seen
 from grounding.scoring.desktop.rules import DESKTOP_RULES, TOLERANCE_PX, judge_desktop
 from grounding.serving.beside import ANYWHERE, Beside
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere
@@ -121,44 +119,33 @@ async def in_workers(own: ActStage, prepared: PreparedDesktop, workers: Workers)
     cluster went away meanwhile.
     """
     options, model = prepared.options, prepared.model
-    card = None if model is None else model.model
-    address = " ".join(options.base_url)
-    work = RemoteWork(
+    work = StageWork(
         opener=open_act,
         options=options,
         identity=own.identity,
-        given=card,
-        keys=key_variables([card]),
+        given=None if model is None else model.model,
+        models=() if model is None else (ModelAddress(model.card, " ".join(options.base_url), "--base-url"),),
         beside=prepared.beside,
     )
-    staffed = partial(
-        staff,
-        workers=options.workers or (options.replicas if options.replicas > 1 else None),
-        models=() if model is None else (ModelAddress(card=model.card, base_url=address, flag="--base-url"),),
-        max_connections=options.max_connections,
-        beside=prepared.beside,
-        computes=False,
-    )
-    return await workers.stage(own, work, staffed, ahead=AHEAD)
+    return await workers.stage(own, work, AHEAD)
 
 
-def open_act(work: RemoteWork, services: Services) -> OpenedStage:
+def open_act(work: StageWork, budget: Budget, told: Any) -> OpenedStage:
     """The stage in a worker, which reads no data set: what an agent is asked comes with every item.
 
     Raises UserError where something that the agent needs is missing here; says what.
     """
     options: EvalOptions = work.options
     card: GrounderCard | PlannerCard | None = work.given
-    chat = chat_options(options, services.base_url or " ".join(options.base_url))
-    chat = msgspec.structs.replace(chat, max_connections=services.connections or chat.max_connections)
+    chat = chat_options(options, work.base_url or " ".join(options.base_url))
+    chat = msgspec.structs.replace(chat, max_connections=work.connections or chat.max_connections)
     model = None if card is None else asking(card, options.style, options.attempts)
-    agent, _ = build_agent(options, model, (), chat, services.budget, services.progress.retried)
-    stage = ActStage(agent, services.journal)
+    agent, _ = build_agent(options, model, (), chat, budget, told.retried)
+    stage = ActStage(agent, told)
 
     async def run(item: DesktopStepLine, earlier: None, key: str) -> object:
-        shown = await services.locate(item.step.screenshot)
-        step = msgspec.structs.replace(item.step, screenshot=shown)
-        return await stage.run(msgspec.structs.replace(item, step=step), earlier, key)
+        seen(item.step.screenshot.path)
+        return await stage.run(item, earlier, key)
 
     return OpenedStage(stage.identity, stage.max_concurrency, run, agent.check, agent.aclose)
 
