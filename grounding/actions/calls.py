@@ -1,10 +1,7 @@
-"""What models write for programs: objects, calls and words in capitals. Nothing is evaluated.
+"""What models write for programs. Nothing is evaluated.
 
-- objects: the ``computer_use`` tool of Qwen2.5-VL and GUI-Owl and its cousins, GUI-R1's answers, and ShowUI's
-  dictionaries, whose positions are shares of the screen whatever the reply's space;
-- calls: UI-TARS's ``click(start_box='(10,20)')`` (source: codes/ui_tars of the released code; the open 1.5 model writes
-  ``start_box``, the hosted one ``point='<point>10 20</point>'``), and the like: with names for all that is said;
-- capitals: what only OS-Atlas-Pro and its like have (``ENTER``, ``PRESS_HOME``).
+Objects (Qwen2.5-VL's ``computer_use`` and its like, GUI-R1, ShowUI), calls (UI-TARS: codes/ui_tars of the released
+code) and OS-Atlas-Pro's words in capitals.
 """
 
 from __future__ import annotations
@@ -30,10 +27,7 @@ _MOST_MISSING = 4
 
 
 def _value(text: str) -> Value:
-    """The object or list that a text begins with, as JSON or as Python writes it, last brackets missing or not.
-
-    Raises NotAnAction where it can't be read.
-    """
+    """The object or list that a text begins with, as JSON or as Python writes it, last brackets missing or not."""
     decoder = json.JSONDecoder(strict=False, parse_int=float)
     whole = text[: max(text.rfind("}"), text.rfind("]")) + 1]
     missing = "".join(close * (text.count(opened) - text.count(close)) for opened, close in ("{}", "[]"))
@@ -75,17 +69,13 @@ _MOST_NUMBERS = 5
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a call or an object says beside the action's name: a :class:`~grounding.actions.kinds.ActionWords`.
-
-    ``word`` is the name, in small letters with blanks.
-    """
+    """What a call or an object says beside the action's name ``word``, in small letters with blanks."""
 
     word: str
     space: Space
     named: Mapping[str, Value]
 
     def action(self) -> Action:
-        """The action; raises NotAnAction where it is none of ours."""
         kind, button, clicks = NAMES.get(self.word), self.get("button"), self.get("clicks")
         if kind is None:
             raise NotAnAction(f"is {self.word[:24]!r}, which is none of the twelve actions")
@@ -100,11 +90,10 @@ class Arguments:
         return read_said(kind, self)
 
     def get(self, *names: str) -> Value:
-        """The first argument of these names that is not null."""
         return next((self.named[name] for name in names if self.named.get(name) is not None), None)
 
     def place(self, *names: str) -> ModelPoint | None:
-        """The point in an argument, or in ``x`` and ``y``; None without one. Of a box its centre."""
+        """The point in an argument, or in ``x`` and ``y``. Of a box its centre."""
         value = self.get(*names)
         if value is None and {"x", "y"} <= self.named.keys():
             value = [self.named["x"], self.named["y"]]
@@ -191,7 +180,7 @@ def object_in(text: str) -> dict[str, Value] | None:
 
 @dialect
 def read_object(passage: Passage) -> Action | None:
-    """A dictionary that names an action, with its arguments as an object, as JSON in a string, or beside the name."""
+    """Its arguments stand in an object, as JSON in a string, or beside the name."""
     values = object_in(passage.text)
     if values is None:
         return None
@@ -222,7 +211,7 @@ _UNNAMED = re.compile(r"[^=()\[\]]{1,80},(?=\s{0,8}\w{1,32}\s{0,8}=)")
 
 @dialect
 def read_calls(passage: Passage) -> Action | None:
-    """The call that a text begins with; one whose arguments have no names is left to PERCU's words."""
+    """One whose arguments have no names is left to PERCU's words."""
     text, head = passage.text, _HEAD.match(passage.line)
     if head is None:
         return None
@@ -260,7 +249,6 @@ _PHONES = ("PRESS_BACK", "PRESS_HOME", "PRESS_RECENT")
 
 @dialect
 def read_capitals(passage: Passage) -> Action | None:
-    """The words that only OS-Atlas and its like have; the rest of theirs reads like PERCU's."""
     word = _CAPITALS.match(passage.line)
     if word is not None and word[1] in _PHONES:
         raise NotAnAction(f"is {word[1]}, which is none of the twelve actions")

@@ -61,7 +61,7 @@ def key_name(written: str) -> str | None:
 
 
 def same_keys(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two combinations do the same: the modifiers in any order and on either side, then the rest in order.
+    """Modifiers in any order and on either side, then the rest in order.
 
     >>> same_keys(("ctrl", "shift", "s"), ("shiftleft", "ctrl", "s")), same_keys(("a", "b"), ("b", "a"))
     (True, False)
@@ -75,10 +75,7 @@ def same_keys(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def key_names(written: list[str]) -> tuple[str, ...]:
-    """The names of one to three keys that are pressed together.
-
-    Raises NotAnAction where a name is no key's, or there are none or more than three.
-    """
+    """The names of one to three keys that are pressed together; else raises NotAnAction."""
     keys = []
     for name in written[: MOST_KEYS + 1]:
         keys.append(key_name(name) or "")

@@ -1,10 +1,6 @@
-"""What can be done on a desktop: the twelve actions of PERCU (Figure 4 of the paper), one entry each.
+"""The twelve actions of PERCU (Figure 4 of the paper): one entry of ``actions.toml`` each.
 
-``actions.toml`` has an entry for each: how the action is written, the words that begin it in a line, its names in
-calls and JSON objects, and what is read of what was said with it. Printing, storing and comparing follow from that.
-
-A point keeps the numbers as they were written, with the space that they are meant in: ``original_px`` for what was
-recorded on a screen and for replies in PERCU's own wording, another one where a model's own format has it.
+A point keeps the numbers as they were written, with the space that they are meant in.
 """
 
 from __future__ import annotations
@@ -39,9 +35,8 @@ QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 class Action(Record, frozen=True, kw_only=True, repr_omit_defaults=True):
     """One thing done on a desktop; which fields it has follows from its kind.
 
-    ``at`` is the point of a click, ``start`` and ``end`` are those of a drag. ``amount`` of a scroll is above 0, in
-    pixels in PERCU; None where only the direction is known. ``key`` is one key pressed, ``keys`` are those held
-    together, in the order written, by their names in :mod:`grounding.actions.keys`.
+    ``amount`` of a scroll is above 0, in pixels in PERCU; None where only the direction is known. ``key`` is one key
+    pressed, ``keys`` are those held together, in the order written.
     """
 
     kind: ActionKind
@@ -56,17 +51,14 @@ class Action(Record, frozen=True, kw_only=True, repr_omit_defaults=True):
 
     @property
     def points(self) -> tuple[ModelPoint, ...]:
-        """One for a click of any kind, start and end for a drag, else none."""
         return tuple(point for point in (self.at, self.start, self.end) if point is not None)
 
     def moved(self, points: Sequence[ModelPoint]) -> Action:
-        """The same action at other points, as many as it has."""
         names = [name for name in ("at", "start", "end") if getattr(self, name) is not None]
         return replace(self, **dict(zip(names, points, strict=True)))
 
     @property
     def pressed(self) -> tuple[str, ...]:
-        """The keys that it presses."""
         return self.keys or ((self.key,) if self.key else ())
 
     @property
@@ -130,7 +122,6 @@ HEADS = {
 
 
 def read_said(kind: ActionKind, said: ActionWords) -> Action:
-    """The action of a kind with what was said with it; raises NotAnAction where something is missing or impossible."""
     match ENTRIES[kind].says:
         case "point":
             return Action(kind=kind, at=said.point())
@@ -149,7 +140,6 @@ def read_said(kind: ActionKind, said: ActionWords) -> Action:
 
 
 def pressing(names: list[str]) -> Action:
-    """One key, or two or three together; raises NotAnAction where a name is no key's, or there are more."""
     keys = key_names(names)
     return Action(kind="press key", key=keys[0]) if len(keys) == 1 else Action(kind=f"hotkey {len(keys)}", keys=keys)
 
@@ -169,10 +159,10 @@ def _scroll(direction: str, amount: float | None) -> Action:
 
 
 class Passage(Record, frozen=True, kw_only=True):
-    """What may be an action: its first line without decoration, that line and what follows it, and what is known.
+    """What may be an action: its first line without decoration, and that line with what follows it.
 
-    ``space`` is what coordinates mean that do not say it themselves. ``announced``: something before the text says that
-    an action follows.
+    ``space`` is what coordinates mean that do not say it themselves. ``announced``: a word before it says that an
+    action follows.
     """
 
     line: str
@@ -190,7 +180,6 @@ DIALECTS: list[Dialect] = []
 
 
 def dialect(function: Dialect) -> Dialect:
-    """Register what reads a language."""
     DIALECTS.append(function)
     return function
 
@@ -198,8 +187,8 @@ def dialect(function: Dialect) -> Dialect:
 def print_action(action: Action) -> str:
     """The action as PERCU's prompt writes it (Figure 4 of the paper); reading it again gives the same action.
 
-    A scroll without an amount is ``scroll (up)``, which PERCU has no form for. Typed text stands in double quotes where
-    blanks or quotes begin or end it, or it has several lines.
+    A scroll without an amount is ``scroll (up)``. Typed text stands in quotes where blanks or quotes begin or end it,
+    or it has several lines.
     """
     text, offset = action.text, action.offset
     is_bare = text and text.isprintable() and text == text.strip() and not text.endswith(END_TOKENS)
@@ -219,7 +208,6 @@ def plain_number(value: float) -> str:
 
 
 def make_point(x: float, y: float, space: Space) -> ModelPoint:
-    """A point of two numbers as they were written; raises NotAnAction where one is larger than any screen."""
     if not all(math.isfinite(value) and abs(value) <= MOST for value in (x, y)):
         raise NotAnAction("names a place beyond any screen")
     return ModelPoint(space=space, x=x, y=y)

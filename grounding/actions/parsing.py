@@ -1,9 +1,7 @@
 """From text to an action: recorded actions and free replies of models in; a record out, always one.
 
-PERCU's own wording of an action (Figure 4 of the paper) and its near relations are read here: ``click (640, 360)``,
-``Right-Click [640, 360]``, ``drag from (1, 2) to (3, 4)``, ``scroll down``, ``hotkey: ctrl+shift+t``,
-``type text: hello``. The part of a free reply that holds the action is what stands behind the last ``Action:`` or its
-like. No text is read beyond its first or last 20,000 characters, and the work grows in proportion to them.
+PERCU's own wording (Figure 4 of the paper) and its near relations are read here. No text is read beyond its first or
+last 20,000 characters, and the work grows in proportion to them.
 """
 
 from __future__ import annotations
@@ -48,8 +46,7 @@ _TYPED = re.compile(r"type text\s{0,8}:", re.IGNORECASE)
 def parse_action(text: str, *, space: Space = "original_px") -> Action | Unparsed:
     """Read a text that is an action from its first character on, as trajectories record them.
 
-    Typed text may have several lines. What follows a complete action on its line, such as a comment, is passed over.
-    ``space`` is what its coordinates mean; ShowUI's dictionaries say that themselves.
+    What follows a complete action on its line is passed over. ``space`` is what its coordinates mean.
 
     >>> parse_action("press key enter"), parse_action("jump")
     (Action(kind='press key', key='enter'), Unparsed(reason='begins with none of the twelve actions', text='jump'))
@@ -60,9 +57,7 @@ def parse_action(text: str, *, space: Space = "original_px") -> Action | Unparse
 
 
 def parse_reply(reply: str, *, space: Space = "original_px") -> Action | Unparsed:
-    """Read the action in a model's free reply: behind the last ``Action:``, in a tool call, or the reply itself.
-
-    Where nothing begins there, the last line counts.
+    """Read the action in a free reply: behind the last ``Action:``, in a tool call, the reply itself or its last line.
 
     >>> parse_reply("The menu is open. **Action:** `Left-Click [640,360]`").kind
     'click'
@@ -108,7 +103,6 @@ def _read(text: str, space: Space, *, announced: bool = False) -> Action | Unpar
 
 
 def _peel(text: str, line: str, *, whole: bool) -> str | None:
-    """The text without its outermost wrapping: a code fence, a bullet, quotes, brackets, emphasis; None without one."""
     if fence := _FENCE.match(text):
         return text[fence.end() :].partition("```")[0]
     if text.startswith("#"):
@@ -138,9 +132,8 @@ _MARKER = re.compile(
 def action_section(reply: str) -> tuple[str, bool]:
     """The part of a reply that says what to do, and whether the reply says so, with a tag or the word "Action:".
 
-    In this order: inside the last ``<tool_call>`` or ``<answer>``; behind the last ``Action:``, wherever in a line it
-    stands, as the released evaluator of PERCU splits replies, but not inside a text that is typed; the whole reply.
-    What stands before the last ``</think>`` is never looked at.
+    Inside the last ``<tool_call>`` or ``<answer>``, else behind the last ``Action:``, as the released evaluator splits
+    replies, but not inside a text that is typed; else the whole reply behind the last ``</think>``.
     """
     reply = reply.rpartition("</think>")[2]
     for tag in ("tool_call", "answer"):
@@ -153,7 +146,6 @@ def action_section(reply: str) -> tuple[str, bool]:
 
 
 def _behind_marker(text: str) -> str | None:
-    """What stands behind the last "Action:" or its like that is in no typed text, None without one."""
     if object_in(text.lstrip()) is not None:  # {"action": "click", ...}: the word is a field there.
         return None
     found, typing_line = None, -1
@@ -230,17 +222,14 @@ _LEAD = re.compile(
 
 @dataclass(frozen=True)
 class Words:
-    """What a line says from ``start`` on, behind the words that name the action: a :class:`kinds.ActionWords`.
-
-    ``line`` is that of the passage in narrow letters.
-    """
+    """What a line, in narrow letters, says from ``start`` on, behind the words that name the action."""
 
     passage: Passage
     line: str
     start: int
 
     def _points(self, text: str, start: int = 0) -> list[ModelPoint]:
-        """The points in brackets or tags from ``start`` on, eight at most; ``(x1, y1, x2, y2)`` are two."""
+        """Those in brackets or tags, eight at most; ``(x1, y1, x2, y2)`` are two."""
         if four := _FOUR.search(text, start):
             return [self._point(*four.groups()[:2]), self._point(*four.groups()[2:])]
         return [self._point(*match.groups()) for match in islice(_WRITTEN.finditer(text, start), _MOST_POINTS)]
@@ -263,14 +252,12 @@ class Words:
         return self._point(*(behind_at or found)[-1].groups())
 
     def ends(self) -> tuple[ModelPoint, ModelPoint]:
-        """Two points of the line."""
         points = self._points(self.line, self.start)
         if len(points) < 2:
             raise NotAnAction("is a drag without two points (x, y)")
         return points[0], points[1]
 
     def turn(self) -> tuple[str, float | None]:
-        """A direction, an amount, or both."""
         deltas, direction = _DELTAS.match(self.line, self.start), _DIRECTION.match(self.line, self.start)
         if deltas:
             return "", float(deltas[1])
@@ -307,11 +294,9 @@ class Words:
         return [_bare(name) for name in split_keys(rest[1 : ends[0]] if ends else before)]
 
     def typed(self) -> str:
-        """The text.
+        """Behind a colon the rest of the line is the text; one pair of quotes around it is taken off.
 
-        Behind a colon the rest of the line is the text, whatever it holds; one pair of quotes around it is taken off.
-        What begins with a quote and ends with one some lines later is text of several lines. Where nothing announced
-        an action, all that follows belongs to it, and "Type your name" is a sentence.
+        A quoted text may end some lines later. Where nothing announced an action, "Type your name" is a sentence.
         """
         line, announced = self.passage.line, self.passage.announced
         colon = _COLON.match(line, self.start)
@@ -338,6 +323,5 @@ class Words:
 
 
 def _bare(name: str) -> str:
-    """A name of a key without the quotes and brackets around it, where it has more than them."""
     name = name.strip()
     return name if len(name) == 1 else name.strip("\"'`*[](){}<>").strip().rstrip(".,;") or name

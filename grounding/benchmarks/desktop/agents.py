@@ -1,7 +1,4 @@
-"""Agents: a screen, an instruction and a memory in, one of the actions of a desktop out. Those without a chat model.
-
-An agent without a model is one function decorated with :func:`agent`; ``FILE.py:NAME`` is a function of the user's.
-"""
+"""Agents without a chat model, each one function decorated with :func:`agent`; ``FILE.py:NAME`` is a user's."""
 
 from __future__ import annotations
 
@@ -26,9 +23,7 @@ from grounding.scoring.desktop.rules import official_action, to_screen
 class ActQuery(Record, frozen=True, kw_only=True):
     """All that an agent may know of a step: never what the recorded person did.
 
-    ``instruction`` is the second one, which doesn't say everything; ``memory`` is what the agent is told that it
-    remembers ("" where that is nothing), None where it is not told of any. ``key`` is the hash of everything that can
-    change the answer.
+    ``memory`` is what the agent is told that it remembers ("" where that is nothing), None where it is not told of any.
     """
 
     step_id: str
@@ -38,19 +33,15 @@ class ActQuery(Record, frozen=True, kw_only=True):
     memory: str | None = None
 
     def answer(self, action: Action | None = None, text: str = "", **fields: Any) -> DesktopPrediction:
-        """The answer to it; ``text`` is what the released matcher is given."""
         return DesktopPrediction(step_id=self.step_id, key=self.key, action=action, action_text=text, **fields)
 
     def failed(self, kind: FailureKind, message: str) -> DesktopPrediction:
-        """No action, and why."""
         return self.answer(failure=Failure(kind=kind, message=message))
 
 
 class Agent(Answerer, Protocol):
-    """Says what it would do on a screen."""
-
     async def act(self, query: ActQuery) -> DesktopPrediction:
-        """Answer one query. Failures are recorded in the prediction, not raised."""
+        """Failures are recorded in the prediction, not raised."""
         ...
 
 
@@ -59,8 +50,6 @@ Make = Callable[[Sequence[DesktopTask], Path | None], Agent]
 
 
 class DesktopAgentEntry(Record, frozen=True, kw_only=True):
-    """A registered agent: what it does in a line, and how it is made."""
-
     what: str
     make: Make
 
@@ -72,8 +61,6 @@ ALIASES = {"ocr": "ocr-agent", "center": "always-click-center"}
 
 
 def agent(name: str, what: str) -> Callable[[Make], Make]:
-    """Register what makes an agent."""
-
     def register(make: Make) -> Make:
         AGENTS[name] = DesktopAgentEntry(what=what, make=make)
         return make
@@ -82,16 +69,14 @@ def agent(name: str, what: str) -> Callable[[Make], Make]:
 
 
 def entry_of(name: str) -> DesktopAgentEntry | None:
-    """The registered agent of this name; None where the name is a model's or a function's."""
     return AGENTS.get(ALIASES.get(name, name))
 
 
 def read_reply(reply: str, *, space: Space, sizes: ImageSizes, scroll_in_pixels: bool = True) -> Action | Failure:
     """The action in a reply in whichever known spelling it is, its points in pixels of the original screenshot.
 
-    ``space`` is what its coordinates mean, where the spelling doesn't say so itself (ShowUI's does), ``sizes`` are
-    those of the picture that the model was shown. Without ``scroll_in_pixels`` only the direction of a scroll is
-    kept, because notches of a wheel and pixels can't be compared.
+    ``space`` is what coordinates mean that don't say so themselves. Without ``scroll_in_pixels`` only the direction of
+    a scroll is kept, because notches of a wheel and pixels can't be compared.
     """
     action = parse_reply(reply, space=space)
     if isinstance(action, Unparsed):
@@ -121,12 +106,10 @@ class Floor(Offline):
         self.name, self.identity, self._answer = name, identity or name, answer
 
     async def act(self, query: ActQuery) -> DesktopPrediction:
-        """The answer."""
         return self._answer(query)
 
 
 def _doing(name: str, action: Callable[[ActQuery], tuple[Action, str]]) -> Floor:
-    """An agent that has no words of its own: the action, and the same as text."""
     return Floor(name, lambda query: query.answer(*(said := action(query)), raw=said[1]))
 
 
@@ -172,7 +155,6 @@ def _center(_tasks: Sequence[DesktopTask], _predictions: Path | None) -> Agent:
 
 @agent("repeat-last", "does what was done at the step before: a floor")
 def _repeat_last(tasks: Sequence[DesktopTask], _predictions: Path | None) -> Agent:
-    """At the first step of a task it waits."""
     before = {step.id: earlier.gold for task in tasks for earlier, step in pairwise(task.steps)}
     wait = Action(kind="wait")
     return _doing("repeat-last", lambda query: (found := before.get(query.step_id, wait), print_action(found)))
@@ -194,7 +176,6 @@ class DesktopFunctionAgent(UserFunction):
     context = ("memory",)
 
     async def act(self, query: ActQuery) -> DesktopPrediction:
-        """Call it with one step's screenshot and words."""
         found, failure, call = await self._call(query)
         if failure is None and isinstance(found, str):
             return replied(query, found, call)

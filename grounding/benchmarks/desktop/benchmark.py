@@ -55,10 +55,7 @@ if TYPE_CHECKING:
 def select_desktop(
     tasks: Sequence[DesktopTask], *, kind: TaskKind | None, sample_ids: Sequence[str], limit: int | None
 ) -> tuple[tuple[DesktopTask, ...], str]:
-    """The tasks with the steps of a kind, of these ids, the first ``limit`` of them, and that choice in words.
-
-    Raises UserError where a name is none of the data set's, or nothing is left.
-    """
+    """The tasks with the steps that are asked for, and that choice in words; raises UserError where none is."""
     known = {step.id for task in tasks for step in task.steps}
     for step_id in sample_ids:
         if step_id not in known:
@@ -75,10 +72,10 @@ def select_desktop(
 
 
 class PreparedDesktop(Record, frozen=True, kw_only=True):
-    """Everything a run needs, checked before the first question is asked.
+    """Everything that a run needs.
 
     ``beside`` is the server that each worker on a cluster starts for itself. ``model`` is the agent's card as the user
-    named it, None for an agent without a model; ``served`` the same where one serves it oneself.
+    named it, None without a model; ``served`` the same where one serves it oneself.
     """
 
     options: EvalOptions
@@ -93,7 +90,6 @@ class PreparedDesktop(Record, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
     async def aclose(self) -> None:
-        """Close what the agent holds."""
         await self.agent.aclose()
 
 
@@ -113,11 +109,6 @@ def _check_card(options: EvalOptions, agent: Agent, model: StyledModel | None) -
 
 
 async def in_workers(own: ActStage, prepared: PreparedDesktop, workers: Workers) -> RemoteStage:
-    """The stage of a run with its agent in workers.
-
-    Raises UserError where there is no cluster, it has no room, or a worker can't be made ready; ClusterLost where the
-    cluster went away meanwhile.
-    """
     options, model = prepared.options, prepared.model
     work = StageWork(
         opener=open_act,
@@ -131,10 +122,7 @@ async def in_workers(own: ActStage, prepared: PreparedDesktop, workers: Workers)
 
 
 def open_act(work: StageWork, budget: Budget, told: Any) -> OpenedStage:
-    """The stage in a worker, which reads no data set: what an agent is asked comes with every item.
-
-    Raises UserError where something that the agent needs is missing here; says what.
-    """
+    """The stage in a worker, which reads no data set: what an agent is asked comes with every item."""
     options: EvalOptions = work.options
     card: GrounderCard | PlannerCard | None = work.given
     chat = chat_options(options, work.base_url or " ".join(options.base_url))
@@ -168,8 +156,6 @@ _SENSELESS = {
 
 
 class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
-    """The benchmark."""
-
     name = "desktop"
     takes = Takes(
         what="whose steps are answered with actions on a desktop",
@@ -187,7 +173,6 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
     wide = 124
 
     def runs(self, given: Mapping[str, Any], axes: Sequence[str], command: str) -> tuple[EvalOptions, ...]:
-        """One for every agent and memory, or every combination of what is swept."""
         runs = combine(given, axes, command=command)
         if len({run.grounder for run in runs}) < 2:
             return runs
@@ -196,13 +181,11 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
         return tuple(run if has_model(run.grounder) else msgspec.structs.replace(run, **usual) for run in runs)
 
     def progress(self, display: Display | None) -> Progress:
-        """Counts what is right by the paper and what is not."""
         return Progress(display, _COLOURS, ("right", "wrong"))
 
     def prepare(
         self, options: EvalOptions, budget: Budget, progress: Progress, shared: Shared, *, dry: bool = False
     ) -> PreparedDesktop:
-        """Find everything that a run needs."""
         options = msgspec.structs.replace(options, dry_run=dry)
         check_executor(options.executor, options.workers, options.ray_address)
         check_numbers(options)
@@ -283,16 +266,13 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
         )
 
     def write_items(self, prepared: PreparedDesktop, folder: DesktopFolder) -> None:
-        """Write the steps."""
         folder.replace_lines("steps.jsonl", prepared.lines)
 
     def around(self, prepared: PreparedDesktop, work: Work, shared: Shared) -> AbstractContextManager[object]:
-        """The servers of the model, where there is something left to ask it."""
         unanswered = work.journals["predictions.jsonl"].settled_count < len(prepared.lines)
         return shared.servers.running(prepared.servers if unanswered else None, work.folder / "server.log")
 
     def passes(self, prepared: PreparedDesktop, work: Work) -> Iterator[Pass]:
-        """One: the agent acts on every step."""
         agent, model, tolerance = prepared.agent, prepared.model, prepared.info.tolerance_px
         stage = ActStage(agent, work.journals["predictions.jsonl"])
 
@@ -324,43 +304,34 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
         )
 
     def score(self, folder: DesktopFolder, *, tolerance_px: float | None = None) -> DesktopScored:
-        """Judge every stored answer again, with another tolerance where one is given."""
         return score_desktop(folder, tolerance_px=tolerance_px)
 
     def page(self, scored: DesktopScored) -> Path | None:
-        """Write the page."""
         return written_or_warned(lambda: write_page(scored.folder, None))
 
     def void(self, scored: DesktopScored) -> str:
-        """Recorded replies that are for none of the steps."""
         counts = scored.summary.counts
         is_void = counts.failures["missing"] == counts.steps and not counts.unasked
         return void_words(counts.steps) if is_void else ""
 
     def baseline(self, runs: Sequence[EvalOptions], varying: Sequence[str]) -> int:
-        """The one without a memory, where memory is what varies; else the first."""
         without = [number for number, run in enumerate(runs) if run.memory == "none"]
         return without[0] if "memory" in varying and without else 0
 
     def figures(self, scored: DesktopScored, scoring: str | None) -> dict[str, float | None]:
-        """The averages by one rule, in per cent."""
         found = scored.summary.scores[scoring or "paper"]
         return {"micro": found.micro.value, "macro": found.macro_task.value}
 
     def reading(self, scored: DesktopScored) -> DesktopScoringName:  # noqa: ARG002
-        """The paper's."""
         return "paper"
 
     def print_runs(self, console: Console, results: Sequence[DesktopScored], rule: DesktopScoringName) -> None:
-        """Print the tables of one run, or a row for each of several."""
         print_runs(console, results, rule)
 
     def print_published(self, console: Console, results: Sequence[DesktopScored]) -> None:
-        """Print the paper's tables."""
         print_tables_of(console, results)
 
     def measures(self, rule: DesktopScoringName) -> tuple[str, ...]:
-        """Accuracy of steps by the rule."""
         return (NAMES[rule],)
 
 

@@ -59,10 +59,7 @@ class AgentPrompt(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class StyledModel(Record, frozen=True, kw_only=True):
-    """A model as it is asked: ``card`` is ``model`` with the prompt, picture rule and parameters of the style.
-
-    ``again`` is the same for a reply in which no action was found.
-    """
+    """A model as it is asked: ``card`` is ``model`` in a style, ``again`` the same after a reply without an action."""
 
     model: GrounderCard | PlannerCard
     card: ChatCard
@@ -75,7 +72,6 @@ class StyledModel(Record, frozen=True, kw_only=True):
 
 
 def percu_prompt() -> AgentPrompt:
-    """The benchmark's prompt."""
     return msgspec.yaml.decode((models_dir() / "prompts" / "agents" / "percu.yaml").read_bytes(), type=AgentPrompt)
 
 
@@ -124,8 +120,6 @@ def task_text(query: ActQuery) -> str:
 
 
 class DesktopChatAgent:
-    """Asks a chat model what to do, again where its reply holds no action."""
-
     def __init__(self, asking: StyledModel, model: ChatModel) -> None:
         self._asking, self._model = asking, model
         self.name = asking.card.name
@@ -133,7 +127,6 @@ class DesktopChatAgent:
 
     @property
     def identity(self) -> str:
-        """Model, prompt, image rule, parameters as sent, space, tries and what is said between them."""
         asked = self._asking
         return card_identity(
             self._model.card,
@@ -149,8 +142,7 @@ class DesktopChatAgent:
     async def act(self, query: ActQuery) -> DesktopPrediction:
         """Ask until a reply holds an action, as often as allowed; every reply is kept, and what each took.
 
-        In PERCU's style a reply holds one where the released agent would find one; in the model's own where it can be
-        read at all.
+        In PERCU's style a reply holds one where the released agent would find one; else where it can be read at all.
         """
         asked, card = self._asking, self._asking.card
         if long := too_long(card, task_text(query)):
@@ -198,7 +190,6 @@ class DesktopChatAgent:
         )
 
     def _messages(self, query: ActQuery, *, again: bool) -> tuple[Message, ...]:
-        """The conversation about a step; ValueError where the picture can't be read, or the model refuses its shape."""
         card = self._asking.again if again else self._asking.card
         try:
             picture = prepare_picture(query.screenshot, card.image)
@@ -216,7 +207,6 @@ class Pointing:
         self.check, self.aclose, self.max_concurrency = agent.check, agent.aclose, agent.max_concurrency
 
     async def ground(self, query: Query) -> Prediction:
-        """Where it would click; another action is no place."""
         shot, words = query.screenshot, query.instruction
         told = await self._agent.act(ActQuery(step_id=query.step_id, key=query.key, screenshot=shot, instruction=words))
         at = next(iter(told.action.points), None) if told.action is not None else None
@@ -233,8 +223,6 @@ class Pointing:
 
 
 def agent_probe(model: StyledModel, agent: Agent) -> EvalProbe:
-    """The probe of a run of this agent, whose places are read back into the space that its model answers in."""
-
     def said(reply: Prediction) -> tuple[ModelPoint, ...]:
         assert reply.point is not None
         assert reply.sizes is not None
@@ -247,15 +235,13 @@ def agent_probe(model: StyledModel, agent: Agent) -> EvalProbe:
 
 
 def has_model(name: str) -> bool:
-    """Whether a model stands behind an agent's name, and not a registered agent or a function."""
     return entry_of(name) is None and not is_function(name)
 
 
 def agent_card(options: EvalOptions) -> StyledModel | None:
-    """The model behind an agent's name: a grounder's card, a planner's card, or a path; None for one without a model.
+    """The model behind an agent's name; None for one without. One that answers with places comes before one that plans.
 
-    Models that answer with places come first; one that plans can act in the benchmark's words as well. Raises UserError
-    where nothing is called so, the card can't be asked in the style, or an option is for models only.
+    Raises UserError where nothing is called so, the card can't be asked in the style, or an option is for models only.
     """
     name, folder = options.grounder, models_dir() / "grounders"
     if not has_model(name):
@@ -289,11 +275,7 @@ def build_agent(
     budget: Budget,
     on_retry: Callable[[], None],
 ) -> tuple[Agent, str]:
-    """The agent that a user named, registered, a function, or the model of a card; and the address of its server.
-
-    ``model`` is that behind the name, from :func:`agent_card`; ``tasks`` are all of them, which the floors and the
-    ceiling look into. Raises UserError where something that it needs is missing; says what.
-    """
+    """The agent that a user named, and the address of its server; ``tasks`` are what floors and ceiling look into."""
     name, entry = options.grounder, entry_of(options.grounder)
     if options.predictions is not None and name != "replay":
         raise UserError(

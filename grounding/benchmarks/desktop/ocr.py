@@ -1,22 +1,8 @@
 """The built-in offline agent: does what the memory's words say, on the text of the screen.
 
-Keys and text to type are taken from the memory, things to click are looked for among the words that the screen shows
-(with the reader of the grounder ``ocr``). Without a memory the instruction's words are all there is. It knows nothing
-of icons and of no task before; a memory that names nothing on the screen leaves it with the best poor fit.
-
-What words ask for is told by plain rules of English, tried in this order; the first that applies counts:
-
-1. "drag", from one quoted or named thing "to", "onto" or "into" another;
-2. "scroll", or a wheel that is turned: up where "up", "higher" or "top" is said, else down;
-3. keys: names joined by "and", a comma or a plus with Ctrl, Alt, Shift or Win in front; or a single key that is pressed
-   or that no other word is spelt like (F2, Esc, Tab, Enter at the head of a sentence, …);
-4. a verb of typing, with what is quoted or stands behind a colon;
-5. "right click", "double click", on the thing that is named;
-6. where nothing is quoted: words for a task that can't be done, for waiting, for being done;
-7. "click" and its like; else a thing is meant: what is quoted, or all the words.
-
-An instruction describes its target; a memory talks of many things, and what it names is found by looking for the
-screen's own words in it.
+Rules of English in ``ocr_words.toml``, tried in this order: drag, scroll, keys, typing, right and double click, then,
+where nothing is quoted, fail, wait and finish, then a click on what is named. Without a memory the instruction's words
+are all there is. Icons are not known.
 """
 
 from __future__ import annotations
@@ -46,10 +32,9 @@ from grounding.records import Box, Call, ImageSizes, Record
 
 
 class Intent(Record, frozen=True, kw_only=True):
-    """What is to be done. ``words`` say on what; ``quoted`` are the quotations in them, in order.
+    """What is to be done: a kind of action, or ``any`` where the words only name something.
 
-    ``kind`` is a kind of action, or ``any``: the words name something, and don't say what to do with it. ``action`` is
-    the action where nothing on the screen is needed for it. ``end_words`` are where a drag ends.
+    ``action`` is the action where nothing on the screen is needed for it. ``end_words`` are where a drag ends.
     """
 
     kind: str
@@ -60,7 +45,6 @@ class Intent(Record, frozen=True, kw_only=True):
 
 
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """The file's, by name."""
     said: dict[str, str] = tomllib.loads(Path(__file__).with_name("ocr_words.toml").read_text(encoding="utf-8"))
     for name in said:
         said[name] = re.sub(r"<(\w+)>", lambda found: said[found[1]], said[name])
@@ -117,7 +101,6 @@ def _drag(words: str, quoted: tuple[str, ...]) -> Intent:
 
 
 def _keys(words: str) -> list[str]:
-    """The first combination that is named, else the first single key that can be nothing else."""
     if chord := _SAYS["chord"].search(words):
         held, *others = filter(None, chord.groups())
         names = [key_name(held), *(key_name(_SAYS["join"].sub("", one, count=1)) for one in others)]
@@ -145,9 +128,8 @@ _DULL = lexicon.FILLERS | lexicon.STOPS | lexicon.ACTIONS | lexicon.KINDS
 def mentioned(words: str, quoted: Sequence[str], screen: Screen) -> tuple[str, Box] | None:
     """The text on the screen that the words mention most surely, and its place; None where they mention none.
 
-    Runs of words that stand in both are weighed: quoted ones most, names (capitals inside a sentence, digits, file
-    names) more than other words, little words hardly. A line that is nothing but the run beats one that contains it, a
-    longer run a shorter one, a later mention an earlier one by very little, and the topmost of equals wins.
+    Quoted words weigh most, then names. A line that is nothing but the run beats one that contains it, a longer run a
+    shorter one, a later mention an earlier one by very little, and the topmost of equals wins.
     """
     spoken = _spoken(words, quoted)
     found = [_in_line(line, spoken) for line in screen.lines]
@@ -156,7 +138,6 @@ def mentioned(words: str, quoted: Sequence[str], screen: Screen) -> tuple[str, B
 
 
 def shows(quotation: str, screen: Screen) -> bool:
-    """Whether a quotation stands on the screen, word for word and within one line."""
     wanted = " ".join(_folded(quotation))
     if not wanted:
         return any(quotation.strip() in line.text for line in screen.lines)
@@ -168,7 +149,6 @@ def _folded(text: str) -> list[str]:
 
 
 def _spoken(words: str, quoted: Sequence[str]) -> list[tuple[str, float]]:
-    """The words that were said, and how much each weighs."""
     in_quotes = {word for one in quoted for word in _folded(one)}
     said = []
     for match in _WORD.finditer(words):
@@ -181,7 +161,6 @@ def _spoken(words: str, quoted: Sequence[str]) -> list[tuple[str, float]]:
 
 
 def _in_line(line: TextLine, spoken: Sequence[tuple[str, float]]) -> tuple[float, str, Box]:
-    """The heaviest run of the line's words that is spoken in the same order: how heavy, and where it is."""
     shown = [(word, folded) for word in line.words for folded in _folded(word.text)[:1]]
     score, part = 0.0, list[TextWord]()
     for start in range(len(shown)):
@@ -208,8 +187,6 @@ _FILE_NAME = re.compile(r"\w\.[A-Za-z]\w{1,3}$")
 
 
 class OcrAgent:
-    """Acts by the memory's words and the text on the screen, without a network, a graphics card or a key."""
-
     name = "ocr-agent"
 
     def __init__(self) -> None:
@@ -218,7 +195,6 @@ class OcrAgent:
 
     @property
     def identity(self) -> str:
-        """Canonical text of everything that can change an answer."""
         try:
             reader = reader_identity()
         except EngineError as error:
@@ -226,11 +202,6 @@ class OcrAgent:
         return f"ocr-agent rules {RULES_VERSION}, {reader}"
 
     async def act(self, query: ActQuery) -> DesktopPrediction:
-        """Work out what the words say, and do it on the screen, which is read only where something on it is meant.
-
-        A screenshot that cannot be read is a failure of kind ``error``, one without any text where something is to be
-        clicked one of kind ``unparsed``. Why an action was chosen is the reply.
-        """
         started = time.perf_counter()
         intent = intend(query.memory or query.instruction)
         action, on_screen, sizes = intent.action, "", None
@@ -249,22 +220,19 @@ class OcrAgent:
         return query.answer(action, written, raw=raw, sizes=sizes, call=Call(seconds=time.perf_counter() - started))
 
     async def check(self) -> None:
-        """Raise a UserError where the networks are not installed: then no screenshot can be read."""
         try:
             reader_identity()
         except EngineError as error:
             raise UserError(f"the agent ocr-agent cannot read: {error}") from error
 
     async def aclose(self) -> None:
-        """Let go of the threads."""
         self._reader.close()
 
 
 def on_the_screen(intent: Intent, screen: Screen) -> tuple[Action, str] | None:
-    """The action on what the words name, and the text that it is on; None only where nothing was read on the screen.
+    """The action on what the words name, and the text that it is on; None where nothing was read on the screen.
 
-    Quoted words that don't stand on the screen, with no verb that says what to do with them, are typed. A file that is
-    opened is opened with a double click.
+    Quoted words that don't stand on it, with no verb beside them, are typed. A file that is opened is double-clicked.
     """
     kind = intent.kind
     if kind == "any" and intent.quoted and not any(shows(one, screen) for one in intent.quoted):
@@ -283,7 +251,6 @@ def on_the_screen(intent: Intent, screen: Screen) -> tuple[Action, str] | None:
 
 
 def _place(words: str, quoted: tuple[str, ...], screen: Screen) -> tuple[str, ModelPoint] | None:
-    """The named thing's text and middle: a text that the words mention, else what the grounder's matcher takes."""
     found = mentioned(words, quoted, screen)
     if found is None:
         choice = choose(parse(words), screen)

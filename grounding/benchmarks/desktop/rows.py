@@ -38,10 +38,7 @@ METRICS = tuple(item_metric(name, of="steps", source=f"PERCU: {RULE_NOTES[rule]}
 
 
 def read(path: Path) -> RunRows:
-    """A scored run over desktop tasks.
-
-    Raises UserError where the folder holds no scored run, or a file in it is damaged.
-    """
+    """A scored run over desktop tasks; raises UserError where the folder holds none, or a file in it is damaged."""
     folder = DesktopFolder(path)
     info, summary = folder.read_info(), folder.read_summary(DesktopSummary)
     if not (path / "verdicts.jsonl").exists():
@@ -65,17 +62,14 @@ def read(path: Path) -> RunRows:
 
 
 def agent_name(asked: Any) -> str:
-    """An agent with its memory."""
     return f"{asked.agent}, memory {asked.memory}"
 
 
 def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
-    """The run's own tables."""
     print_runs(console, [run.scored], scoring)
 
 
 def print_published(console: Console, runs: Sequence[RunRows]) -> None:
-    """The tables of PERCU's paper with the runs under them."""
     print_tables_of(console, [run.scored for run in runs])
 
 
@@ -146,7 +140,6 @@ def _row(line: DesktopStepLine, verdict: DesktopVerdict, answer: DesktopPredicti
 
 
 def _points(action: Action | None) -> tuple[Point, ...]:
-    """Points of an action, whose space is the screenshot's."""
     return () if action is None else tuple(Point(x_px=point.x, y_px=point.y) for point in action.points)
 
 
@@ -154,10 +147,7 @@ def _points(action: Action | None) -> tuple[Point, ...]:
 
 
 def _lengths(run: DesktopScored) -> Iterable[dict[str, Any]]:
-    """The instructions of a data set's tasks, and of each kind of them, as long as they are at a task's first step.
-
-    The paper doesn't say whether it counts characters or words, so that there is a row for each.
-    """
+    """At a task's first step. The paper doesn't say of what: a row each for characters and words."""
     for unit, size in (("characters", len), ("words", lambda text: len(text.split()))):
         for kind in (*KINDS, ""):
             steps = [task.steps[0] for task in run.tasks if kind in ("", task.kind)]
@@ -170,8 +160,6 @@ def _lengths(run: DesktopScored) -> Iterable[dict[str, Any]]:
 
 
 def _official(part: str, average: str) -> Callable[[DesktopScored], float | None]:
-    """A run's figure by the rule that made the paper's: the released matcher."""
-
     def figure(run: DesktopScored) -> float | None:
         group = run.summary if part == "all" else run.summary.groups.get(part)
         if group is None:
@@ -206,10 +194,6 @@ TABLE_2: PrintedTable[DesktopScored] = PrintedTable(
 
 
 def print_tables_of(console: Console, runs: Sequence[DesktopScored]) -> None:
-    """Print the paper's tables with the runs under them, and what is odd about the printed figures.
-
-    Raises UserError where the figures are missing from this installation or damaged.
-    """
     path = published_dir() / "percu.csv"
     data = {run.info.asked.fingerprint: run for run in runs}
     print_tables(console, path, (TABLE_1,), [one for run in data.values() for one in _lengths(run)], itemgetter("name"))
@@ -223,7 +207,6 @@ _ALL_ACTIONS = "all, micro"
 
 
 def print_runs(console: Console, runs: Sequence[DesktopScored], rule: DesktopScoringName) -> None:
-    """Print one run's tables, or a row for each of several."""
     if len(runs) > 1:
         names = [agent_name(run.info.asked) for run in runs]
         if len(set(names)) < len(names):
@@ -254,7 +237,6 @@ def print_runs(console: Console, runs: Sequence[DesktopScored], rule: DesktopSco
 
 
 def score_tables(run: DesktopScored, rule: DesktopScoringName) -> tuple[SummaryTable, SummaryTable]:
-    """The averages by one rule for each kind of task, and accuracy by recorded action by all rules."""
     asked, summary, counts = run.info.asked, run.summary, run.summary.counts
     style = f" · style {asked.style}" if asked.style else ""
     answered = f"{counts.steps - counts.unasked} of {counts.steps} steps answered"
@@ -284,7 +266,7 @@ def score_tables(run: DesktopScored, rule: DesktopScoringName) -> tuple[SummaryT
 
 
 def outcome_lines(run: DesktopScored, rule: DesktopScoringName) -> list[str]:
-    """What became of the steps and what the run took: a name of ten characters and a text each."""
+    """A name of ten characters and a text each."""
     summary, counts, time = run.summary, run.summary.counts, run.time
     failures = " · ".join(f"{name} {counts.failures[name]}" for name in DESKTOP_FAILURES if counts.failures[name])
     rate = f" ({time.wall_s / counts.steps:.2f} s a step)" if counts.steps else ""
@@ -303,7 +285,6 @@ def outcome_lines(run: DesktopScored, rule: DesktopScoringName) -> list[str]:
 
 
 def warnings_of(run: DesktopScored) -> Sequence[str]:
-    """What a reader must know before believing the figures."""
     counts = run.summary.counts
     found = [*departure_warnings(run.info.asked.dataset, run.info.departs)]
     if run.info.stopped:
@@ -335,17 +316,11 @@ WORDS = {
 
 
 def write_page(path: Path, out: Path | None) -> Path:
-    """Write the page of a scored run; None for ``report.html`` in its folder.
-
-    Raises UserError where the run was never scored, or a file of it is damaged; OSError where the page can't be
-    written.
-    """
     run = read(path)
     return write_item_page(run, about_page(run), out)
 
 
 def about_page(run: RunRows) -> PageAbout:
-    """The figures and lines of a run."""
     lines = [Fact(name=line[:10].strip(), text=line[11:]) for line in outcome_lines(run.scored, "paper")]
     rules = Fact(name="rules", text="; ".join(f"{name}: {words}" for name, words in RULE_NOTES.items()))
     # Categories are shown where they say more than kinds do.

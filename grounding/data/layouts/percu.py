@@ -42,10 +42,7 @@ NOTHING = Action(kind="wait")
 
 @dataclass
 class _Task:
-    """What one task's files say. The id has the kind before the file's name where the folder tells one.
-
-    ``rows`` are the fields of its steps, with ``line``, ``category`` and ``image``, the screenshot's path.
-    """
+    """``rows`` are the fields of its steps, with ``line``, ``category`` and ``image``, the screenshot's path."""
 
     id: str
     path: Path
@@ -56,12 +53,11 @@ class _Task:
 
 @layout(NAME, is_desktop=True)
 def load(data_dir: Path, *, tasks: Collection[str] = (), name: str = NAME, deep: bool = False) -> DesktopDataset:
-    """Load a data set of PERCU's layout.
+    """The ``*.jsonl`` files below ``data_dir`` are the tasks: preference, routine, neither, in natural order.
 
-    The ``*.jsonl`` files below ``data_dir``, at most five folders deep, are the tasks: preference before routine before
-    neither, in natural order. Pictures lie beside the task file or in a folder ``events*`` of the data set or of its
-    ``data``. ``tasks`` are ids such as ``preference/task_1``, empty for all; ``deep``: decode every screenshot, too.
-    Raises DatasetProblems: something is wrong; every problem is in it, in order of file and line.
+    Pictures lie beside the task file or in a folder ``events*`` of the data set or of its ``data``. ``tasks`` are ids
+    such as ``preference/task_1``, empty for all; ``deep``: decode every screenshot, too. Raises DatasetProblems with
+    every problem, in order of file and line.
     """
     data_dir, problems, oddities = Path(data_dir), list[Problem](), list[Problem]()
     files = _task_files(data_dir, problems)
@@ -98,7 +94,6 @@ def load(data_dir: Path, *, tasks: Collection[str] = (), name: str = NAME, deep:
 
 
 def _task_files(data_dir: Path, problems: list[Problem]) -> dict[str, Path]:
-    """The task files by id. Hidden files, and folders that symbolic links lead to, are passed over."""
     if not data_dir.is_dir():
         what = "is not a folder" if data_dir.exists() else "does not exist"
         problems.append(Problem(file=str(data_dir), what=what, fix="give the folder that holds the task files"))
@@ -123,7 +118,7 @@ def _task_files(data_dir: Path, problems: list[Problem]) -> dict[str, Path]:
 
 
 def _kind_of_folder(path: Path, data_dir: Path) -> DesktopTaskKind | None:
-    """The kind of task that the nearest folder's name tells, such as ``preference_task``; None where none tells one."""
+    """That the nearest folder's name tells, such as ``preference_task``."""
     names: Sequence[str] = (data_dir.absolute().name, *path.parent.relative_to(data_dir).parts)
     told = ([kind for kind in _KINDS if kind in name.casefold()] for name in reversed(names))
     return next((kinds[0] for kinds in told if len(kinds) == 1), None)
@@ -142,7 +137,7 @@ def _read_task(task_id: str, path: Path, data_dir: Path, problems: list[Problem]
 
 
 def _description(path: Path, problems: list[Problem]) -> str:
-    """The task as PC Tracker's ``.md`` file beside a trajectory says it, ``**Description:** …``; "" without one."""
+    """As PC Tracker's ``.md`` file beside a trajectory says it, ``**Description:** …``; "" without one."""
     beside = path.with_suffix(".md")
     try:
         if not beside.is_file():
@@ -161,12 +156,7 @@ def _description(path: Path, problems: list[Problem]) -> str:
 
 
 def _read_row(fields: Fields, locators: Mapping[Path, ImageLocator]) -> dict[str, Any]:
-    """Read one step; after a problem it holds stand-ins.
-
-    ``action`` and ``screenshot`` are needed, as in the released evaluator. Everything else may be absent or null:
-    ``thought``, ``first instruction``, ``second instruction`` (with a blank or ``_``), ``element``, ``rect``,
-    ``category`` and ``other_users``. Other fields are not read.
-    """
+    """Read one step; after a problem it holds stand-ins. ``action`` and ``screenshot`` are needed."""
     text = fields.text(_ACTION, _ACTION_FIX)
     others = fields.values.get(_OTHERS)
     if others is not None and not (
@@ -200,7 +190,7 @@ def _read_action(text: str, field: str, fields: Fields) -> Action:
 
 
 def _read_rect(fields: Fields) -> Box | None:
-    """The element's rectangle; one without an area, as accessibility interfaces give for unknown places, is none."""
+    """One without an area, as accessibility interfaces give for unknown places, is none."""
     value = fields.values.get("rect")
     if value is None:
         return None
@@ -220,7 +210,7 @@ def _read_rect(fields: Fields) -> Box | None:
 
 
 def _located(fields: Fields, locators: Mapping[Path, ImageLocator]) -> Path | None:
-    """The screenshot that a line names; recordings from Windows name it with backslashes and with its events folder."""
+    """Recordings from Windows name a screenshot with backslashes and with its events folder."""
     written = fields.text(_IMAGE, "name the screenshot, like screenshot/20241126_161519_1.png")
     if not written.strip():
         return None

@@ -1,24 +1,10 @@
 """One prediction and one recorded action in, right or wrong by each rule out, and if wrong, how.
 
-A rule is one function decorated with :func:`rule`. There are three:
-
-==================  ==========================================  ================================================
-kind                ``paper``                                   ``strict``: also
-==================  ==========================================  ================================================
-click, right click, the point no further than the tolerance     inside the gold element's rectangle, edges
-double click        from the gold one, the tolerance included   included, where one is recorded
-drag                the same for start and for end              the start inside the rectangle
-scroll              the same direction, and the offsets no      the same offset, where both have one
-                    further apart than the tolerance
-press key, hotkey   the same keys: modifiers in any order,      nothing
-                    left and right ones alike
-type text           the same characters; case, blanks around    the same characters in the same case, with the
-                    it and the length of runs of blanks aside   same blanks
-anything else       the kind alone                              nothing
-==================  ==========================================  ================================================
-
-The paper (section 3.3) gives the distance for clicks only and no rule for the rest; drags and scrolls follow from it
-here. A scroll without an amount, which several models' formats have, is compared by its direction.
+``paper`` wants the same kind and, where points are recorded, each no further off than the tolerance; scrolls in the
+same direction with offsets within the tolerance; the same keys, modifiers in any order and on either side; the same
+text, case and blanks aside. The paper (section 3.3) gives the distance for clicks only; the rest follows from it here.
+A scroll without an amount is compared by its direction. ``strict`` also wants the (first) point inside the recorded
+element, the same offset, and the very same text.
 
 ``official`` is PERCU's released matcher, with the part of its agent that takes the action out of a reply, fault for
 fault (``is_action_match`` in code/evaluate.py and ``extract_plan_and_action`` in code/deploy/agent.py of the released
@@ -28,24 +14,7 @@ code). What it does that the paper does not say, each held by a test:
 - all numbers of a text count as coordinates in pairs, those in typed text and key names too, a hyphen as a minus;
 - distances are summed over the pairs and the sum must be *below* 50 pixels a pair: one end of a drag may be 99 off;
 - only the first word must agree, and only where the numbers are as many;
-- whatever fails, or has an odd count of numbers, is compared once more without anything but a-z and 0-9: signs of
-  scrolls, symbols in hotkeys and every script but Latin vanish.
-
-Kinds of failure, for an answer that is wrong by the paper's rule; the first line that applies counts:
-
-==========================  ========================================================================================
-``missing``                 the step was never asked, or a recorded file holds no reply for it
-``error``                   infrastructure failed
-``unparsed``                a reply came and names none of the actions
-``memory ignored``          right for one of ``other_users``: right for the screen, wrong for this user
-``premature finish``        "finish", and the person went on
-``missed finish``           the person was done, and the agent went on
-``wrong text or keys``      the same way of input with other content: other text, other keys (one key for a combination
-                            and the other way round included), another scroll
-``right kind wrong place``  the same kind, too far away; ``distance_px`` says how far
-``right place wrong kind``  a pointer action of another kind that begins within the tolerance of where the gold one does
-``wrong kind``              anything else
-==========================  ========================================================================================
+- whatever fails, or has an odd count of numbers, is compared once more without anything but a-z and 0-9.
 """
 
 from __future__ import annotations
@@ -69,7 +38,7 @@ TOLERANCE_PX = 50.0
 
 
 def to_screen(action: Action, sizes: ImageSizes) -> Action:
-    """The action with its points in pixels of the original screenshot, whatever space they are in; none is rounded."""
+    """The action with its points in pixels of the original screenshot; none is rounded."""
     points = [point_to_original(point, sizes) for point in action.points]
     return action.moved([ModelPoint(space="original_px", x=point.x_px, y=point.y_px) for point in points])
 
@@ -98,11 +67,7 @@ def _apart(one: ModelPoint, other: ModelPoint) -> float:
 def same_action(
     predicted: Action, gold: Action, tolerance_px: float, rect: Box | None = None, *, strict: bool = False
 ) -> bool:
-    """Whether an action is right by the paper, or strictly: the table above.
-
-    ``rect`` is that of the element on which the gold action began, None where none is recorded; which element a drag
-    ends on is not recorded.
-    """
+    """Whether an action is right by the paper, or strictly. ``rect`` is the element on which the gold action began."""
     apart = distance_px(predicted, gold)
     if predicted.kind != gold.kind or predicted.direction != gold.direction:
         return False
@@ -157,10 +122,8 @@ def official_action(reply: str, screenshot: Size) -> str:
     """The action text that the released agent takes from a reply, "None" where it finds none.
 
     A reply that is one dictionary is ShowUI's: its position is multiplied by the size of the screenshot and truncated.
-    From any other reply all that stands behind the last "Action:" is taken, explanations included.
-
-    Two differences, both for replies that are no actions: a dictionary is read only up to 20,000 characters, and one
-    whose values make the released code fail outright is read like any other reply.
+    From any other all that stands behind the last "Action:" is taken. Unlike there, a dictionary is read up to 20,000
+    characters, and one whose values make the released code fail is read like any other reply.
 
     >>> official_action("{'action': 'CLICK', 'position': [0.5, 0.25]}", Size(width=1280, height=720))
     'CLICK (640, 180)'
@@ -200,14 +163,12 @@ def _showui(text: str, screenshot: Size) -> str | None:
 
 
 class Ruling(Record, frozen=True, omit_defaults=False):
-    """Whether an answer is right by one rule, and why."""
-
     right: bool
     why: str
 
 
 class Case(Record, frozen=True, kw_only=True):
-    """What a rule judges: an answer, None where it is no action, and the text that the released matcher is given."""
+    """``action`` is None where the answer is none; ``text`` is what the released matcher is given."""
 
     step: DesktopStep
     action: Action | None
@@ -282,9 +243,8 @@ DESKTOP_FAILURES = (
 class DesktopVerdict(Record, frozen=True, kw_only=True):
     """What became of a step.
 
-    ``rulings`` say what each rule makes of it. ``failure`` is None exactly where it is right by the paper.
-    ``distance_px`` is that of two actions of one kind, and the distance of the beginnings for ``right place wrong
-    kind``.
+    ``failure`` is None exactly where the step is right by the paper. ``distance_px`` is that of two actions of one
+    kind, and of the beginnings for ``right place wrong kind``.
     """
 
     step_id: str
@@ -327,7 +287,6 @@ def judge_desktop(
 
 
 def failure_of(action: Action, step: DesktopStep, tolerance_px: float) -> str:
-    """How an action that is wrong by the paper's rule is wrong; see the table above."""
     gold = step.gold
     if any(same_action(action, other, tolerance_px) for other in step.other_users):
         return "memory ignored"
@@ -346,11 +305,7 @@ LOOP_TIMES = 3
 
 
 def dead_loops(task: DesktopTask, predictions: Mapping[str, DesktopPrediction]) -> dict[str, int]:
-    """The dead loops of one task: runs of three or more steps with one action and one screenshot, by their first step.
-
-    The screen is unchanged where the files of the screenshots are equal to the last byte. Steps without an action
-    end a run. ``predictions`` are those of each step.
-    """
+    """Runs of three or more steps with one action on one screenshot, byte for byte, by their first step: how long."""
     done = [(step, None if (answer := predictions.get(step.id)) is None else answer.action) for step in task.steps]
     runs = [list(run) for _, run in groupby(done, key=lambda one: (one[1], one[0].screenshot.sha256))]
     return {run[0][0].id: len(run) for run in runs if len(run) >= LOOP_TIMES and run[0][1] is not None}

@@ -21,10 +21,10 @@ from grounding.scoring.summary import CostTotals
 
 
 class DesktopAverages(Record, frozen=True, kw_only=True):
-    """Accuracy of steps by one rule, averaged in two ways; 95 % intervals from a bootstrap over tasks.
+    """Accuracy by one rule, averaged in two ways.
 
     ``micro``: right steps over all steps (PERCU, equation 2). ``macro_task``: the mean of the tasks' accuracies (its
-    equation 1, and what the released evaluator prints).
+    equation 1, and what the released evaluator prints). 95 % intervals from a bootstrap over tasks.
     """
 
     micro: Estimate
@@ -32,10 +32,10 @@ class DesktopAverages(Record, frozen=True, kw_only=True):
 
 
 class DesktopCounts(Record, frozen=True, kw_only=True):
-    """What was scored. ``right`` (by the paper) and the failures add up to ``steps``.
+    """What was scored.
 
-    ``looping`` are the tasks in which the agent was caught in a dead loop. ``unasked`` are those of the missing steps
-    that an unfinished run has not come to: they are in no score.
+    ``right`` (by the paper) and the failures add up to ``steps``. ``looping`` are tasks with a dead loop; ``unasked``
+    the missing steps that an unfinished run has not come to: they are in no score.
     """
 
     tasks: int
@@ -47,17 +47,12 @@ class DesktopCounts(Record, frozen=True, kw_only=True):
 
 
 class DesktopGroup(Record, frozen=True, kw_only=True):
-    """Counts and scores by each rule of some of the tasks; its intervals are over its own tasks."""
-
     counts: DesktopCounts
     scores: dict[DesktopRule, DesktopAverages]
 
 
 class DesktopSummary(DesktopGroup, frozen=True, kw_only=True, omit_defaults=False):
-    """A run over desktop tasks in figures, made like :class:`grounding.scoring.Summary`.
-
-    ``groups`` are the kinds of tasks by name; ``loops`` say how often the same was done, by a dead loop's first step.
-    """
+    """``loops`` say how often the same was done, by a dead loop's first step."""
 
     schema: Literal[2] = 2
     status: Literal["complete", "partial"]
@@ -86,10 +81,7 @@ def summarise_desktop(
     resamples: int = RESAMPLES,
     cost: CostTotals | None = None,
 ) -> DesktopSummary:
-    """All counts and scores: over everything, by kind of task and by kind of action.
-
-    There is one verdict for each step, made with ``tolerance_px``; only dead loops are sought in the predictions.
-    """
+    """There is one verdict for each step, made with ``tolerance_px``; only dead loops are sought in the predictions."""
     verdict_of = {verdict.step_id: verdict for verdict in verdicts}
     answers = {prediction.step_id: prediction for prediction in predictions}
     of = {task.id: [verdict_of[step.id] for step in task.steps] for task in tasks}
@@ -148,7 +140,6 @@ def summarise_desktop(
 
 
 def _right(rule: DesktopRule, kind: ActionKind | None = None) -> Callable[[Verdicts], int]:
-    """How many verdicts of a task are right by a rule, of one kind of recorded action or of all."""
     return lambda each: sum(one.rulings[rule].right for one in each if kind in (None, one.gold_kind))
 
 
