@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import shell
 
+from grounding.errors import Halted
 from grounding.run.ray import cluster
-from grounding.run.ray.cluster import ClusterLost, Node
 from grounding.run.ray.worker import StageWorker
 
 
@@ -60,7 +60,7 @@ class FakeCluster:
 
     def __init__(self) -> None:
         self.lost = ""
-        self.there: tuple[Node, ...] = ((4.0, 0.0),)
+        self.there: tuple[tuple[float, float], ...] = ((4.0, 0.0),)
         self.actors: list[FakeActor] = []
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
@@ -68,9 +68,9 @@ class FakeCluster:
     def run(self, work: Coroutine[Any, Any, Any]) -> concurrent.futures.Future[Any]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def nodes(self) -> Sequence[Node]:
+    async def nodes(self) -> Sequence[tuple[float, float]]:
         if self.lost:
-            raise ClusterLost(self.lost)
+            raise Halted(self.lost)
         return self.there
 
     async def hire(self, gpus: int) -> FakeActor:  # noqa: ARG002

@@ -258,7 +258,7 @@ async def in_workers(own: Any, part: str, prepared: PreparedCuration, workers: W
 
     Raises:
         UserError: there is no cluster, it has no room, or a worker can't be made ready.
-        ClusterLost: the cluster went away meanwhile.
+        Halted: the cluster went away meanwhile.
     """
     work = StageWork(
         opener=open_part,

@@ -434,11 +434,7 @@ def _open_models(
 
 
 async def in_workers(own: EpisodeStage, prepared: PreparedShop, workers: Workers) -> RemoteStage:
-    """The stage of a run with its agent, its user and its web in workers.
-
-    Raises UserError where there is no cluster, it has no room, or a worker can't be made ready; ClusterLost where the
-    cluster went away meanwhile.
-    """
+    """The stage of a run with its agent, its user and its web in workers."""
     options, cards = prepared.options, prepared.cards
     work = WorkerWork(
         opener=open_episodes,

@@ -38,7 +38,6 @@ LOCAL = "local"  # The address that stands for a cluster of our own, whatever el
 LOST_AFTER_S = 20.0
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DEDUP_LOGS": "0",
     # Ray ends a driver that has lost its head for 60 s; this process has answers to score, and sees the loss itself.
     "RAY_gcs_rpc_server_reconnect_timeout_s": "3600",
 }
@@ -51,19 +50,10 @@ CLOSED = {
     "RAY_enable_metrics_collection": "0",
     "RAY_prestart_worker_first_driver": "0",
 }
-"""What keeps a cluster of our own to this machine."""
-
-
-class ClusterLost(Halted):
-    """The cluster is out of reach: the run ends, and the same command goes on."""
-
-
-Node = tuple[float, float]
-"""A living machine of a cluster: its processors and its GPUs."""
 
 
 class Cluster:
-    """A connection. Raises UserError: there is nothing to connect to; says what to do."""
+    """Raises UserError: there is nothing to connect to; says what to do."""
 
     def __init__(self, address: str | None) -> None:
         self.address = address or os.environ.get("RAY_ADDRESS") or LOCAL
@@ -79,9 +69,8 @@ class Cluster:
             self.leave()
             text = " ".join(f"{error} {error.__cause__ or error.__context__ or ''}".split())[:600]
             raise UserError(
-                f"no Ray cluster can be reached at {self.address} ({text}): expected `local` or host:port of a head, "
-                "the same Python and ray there as here, this machine in the cluster, and where the head asks for a "
-                "token RAY_AUTH_MODE=token and RAY_AUTH_TOKEN as `ray get-auth-token` prints it there"
+                f"no Ray cluster can be reached at {self.address} ({text}): expected host:port of a head with the same "
+                "Python and ray, this machine in its cluster, and its RAY_AUTH_TOKEN with RAY_AUTH_MODE=token"
             ) from error
         finally:
             with contextlib.suppress(ValueError):  # Not in the main thread, where Ray sets none either.
@@ -106,8 +95,8 @@ class Cluster:
         ray.init(address=self.address, log_to_driver=False, logging_level=logging.ERROR, **own)
         self._node = ray.get_runtime_context().get_node_id()
 
-    async def nodes(self) -> list[Node]:
-        """The nodes that there are now. Raises ClusterLost: the head doesn't say, or this machine is not among them."""
+    async def nodes(self) -> list[tuple[float, float]]:
+        """The processors and GPUs of each living one. Raises Halted: the head doesn't say, or this one is lost."""
         import ray
 
         try:
@@ -119,7 +108,7 @@ class Cluster:
             if any(row["NodeID"] == self._node and not row["Alive"] for row in table):
                 self.lost = "the Ray node on this machine is lost"
         if self.lost:
-            raise ClusterLost(f"{self.lost}; what was answered is kept, and the same command goes on")
+            raise Halted(f"{self.lost}; what was answered is kept, and the same command goes on")
         alive = [row["Resources"] for row in table if row["Alive"]]
         return [(each.get("CPU", 0.0), each.get("GPU", 0.0)) for each in alive]
 
@@ -136,7 +125,6 @@ class Cluster:
         self._threads.submit(ray.kill, actor)
 
     def leave(self) -> None:
-        """Disconnect; a cluster of our own ends."""
         import ray
 
         if self.lost:
@@ -150,18 +138,17 @@ class Cluster:
 
 
 class Staff(NamedTuple):
-    """So many workers, and what each has: GPUs, and connections, None for as many as the card says."""
+    """So many workers, the GPUs that each takes up, and its connections, None for as many as the card says."""
 
     workers: int
     gpus: int = 0
     connections: int | None = None
 
 
-def staff(nodes: Sequence[Node], work: StageWork, options: Any) -> Staff:
+def staff(nodes: Sequence[tuple[float, float]], work: StageWork, options: Any) -> Staff:
     """The workers of a stage: one for each GPU or server, for each node that asks one, else for each processor.
 
-    Only GPUs are taken up, so that each stage finds a place. Raises UserError: there is no room for a single worker, or
-    an address means another machine on each node.
+    Only GPUs are taken up, so that each stage finds a place. Raises UserError.
     """
     workers, beside, models = options.workers, work.beside, work.models
     most = max(gpus for _, gpus in nodes)
@@ -173,8 +160,7 @@ def staff(nodes: Sequence[Node], work: StageWork, options: Any) -> Staff:
     if gpus:
         if not (room := sum(int(there // gpus) for _, there in nodes)):
             raise UserError(
-                f"each worker needs {gpus} GPUs on one node, and no node of the cluster has more than {most:g}: give "
-                "the address of a server with --base-url, or what starts one without a GPU with --server-command"
+                f"a worker needs {gpus} GPUs on one node, of which none has more than {most:g}; see --base-url"
             )
         return Staff(workers or room, gpus)
     if work.in_process or beside is not None:
@@ -184,10 +170,7 @@ def staff(nodes: Sequence[Node], work: StageWork, options: Any) -> Staff:
     for model in models:
         hosts = {urlsplit(address).hostname or "" for address in model.base_url.split()}
         if len(nodes) > 1 and any(host in ("localhost", "::1") or host.startswith("127.") for host in hosts):
-            raise UserError(
-                f"{model.flag} {model.base_url}: on each of the {len(nodes)} nodes of the cluster that is another "
-                "machine; give a name or an address under which all of them find the server"
-            )
+            raise UserError(f"{model.flag} {model.base_url}: is another machine on each node; give an address for all")
     # A provider's limits are counted where its requests are sent, so one worker sends them all.
     if any(one.card.requests_per_minute or one.card.tokens_per_minute or not one.base_url for one in models):
         return Staff(1)
@@ -197,7 +180,6 @@ def staff(nodes: Sequence[Node], work: StageWork, options: Any) -> Staff:
 
 
 def check_executor(executor: str, workers: int | None, ray_address: str | None) -> None:
-    """Refuse what can't be meant of a cluster; raises a UserError that says which option."""
     if workers is not None and workers < 1:
         raise UserError(f"--workers {workers}: expected 1 or more")
     if executor == "local" and (workers or ray_address):
@@ -205,8 +187,7 @@ def check_executor(executor: str, workers: int | None, ray_address: str | None) 
         raise UserError(f"{given}: is for --executor ray, which this run does without; add it or leave this out")
 
 
-AHEAD = 2
-"""So many times as much as a worker does at once is with it, where items are short: it need not wait for the next."""
+AHEAD = 2  # Times what a worker does at once is with it, where items are short: it need not wait for the next.
 LOSSES_OF_AN_ITEM, LOSSES_IN_A_ROW = 3, 5
 LEAVE_S, LOOK_EVERY_S = 15.0, 2.0
 WITH_ROOM_S, FULL_S = 0.1, 5.0
@@ -217,7 +198,7 @@ WITH_ROOM_S, FULL_S = 0.1, 5.0
 class _Worker:
     """An actor, what it has been asked, and how many items it may have: 0 until it is ready."""
 
-    name: str
+    name: str = "a worker"
     actor: Any = None
     bound: int = 0
     alone: bool = False
@@ -232,8 +213,6 @@ class _Worker:
 
 
 class Workers:
-    """What all pools of a run have in common."""
-
     def __init__(self, options: RunOptions, folder: Path, budget: Budget, progress: Progress) -> None:
         self.options, self.folder, self.budget, self.progress = options, folder, budget, progress
         self.cluster: Any = None
@@ -241,13 +220,11 @@ class Workers:
         self.pools: list[Pool] = []
 
     async def stage(self, own: Any, work: StageWork, ahead: int = 1) -> RemoteStage:
-        """A benchmark's stage with its work in workers; raises as :class:`Pool` and its ``start``."""
         made = Pool(self, work, ahead, own.journal.append)
         await made.start()
         return RemoteStage(own, made)
 
     async def send_away(self) -> None:
-        """All workers leave; the connection stays for the next stage."""
         while self.pools:
             await self.pools.pop().aclose()
 
@@ -258,10 +235,9 @@ class Workers:
 
 
 class Pool:
-    """Workers of a run that all opened the same work.
+    """Workers of a run that all opened the same work, each handed ``ahead`` times as much as it does at once.
 
-    ``ahead`` is how many times as much as it does at once is handed to a worker; ``keep`` takes a record that a stage
-    writes beside its answers. Raises UserError: there is no cluster.
+    ``keep`` takes a record that a stage writes beside its answers. Raises UserError: there is no cluster.
     """
 
     def __init__(
@@ -282,12 +258,10 @@ class Pool:
         self._ended: Exception | None = None
 
     def room(self, own: int) -> int:
-        """How many items a run should have under way; ``own`` is what one process takes."""
         fixed = self._staff.connections is not None or self._staff.workers == 1  # Else more may come with nodes.
         return own * self._ahead * (1 if fixed else 2 * max(self._staff.workers, 4))
 
     async def start(self) -> None:
-        """Wait for the first worker that is ready; raises UserError where none can be, ClusterLost."""
         if not self._tasks:
             self._staff = staff(await self._cluster.nodes(), self._work, self._run.options)
             self._tasks.append(asyncio.create_task(self._watch()))
@@ -297,12 +271,10 @@ class Pool:
     async def do(self, key: str, item: Any) -> Any:
         """The record of an item from whichever worker has room.
 
-        Raises Lost: it ended in an error, or three workers were lost with it; Halted: the cost limit leaves no
-        room, or the model's servers or the cluster went away; UserError: no worker can work on it.
+        Raises Lost: it ended in an error, or with three workers; Halted: cost limit, servers or cluster; UserError.
         """
         # An item is taken to cost as much as the dearest call so far; what it came to is told call by call.
         granted_usd = await self._run.budget.reserve()
-        untold_usd = 0.0
         try:
             for lost in range(LOSSES_OF_AN_ITEM):
                 # What two workers were lost with has the third for itself, so that it takes no other item with it.
@@ -315,21 +287,20 @@ class Pool:
                     break
                 except Lost as error:
                     problem = str(error)
-                    untold_usd += granted_usd
+                    self._run.budget.unreported_usd += granted_usd
             else:
                 raise Lost(f"{LOSSES_OF_AN_ITEM} workers were lost while they worked on this: {problem}")
         finally:
-            self._run.budget.settle(granted_usd, 0.0, untold_usd)
+            self._run.budget.settle(granted_usd, 0.0)
         self._losses = 0
         if isinstance(found, Exception):
             raise found
         return found
 
     async def _free(self, *, alone: bool = False) -> _Worker:
-        """The least busy worker, as soon as one has room."""
         while self._ended is None:
-            free = [each for each in self._workers if len(each.asked) < (1 if alone or each.alone else each.bound)]
-            if free := [each for each in free if each.bound]:
+            ready = (each for each in self._workers if each.bound)
+            if free := [each for each in ready if len(each.asked) < (1 if alone or each.alone else each.bound)]:
                 worker = min(free, key=lambda worker: len(worker.asked) / worker.bound)
                 worker.alone = alone
                 return worker
@@ -338,7 +309,6 @@ class Pool:
         raise self._ended
 
     async def aclose(self) -> None:
-        """Let the workers go. What is under way is broken off."""
         self._end(Lost("the run ends"))
         await asyncio.gather(*map(self._see_off, self._workers))
         for task in self._tasks:
@@ -346,16 +316,14 @@ class Pool:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _watch(self) -> None:
-        """Hire what is missing, as nodes come and workers go, and end with the cluster."""
-        for number in itertools.count(1):
-            if len(self._workers) < self._staff.workers and self._losses < LOSSES_IN_A_ROW:
-                self._workers.append(worker := _Worker(f"worker {number}"))
+        while self._ended is None:
+            while len(self._workers) < self._staff.workers and self._losses < LOSSES_IN_A_ROW:
+                self._workers.append(worker := _Worker())
                 self._tasks.append(asyncio.create_task(self._employ(worker)))
-                continue
             await asyncio.sleep(LOOK_EVERY_S)
             try:
                 nodes = await self._cluster.nodes()
-            except ClusterLost as lost:
+            except Halted as lost:
                 self._end(lost)
                 return
             if self._staff.connections is None:
@@ -363,7 +331,6 @@ class Pool:
                     self._staff = staff(nodes, self._work, self._run.options)
 
     async def _employ(self, worker: _Worker) -> None:
-        """Work with a worker until it is lost."""
         try:
             actor = worker.actor = await self._cluster.hire(self._staff.gpus)
             names = {model.card.endpoint.key_variable for model in self._work.models}
@@ -377,22 +344,21 @@ class Pool:
                 items, worker.outbox = worker.outbox, []
                 wait_s = WITH_ROOM_S if len(worker.asked) < worker.bound else FULL_S
                 self._hear(worker, await actor.exchange.remote(items, wait_s, self._run.halted))
-        except Exception as raised:  # noqa: BLE001 - whatever Ray raises of a worker, or a worker's own
-            error = raised
-        if self._ended is not None:
-            return
-        cause = getattr(error, "cause", None) or error  # What the actor itself raised.
-        why = " ".join(str(cause).split())[:600] or type(cause).__name__
-        self._workers.remove(worker)
-        lost = f"{worker.name} is lost: {why}; {len(worker.asked)} items are asked again"
-        print(f"grounding: {lost}", file=sys.stderr, flush=True)
-        if worker.actor is not None:
-            self._cluster.end(worker.actor)
-        worker.fail(Lost(why))
-        # One that can't open its stage has no better successor.
-        self._losses = LOSSES_IN_A_ROW if isinstance(error, UserError) else self._losses + 1
-        if self._losses >= LOSSES_IN_A_ROW and not any(other.bound for other in self._workers):
-            self._end(UserError(f"{worker.name}: {why}"))
+        except Exception as error:  # noqa: BLE001 - whatever Ray raises of a worker, or a worker's own
+            if self._ended is not None:
+                return
+            cause = getattr(error, "cause", None) or error  # What the actor itself raised.
+            why = " ".join(str(cause).split())[:600] or type(cause).__name__
+            self._workers.remove(worker)
+            lost = f"grounding: {worker.name} is lost: {why}; {len(worker.asked)} items are asked again"
+            print(lost, file=sys.stderr, flush=True)
+            if worker.actor is not None:
+                self._cluster.end(worker.actor)
+            worker.fail(Lost(why))
+            # One that can't open its stage has no better successor.
+            self._losses = LOSSES_IN_A_ROW if isinstance(error, UserError) else self._losses + 1
+            if self._losses >= LOSSES_IN_A_ROW and not any(other.bound for other in self._workers):
+                self._end(UserError(f"{worker.name}: {why}"))
 
     def _hear(self, worker: _Worker, said: list[tuple[Any, ...]]) -> None:
         run, budget = self._run, self._run.budget
@@ -424,7 +390,6 @@ class Pool:
         self._cluster.end(worker.actor)
 
     def _end(self, error: Exception) -> None:
-        """Nothing can be answered any more."""
         self._ended = self._ended or error
         self._moved.set()
         for worker in self._workers:
@@ -432,7 +397,7 @@ class Pool:
 
 
 class RemoteStage:
-    """A stage whose records are made by a pool of workers. Keys, ids and the journal are the writer's own."""
+    """Keys, ids and the journal are the writer's own."""
 
     def __init__(self, own: Any, pool: Pool) -> None:
         self._own, self._pool = own, pool

@@ -24,8 +24,7 @@ from grounding.run.display import Progress
 from grounding.serving.beside import REPLY_S, Beside, server_beside
 from grounding.serving.process import ask_health
 
-GATHER_S = 0.003
-"""What is said within this time of a first message goes out with it: a call of Ray costs more than an item."""
+GATHER_S = 0.003  # What is said within it goes out in one message: a call of Ray costs more than an item.
 
 
 class Lost(Exception):
@@ -43,12 +42,11 @@ class ModelAddress(NamedTuple):
 class StageWork(Record, frozen=True, kw_only=True):
     """A stage as a worker opens it, by ``opener``, a function of this package.
 
-    It is called with this, the budget, and a progress that takes what a stage adds to its journal, too. ``part`` says
-    which of a benchmark's stages is meant, ``given`` is what else the opener needs, and ``identity`` what the records
-    hang on by the writer's own stage. ``models`` are asked over the network, ``in_process`` says that there is one in
-    the worker's process, and ``beside`` is a server that each worker starts for itself, with its address in
-    ``base_url``. ``connections`` is how many requests a worker may have open, None as options and card say. ``folder``
-    is the run's; paths in the options are meant from ``here``.
+    It is called with this, the budget, and a progress that is the journal, too. ``part`` says which of a benchmark's
+    stages is meant, ``given`` is what else the opener needs, ``identity`` what the records hang on by the writer's own
+    stage. ``models`` are asked over the network; ``in_process``: one is in the worker's process; ``beside``: each
+    worker starts a server for itself, at ``base_url``. ``connections`` is how many requests a worker may have open.
+    ``folder`` is the run's; paths in the options are meant from ``here``.
     """
 
     opener: Callable[[StageWork, Budget, Any], OpenedStage]
@@ -67,7 +65,7 @@ class StageWork(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class OpenedStage:
-    """A stage ready to work: ``run`` is a :class:`grounding.run.runner.Stage`'s, of one that needs only its items."""
+    """A stage ready to work: ``run`` is a :class:`grounding.run.runner.Stage`'s, without an earlier record."""
 
     identity: str
     max_concurrency: int
@@ -94,12 +92,10 @@ class _Packed(NamedTuple):
 
 
 def packed(value: Any) -> Any:
-    """A value as it is sent between writer and worker."""
     return _Packed(type(value), msgspec.msgpack.encode(value)) if isinstance(value, msgspec.Struct) else value
 
 
 def unpacked(value: Any) -> Any:
-    """What was packed."""
     return msgspec.msgpack.decode(value.content, type=value.kind) if isinstance(value, _Packed) else value
 
 
@@ -113,8 +109,6 @@ class _Run(Progress):
 
 
 class _Budget(Budget):
-    """The limit is the writer's, who says where it is reached."""
-
     halted = ""
 
     async def reserve(self, most_usd: float | None = None) -> float:  # noqa: ARG002
@@ -124,8 +118,6 @@ class _Budget(Budget):
 
 
 class StageWorker:
-    """The actor. All its methods run in one event loop."""
-
     def __init__(self) -> None:
         self.tasks: set[asyncio.Task[None]] = set()
         self._said: list[tuple[Any, ...]] = []
@@ -139,10 +131,7 @@ class StageWorker:
         self._any.set()
 
     async def open(self, work: StageWork, keys: dict[str, str]) -> tuple[str, int]:
-        """Open a stage; returns where this process is, in words, and how many items it works on at once.
-
-        Raises UserError: it can't be opened here, or would answer otherwise than the writer's own.
-        """
+        """Gives where this process is, in words, and how many items it works on at once; raises UserError."""
         os.environ.update(keys)
         if work.in_process:
             os.environ.pop("OMP_NUM_THREADS", None)  # Ray says 1, as a worker takes up no processor.
@@ -157,18 +146,13 @@ class StageWorker:
         self._stack.push_async_callback(stage.aclose)
         await stage.check()
         if stage.identity != work.identity:
-            raise UserError(
-                "it would answer otherwise than this machine; install the same versions of this package and its "
-                f"libraries. Here: {work.identity[:300]}. There: {stage.identity[:300]}"
-            )
+            differ = f"{stage.identity[:300]}, and the writer {work.identity[:300]}"
+            raise UserError(f"has other versions than the process that writes the run, install the same: {differ}")
         self._room = asyncio.Semaphore(stage.max_concurrency)
         return f"{socket.gethostname()} (process {os.getpid()})", stage.max_concurrency
 
     async def exchange(self, items: list[tuple[int, str, Any]], wait_s: float, halted: str) -> list[tuple[Any, ...]]:
-        """Begin to work on items, each with a number and its key, and give what there is to say within this time.
-
-        With ``halted``, a reason, nothing more is paid for.
-        """
+        """Begin to work on items, each with a number and its key; what there is to say within this time."""
         self._budget.halted = halted
         for number, key, item in items:
             task = asyncio.get_running_loop().create_task(self._work(number, key, unpacked(item)))
@@ -182,7 +166,6 @@ class StageWorker:
         return said
 
     async def close(self) -> list[tuple[Any, ...]]:
-        """Break off what is under way and let go of everything; gives what there is left to say."""
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
@@ -190,7 +173,6 @@ class StageWorker:
         return await self.exchange([], 0.0, "")
 
     async def _work(self, number: int, key: str, item: Any) -> None:
-        """Tell the record of an item, or what kept it from being made."""
         found: Any
         try:
             async with self._room:
