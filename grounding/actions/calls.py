@@ -21,7 +21,6 @@ from grounding.geometry import ModelPoint, Space
 Value = str | float | bool | None | list["Value"] | dict[str, "Value"]
 
 _ENUM = re.compile(r"\benum\[('[^']{0,40}'|\"[^\"]{0,40}\")\]")
-"""GUI-R1's prompt shows ``enum['click']``, and so do some answers."""
 
 _MOST_MISSING = 4
 
@@ -51,8 +50,6 @@ def _plain(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.strip()).casefold().replace("_", " ").replace("-", " ")
 
 
-# --- arguments ----------------------------------------------------------------------------------------------------
-
 _HERE = ("coordinate", "point", "position", "coordinates", "point_2d", "location", "bbox_2d", "box")
 _STARTS = ("start_coordinate", "start_point", "startCoordinate", "start_box", "start", "from", "start_position")
 _ENDS = (
@@ -60,8 +57,7 @@ _ENDS = (
     *("coordinate2", "point2"),
 )
 _TEXTS = ("text", "input_text", "content", "value", "text_content", "message")
-_NO_TEXT = "no input text"
-"""What GUI-R1 writes where there is nothing to type."""
+_NO_TEXT = "no input text"  # What GUI-R1 writes where there is nothing to type.
 
 _ANY_NUMBER = re.compile(NUMBER, re.ASCII)
 _MOST_NUMBERS = 5
@@ -160,8 +156,6 @@ def _numbers(value: Value) -> list[float]:
     numbers = [one for one in value if isinstance(one, float)]
     return numbers[:_MOST_NUMBERS] if len(numbers) == len(value) else []
 
-
-# --- objects and calls --------------------------------------------------------------------------------------------
 
 _ACTION_FIELDS = frozenset({"action", "action_type", "arguments", "type", "name", "position"})
 

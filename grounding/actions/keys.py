@@ -17,7 +17,6 @@ class NotAnAction(Exception):
 
 
 _LINES = [line.split() for line in Path(__file__).with_name("keys.txt").read_text(encoding="utf-8").splitlines()]
-"""A key's name, and what else it is called."""
 
 MODIFIERS = frozenset({"ctrl", "shift", "alt", "win"})
 """The keys that are held while another is pressed: their order among themselves says nothing."""
@@ -26,7 +25,6 @@ NARROW = str.maketrans({chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 
 """From the wide forms of brackets, digits and letters, which Chinese replies have, to the usual ones."""
 
 KEY_NAMES = frozenset({*(name for name, *_ in _LINES), *ascii_lowercase, *digits, *(f"f{at}" for at in range(1, 25))})
-"""Every name that a key can have here: those of PyAutoGUI without their own doubles, letters in lower case."""
 
 _SIDES = {f"{name}{side}": name for name in sorted(MODIFIERS) for side in ("left", "right")}
 _ALIASES = {other: name for name, *others in _LINES for other in others}

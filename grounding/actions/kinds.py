@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -19,13 +19,11 @@ from grounding.actions.keys import NotAnAction, key_names
 from grounding.geometry import ModelPoint, Space
 from grounding.records import Record
 
-ActionKind = str
-"""The name of an action, as PERCU's prompt has it."""
+ActionKind = str  # The name of an action, as PERCU's prompt has it.
 
 ScrollDirection = Literal["up", "down"]
 
-MOST = 1e9
-"""No screen is that large in any space, and no page so long: a larger number names no place."""
+MOST = 1e9  # No screen is that large in any space, and no page so long: a larger number names no place.
 
 NO_ACTION = "begins with none of the twelve actions"
 END_TOKENS = ("<|im_end|>", "<|endoftext|>", "<|end|>", "<|eot_id|>", "[EOS]", "</s>", "<eos>")
@@ -74,25 +72,6 @@ class Unparsed(Record, frozen=True, kw_only=True):
     text: str
 
 
-class ActionWords(Protocol):
-    """What was said with an action, in words or as arguments; NotAnAction where what is asked for is missing."""
-
-    def point(self) -> ModelPoint:
-        """The one point."""
-
-    def ends(self) -> tuple[ModelPoint, ModelPoint]:
-        """Where a drag starts and ends."""
-
-    def turn(self) -> tuple[str, float | None]:
-        """A direction in words, "" without one, and an amount."""
-
-    def keys(self, least: int = 1) -> list[str]:
-        """Names of keys, ``least`` of them where a line names them."""
-
-    def typed(self) -> str:
-        """A text, never ""."""
-
-
 class ActionEntry(Record, frozen=True, forbid_unknown_fields=True):
     """An action, as it stands in ``actions.toml``, which says what each field means."""
 
@@ -107,11 +86,9 @@ NUMBER = r"[-+]?(?:\d{1,40}(?:\.\d{0,400})?|\.\d{1,400})"
 GAP, END = r"[\s_-]{0,3}", r"(?![A-Za-z0-9])"
 
 ENTRIES = msgspec.toml.decode(Path(__file__).with_name("actions.toml").read_bytes(), type=dict[ActionKind, ActionEntry])
-"""The actions by their kind, in the order of the paper's prompt."""
 
 ACTION_KINDS = tuple(ENTRIES)
 NAMES = {name: kind for kind, entry in ENTRIES.items() for name in entry.names}
-"""The kinds by their names in calls and objects, in small letters with blanks."""
 
 HEADS = {
     kind: re.compile(entry.words.replace("_", GAP) + END, re.IGNORECASE | re.ASCII)
@@ -121,7 +98,7 @@ HEADS = {
 """What begins a line that means an action."""
 
 
-def read_said(kind: ActionKind, said: ActionWords) -> Action:
+def read_said(kind: ActionKind, said: Any) -> Action:
     match ENTRIES[kind].says:
         case "point":
             return Action(kind=kind, at=said.point())
@@ -130,10 +107,8 @@ def read_said(kind: ActionKind, said: ActionWords) -> Action:
             return Action(kind=kind, start=start, end=end)
         case "turn":
             return _scroll(*said.turn())
-        case "keys":
-            return pressing(said.keys())
-        case "hotkey":
-            return pressing(said.keys(least=2))
+        case "keys" | "hotkey" as says:
+            return pressing(said.keys(least=1 if says == "keys" else 2))
         case "text":
             return Action(kind=kind, text=said.typed())
     return Action(kind=kind)
@@ -172,11 +147,9 @@ class Passage(Record, frozen=True, kw_only=True):
 
 
 Dialect = Callable[[Passage], Action | None]
-"""The action that a passage begins with in one language, None where it begins with none; raises NotAnAction where the
-form of an action is there and it is none of ours."""
+"""None where a passage begins with no action; raises NotAnAction where one's form is there and it is none of ours."""
 
-DIALECTS: list[Dialect] = []
-"""The languages that actions are written in, in the order in which they are tried."""
+DIALECTS: list[Dialect] = []  # The languages that actions are written in, in the order in which they are tried.
 
 
 def dialect(function: Dialect) -> Dialect:

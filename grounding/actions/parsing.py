@@ -30,8 +30,7 @@ from grounding.actions.kinds import (
 )
 from grounding.geometry import ModelPoint, Space
 
-MAX_CHARS = 20_000
-"""How much of a text is read: the first characters of an action, the last ones of a reply."""
+MAX_CHARS = 20_000  # How much of a text is read: the first characters of an action, the last ones of a reply.
 
 _SHOWN_CHARS, _MOST_LAYERS, _MOST_BRACKETS, _MOST_POINTS = 200, 6, 6, 8
 _QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u2018": "\u2019"}
@@ -40,7 +39,6 @@ _WRAPPINGS = {**_QUOTES, **_BRACKETS, "<": ">", "*": "*", "_": "_"}
 _BULLETS = ("- ", "* ", "> ", "• ", "1. ", "1) ", "→ ", "-> ")
 _FENCE = re.compile(r"```[A-Za-z]{0,16}[ \t]{0,8}\n?")
 _TYPED = re.compile(r"type text\s{0,8}:", re.IGNORECASE)
-"""PERCU's own words for typing, with the colon behind which everything is text."""
 
 
 def parse_action(text: str, *, space: Space = "original_px") -> Action | Unparsed:
@@ -120,8 +118,6 @@ def _unparsed(reason: str, text: str) -> Unparsed:
     return Unparsed(reason=reason, text=shown if len(shown) <= _SHOWN_CHARS else shown[: _SHOWN_CHARS - 1] + "…")
 
 
-# --- where the action stands --------------------------------------------------------------------------------------
-
 _MARKER = re.compile(
     r"(?P<open>[*_`#]{0,4})(?P<quote>[\"']?)\bactions?(?:\s?\d{1,2})?\b(?P<shut>[*_`]{0,3})[ \t]{0,8}"
     r"(?:[:\uff1a](?P<late>[*_`]{0,3})|(?=\n)(?P<heading>))",
@@ -170,8 +166,6 @@ def _behind_marker(text: str) -> str | None:
     first, separator, rest = behind.lstrip("\n").partition("\n")
     return first.rstrip().removesuffix(opened[::-1]) + separator + rest if opened else behind
 
-
-# --- PERCU's words ------------------------------------------------------------------------------------------------
 
 _ALONE = re.compile(
     r"[\s(:]{0,8}(?:for\s{1,4})?[\d.]{0,8}\s{0,4}(?:m?s|sec(?:onds?)?)?[\s().!;,]{0,8}$", re.IGNORECASE | re.ASCII

@@ -9,7 +9,6 @@ from grounding.geometry import ModelPoint
 from grounding.records import Box, Call, Failure, ImageSizes, Record, Screenshot
 
 DesktopTaskKind = Literal["preference", "routine"]
-"""PERCU's two kinds (section 3.2 of the paper): what a user likes, and how a user works."""
 
 
 class DesktopStep(Record, frozen=True, kw_only=True):

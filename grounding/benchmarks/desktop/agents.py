@@ -46,7 +46,6 @@ class Agent(Answerer, Protocol):
 
 
 Make = Callable[[Sequence[DesktopTask], Path | None], Agent]
-"""Makes an agent of the data set's tasks and the file of ``--predictions``."""
 
 
 class DesktopAgentEntry(Record, frozen=True, kw_only=True):
@@ -54,8 +53,7 @@ class DesktopAgentEntry(Record, frozen=True, kw_only=True):
     make: Make
 
 
-AGENTS: dict[str, DesktopAgentEntry] = {}
-"""The agents without a chat model, by their names."""
+AGENTS: dict[str, DesktopAgentEntry] = {}  # The agents without a chat model, by their names.
 
 ALIASES = {"ocr": "ocr-agent", "center": "always-click-center"}
 
@@ -94,9 +92,6 @@ def replied(query: ActQuery, reply: str, call: Call | None = None) -> DesktopPre
         return query.answer(None, text, raw=reply, failure=read, call=call)
     # A bare action announces nothing; the released matcher is given it as it stands.
     return query.answer(read, reply.strip() if text == "None" else text, raw=reply, call=call)
-
-
-# --- agents without a model ---------------------------------------------------------------------------------------
 
 
 class Floor(Offline):

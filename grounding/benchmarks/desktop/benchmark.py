@@ -21,6 +21,7 @@ from grounding.benchmarks.desktop.folder import (
     DesktopScored,
     DesktopStepLine,
     check_tolerance,
+    line_of,
     memories,
     score_desktop,
     signed,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 
 def select_desktop(
-    tasks: Sequence[DesktopTask], *, kind: TaskKind | None, sample_ids: Sequence[str], limit: int | None
+    tasks: Sequence[DesktopTask], kind: TaskKind | None, sample_ids: Sequence[str], limit: int | None
 ) -> tuple[tuple[DesktopTask, ...], str]:
     """The tasks with the steps that are asked for, and that choice in words; raises UserError where none is."""
     known = {step.id for task in tasks for step in task.steps}
@@ -95,17 +96,11 @@ class PreparedDesktop(Record, frozen=True, kw_only=True):
 
 def _check_card(options: EvalOptions, agent: Agent, model: StyledModel | None) -> None:
     if options.base_url and model is None:
-        address = " ".join(options.base_url)
-        raise UserError(
-            f"--base-url {address}: the agent {agent.name} asks no server; name the model that is served there, "
-            "or leave it out"
-        )
+        raise UserError(f"--base-url {' '.join(options.base_url)}: the agent {agent.name} asks no server; leave it out")
     if options.temperature is not None and (model is None or "temperature" not in model.card.takes):
         raise UserError(f"--temperature: {agent.name} takes no temperature; leave it out")
     if options.cost_limit is not None and model is not None and model.card.price is None:
-        raise UserError(
-            f"--cost-limit: the card of {agent.name} states no price (field price), so no limit can be kept"
-        )
+        raise UserError(f"--cost-limit: the card of {agent.name} states no price, so no limit can be kept")
 
 
 async def in_workers(own: ActStage, prepared: PreparedDesktop, workers: Workers) -> RemoteStage:
@@ -198,9 +193,7 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
         with progress.phase("reading the data set"):
             what = ("desktop", options.dataset, options.data_dir)
             dataset = shared.once(what, lambda: load_desktop(options.dataset, options.data_dir))
-        tasks, selected = select_desktop(
-            dataset.tasks, kind=options.kind, sample_ids=options.sample_id, limit=options.limit
-        )
+        tasks, selected = select_desktop(dataset.tasks, options.kind, options.sample_id, options.limit)
         served = model.model if model is not None and isinstance(model.model, GrounderCard) else None
         servers = beside = None
         if options.executor == "local":
@@ -245,18 +238,7 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
             options=options,
             model=model,
             served=served,
-            lines=tuple(
-                DesktopStepLine(
-                    task=task.id,
-                    kind=task.kind,
-                    category=task.category,
-                    description=task.description,
-                    memory=memory_of[step.id],
-                    step=step,
-                )
-                for task in tasks
-                for step in task.steps
-            ),
+            lines=tuple(line_of(task, step, memory_of[step.id]) for task in tasks for step in task.steps),
             agent=agent,
             base_url=base_url,
             servers=servers,
@@ -277,9 +259,7 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
         stage = ActStage(agent, work.journals["predictions.jsonl"])
 
         def outcome(item: DesktopStepLine, answer: DesktopPrediction) -> str:
-            failure = judge_desktop(item.step, answer, tolerance).failure
-            if failure is None:
-                return "right"
+            failure = judge_desktop(item.step, answer, tolerance).failure or "right"
             return failure if failure in _COLOURS else "wrong"
 
         async def check() -> None:

@@ -40,14 +40,12 @@ MEMORY_LINE = "These are your memories from the last time you performed this tas
 """What the released evaluator puts before the memory (code/evaluate.py in scm62519/PERCU)."""
 
 ATTEMPTS: dict[PromptStyle, int] = {"percu": 3, "native": 1}
-"""The released agent asks three times in all; no model's own code asks for another format."""
 
-_NOTHING = ("", "None")
-"""What the released agent takes for a reply without an action."""
+_NOTHING = ("", "None")  # What the released agent takes for a reply without an action.
 
 
 class AgentPrompt(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A prompt for every model. ``feedback`` is put behind its text after a reply in which no action was found."""
+    """``feedback`` is put behind its text after a reply in which no action was found."""
 
     name: str
     title: str
@@ -94,8 +92,7 @@ def asking(model: GrounderCard | PlannerCard, style: PromptStyle, attempts: int 
         image = rule.image or model.image
     else:
         raise UserError(
-            f"--style native: the card of {model.name} has no section action, which says how the model is asked for an "
-            "action in its own words; leave --style out for the benchmark's prompt"
+            f"--style native: the card of {model.name} has no section action; leave --style out for PERCU's prompt"
         )
     card: ChatCard = msgspec.structs.replace(model, **own, image=image, parameters=parameters)
     last = max(at for at, part in enumerate(card.user) if part.text is not None)
@@ -151,10 +148,8 @@ class DesktopChatAgent:
             sizes = picture_sizes(query.screenshot.size, card.image)
         except ValueError as error:
             return query.failed("error", f"{query.screenshot.path}: {error}")
-        replies: list[str] = []
-        calls: list[Call] = []
+        replies, calls, text = list[str](), list[Call](), ""
         read: Action | Failure = Failure(kind="error", message="no reply")
-        text = ""
         while len(replies) < asked.attempts:
             try:
                 answer = await self._model.send(lambda: self._messages(query, again=bool(replies)), sizes)
@@ -231,9 +226,6 @@ def agent_probe(model: StyledModel, agent: Agent) -> EvalProbe:
     return EvalProbe(model.card, Pointing(agent), lent=True, space=model.space, said=said)
 
 
-# --- an agent by its name ----------------------------------------------------------------------------------------
-
-
 def has_model(name: str) -> bool:
     return entry_of(name) is None and not is_function(name)
 
@@ -278,9 +270,7 @@ def build_agent(
     """The agent that a user named, and the address of its server; ``tasks`` are what floors and ceiling look into."""
     name, entry = options.grounder, entry_of(options.grounder)
     if options.predictions is not None and name != "replay":
-        raise UserError(
-            f"--predictions replays recorded replies and --grounder {name} makes new ones: give one of them"
-        )
+        raise UserError(f"--predictions is for --grounder replay, and --grounder {name} makes new replies")
     if model is None:
         return DesktopFunctionAgent(name) if entry is None else entry.make(tasks, options.predictions), ""
     opened = open_chat(model.card, chat, flag="--base-url", budget=budget, on_retry=on_retry)

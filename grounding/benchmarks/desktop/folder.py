@@ -107,22 +107,26 @@ class DesktopStepLine(Record, frozen=True, kw_only=True):
         return ActQuery(step_id=step.id, key=key, screenshot=step.screenshot, instruction=words, memory=self.memory)
 
 
+def line_of(task: DesktopTask, step: DesktopStep, memory: str | None) -> DesktopStepLine:
+    about = {name: getattr(task, name) for name in ("kind", "category", "description")}
+    return DesktopStepLine(task=task.id, memory=memory, step=step, **about)
+
+
 class DesktopFolder(DescribedFolder[DesktopRunInfo]):
     info_type = DesktopRunInfo
     kind = "a desktop run"
 
     def read_tasks(self) -> tuple[DesktopTask, ...]:
         lines = self.read_lines("steps.jsonl", DesktopStepLine, what="a step of a desktop task")
-        found = ([*of_task] for _, of_task in groupby(lines, key=lambda line: line.task))
         return tuple(
             DesktopTask(
-                id=(first := of_task[0]).task,
-                kind=first.kind,
-                category=first.category,
-                description=first.description,
+                id=(of_task := [*found])[0].task,
+                kind=of_task[0].kind,
+                category=of_task[0].category,
+                description=of_task[0].description,
                 steps=tuple(line.step for line in of_task),
             )
-            for of_task in found
+            for _, found in groupby(lines, key=lambda line: line.task)
         )
 
     def predictions(self) -> Journal[DesktopPrediction]:
@@ -153,8 +157,7 @@ class ActStage:
         return item.query(key).answer(failure=failure)
 
 
-SCORING = "desktop.1"
-"""All three rules are always computed; the number goes up when the arithmetic of one changes."""
+SCORING = "desktop.1"  # All three rules are always computed; the number goes up when the arithmetic of one changes.
 
 
 def signed(info: DesktopRunInfo) -> DesktopRunInfo:

@@ -32,7 +32,6 @@ from grounding.scoring.desktop.summary import DesktopGroup, DesktopSummary
 
 KINDS = ("preference", "routine")
 NAMES = {rule: "step_accuracy" if rule == "paper" else f"{rule}_accuracy" for rule in ("paper", *DESKTOP_RULES)}
-"""The metric of each rule; the paper's first."""
 
 METRICS = tuple(item_metric(name, of="steps", source=f"PERCU: {RULE_NOTES[rule]}") for rule, name in NAMES.items())
 
@@ -143,9 +142,6 @@ def _points(action: Action | None) -> tuple[Point, ...]:
     return () if action is None else tuple(Point(x_px=point.x, y_px=point.y) for point in action.points)
 
 
-# --- the paper's tables -------------------------------------------------------------------------------------------
-
-
 def _lengths(run: DesktopScored) -> Iterable[dict[str, Any]]:
     """At a task's first step. The paper doesn't say of what: a row each for characters and words."""
     for unit, size in (("characters", len), ("words", lambda text: len(text.split()))):
@@ -200,8 +196,6 @@ def print_tables_of(console: Console, runs: Sequence[DesktopScored]) -> None:
     names = {run.folder: f"{agent_name(run.info.asked)}{release_mark(run.info.departs)}" for run in runs}
     print_tables(console, path, (TABLE_2,), runs, lambda run: names[run.folder])
 
-
-# --- runs ---------------------------------------------------------------------------------------------------------
 
 _ALL_ACTIONS = "all, micro"
 
@@ -300,8 +294,6 @@ def warnings_of(run: DesktopScored) -> Sequence[str]:
         found.append(f"{missing} steps have no recorded reply and count as wrong")
     return found
 
-
-# --- the page -----------------------------------------------------------------------------------------------------
 
 WORDS = {
     "hit": "right",

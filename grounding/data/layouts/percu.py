@@ -12,8 +12,7 @@ Recordings of PC Tracker and PC-Agent-E, which PERCU is made of, are read alike:
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,9 +34,8 @@ _ACTION_FIX = "write it like click (640, 360), press key: enter or type text: he
 _RECT_FIX = "give left, top, right and bottom in pixels of the screenshot, or set it to null"
 _TEXT_FIX = "write text or leave it out"
 _DESCRIPTION, _HEAD_LINES, _MAX_MD_BYTES = "**Description:**", 10, 1_000_000
-_DEEPEST, _LISTED_NAMES = 5, 12
-NOTHING = Action(kind="wait")
-"""Stands for an action that could not be read, which is reported."""
+_LISTED_NAMES = 12
+NOTHING = Action(kind="wait")  # Stands for an action that could not be read, which is reported.
 
 
 @dataclass
@@ -63,9 +61,8 @@ def load(data_dir: Path, *, tasks: Collection[str] = (), name: str = NAME, deep:
     files = _task_files(data_dir, problems)
     listed = sorted(files, key=natural_key)
     for wrong in sorted(set(tasks) - set(files) if files else (), key=natural_key):
-        fix = f"choose from {', '.join(listed[:_LISTED_NAMES])}{', …' if len(listed) > _LISTED_NAMES else ''}"
-        value, what = shorten(wrong), "there is no such task"
-        problems.append(Problem(file=str(data_dir), field="task", value=value, what=what, fix=fix))
+        fix, what = f"choose from {', '.join(listed[:_LISTED_NAMES])}", "there is no such task"
+        problems.append(Problem(file=str(data_dir), field="task", value=shorten(wrong), what=what, fix=fix))
     wanted = [one for one in listed if not tasks or one in tasks]
     found = [_read_task(one, files[one], data_dir, problems, oddities) for one in wanted]
     paths = list(dict.fromkeys(row["image"] for task in found for row in task.rows if row["image"] is not None))
@@ -90,20 +87,13 @@ def load(data_dir: Path, *, tasks: Collection[str] = (), name: str = NAME, deep:
     )
 
 
-# --- task files ---------------------------------------------------------------------------------------------------
-
-
 def _task_files(data_dir: Path, problems: list[Problem]) -> dict[str, Path]:
     if not data_dir.is_dir():
         what = "is not a folder" if data_dir.exists() else "does not exist"
         problems.append(Problem(file=str(data_dir), what=what, fix="give the folder that holds the task files"))
         return {}
-    paths = []
-    for folder, folders, names in os.walk(data_dir):
-        here = Path(folder)
-        deep = len(here.relative_to(data_dir).parts)
-        folders[:] = sorted(name for name in folders if not name.startswith(".")) if deep < _DEEPEST else []
-        paths += [here / name for name in names if name.casefold().endswith(".jsonl") and not name.startswith(".")]
+    below = (path.relative_to(data_dir) for path in data_dir.rglob("*.jsonl"))
+    paths = [data_dir / path for path in below if not any(part.startswith(".") for part in path.parts)]
     if not paths:
         fix = "give the folder that holds the task files, or one above it"
         problems.append(Problem(file=str(data_dir), what="holds no *.jsonl file", fix=fix))
@@ -119,7 +109,7 @@ def _task_files(data_dir: Path, problems: list[Problem]) -> dict[str, Path]:
 
 def _kind_of_folder(path: Path, data_dir: Path) -> DesktopTaskKind | None:
     """That the nearest folder's name tells, such as ``preference_task``."""
-    names: Sequence[str] = (data_dir.absolute().name, *path.parent.relative_to(data_dir).parts)
+    names = (data_dir.absolute().name, *path.parent.relative_to(data_dir).parts)
     told = ([kind for kind in _KINDS if kind in name.casefold()] for name in reversed(names))
     return next((kinds[0] for kinds in told if len(kinds) == 1), None)
 
@@ -133,37 +123,27 @@ def _read_task(task_id: str, path: Path, data_dir: Path, problems: list[Problem]
     for line in read_json_lines(path, problems):
         fields = Fields(str(path), None, line.values, problems, line=line.number, oddities=oddities)
         rows.append({"line": line.number, **_read_row(fields, locators)})
-    return _Task(task_id, path, _kind_of_folder(path, data_dir), _description(path, problems), rows)
+    return _Task(task_id, path, _kind_of_folder(path, data_dir), _description(path), rows)
 
 
-def _description(path: Path, problems: list[Problem]) -> str:
+def _description(path: Path) -> str:
     """As PC Tracker's ``.md`` file beside a trajectory says it, ``**Description:** …``; "" without one."""
     beside = path.with_suffix(".md")
-    try:
-        if not beside.is_file():
-            return ""
-        with beside.open("rb") as file:
-            text = file.read(_MAX_MD_BYTES).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        what = f"cannot be read as UTF-8 text ({error})"
-        problems.append(Problem(file=str(beside), what=what, fix="see to the file and its permissions"))
+    if not beside.is_file():
         return ""
-    lines = (line.strip() for line in text.split("\n")[:_HEAD_LINES])
-    return next((line.removeprefix(_DESCRIPTION).strip() for line in lines if line.startswith(_DESCRIPTION)), "")
-
-
-# --- lines --------------------------------------------------------------------------------------------------------
+    with beside.open("rb") as file:
+        lines = file.read(_MAX_MD_BYTES).decode("utf-8-sig", "replace").split("\n")[:_HEAD_LINES]
+    said = (line.strip().partition(_DESCRIPTION) for line in lines)
+    return next((text.strip() for before, found, text in said if found and not before), "")
 
 
 def _read_row(fields: Fields, locators: Mapping[Path, ImageLocator]) -> dict[str, Any]:
     """Read one step; after a problem it holds stand-ins. ``action`` and ``screenshot`` are needed."""
     text = fields.text(_ACTION, _ACTION_FIX)
-    others = fields.values.get(_OTHERS)
-    if others is not None and not (
-        isinstance(others, list) and all(isinstance(one, str) and one.strip() for one in others)
-    ):
+    others = fields.values.get(_OTHERS) or []
+    if not (isinstance(others, list) and all(isinstance(one, str) and one.strip() for one in others)):
         fields.report(_OTHERS, "must be a list of actions", "write actions as texts, or leave it out", others)
-        others = None
+        others = []
     told = {
         which: fields.optional_text(which if fields.has(which) else which.replace(" ", "_"), _TEXT_FIX)
         for which in ("first instruction", "second instruction")
@@ -174,7 +154,7 @@ def _read_row(fields: Fields, locators: Mapping[Path, ImageLocator]) -> dict[str
         "thought": fields.optional_text("thought", _TEXT_FIX),
         "element": fields.optional_text("element", "write the element's name or null") or None,
         "rect": _read_rect(fields),
-        "other_users": tuple(_read_action(one, f"{_OTHERS}[{at}]", fields) for at, one in enumerate(others or ())),
+        "other_users": tuple(_read_action(one, f"{_OTHERS}[{at}]", fields) for at, one in enumerate(others)),
         **{which.replace(" ", "_"): words for which, words in told.items()},
         "image": _located(fields, locators),
         "category": fields.optional_text("category", _TEXT_FIX),

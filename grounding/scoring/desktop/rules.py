@@ -33,17 +33,13 @@ from grounding.data.desktop_records import DesktopPrediction, DesktopStep, Deskt
 from grounding.geometry import ModelPoint, point_to_original
 from grounding.records import NEVER_ASKED, Box, ImageSizes, Record, Size
 
-TOLERANCE_PX = 50.0
-"""PERCU, section 3.3."""
+TOLERANCE_PX = 50.0  # PERCU, section 3.3.
 
 
 def to_screen(action: Action, sizes: ImageSizes) -> Action:
     """The action with its points in pixels of the original screenshot; none is rounded."""
     points = [point_to_original(point, sizes) for point in action.points]
     return action.moved([ModelPoint(space="original_px", x=point.x_px, y=point.y_px) for point in points])
-
-
-# --- actions beside each other ------------------------------------------------------------------------------------
 
 
 def distance_px(predicted: Action, gold: Action) -> float | None:
@@ -81,8 +77,6 @@ def same_action(
         texts = [" ".join(unicodedata.normalize("NFC", text.casefold()).split()) for text in texts]
     return texts[0] == texts[1] and same_keys(predicted.pressed, gold.pressed)
 
-
-# --- the released code --------------------------------------------------------------------------------------------
 
 MAX_REPLY_CHARS = 20_000
 FORMAT_FAILED = "Error: Model failed to follow format after retries."
@@ -159,9 +153,6 @@ def _showui(text: str, screenshot: Size) -> str | None:
     return f'{action} "{value}"' if value else str(action)
 
 
-# --- the rules ----------------------------------------------------------------------------------------------------
-
-
 class Ruling(Record, frozen=True, omit_defaults=False):
     right: bool
     why: str
@@ -231,8 +222,6 @@ def _strict(case: Case) -> Ruling:
 
 DESKTOP_RULES: tuple[DesktopRule, ...] = tuple(RULES)
 
-
-# --- verdicts -----------------------------------------------------------------------------------------------------
 
 DESKTOP_FAILURES = (
     *("missing", "error", "unparsed", "memory ignored", "premature finish", "missed finish"),

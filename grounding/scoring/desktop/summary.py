@@ -66,7 +66,6 @@ class DesktopSummary(DesktopGroup, frozen=True, kw_only=True, omit_defaults=Fals
 
 Verdicts = Sequence[DesktopVerdict]
 Share = tuple[Callable[[Verdicts], float], Callable[[Verdicts], float]]
-"""What one task adds above and below the line of a ratio."""
 
 
 def summarise_desktop(
