@@ -14,8 +14,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from grounding.actions.keys import NotAnAction, split_keys
-from grounding.actions.kinds import NAMES, NUMBER, Action, Passage, dialect, make_point, read_said
+from grounding.actions.kinds import (
+    NAMES,
+    NUMBER,
+    Action,
+    NotAnAction,
+    Passage,
+    dialect,
+    make_point,
+    read_said,
+    split_keys,
+)
 from grounding.geometry import ModelPoint, Space
 
 Value = str | float | bool | None | list["Value"] | dict[str, "Value"]

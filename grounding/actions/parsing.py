@@ -12,21 +12,25 @@ from itertools import islice
 from operator import itemgetter
 
 from grounding.actions.calls import object_in
-from grounding.actions.keys import NARROW, NotAnAction, key_name, key_names, split_keys
 from grounding.actions.kinds import (
     DIALECTS,
     END,
     END_TOKENS,
     ENTRIES,
     HEADS,
+    NARROW,
     NO_ACTION,
     NUMBER,
     Action,
+    NotAnAction,
     Passage,
     Unparsed,
     dialect,
+    key_name,
+    key_names,
     make_point,
     read_said,
+    split_keys,
 )
 from grounding.geometry import ModelPoint, Space
 

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import msgspec
 
 from grounding import __version__
-from grounding.benchmarks.desktop.agents import Agent, Floor
-from grounding.benchmarks.desktop.chat import StyledModel, agent_card, agent_probe, asking, build_agent, has_model
+from grounding.benchmarks.desktop.agents import (
+    Agent,
+    Floor,
+    StyledModel,
+    agent_card,
+    agent_probe,
+    asking,
+    build_agent,
+    has_model,
+)
 from grounding.benchmarks.desktop.folder import (
     ActStage,
     DesktopAsked,
@@ -45,7 +53,7 @@ from grounding.run.dry import AskedModel
 from grounding.run.folder import image_rule_text, library_versions, run_id, utc_now
 from grounding.run.ray.cluster import AHEAD, RemoteStage, Workers, check_executor
 from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork, seen
-from grounding.scoring.desktop.rules import DESKTOP_RULES, TOLERANCE_PX, judge_desktop
+from grounding.scoring.desktop import DESKTOP_RULES, TOLERANCE_PX, judge_desktop
 from grounding.serving.beside import ANYWHERE, Beside
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere
 

@@ -27,8 +27,7 @@ from grounding.options import MemoryKind, PromptStyle
 from grounding.records import Failure, Record
 from grounding.run.journal import Journal, calls_of
 from grounding.run.lock import AboutRun, DescribedFolder, write_time
-from grounding.scoring.desktop.rules import TOLERANCE_PX, judge_desktop
-from grounding.scoring.desktop.summary import DesktopSummary, summarise_desktop
+from grounding.scoring.desktop import TOLERANCE_PX, DesktopSummary, judge_desktop, summarise_desktop
 from grounding.scoring.summary import CostTotals, TimeTotals, call_totals
 
 

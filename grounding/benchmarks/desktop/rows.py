@@ -27,8 +27,14 @@ from grounding.report.html.page import write_item_page
 from grounding.report.rows import ItemRow, Note, RunRows, call_fields, item_metric
 from grounding.report.table import cost_lines, method_words, print_named
 from grounding.run.lock import read_time
-from grounding.scoring.desktop.rules import DESKTOP_FAILURES, DESKTOP_RULES, RULE_NOTES, DesktopVerdict
-from grounding.scoring.desktop.summary import DesktopGroup, DesktopSummary
+from grounding.scoring.desktop import (
+    DESKTOP_FAILURES,
+    DESKTOP_RULES,
+    RULE_NOTES,
+    DesktopGroup,
+    DesktopSummary,
+    DesktopVerdict,
+)
 
 KINDS = ("preference", "routine")
 NAMES = {rule: "step_accuracy" if rule == "paper" else f"{rule}_accuracy" for rule in ("paper", *DESKTOP_RULES)}
