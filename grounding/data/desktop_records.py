@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from grounding.actions import Action
+from grounding.actions.kinds import Action
 from grounding.geometry import ModelPoint
 from grounding.records import Box, Call, Failure, ImageSizes, Record, Screenshot
 

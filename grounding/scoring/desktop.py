@@ -31,7 +31,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from grounding.actions import ACTION_KINDS, Action, ActionKind, same_keys
+from grounding.actions.kinds import ACTION_KINDS, Action, ActionKind, same_keys
 from grounding.data.desktop_records import DesktopPrediction, DesktopStep, DesktopTask, is_inside
 from grounding.geometry import ModelPoint, point_to_original
 from grounding.records import NEVER_ASKED, Box, ImageSizes, Record, Size
@@ -164,17 +164,9 @@ class Ruling(Record, frozen=True, omit_defaults=False):
     why: str
 
 
-class Case(Record, frozen=True, kw_only=True):
-    """``action`` is None where the answer is none; ``text`` is what the released matcher is given."""
-
-    step: DesktopStep
-    action: Action | None
-    text: str
-    tolerance_px: float
-
-
 DesktopRule = str
-Rule = Callable[[Case], Ruling]
+Rule = Callable[[DesktopStep, Action | None, str, float], Ruling]
+"""Of a step, an answer, None where it is no action, the text that the released matcher is given, and the tolerance."""
 
 RULES: dict[DesktopRule, Rule] = {}
 RULE_NOTES: dict[DesktopRule, str] = {}
@@ -191,9 +183,9 @@ def rule(name: DesktopRule, note: str) -> Callable[[Rule], Rule]:
 
 
 @rule("official", "the released evaluator's matcher, fault for fault")
-def _official(case: Case) -> Ruling:
-    text, gold = case.text, case.step.gold_text
-    right = official_match(text, gold, case.tolerance_px)
+def _official(step: DesktopStep, _action: Action | None, text: str, tolerance_px: float) -> Ruling:
+    gold = step.gold_text
+    right = official_match(text, gold, tolerance_px)
     ours, theirs = _NUMBER.findall(text), _NUMBER.findall(gold)
     if "finish" in gold.lower():
         return Ruling(right, f"the recorded text says finish, the answer's does{'' if right else ' not'}")
@@ -206,22 +198,22 @@ def _official(case: Case) -> Ruling:
 
 
 @rule("paper", "the kind must match, every point within the tolerance; keys, text and scrolls compared as actions")
-def _paper(case: Case) -> Ruling:
-    action, gold = case.action, case.step.gold
+def _paper(step: DesktopStep, action: Action | None, _text: str, tolerance_px: float) -> Ruling:
+    gold = step.gold
     if action is None:
         return Ruling(False, "the reply names no action")
     if action.kind != gold.kind:
         return Ruling(False, f"{action.kind}, recorded {gold.kind}")
-    right, apart = same_action(action, gold, case.tolerance_px), distance_px(action, gold)
+    right, apart = same_action(action, gold, tolerance_px), distance_px(action, gold)
     if apart is None:
         return Ruling(right, f"{'the same' if right else 'another'} {gold.kind}")
-    return Ruling(right, f"{apart:.0f} px off, tolerance {case.tolerance_px:g} px")
+    return Ruling(right, f"{apart:.0f} px off, tolerance {tolerance_px:g} px")
 
 
 @rule("strict", "as paper, and inside the recorded element; scroll and text exact")
-def _strict(case: Case) -> Ruling:
-    found, action, step = _paper(case), case.action, case.step
-    if action is None or not found.right or same_action(action, step.gold, case.tolerance_px, step.rect, strict=True):
+def _strict(step: DesktopStep, action: Action | None, text: str, tolerance_px: float) -> Ruling:
+    found = _paper(step, action, text, tolerance_px)
+    if action is None or not found.right or same_action(action, step.gold, tolerance_px, step.rect, strict=True):
         return found
     return Ruling(False, f"{found.why}; outside the recorded element, or not exactly the same")
 
@@ -265,8 +257,7 @@ def judge_desktop(
     """
     action = None if prediction is None else prediction.action
     text = "" if prediction is None else prediction.action_text
-    case = Case(step=step, action=action, text=text, tolerance_px=tolerance_px)
-    rulings = {name: judge(case) for name, judge in RULES.items()}
+    rulings = {name: judge(step, action, text, tolerance_px) for name, judge in RULES.items()}
     verdict = DesktopVerdict(step_id=step.id, gold_kind=step.gold.kind, rulings=rulings)
     if prediction is None:
         return msgspec.structs.replace(verdict, failure="missing", reason=NEVER_ASKED)
@@ -351,7 +342,7 @@ class DesktopSummary(DesktopGroup, frozen=True, kw_only=True, omit_defaults=Fals
 
 
 Verdicts = Sequence[DesktopVerdict]
-Share = tuple[Callable[[Verdicts], float], Callable[[Verdicts], float]]
+Share = Callable[[Verdicts], tuple[float, float]]  # What one task adds above and below the line of a ratio.
 
 
 def summarise_desktop(
@@ -375,7 +366,7 @@ def summarise_desktop(
     def shares(some: Sequence[DesktopTask], wanted: Mapping[tuple[str, str], Share]) -> dict[tuple[str, str], Estimate]:
         """Each ratio over the steps of some tasks that an unfinished run has come to."""
         there = [asked for task in some if (asked := [one for one in of[task.id] if one.was_asked])]
-        parts = np.array([[(up(each), down(each)) for up, down in wanted.values()] for each in there], dtype=np.float64)
+        parts = np.array([[share(each) for share in wanted.values()] for each in there], dtype=np.float64)
         parts = parts.reshape(len(there), len(wanted), 2)
         most = [100.0] * len(wanted)
         intervals = bootstrap(100 * parts[..., 0], parts[..., 1], seed=seed, resamples=resamples, most=most)
@@ -386,9 +377,8 @@ def summarise_desktop(
 
     def group(some: Sequence[DesktopTask]) -> DesktopGroup:
         counts = Counter(one.failure for task in some for one in of[task.id])
-        micro: dict[tuple[str, str], Share] = {("micro", rule): (_right(rule), len) for rule in DESKTOP_RULES}
-        macro: dict[tuple[str, str], Share] = {("macro", rule): (_rate(rule), lambda _: 1) for rule in DESKTOP_RULES}
-        found = shares(some, micro | macro)
+        averages = [(name, rule) for name in ("micro", "macro") for rule in DESKTOP_RULES]
+        found = shares(some, {one: _share(one[1], mean=one[0] == "macro") for one in averages})
         return DesktopGroup(
             counts=DesktopCounts(
                 tasks=len(some),
@@ -407,7 +397,7 @@ def summarise_desktop(
     whole = group(tasks)
     present = {one.gold_kind for each in of.values() for one in each if one.was_asked}
     pairs = [(kind, rule) for kind in ACTION_KINDS if kind in present for rule in DESKTOP_RULES]
-    by_action = shares(tasks, {(kind, rule): (_right(rule, kind), _of_kind(kind)) for kind, rule in pairs})
+    by_action = shares(tasks, {(kind, rule): _share(rule, kind) for kind, rule in pairs})
     return DesktopSummary(
         status=status,
         signature=signature,
@@ -424,13 +414,11 @@ def summarise_desktop(
     )
 
 
-def _right(rule: DesktopRule, kind: ActionKind | None = None) -> Callable[[Verdicts], int]:
-    return lambda each: sum(one.rulings[rule].right for one in each if kind in (None, one.gold_kind))
+def _share(rule: DesktopRule, kind: ActionKind = "", *, mean: bool = False) -> Share:
+    """What is right by a rule, of one kind of recorded action or of all, over all of these; ``mean``: their rate."""
 
+    def share(each: Verdicts) -> tuple[float, float]:
+        right = [one.rulings[rule].right for one in each if kind in ("", one.gold_kind)]
+        return (sum(right) / len(right), 1) if mean else (sum(right), len(right))
 
-def _rate(rule: DesktopRule) -> Callable[[Verdicts], float]:
-    return lambda each: _right(rule)(each) / len(each)
-
-
-def _of_kind(kind: ActionKind) -> Callable[[Verdicts], int]:
-    return lambda each: sum(one.gold_kind == kind for one in each)
+    return share

@@ -12,18 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.actions import (
-    ACTION_KINDS,
-    KEY_NAMES,
-    Action,
-    Unparsed,
-    key_name,
-    parse_action,
-    parse_reply,
-    print_action,
-    same_keys,
-)
-from grounding.actions.parsing import MAX_CHARS
+from grounding.actions.kinds import ACTION_KINDS, KEY_NAMES, Action, Unparsed, key_name, print_action, same_keys
+from grounding.actions.parsing import MAX_CHARS, parse_action, parse_reply
 from grounding.geometry import ModelPoint
 from tests.actions.mutate import mutated
 from tests.actions.spellings import AROUND, DIALECTS, NOTHING, PERCU

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.actions import Action, Unparsed, parse_action, parse_reply
+from grounding.actions.kinds import Action, Unparsed
+from grounding.actions.parsing import parse_action, parse_reply
 from grounding.data.desktop_records import DesktopPrediction, DesktopStep, DesktopTask, DesktopTaskKind
 from grounding.records import Box, Failure, Screenshot, Size
 from grounding.scoring.desktop import (

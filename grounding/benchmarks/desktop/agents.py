@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from grounding.actions import Action, Unparsed, parse_reply, print_action
+from grounding.actions.kinds import Action, Unparsed, print_action
+from grounding.actions.parsing import parse_reply
 from grounding.cards import CardPart, ChatCard, GrounderCard, ImageRule, Json, PlannerCard, find_card, read_cards
 from grounding.cards.functions import UserFunction, is_function
 from grounding.cards.identity import card_identity

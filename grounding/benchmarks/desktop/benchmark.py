@@ -142,19 +142,20 @@ def open_act(work: StageWork, budget: Budget, told: Any) -> OpenedStage:
 
 
 _COLOURS = {"right": "green", "wrong": "yellow", "unparsed": "magenta", "missing": "red", "error": "red"}
-_NO_PLANNER = "an agent gets no plan: it reads the instruction and its memory itself"
 _SENSELESS = {
-    **dict.fromkeys(("planner", "planner_prompt", "planner_model", "planner_base_url", "plan_ahead"), _NO_PLANNER),
-    "plans": _NO_PLANNER,
-    **dict.fromkeys(
-        ("history", "history_file", "history_scope"), "an agent is told its memory and no history; see --memory"
-    ),
-    "questions": "desktop tasks have one file each and no questions file",
-    **dict.fromkeys(("transcript", "asr_base_url", "normaliser", "noise_dir"), "desktop tasks have no recordings"),
-    "participant": "desktop tasks have no participants; choose with --kind or --sample-id",
-    "clusters": "desktop tasks have no participants: their intervals are over tasks",
-    "send": "agents are sent their screenshots in the request",
-    **dict.fromkeys(("backend", "model_path", "dtype", "device", "batch_size"), "agents are asked over a server"),
+    name: why
+    for names, why in {
+        "planner planner_prompt planner_model planner_base_url plan_ahead plans": "an agent gets no plan: it reads the "
+        "instruction and its memory itself",
+        "history history_file history_scope": "an agent is told its memory and no history; see --memory",
+        "questions": "desktop tasks have one file each and no questions file",
+        "transcript asr_base_url normaliser noise_dir": "desktop tasks have no recordings",
+        "participant": "desktop tasks have no participants; choose with --kind or --sample-id",
+        "clusters": "desktop tasks have no participants: their intervals are over tasks",
+        "send": "agents are sent their screenshots in the request",
+        "backend model_path dtype device batch_size": "agents are asked over a server",
+    }.items()
+    for name in names.split()
 }
 
 

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from grounding.actions import Action, key_name, print_action
-from grounding.actions.kinds import pressing
+from grounding.actions.kinds import Action, key_name, pressing, print_action
 from grounding.benchmarks.desktop.agents import ActQuery
 from grounding.data.desktop_records import DesktopPrediction
 from grounding.errors import UserError

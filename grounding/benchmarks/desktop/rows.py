@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
@@ -11,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 from rich.console import Console
 
-from grounding.actions import Action, print_action
+from grounding.actions.kinds import Action, print_action
 from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
 from grounding.benchmarks.desktop.folder import DesktopFolder, DesktopScored, DesktopStepLine
 from grounding.cards.places import published_dir
@@ -161,15 +162,9 @@ def _lengths(run: DesktopScored) -> Iterable[dict[str, Any]]:
             yield {"name": name, "tasks": len(steps), "first": first, "second": second}
 
 
-def _official(part: str, average: str) -> Callable[[DesktopScored], float | None]:
-    def figure(run: DesktopScored) -> float | None:
-        group = run.summary if part == "all" else run.summary.groups.get(part)
-        if group is None:
-            return None
-        found = group.scores["official"]
-        return (found.micro if average == "micro" else found.macro_task).value
-
-    return figure
+def _official(run: DesktopScored, part: str, average: str) -> float | None:
+    group = run.summary if part == "all" else run.summary.groups.get(part)
+    return None if group is None else getattr(group.scores["official"], average).value
 
 
 TABLE_1: PrintedTable[dict[str, Any]] = PrintedTable(
@@ -188,9 +183,14 @@ TABLE_2: PrintedTable[DesktopScored] = PrintedTable(
     number="2",
     about="in per cent; runs by the rule official",
     places=tuple(
-        CallColumn(column=f"{part} {average}", heading=f"{part}\n{average}", own=_official(part, average), digits=2)
+        CallColumn(
+            column=f"{part} {name}",
+            heading=f"{part}\n{name}",
+            own=partial(_official, part=part, average=average),
+            digits=2,
+        )
         for part in (*KINDS, "all")
-        for average in ("macro", "micro")
+        for name, average in (("macro", "macro_task"), ("micro", "micro"))
     ),
 )
 

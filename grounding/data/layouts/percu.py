@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grounding.actions import Action, Unparsed, parse_action
+from grounding.actions.kinds import Action, Unparsed
+from grounding.actions.parsing import parse_action
 from grounding.data.desktop_records import DesktopDataset, DesktopStep, DesktopTask, DesktopTaskKind, is_inside
 from grounding.data.fields import DatasetProblems, Fields, Problem, counted, read_json_lines, shorten
 from grounding.data.fingerprint import desktop_fingerprint

@@ -16,7 +16,8 @@ from fakes.make import REPOSITORY, client, picture_file
 from PIL import Image
 
 from benchmarks.desktop.made import desktop_data
-from grounding.actions import parse_action, print_action
+from grounding.actions.kinds import print_action
+from grounding.actions.parsing import parse_action
 from grounding.benchmarks.desktop.agents import (
     MEMORY_LINE,
     ActQuery,
