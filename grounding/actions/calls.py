@@ -1,8 +1,4 @@
-"""What models write for programs. Nothing is evaluated.
-
-Objects (Qwen2.5-VL's ``computer_use`` and its like, GUI-R1, ShowUI), calls (UI-TARS: codes/ui_tars of the released
-code) and OS-Atlas-Pro's words in capitals.
-"""
+"""What models write for programs: objects, UI-TARS's calls, OS-Atlas-Pro's capitals. Nothing is evaluated."""
 
 from __future__ import annotations
 
@@ -31,15 +27,13 @@ Value = str | float | bool | None | list["Value"] | dict[str, "Value"]
 
 _ENUM = re.compile(r"\benum\[('[^']{0,40}'|\"[^\"]{0,40}\")\]")
 
-_MOST_MISSING = 4
-
 
 def _value(text: str) -> Value:
     """The object or list that a text begins with, as JSON or as Python writes it, last brackets missing or not."""
     decoder = json.JSONDecoder(strict=False, parse_int=float)
     whole = text[: max(text.rfind("}"), text.rfind("]")) + 1]
     missing = "".join(close * (text.count(opened) - text.count(close)) for opened, close in ("{}", "[]"))
-    for tried in (whole, text + missing) if 0 < len(missing) < _MOST_MISSING else (whole,):
+    for tried in (whole, text + missing) if 0 < len(missing) < 4 else (whole,):
         try:
             return decoder.raw_decode(tried)[0]  # type: ignore[no-any-return]
         except (ValueError, RecursionError):

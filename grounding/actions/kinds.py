@@ -1,7 +1,4 @@
-"""The twelve actions of PERCU (Figure 4 of the paper): one entry of ``actions.toml`` each.
-
-A point keeps the numbers as they were written, with the space that they are meant in.
-"""
+"""The twelve actions of PERCU (Figure 4 of the paper), one entry of ``actions.toml`` each, and names of keys."""
 
 from __future__ import annotations
 
@@ -28,12 +25,9 @@ class NotAnAction(Exception):
 
 _LINES = [line.split() for line in Path(__file__).with_name("keys.txt").read_text(encoding="utf-8").splitlines()]
 
-MODIFIERS = frozenset({"ctrl", "shift", "alt", "win"})
-"""The keys that are held while another is pressed: their order among themselves says nothing."""
-
+MODIFIERS = frozenset({"ctrl", "shift", "alt", "win"})  # Held while another is pressed, in any order.
+# From the wide forms of brackets, digits and letters, which Chinese replies have, to the usual ones.
 NARROW = str.maketrans({chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)})
-"""From the wide forms of brackets, digits and letters, which Chinese replies have, to the usual ones."""
-
 KEY_NAMES = frozenset({*(name for name, *_ in _LINES), *ascii_lowercase, *digits, *(f"f{at}" for at in range(1, 25))})
 
 _SIDES = {f"{name}{side}": name for name in sorted(MODIFIERS) for side in ("left", "right")}
@@ -74,26 +68,22 @@ def same_keys(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     >>> same_keys(("ctrl", "shift", "s"), ("shiftleft", "ctrl", "s")), same_keys(("a", "b"), ("b", "a"))
     (True, False)
     """
-    both = [[_SIDES.get(key, key) for key in keys] for keys in (one, other)]
-    held, rest = (
-        {MODIFIERS & set(keys) for keys in both},
-        {tuple(k for k in keys if k not in MODIFIERS) for keys in both},
-    )
-    return len(held) == len(rest) == 1
+    ours, theirs = ([_SIDES.get(key, key) for key in keys] for keys in (one, other))
+    if MODIFIERS & set(ours) != MODIFIERS & set(theirs):
+        return False
+    return [key for key in ours if key not in MODIFIERS] == [key for key in theirs if key not in MODIFIERS]
 
 
 def key_names(written: list[str]) -> tuple[str, ...]:
     """The names of one to three keys that are pressed together; else raises NotAnAction."""
-    keys = []
-    for name in written[: MOST_KEYS + 1]:
-        keys.append(key_name(name) or "")
-        if not keys[-1]:
-            raise NotAnAction(f"names a key that there is not: {name.strip()[:24]!r}")
-    if not keys:
-        raise NotAnAction("names no key")
+    keys = tuple(key_name(name) or "" for name in written[: MOST_KEYS + 1])
+    if not all(keys):
+        raise NotAnAction(f"names a key that there is not: {written[keys.index('')].strip()[:24]!r}")
     if len(keys) > MOST_KEYS:
         raise NotAnAction("is a hotkey of more than three keys, which is none of the twelve actions")
-    return tuple(keys)
+    if not keys:
+        raise NotAnAction("names no key")
+    return keys
 
 
 def split_keys(written: str) -> list[str]:
@@ -122,9 +112,7 @@ def split_keys(written: str) -> list[str]:
 
 
 ActionKind = str  # The name of an action, as PERCU's prompt has it.
-
 ScrollDirection = Literal["up", "down"]
-
 MOST = 1e9  # No screen is that large in any space, and no page so long: a larger number names no place.
 
 NO_ACTION = "begins with none of the twelve actions"
@@ -133,11 +121,7 @@ QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 
 
 class Action(Record, frozen=True, kw_only=True, repr_omit_defaults=True):
-    """One thing done on a desktop; which fields it has follows from its kind.
-
-    ``amount`` of a scroll is above 0, in pixels in PERCU; None where only the direction is known. ``key`` is one key
-    pressed, ``keys`` are those held together, in the order written.
-    """
+    """One thing done on a desktop. ``amount`` of a scroll is above 0, None where only the direction is known."""
 
     kind: ActionKind
     at: ModelPoint | None = None
@@ -236,11 +220,7 @@ def _scroll(direction: str, amount: float | None) -> Action:
 
 
 class Passage(Record, frozen=True, kw_only=True):
-    """What may be an action: its first line without decoration, and that line with what follows it.
-
-    ``space`` is what coordinates mean that do not say it themselves. ``announced``: a word before it says that an
-    action follows.
-    """
+    """What may be an action: its first line, and that line with what follows; ``announced`` by a word before it."""
 
     line: str
     text: str
@@ -260,11 +240,7 @@ def dialect(function: Dialect) -> Dialect:
 
 
 def print_action(action: Action) -> str:
-    """The action as PERCU's prompt writes it (Figure 4 of the paper); reading it again gives the same action.
-
-    A scroll without an amount is ``scroll (up)``. Typed text stands in quotes where blanks or quotes begin or end it,
-    or it has several lines.
-    """
+    """The action as PERCU's prompt writes it; reading it again gives the same. ``scroll (up)`` has no amount."""
     text, offset = action.text, action.offset
     is_bare = text and text.isprintable() and text == text.strip() and not text.endswith(END_TOKENS)
     named = {name: getattr(action, name) for name in ("at", "start", "end")}

@@ -1,8 +1,4 @@
-"""From text to an action: recorded actions and free replies of models in; a record out, always one.
-
-PERCU's own wording (Figure 4 of the paper) and its near relations are read here. No text is read beyond its first or
-last 20,000 characters, and the work grows in proportion to them.
-"""
+"""Actions in PERCU's own wording and its near relations, in texts of up to 20,000 characters."""
 
 from __future__ import annotations
 
@@ -130,10 +126,10 @@ _MARKER = re.compile(
 
 
 def action_section(reply: str) -> tuple[str, bool]:
-    """The part of a reply that says what to do, and whether the reply says so, with a tag or the word "Action:".
+    """The part of a reply that says what to do, and whether the reply says so.
 
-    Inside the last ``<tool_call>`` or ``<answer>``, else behind the last ``Action:``, as the released evaluator splits
-    replies, but not inside a text that is typed; else the whole reply behind the last ``</think>``.
+    Inside the last ``<tool_call>`` or ``<answer>``, else behind the last ``Action:`` that is in no typed text, else
+    all.
     """
     reply = reply.rpartition("</think>")[2]
     for tag in ("tool_call", "answer"):
@@ -237,7 +233,6 @@ class Words:
         return make_point(x, y, self.passage.space)
 
     def point(self) -> ModelPoint:
-        """The one right behind ``start``, else the one behind the last "at", else the only one."""
         lead = _LEAD.match(self.line, self.start)
         position = lead.end() if lead else self.start
         if ahead := _WRITTEN.match(self.line, position) or _BARE.match(self.line, position):
@@ -292,10 +287,7 @@ class Words:
         return [_bare(name) for name in split_keys(rest[1 : ends[0]] if ends else before)]
 
     def typed(self) -> str:
-        """Behind a colon the rest of the line is the text; one pair of quotes around it is taken off.
-
-        A quoted text may end some lines later. Where nothing announced an action, "Type your name" is a sentence.
-        """
+        """One pair of quotes is taken off. Where nothing announced an action, "Type your name" is a sentence."""
         line, announced = self.passage.line, self.passage.announced
         colon = _COLON.match(line, self.start)
         start = colon.end() if colon else self.start

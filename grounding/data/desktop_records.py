@@ -53,11 +53,7 @@ class DesktopDataset(Record, frozen=True, kw_only=True):
 
 
 class DesktopPrediction(Record, frozen=True, kw_only=True):
-    """What an agent would do on a step, or why nothing.
-
-    ``action_text`` is the text that the released evaluator would compare. ``raw`` is the reply, ``earlier_raw`` are
-    those before it that held no action; ``asked`` counts all of them.
-    """
+    """``action_text`` is what the released evaluator compares; ``earlier_raw`` are replies without an action."""
 
     step_id: str
     key: str

@@ -49,10 +49,7 @@ def to_screen(action: Action, sizes: ImageSizes) -> Action:
 
 
 def distance_px(predicted: Action, gold: Action) -> float | None:
-    """The largest distance between points that belong together, or between the offsets of two scrolls.
-
-    None for actions of different kinds, and where there is nothing to measure. Both are in pixels of the screenshot.
-    """
+    """The largest distance in pixels of the screenshot, or of two scrolls' offsets; None for different kinds."""
     if predicted.kind != gold.kind:
         return None
     if gold.points:
@@ -166,7 +163,7 @@ class Ruling(Record, frozen=True, omit_defaults=False):
 
 DesktopRule = str
 Rule = Callable[[DesktopStep, Action | None, str, float], Ruling]
-"""Of a step, an answer, None where it is no action, the text that the released matcher is given, and the tolerance."""
+"""Of a step, an answer or None, the text that the released matcher is given, and the tolerance."""
 
 RULES: dict[DesktopRule, Rule] = {}
 RULE_NOTES: dict[DesktopRule, str] = {}
@@ -228,11 +225,7 @@ DESKTOP_FAILURES = (
 
 
 class DesktopVerdict(Record, frozen=True, kw_only=True):
-    """What became of a step.
-
-    ``failure`` is None exactly where the step is right by the paper. ``distance_px`` is that of two actions of one
-    kind, and of the beginnings for ``right place wrong kind``.
-    """
+    """``failure`` is None exactly where the step is right by the paper."""
 
     step_id: str
     gold_kind: ActionKind
@@ -298,22 +291,14 @@ def dead_loops(task: DesktopTask, predictions: Mapping[str, DesktopPrediction]) 
 
 
 class DesktopAverages(Record, frozen=True, kw_only=True):
-    """Accuracy by one rule, averaged in two ways.
-
-    ``micro``: right steps over all steps (PERCU, equation 2). ``macro_task``: the mean of the tasks' accuracies (its
-    equation 1, and what the released evaluator prints). 95 % intervals from a bootstrap over tasks.
-    """
+    """``micro`` is PERCU's equation 2. ``macro_task`` is its equation 1, and what the released evaluator prints."""
 
     micro: Estimate
     macro_task: Estimate
 
 
 class DesktopCounts(Record, frozen=True, kw_only=True):
-    """What was scored.
-
-    ``right`` (by the paper) and the failures add up to ``steps``. ``looping`` are tasks with a dead loop; ``unasked``
-    the missing steps that an unfinished run has not come to: they are in no score.
-    """
+    """``right`` (by the paper) and failures add up to ``steps``; ``unasked``, in no score, are among the missing."""
 
     tasks: int
     steps: int
@@ -357,7 +342,6 @@ def summarise_desktop(
     resamples: int = RESAMPLES,
     cost: CostTotals | None = None,
 ) -> DesktopSummary:
-    """There is one verdict for each step, made with ``tolerance_px``; only dead loops are sought in the predictions."""
     verdict_of = {verdict.step_id: verdict for verdict in verdicts}
     answers = {prediction.step_id: prediction for prediction in predictions}
     of = {task.id: [verdict_of[step.id] for step in task.steps] for task in tasks}

@@ -33,10 +33,7 @@ from grounding.scoring.desktop import FORMAT_FAILED, official_action, to_screen
 
 
 class ActQuery(Record, frozen=True, kw_only=True):
-    """All that an agent may know of a step: never what the recorded person did.
-
-    ``memory`` is what the agent is told that it remembers ("" where that is nothing), None where it is not told of any.
-    """
+    """All that an agent may know of a step. ``memory`` is None where it is not told of any."""
 
     step_id: str
     key: str
@@ -66,7 +63,6 @@ class DesktopAgentEntry(Record, frozen=True, kw_only=True):
 
 
 AGENTS: dict[str, DesktopAgentEntry] = {}  # The agents without a chat model, by their names.
-
 ALIASES = {"ocr": "ocr-agent", "center": "always-click-center"}
 
 
@@ -83,11 +79,7 @@ def entry_of(name: str) -> DesktopAgentEntry | None:
 
 
 def read_reply(reply: str, *, space: Space, sizes: ImageSizes, scroll_in_pixels: bool = True) -> Action | Failure:
-    """The action in a reply in whichever known spelling it is, its points in pixels of the original screenshot.
-
-    ``space`` is what coordinates mean that don't say so themselves. Without ``scroll_in_pixels`` only the direction of
-    a scroll is kept, because notches of a wheel and pixels can't be compared.
-    """
+    """Points come in pixels of the original screenshot. Notches of a wheel and pixels can't be compared."""
     action = parse_reply(reply, space=space)
     if isinstance(action, Unparsed):
         shown = f": {action.text}" if action.text else ""
@@ -193,10 +185,6 @@ class DesktopFunctionAgent(UserFunction):
 MEMORY_LINE = "These are your memories from the last time you performed this task."
 """What the released evaluator puts before the memory (code/evaluate.py in scm62519/PERCU)."""
 
-ATTEMPTS: dict[PromptStyle, int] = {"percu": 3, "native": 1}
-
-_NOTHING = ("", "None")  # What the released agent takes for a reply without an action.
-
 
 class AgentPrompt(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``feedback`` is put behind its text after a reply in which no action was found."""
@@ -256,7 +244,7 @@ def asking(model: GrounderCard | PlannerCard, style: PromptStyle, attempts: int 
         card=card,
         again=msgspec.structs.replace(card, user=(*card.user[:last], noted, *card.user[last + 1 :])),
         style=style,
-        attempts=attempts or ATTEMPTS[style],
+        attempts=attempts or (3 if style == "percu" else 1),
         feedback=prompt.feedback,
         space="original_px" if rule is None else rule.space,
         scroll_in_pixels=rule is None or rule.scroll == "pixels",
@@ -291,10 +279,7 @@ class DesktopChatAgent:
         )
 
     async def act(self, query: ActQuery) -> DesktopPrediction:
-        """Ask until a reply holds an action, as often as allowed; every reply is kept, and what each took.
-
-        In PERCU's style a reply holds one where the released agent would find one; else where it can be read at all.
-        """
+        """Ask until the released agent would find an action in a reply, or, in the model's style, there is one."""
         asked, card = self._asking, self._asking.card
         if long := too_long(card, task_text(query)):
             return query.answer(failure=long)
@@ -321,7 +306,7 @@ class DesktopChatAgent:
             read = read_reply(whole, space=asked.space, sizes=sizes, scroll_in_pixels=asked.scroll_in_pixels)
             # What the released matcher is given: its own cut of the reply, or the action after conversion to pixels.
             text = official_action(whole, sizes.original)
-            is_found = text not in _NOTHING
+            is_found = text not in ("", "None")
             if asked.style == "native" and (is_found := isinstance(read, Action)):
                 text = print_action(read)
             if is_found:
@@ -359,22 +344,14 @@ class Pointing:
         shot, words = query.screenshot, query.instruction
         told = await self._agent.act(ActQuery(step_id=query.step_id, key=query.key, screenshot=shot, instruction=words))
         at = next(iter(told.action.points), None) if told.action is not None else None
-        no_place = Failure(kind="unparsed", message="the action names no place")
-        return Prediction(
-            step_id=query.step_id,
-            key=query.key,
-            point=None if at is None else Point(x_px=at.x, y_px=at.y),
-            raw=told.raw,
-            sizes=told.sizes,
-            call=told.call,
-            failure=told.failure or (no_place if at is None else None),
-        )
+        point = None if at is None else Point(x_px=at.x, y_px=at.y)
+        no_place = Failure(kind="unparsed", message="the action names no place") if at is None else None
+        kept = {name: getattr(told, name) for name in ("step_id", "key", "raw", "sizes", "call")}
+        return Prediction(point=point, failure=told.failure or no_place, **kept)
 
 
 def agent_probe(model: StyledModel, agent: Agent) -> EvalProbe:
-    def said(reply: Prediction) -> tuple[ModelPoint, ...]:
-        assert reply.point is not None
-        assert reply.sizes is not None
+    def said(reply: Any) -> tuple[ModelPoint, ...]:
         return (point_from_original(reply.point, model.space, reply.sizes),)
 
     return EvalProbe(model.card, Pointing(agent), lent=True, space=model.space, said=said)
@@ -385,10 +362,7 @@ def has_model(name: str) -> bool:
 
 
 def agent_card(options: EvalOptions) -> StyledModel | None:
-    """The model behind an agent's name; None for one without. One that answers with places comes before one that plans.
-
-    Raises UserError where nothing is called so, the card can't be asked in the style, or an option is for models only.
-    """
+    """The model behind an agent's name; None for one without. Grounders' cards come before planners'."""
     name, folder = options.grounder, models_dir() / "grounders"
     if not has_model(name):
         for option in ("style", "attempts"):
@@ -397,20 +371,13 @@ def agent_card(options: EvalOptions) -> StyledModel | None:
         return None
     cards = read_cards(folder, GrounderCard)
     is_file = name.endswith((".yaml", ".yml")) or Path(name).is_dir()
-    card: GrounderCard | PlannerCard
     if is_file or any(name in (card.name, card.model, *card.aliases) for card in cards):
-        card = find_card(name, folder, GrounderCard, builtin=tuple(AGENTS), kind="agent")
-    else:
-        card = find_planner(
-            name,
-            " ".join(options.base_url) or None,
-            flag="--base-url",
-            name_flag="--grounder",
-            builtin=(*AGENTS, *(card.name for card in cards)),
-            kind="agent",
-            listed_by="grounding list agents",
-        )
-    return asking(card, options.style, options.attempts)
+        found = find_card(name, folder, GrounderCard, builtin=tuple(AGENTS), kind="agent")
+        return asking(found, options.style, options.attempts)
+    names = {"flag": "--base-url", "name_flag": "--grounder", "kind": "agent", "listed_by": "grounding list agents"}
+    builtin = (*AGENTS, *(card.name for card in cards))
+    planner = find_planner(name, " ".join(options.base_url) or None, builtin=builtin, **names)
+    return asking(planner, options.style, options.attempts)
 
 
 def build_agent(

@@ -145,8 +145,7 @@ _COLOURS = {"right": "green", "wrong": "yellow", "unparsed": "magenta", "missing
 _SENSELESS = {
     name: why
     for names, why in {
-        "planner planner_prompt planner_model planner_base_url plan_ahead plans": "an agent gets no plan: it reads the "
-        "instruction and its memory itself",
+        "planner planner_prompt planner_model planner_base_url plan_ahead plans": "an agent gets no plan",
         "history history_file history_scope": "an agent is told its memory and no history; see --memory",
         "questions": "desktop tasks have one file each and no questions file",
         "transcript asr_base_url normaliser noise_dir": "desktop tasks have no recordings",

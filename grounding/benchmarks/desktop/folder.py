@@ -194,10 +194,7 @@ def check_tolerance(tolerance_px: float | None) -> None:
 
 
 def score_desktop(folder: DesktopFolder, *, tolerance_px: float | None = None) -> DesktopScored:
-    """Judge every stored answer of a run again and write what is derived from them. Asks no model.
-
-    ``tolerance_px`` None: as the run was judged before.
-    """
+    """Judge every stored answer again; asks no model. ``tolerance_px`` None: as the run was judged before."""
     check_tolerance(tolerance_px)
     info = folder.read_info()
     tolerance = info.tolerance_px if tolerance_px is None else tolerance_px

@@ -1,8 +1,6 @@
 """The built-in offline agent: does what the memory's words say, on the text of the screen.
 
-Rules of English in ``ocr_words.toml``, tried in this order: drag, scroll, keys, typing, right and double click, then,
-where nothing is quoted, fail, wait and finish, then a click on what is named. Without a memory the instruction's words
-are all there is. Icons are not known.
+The rules of English in ``ocr_words.toml`` are tried in the order of :func:`intend`. Icons are not known.
 """
 
 from __future__ import annotations
@@ -31,10 +29,7 @@ from grounding.records import Box, Call, ImageSizes, Record
 
 
 class Intent(Record, frozen=True, kw_only=True):
-    """What is to be done: a kind of action, or ``any`` where the words only name something.
-
-    ``action`` is the action where nothing on the screen is needed for it. ``end_words`` are where a drag ends.
-    """
+    """``kind`` is ``any`` where words only name something; ``action`` is there where no screen is needed."""
 
     kind: str
     words: str = ""
@@ -194,10 +189,7 @@ class OcrAgent:
 
 
 def on_the_screen(intent: Intent, screen: Screen) -> tuple[Action, str] | None:
-    """The action on what the words name, and the text that it is on; None where nothing was read on the screen.
-
-    Quoted words that don't stand on it, with no verb beside them, are typed. A file that is opened is double-clicked.
-    """
+    """The action on what the words name, and the text that it is on; None where nothing was read on the screen."""
     kind, lines = intent.kind, [f" {' '.join(_folded(line.text))} " for line in screen.lines]
     shown = (f" {' '.join(_folded(one))} " in line for one in intent.quoted for line in lines)
     if kind == "any" and intent.quoted and not any(shown):

@@ -290,9 +290,7 @@ def warnings_of(run: DesktopScored) -> Sequence[str]:
     if run.info.stopped:
         found.append(f"stopped before the end: {run.info.stopped}")
     if errors := counts.failures["error"]:
-        found.append(
-            f"{errors} steps ended in an error and count as wrong; run the same command again to ask only those"
-        )
+        found.append(f"{errors} steps ended in an error and count as wrong; the same command asks only those again")
     if run.summary.status == "partial":
         answered = f": over the {counts.steps - counts.unasked} of {counts.steps} steps that were answered"
         found.append(f"the run is partial: its scores are not final{answered if counts.unasked else ''}")
@@ -315,19 +313,16 @@ WORDS = {
 
 def write_page(path: Path, out: Path | None) -> Path:
     run = read(path)
-    return write_item_page(run, about_page(run), out)
-
-
-def about_page(run: RunRows) -> PageAbout:
     lines = [Fact(name=line[:10].strip(), text=line[11:]) for line in outcome_lines(run.scored, "paper")]
     rules = Fact(name="rules", text="; ".join(f"{name}: {words}" for name, words in RULE_NOTES.items()))
     # Categories are shown where they say more than kinds do.
     differ = any(row.groups.get("category") != row.groups.get("kind") for row in run.rows)
     scores, by_action = score_tables(run.scored, "paper")
-    return PageAbout(
+    about = PageAbout(
         facts=(*(fact for fact in lines if fact.name != "rule"), rules),
         warnings=tuple(warnings_of(run.scored)),
         tables=(replace(scores, title="accuracy by the paper's rule"), by_action),
         groups=("kind", *(("category",) if differ else ()), "action", "predicted", "dead loop"),
         words=WORDS,
     )
+    return write_item_page(run, about, out)

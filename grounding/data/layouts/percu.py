@@ -23,7 +23,7 @@ from grounding.data.desktop_records import DesktopDataset, DesktopStep, DesktopT
 from grounding.data.fields import DatasetProblems, Fields, Problem, counted, read_json_lines, shorten
 from grounding.data.fingerprint import desktop_fingerprint
 from grounding.data.folders import ImageLocator, natural_key
-from grounding.data.images import ImageFault, ImageInfo, probe_images
+from grounding.data.images import ImageFault, probe_images
 from grounding.data.layouts import layout
 from grounding.records import Box, Screenshot
 
@@ -52,11 +52,10 @@ class _Task:
 
 @layout(NAME, is_desktop=True)
 def load(data_dir: Path, *, tasks: Collection[str] = (), name: str = NAME, deep: bool = False) -> DesktopDataset:
-    """The ``*.jsonl`` files below ``data_dir`` are the tasks: preference, routine, neither, in natural order.
+    """Pictures lie beside the task file or in a folder ``events*`` of the data set or of its ``data``.
 
-    Pictures lie beside the task file or in a folder ``events*`` of the data set or of its ``data``. ``tasks`` are ids
-    such as ``preference/task_1``, empty for all; ``deep``: decode every screenshot, too. Raises DatasetProblems with
-    every problem, in order of file and line.
+    ``tasks`` are ids such as ``preference/task_1``, empty for all; ``deep``: decode every screenshot, too. Raises
+    DatasetProblems with every problem, in order of file and line.
     """
     data_dir, problems, oddities = Path(data_dir), list[Problem](), list[Problem]()
     files = _task_files(data_dir, problems)
@@ -68,11 +67,22 @@ def load(data_dir: Path, *, tasks: Collection[str] = (), name: str = NAME, deep:
     found = [_read_task(one, files[one], data_dir, problems, oddities) for one in wanted]
     paths = list(dict.fromkeys(row["image"] for task in found for row in task.rows if row["image"] is not None))
     images = dict(zip(paths, probe_images(paths, deep=deep), strict=True))
-    told: set[Path] = set()
-    for task in found:
-        for row in task.rows:
-            if row["image"] is not None:
-                _check_image(task.path, row, images[row["image"]], told, problems, oddities)
+    broken: set[Path] = set()  # Many steps may share a screenshot; it is broken once.
+    for file, row in ((task.path, row) for task in found for row in task.rows):
+        if row["image"] is None or row["image"] in broken:
+            continue
+        image, at = images[row["image"]], {"file": str(file), "line": row["line"]}
+        if isinstance(image, ImageFault):
+            broken.add(row["image"])
+            value, what = shorten(row["image"].name), f"the file {image.what}"
+            problems.append(Problem(**at, field=_IMAGE, value=value, what=what, fix=image.fix))
+            continue
+        width, height = image.size.width, image.size.height
+        for field, action in ((_ACTION, row["gold"]), *((_OTHERS, other) for other in row["other_users"])):
+            if any(not (0 <= point.x <= width and 0 <= point.y <= height) for point in action.points):
+                value = shorten(row["gold_text"]) if field == _ACTION else ""
+                what = f"names a point outside its screenshot of {width} x {height} pixels"
+                oddities.append(Problem(**at, field=field, value=value, what=what, fix="it is scored as it stands"))
     place = {str(task.path): position for position, task in enumerate(found)}
     for each in (problems, oddities):
         each.sort(key=lambda problem: (place.get(problem.file, -1), problem.line or 0))
@@ -206,30 +216,6 @@ def _located(fields: Fields, locators: Mapping[Path, ImageLocator]) -> Path | No
     )
     fields.report(_IMAGE, fault.what, fault.fix, written)
     return None
-
-
-def _check_image(
-    file: Path,
-    row: Mapping[str, Any],
-    image: ImageInfo | ImageFault,
-    told: set[Path],
-    problems: list[Problem],
-    oddities: list[Problem],
-) -> None:
-    at: dict[str, Any] = {"file": str(file), "line": row["line"]}
-    if isinstance(image, ImageFault):
-        if row["image"] not in told:
-            # Many steps may share a screenshot; it is broken once.
-            told.add(row["image"])
-            value, what = shorten(row["image"].name), f"the file {image.what}"
-            problems.append(Problem(**at, field=_IMAGE, value=value, what=what, fix=image.fix))
-        return
-    width, height = image.size.width, image.size.height
-    for field, action in ((_ACTION, row["gold"]), *((_OTHERS, other) for other in row["other_users"])):
-        if any(not (0 <= point.x <= width and 0 <= point.y <= height) for point in action.points):
-            value = shorten(row["gold_text"]) if field == _ACTION else ""
-            what = f"names a point outside its screenshot of {width} x {height} pixels"
-            oddities.append(Problem(**at, field=field, value=value, what=what, fix="it is scored as it stands"))
 
 
 def _built(task: _Task, images: Mapping[Path, Any]) -> DesktopTask:
