@@ -17,7 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from grounding.actions import Unparsed, parse_action, parse_reply, print_action
+from grounding.actions.kinds import Unparsed, print_action
+from grounding.actions.parsing import parse_action, parse_reply
 from tests.actions.mutate import mutated
 from tests.actions.spellings import AROUND, DIALECTS, NOTHING, PERCU
 

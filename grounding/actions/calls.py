@@ -1,11 +1,4 @@
-"""What models write for programs: objects, calls and words in capitals. Nothing is evaluated.
-
-- objects: the ``computer_use`` tool of Qwen2.5-VL and GUI-Owl and its cousins, GUI-R1's answers, and ShowUI's
-  dictionaries, whose positions are shares of the screen whatever the reply's space;
-- calls: UI-TARS's ``click(start_box='(10,20)')`` (source: codes/ui_tars of the released code; the open 1.5 model writes
-  ``start_box``, the hosted one ``point='<point>10 20</point>'``), and the like: with names for all that is said;
-- capitals: what only OS-Atlas-Pro and its like have (``ENTER``, ``PRESS_HOME``).
-"""
+"""What models write for programs: objects, UI-TARS's calls, OS-Atlas-Pro's capitals. Nothing is evaluated."""
 
 from __future__ import annotations
 
@@ -17,27 +10,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from grounding.actions.keys import NotAnAction, split_keys
-from grounding.actions.kinds import NAMES, NUMBER, Action, Passage, dialect, make_point, read_said
+from grounding.actions.kinds import (
+    NAMES,
+    NUMBER,
+    Action,
+    NotAnAction,
+    Passage,
+    dialect,
+    make_point,
+    read_said,
+    split_keys,
+)
 from grounding.geometry import ModelPoint, Space
 
 Value = str | float | bool | None | list["Value"] | dict[str, "Value"]
 
 _ENUM = re.compile(r"\benum\[('[^']{0,40}'|\"[^\"]{0,40}\")\]")
-"""GUI-R1's prompt shows ``enum['click']``, and so do some answers."""
-
-_MOST_MISSING = 4
 
 
 def _value(text: str) -> Value:
-    """The object or list that a text begins with, as JSON or as Python writes it, last brackets missing or not.
-
-    Raises NotAnAction where it can't be read.
-    """
+    """The object or list that a text begins with, as JSON or as Python writes it, last brackets missing or not."""
     decoder = json.JSONDecoder(strict=False, parse_int=float)
     whole = text[: max(text.rfind("}"), text.rfind("]")) + 1]
     missing = "".join(close * (text.count(opened) - text.count(close)) for opened, close in ("{}", "[]"))
-    for tried in (whole, text + missing) if 0 < len(missing) < _MOST_MISSING else (whole,):
+    for tried in (whole, text + missing) if 0 < len(missing) < 4 else (whole,):
         try:
             return decoder.raw_decode(tried)[0]  # type: ignore[no-any-return]
         except (ValueError, RecursionError):
@@ -57,8 +53,6 @@ def _plain(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.strip()).casefold().replace("_", " ").replace("-", " ")
 
 
-# --- arguments ----------------------------------------------------------------------------------------------------
-
 _HERE = ("coordinate", "point", "position", "coordinates", "point_2d", "location", "bbox_2d", "box")
 _STARTS = ("start_coordinate", "start_point", "startCoordinate", "start_box", "start", "from", "start_position")
 _ENDS = (
@@ -66,8 +60,7 @@ _ENDS = (
     *("coordinate2", "point2"),
 )
 _TEXTS = ("text", "input_text", "content", "value", "text_content", "message")
-_NO_TEXT = "no input text"
-"""What GUI-R1 writes where there is nothing to type."""
+_NO_TEXT = "no input text"  # What GUI-R1 writes where there is nothing to type.
 
 _ANY_NUMBER = re.compile(NUMBER, re.ASCII)
 _MOST_NUMBERS = 5
@@ -75,17 +68,13 @@ _MOST_NUMBERS = 5
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a call or an object says beside the action's name: a :class:`~grounding.actions.kinds.ActionWords`.
-
-    ``word`` is the name, in small letters with blanks.
-    """
+    """What a call or an object says beside the action's name ``word``, in small letters with blanks."""
 
     word: str
     space: Space
     named: Mapping[str, Value]
 
     def action(self) -> Action:
-        """The action; raises NotAnAction where it is none of ours."""
         kind, button, clicks = NAMES.get(self.word), self.get("button"), self.get("clicks")
         if kind is None:
             raise NotAnAction(f"is {self.word[:24]!r}, which is none of the twelve actions")
@@ -100,11 +89,10 @@ class Arguments:
         return read_said(kind, self)
 
     def get(self, *names: str) -> Value:
-        """The first argument of these names that is not null."""
         return next((self.named[name] for name in names if self.named.get(name) is not None), None)
 
     def place(self, *names: str) -> ModelPoint | None:
-        """The point in an argument, or in ``x`` and ``y``; None without one. Of a box its centre."""
+        """The point in an argument, or in ``x`` and ``y``. Of a box its centre."""
         value = self.get(*names)
         if value is None and {"x", "y"} <= self.named.keys():
             value = [self.named["x"], self.named["y"]]
@@ -172,8 +160,6 @@ def _numbers(value: Value) -> list[float]:
     return numbers[:_MOST_NUMBERS] if len(numbers) == len(value) else []
 
 
-# --- objects and calls --------------------------------------------------------------------------------------------
-
 _ACTION_FIELDS = frozenset({"action", "action_type", "arguments", "type", "name", "position"})
 
 
@@ -191,7 +177,7 @@ def object_in(text: str) -> dict[str, Value] | None:
 
 @dialect
 def read_object(passage: Passage) -> Action | None:
-    """A dictionary that names an action, with its arguments as an object, as JSON in a string, or beside the name."""
+    """Its arguments stand in an object, as JSON in a string, or beside the name."""
     values = object_in(passage.text)
     if values is None:
         return None
@@ -222,7 +208,7 @@ _UNNAMED = re.compile(r"[^=()\[\]]{1,80},(?=\s{0,8}\w{1,32}\s{0,8}=)")
 
 @dialect
 def read_calls(passage: Passage) -> Action | None:
-    """The call that a text begins with; one whose arguments have no names is left to PERCU's words."""
+    """One whose arguments have no names is left to PERCU's words."""
     text, head = passage.text, _HEAD.match(passage.line)
     if head is None:
         return None
@@ -260,7 +246,6 @@ _PHONES = ("PRESS_BACK", "PRESS_HOME", "PRESS_RECENT")
 
 @dialect
 def read_capitals(passage: Passage) -> Action | None:
-    """The words that only OS-Atlas and its like have; the rest of theirs reads like PERCU's."""
     word = _CAPITALS.match(passage.line)
     if word is not None and word[1] in _PHONES:
         raise NotAnAction(f"is {word[1]}, which is none of the twelve actions")

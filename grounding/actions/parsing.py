@@ -1,10 +1,4 @@
-"""From text to an action: recorded actions and free replies of models in; a record out, always one.
-
-PERCU's own wording of an action (Figure 4 of the paper) and its near relations are read here: ``click (640, 360)``,
-``Right-Click [640, 360]``, ``drag from (1, 2) to (3, 4)``, ``scroll down``, ``hotkey: ctrl+shift+t``,
-``type text: hello``. The part of a free reply that holds the action is what stands behind the last ``Action:`` or its
-like. No text is read beyond its first or last 20,000 characters, and the work grows in proportion to them.
-"""
+"""Actions in PERCU's own wording and its near relations, in texts of up to 20,000 characters."""
 
 from __future__ import annotations
 
@@ -14,26 +8,29 @@ from itertools import islice
 from operator import itemgetter
 
 from grounding.actions.calls import object_in
-from grounding.actions.keys import NARROW, NotAnAction, key_name, key_names, split_keys
 from grounding.actions.kinds import (
     DIALECTS,
     END,
     END_TOKENS,
     ENTRIES,
     HEADS,
+    NARROW,
     NO_ACTION,
     NUMBER,
     Action,
+    NotAnAction,
     Passage,
     Unparsed,
     dialect,
+    key_name,
+    key_names,
     make_point,
     read_said,
+    split_keys,
 )
 from grounding.geometry import ModelPoint, Space
 
-MAX_CHARS = 20_000
-"""How much of a text is read: the first characters of an action, the last ones of a reply."""
+MAX_CHARS = 20_000  # How much of a text is read: the first characters of an action, the last ones of a reply.
 
 _SHOWN_CHARS, _MOST_LAYERS, _MOST_BRACKETS, _MOST_POINTS = 200, 6, 6, 8
 _QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u2018": "\u2019"}
@@ -42,14 +39,12 @@ _WRAPPINGS = {**_QUOTES, **_BRACKETS, "<": ">", "*": "*", "_": "_"}
 _BULLETS = ("- ", "* ", "> ", "• ", "1. ", "1) ", "→ ", "-> ")
 _FENCE = re.compile(r"```[A-Za-z]{0,16}[ \t]{0,8}\n?")
 _TYPED = re.compile(r"type text\s{0,8}:", re.IGNORECASE)
-"""PERCU's own words for typing, with the colon behind which everything is text."""
 
 
 def parse_action(text: str, *, space: Space = "original_px") -> Action | Unparsed:
     """Read a text that is an action from its first character on, as trajectories record them.
 
-    Typed text may have several lines. What follows a complete action on its line, such as a comment, is passed over.
-    ``space`` is what its coordinates mean; ShowUI's dictionaries say that themselves.
+    What follows a complete action on its line is passed over. ``space`` is what its coordinates mean.
 
     >>> parse_action("press key enter"), parse_action("jump")
     (Action(kind='press key', key='enter'), Unparsed(reason='begins with none of the twelve actions', text='jump'))
@@ -60,9 +55,7 @@ def parse_action(text: str, *, space: Space = "original_px") -> Action | Unparse
 
 
 def parse_reply(reply: str, *, space: Space = "original_px") -> Action | Unparsed:
-    """Read the action in a model's free reply: behind the last ``Action:``, in a tool call, or the reply itself.
-
-    Where nothing begins there, the last line counts.
+    """Read the action in a free reply: behind the last ``Action:``, in a tool call, the reply itself or its last line.
 
     >>> parse_reply("The menu is open. **Action:** `Left-Click [640,360]`").kind
     'click'
@@ -108,7 +101,6 @@ def _read(text: str, space: Space, *, announced: bool = False) -> Action | Unpar
 
 
 def _peel(text: str, line: str, *, whole: bool) -> str | None:
-    """The text without its outermost wrapping: a code fence, a bullet, quotes, brackets, emphasis; None without one."""
     if fence := _FENCE.match(text):
         return text[fence.end() :].partition("```")[0]
     if text.startswith("#"):
@@ -126,8 +118,6 @@ def _unparsed(reason: str, text: str) -> Unparsed:
     return Unparsed(reason=reason, text=shown if len(shown) <= _SHOWN_CHARS else shown[: _SHOWN_CHARS - 1] + "…")
 
 
-# --- where the action stands --------------------------------------------------------------------------------------
-
 _MARKER = re.compile(
     r"(?P<open>[*_`#]{0,4})(?P<quote>[\"']?)\bactions?(?:\s?\d{1,2})?\b(?P<shut>[*_`]{0,3})[ \t]{0,8}"
     r"(?:[:\uff1a](?P<late>[*_`]{0,3})|(?=\n)(?P<heading>))",
@@ -136,11 +126,10 @@ _MARKER = re.compile(
 
 
 def action_section(reply: str) -> tuple[str, bool]:
-    """The part of a reply that says what to do, and whether the reply says so, with a tag or the word "Action:".
+    """The part of a reply that says what to do, and whether the reply says so.
 
-    In this order: inside the last ``<tool_call>`` or ``<answer>``; behind the last ``Action:``, wherever in a line it
-    stands, as the released evaluator of PERCU splits replies, but not inside a text that is typed; the whole reply.
-    What stands before the last ``</think>`` is never looked at.
+    Inside the last ``<tool_call>`` or ``<answer>``, else behind the last ``Action:`` that is in no typed text, else
+    all.
     """
     reply = reply.rpartition("</think>")[2]
     for tag in ("tool_call", "answer"):
@@ -153,7 +142,6 @@ def action_section(reply: str) -> tuple[str, bool]:
 
 
 def _behind_marker(text: str) -> str | None:
-    """What stands behind the last "Action:" or its like that is in no typed text, None without one."""
     if object_in(text.lstrip()) is not None:  # {"action": "click", ...}: the word is a field there.
         return None
     found, typing_line = None, -1
@@ -178,8 +166,6 @@ def _behind_marker(text: str) -> str | None:
     first, separator, rest = behind.lstrip("\n").partition("\n")
     return first.rstrip().removesuffix(opened[::-1]) + separator + rest if opened else behind
 
-
-# --- PERCU's words ------------------------------------------------------------------------------------------------
 
 _ALONE = re.compile(
     r"[\s(:]{0,8}(?:for\s{1,4})?[\d.]{0,8}\s{0,4}(?:m?s|sec(?:onds?)?)?[\s().!;,]{0,8}$", re.IGNORECASE | re.ASCII
@@ -230,17 +216,14 @@ _LEAD = re.compile(
 
 @dataclass(frozen=True)
 class Words:
-    """What a line says from ``start`` on, behind the words that name the action: a :class:`kinds.ActionWords`.
-
-    ``line`` is that of the passage in narrow letters.
-    """
+    """What a line, in narrow letters, says from ``start`` on, behind the words that name the action."""
 
     passage: Passage
     line: str
     start: int
 
     def _points(self, text: str, start: int = 0) -> list[ModelPoint]:
-        """The points in brackets or tags from ``start`` on, eight at most; ``(x1, y1, x2, y2)`` are two."""
+        """Those in brackets or tags, eight at most; ``(x1, y1, x2, y2)`` are two."""
         if four := _FOUR.search(text, start):
             return [self._point(*four.groups()[:2]), self._point(*four.groups()[2:])]
         return [self._point(*match.groups()) for match in islice(_WRITTEN.finditer(text, start), _MOST_POINTS)]
@@ -250,7 +233,6 @@ class Words:
         return make_point(x, y, self.passage.space)
 
     def point(self) -> ModelPoint:
-        """The one right behind ``start``, else the one behind the last "at", else the only one."""
         lead = _LEAD.match(self.line, self.start)
         position = lead.end() if lead else self.start
         if ahead := _WRITTEN.match(self.line, position) or _BARE.match(self.line, position):
@@ -263,14 +245,12 @@ class Words:
         return self._point(*(behind_at or found)[-1].groups())
 
     def ends(self) -> tuple[ModelPoint, ModelPoint]:
-        """Two points of the line."""
         points = self._points(self.line, self.start)
         if len(points) < 2:
             raise NotAnAction("is a drag without two points (x, y)")
         return points[0], points[1]
 
     def turn(self) -> tuple[str, float | None]:
-        """A direction, an amount, or both."""
         deltas, direction = _DELTAS.match(self.line, self.start), _DIRECTION.match(self.line, self.start)
         if deltas:
             return "", float(deltas[1])
@@ -307,12 +287,7 @@ class Words:
         return [_bare(name) for name in split_keys(rest[1 : ends[0]] if ends else before)]
 
     def typed(self) -> str:
-        """The text.
-
-        Behind a colon the rest of the line is the text, whatever it holds; one pair of quotes around it is taken off.
-        What begins with a quote and ends with one some lines later is text of several lines. Where nothing announced
-        an action, all that follows belongs to it, and "Type your name" is a sentence.
-        """
+        """One pair of quotes is taken off. Where nothing announced an action, "Type your name" is a sentence."""
         line, announced = self.passage.line, self.passage.announced
         colon = _COLON.match(line, self.start)
         start = colon.end() if colon else self.start
@@ -338,6 +313,5 @@ class Words:
 
 
 def _bare(name: str) -> str:
-    """A name of a key without the quotes and brackets around it, where it has more than them."""
     name = name.strip()
     return name if len(name) == 1 else name.strip("\"'`*[](){}<>").strip().rstrip(".,;") or name

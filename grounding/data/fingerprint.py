@@ -29,7 +29,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from grounding.actions import print_action
+from grounding.actions.kinds import print_action
 from grounding.data.desktop_records import DesktopStep, DesktopTask
 from grounding.records import Region, Session, Step
 

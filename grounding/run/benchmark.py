@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from grounding.run.dry import AskedModel, Looked
     from grounding.run.journal import Journal
     from grounding.run.lock import DescribedFolder
-    from grounding.run.ray.pool import Workers
+    from grounding.run.ray.cluster import Workers
     from grounding.run.runner import Stage
 
 T = TypeVar("T")

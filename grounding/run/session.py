@@ -23,7 +23,7 @@ from grounding.run.journal import Journal, PaidCalls, rows_for
 from grounding.run.runner import Done, Runner, Stage, attended
 
 if TYPE_CHECKING:
-    from grounding.run.ray.pool import Workers
+    from grounding.run.ray.cluster import Workers
 
 REPORT = "report.html"
 TOLD_EVERY_S = 1.0
@@ -173,7 +173,7 @@ async def _ask(
                     left = one.left()
                     if left and options.executor == "ray" and one.elsewhere is not None:
                         if workers is None:
-                            from grounding.run.ray.pool import Workers
+                            from grounding.run.ray.cluster import Workers
 
                             workers = Workers(options, work.folder, budget, work.progress)
                             ending.push_async_callback(workers.aclose)

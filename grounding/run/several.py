@@ -28,7 +28,6 @@ from grounding.run.benchmark import Benchmark, OptionsT, PreparedT, Result, Row,
 from grounding.run.display import ManyProgress, QueuedRun, QueueState, QueueStateName, distinct_names, write_queue
 from grounding.run.folder import utc_now
 from grounding.run.lock import LockedFolder
-from grounding.run.ray.cluster import kept
 from grounding.run.runner import INTERRUPTED
 from grounding.run.session import check_endpoints, evaluate, rescore
 
@@ -261,7 +260,7 @@ def _named(name: str) -> Iterator[None]:
 def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, shared: Shared) -> tuple[Row[Any], ...]:
     """Run one after the other; one that can't go on leaves its reason, and the others are run.
 
-    The cost limit is for all together. Servers, and workers on a cluster, stay until no run needs them any more.
+    The cost limit is for all together. Servers stay until no run needs them any more.
     """
     rows: list[Row[Any]] = []
     first = planned[0].options
@@ -280,7 +279,6 @@ def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, 
     # Locked as long as the command lives, so that others can tell whether it does.
     with (
         LockedFolder(folder, what="the folder of these runs").held(),
-        kept(),
         closing(ManyProgress(first.display, queue)) as shown,
     ):
         write_queue(folder, queue)

@@ -12,18 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.actions import (
-    ACTION_KINDS,
-    KEY_NAMES,
-    Action,
-    Unparsed,
-    key_name,
-    parse_action,
-    parse_reply,
-    print_action,
-    same_keys,
-)
-from grounding.actions.parsing import MAX_CHARS
+from grounding.actions.kinds import ACTION_KINDS, KEY_NAMES, Action, Unparsed, key_name, print_action, same_keys
+from grounding.actions.parsing import MAX_CHARS, parse_action, parse_reply
 from grounding.geometry import ModelPoint
 from tests.actions.mutate import mutated
 from tests.actions.spellings import AROUND, DIALECTS, NOTHING, PERCU
@@ -116,9 +106,7 @@ def test_every_name_names_itself_and_the_order_and_side_of_modifiers_say_nothing
     assert not same_keys(("ctrl", "c"), ("ctrl", "shift", "c"))
 
 
-@pytest.mark.parametrize(
-    "name", ["grounding.actions.keys", "grounding.actions.parsing", "grounding.scoring.desktop.rules"]
-)
+@pytest.mark.parametrize("name", ["grounding.actions.kinds", "grounding.actions.parsing", "grounding.scoring.desktop"])
 def test_the_examples_in_the_documentation_hold(name: str) -> None:
     result = doctest.testmod(import_module(name))
     assert (result.failed, result.attempted > 0) == (0, True)

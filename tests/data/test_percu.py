@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from grounding.actions import parse_action
+from grounding.actions.parsing import parse_action
 from grounding.data import inspect_dataset, is_desktop, layout_names, load_dataset, load_desktop
 from grounding.data.fields import DatasetProblems, Problem
 from grounding.data.layouts.percu import load

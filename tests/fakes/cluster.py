@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 import shell
 
+from grounding.errors import Halted
 from grounding.run.ray import cluster
-from grounding.run.ray.cluster import ClusterLost, Node
 from grounding.run.ray.worker import StageWorker
 
 
 class FakeActor:
     def __init__(self, cluster: FakeCluster) -> None:
-        self._cluster, self._worker = cluster, StageWorker(cluster.node)
+        self._cluster, self._worker = cluster, StageWorker()
         self._dead = asyncio.Event()
         self.alive = True
 
@@ -50,18 +50,17 @@ class FakeActor:
 
     async def _die(self) -> None:
         self._dead.set()
-        for task in self._worker.line.tasks:
+        for task in self._worker.tasks:
             task.cancel()
-        await asyncio.gather(*self._worker.line.tasks, return_exceptions=True)
+        await asyncio.gather(*self._worker.tasks, return_exceptions=True)
 
 
 class FakeCluster:
     """In the place of :class:`grounding.run.ray.cluster.Cluster`."""
 
     def __init__(self) -> None:
-        self.address, self.node, self.lost = "fake", "here", ""
-        self.there: tuple[Node, ...] = (Node(cpus=4.0),)
-        self.idle: list[tuple[Any, FakeActor]] = []
+        self.lost = ""
+        self.there: tuple[tuple[float, float], ...] = ((4.0, 0.0),)
         self.actors: list[FakeActor] = []
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
@@ -69,12 +68,12 @@ class FakeCluster:
     def run(self, work: Coroutine[Any, Any, Any]) -> concurrent.futures.Future[Any]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def nodes(self) -> Sequence[Node]:
+    async def nodes(self) -> Sequence[tuple[float, float]]:
         if self.lost:
-            raise ClusterLost(self.lost)
+            raise Halted(self.lost)
         return self.there
 
-    async def hire(self, cpus: float, gpus: float) -> FakeActor:  # noqa: ARG002
+    async def hire(self, gpus: int) -> FakeActor:  # noqa: ARG002
         self.actors.append(FakeActor(self))
         return self.actors[-1]
 

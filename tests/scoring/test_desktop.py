@@ -8,18 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.actions import Action, Unparsed, parse_action, parse_reply
+from grounding.actions.kinds import Action, Unparsed
+from grounding.actions.parsing import parse_action, parse_reply
 from grounding.data.desktop_records import DesktopPrediction, DesktopStep, DesktopTask, DesktopTaskKind
 from grounding.records import Box, Failure, Screenshot, Size
-from grounding.scoring.desktop.rules import (
+from grounding.scoring.desktop import (
     DESKTOP_RULES,
+    DesktopSummary,
     dead_loops,
     judge_desktop,
     official_action,
     official_match,
     same_action,
+    summarise_desktop,
 )
-from grounding.scoring.desktop.summary import DesktopSummary, summarise_desktop
 
 HD = Size(width=1280, height=720)
 

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
-from grounding.actions import Unparsed, parse_action, print_action
+from grounding.actions.kinds import Unparsed, print_action
+from grounding.actions.parsing import parse_action
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "datasets" / "sample-desktop"

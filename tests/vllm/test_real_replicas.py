@@ -22,8 +22,7 @@ from grounding.options import EvalOptions
 from grounding.records import Prediction
 from grounding.run.building import chat_options, grounder_card, grounder_of
 from grounding.run.display import Progress
-from grounding.run.ray import pool
-from grounding.run.ray.cluster import Staff
+from grounding.run.ray import cluster
 from grounding.run.ray.worker import StageWork
 from grounding.serving.beside import Beside
 from grounding.serving.command import ServerOptions
@@ -65,7 +64,6 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StageWork:
         part="grounder",
         given=(card, ""),
         beside=Beside(card=card, options=server),
-        here=("here", str(tmp_path)),
     )
 
 
@@ -86,12 +84,12 @@ def test_a_replica_whose_engine_dies_leaves(
     digest = hashlib.sha256((tmp_path / "1.png").read_bytes()).hexdigest()
     picture = msgspec.structs.replace(picture, sha256=digest)
     servers: list[int] = []
-    monkeypatch.setattr(pool, "BACKOFF_S", 600.0)  # No third server is started in place of the one that is lost.
-    monkeypatch.setattr(pool, "LEAVE_S", 60.0)
+    monkeypatch.setattr(cluster, "LOSSES_IN_A_ROW", 1)  # No third server is started in place of the one that is lost.
+    monkeypatch.setattr(cluster, "LEAVE_S", 60.0)
 
     async def scenario() -> list[Prediction]:
-        run = pool.Workers(EvalOptions(), tmp_path, Budget(None), Progress("none"))
-        made = pool.Pool(run, work, lambda _: Staff(workers=2))
+        run = cluster.Workers(EvalOptions(workers=2), tmp_path, Budget(None), Progress("none"))
+        made = cluster.Pool(run, work)
 
         async def one(number: int) -> Prediction:
             asked = query(picture, f"press button {number}", step=f"1/{number}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,9 +60,8 @@ from grounding.run.benchmark import Shared
 from grounding.run.building import chat_options
 from grounding.run.display import Progress
 from grounding.run.folder import library_versions, run_id, utc_now
-from grounding.run.ray.cluster import ModelAddress, staff
-from grounding.run.ray.pool import RemoteStage, Workers, key_variables
-from grounding.run.ray.worker import OpenedStage, Services, StageWork, folder_here
+from grounding.run.ray.cluster import RemoteStage, Workers
+from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork, seen
 
 LIBRARIES = ("playwright", "lxml", "extruct", "price-parser")
 PAGES = min(8, 2 * (os.cpu_count() or 1))
@@ -259,19 +258,17 @@ async def in_workers(own: Any, part: str, prepared: PreparedCuration, workers: W
 
     Raises:
         UserError: there is no cluster, it has no room, or a worker can't be made ready.
-        ClusterLost: the cluster went away meanwhile.
+        Halted: the cluster went away meanwhile.
     """
-    options, browses, asked = prepared.options, isinstance(prepared.agent, Browses), _asked(prepared, part)
-    keys, given = key_variables([one.card for one in asked]), url_behind(options.data_dir)
-    work = StageWork(opener=open_part, options=options, identity=own.identity, part=part, given=given, keys=keys)
-    staffed = partial(
-        staff,
-        workers=options.workers,
-        models=asked,
-        max_connections=options.max_connections,
-        computes=part == EXTRACT or (part == CURATE and browses),
+    work = StageWork(
+        opener=open_part,
+        options=prepared.options,
+        identity=own.identity,
+        part=part,
+        given=url_behind(prepared.options.data_dir),
+        models=_asked(prepared, part),
     )
-    return await workers.stage(own, work, staffed, in_folder=part != CURATE or browses)
+    return await workers.stage(own, work)
 
 
 def _asked(prepared: PreparedCuration, part: str) -> list[ModelAddress]:
@@ -290,22 +287,23 @@ def _asked(prepared: PreparedCuration, part: str) -> list[ModelAddress]:
         models = [(getattr(asker, "card", None), options.extractor_base_url, "--extractor-base-url")]
     else:
         models = [(getattr(parts.judge(part), "card", None), options.judge_base_url, "--judge-base-url")]
-    return [ModelAddress(card=card, base_url=url or "", flag=flag) for card, url, flag in models if card is not None]
+    return [ModelAddress(card, url or "", flag) for card, url, flag in models if card is not None]
 
 
-def open_part(work: StageWork, services: Services) -> OpenedStage:
+def open_part(work: StageWork, budget: Budget, told: Any) -> OpenedStage:
     """One of the stages in a worker; raises a UserError where something that it needs is missing here."""
     options: CurationOptions = work.options
     options = msgspec.structs.replace(
         options,
         data_dir=local_folder(work.given) if work.given else options.data_dir,
-        max_connections=services.connections or options.max_connections,
+        max_connections=work.connections or options.max_connections,
     )
-    parts = Parts(options, services.budget, services.progress)
-    evidence = EvidenceFolder(folder_here(work) / EVIDENCE if work.folder else Path())
+    parts = Parts(options, budget, told)
     agent = parts.agent() if work.part == CURATE else None
+    writes = work.part != CURATE or isinstance(agent, Browses)
+    evidence = EvidenceFolder(seen(work.folder) / EVIDENCE if writes else Path())
     browser = parts.browser(agent) if work.part in (CURATE, EXTRACT) else None
-    stage = parts.stage(work.part, services.journal, evidence, agent, browser)
+    stage = parts.stage(work.part, told, evidence, agent, browser)
     worker = stage.worker
     assert worker is not None
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from grounding.run.dry import AskedModel, Looked
-    from grounding.run.ray.pool import Workers
+    from grounding.run.ray.cluster import Workers
     from grounding.run.runner import Stage
 
 

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import msgspec
 
 from grounding import __version__
-from grounding.benchmarks.desktop.agents import Agent, Floor
-from grounding.benchmarks.desktop.chat import StyledModel, agent_card, agent_probe, asking, build_agent, has_model
+from grounding.benchmarks.desktop.agents import (
+    Agent,
+    Floor,
+    StyledModel,
+    agent_card,
+    agent_probe,
+    asking,
+    build_agent,
+    has_model,
+)
 from grounding.benchmarks.desktop.folder import (
     ActStage,
     DesktopAsked,
@@ -21,6 +29,7 @@ from grounding.benchmarks.desktop.folder import (
     DesktopScored,
     DesktopStepLine,
     check_tolerance,
+    line_of,
     memories,
     score_desktop,
     signed,
@@ -42,11 +51,9 @@ from grounding.run.combinations import combine
 from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
 from grounding.run.folder import image_rule_text, library_versions, run_id, utc_now
-from grounding.run.ray.cluster import ModelAddress, check_executor, staff
-from grounding.run.ray.pool import AHEAD, RemoteStage, Workers, key_variables
-from grounding.run.ray.worker import OpenedStage, Services
-from grounding.run.ray.worker import StageWork as RemoteWork
-from grounding.scoring.desktop.rules import DESKTOP_RULES, TOLERANCE_PX, judge_desktop
+from grounding.run.ray.cluster import AHEAD, RemoteStage, Workers, check_executor
+from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork, seen
+from grounding.scoring.desktop import DESKTOP_RULES, TOLERANCE_PX, judge_desktop
 from grounding.serving.beside import ANYWHERE, Beside
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere
 
@@ -55,12 +62,9 @@ if TYPE_CHECKING:
 
 
 def select_desktop(
-    tasks: Sequence[DesktopTask], *, kind: TaskKind | None, sample_ids: Sequence[str], limit: int | None
+    tasks: Sequence[DesktopTask], kind: TaskKind | None, sample_ids: Sequence[str], limit: int | None
 ) -> tuple[tuple[DesktopTask, ...], str]:
-    """The tasks with the steps of a kind, of these ids, the first ``limit`` of them, and that choice in words.
-
-    Raises UserError where a name is none of the data set's, or nothing is left.
-    """
+    """The tasks with the steps that are asked for, and that choice in words; raises UserError where none is."""
     known = {step.id for task in tasks for step in task.steps}
     for step_id in sample_ids:
         if step_id not in known:
@@ -77,10 +81,10 @@ def select_desktop(
 
 
 class PreparedDesktop(Record, frozen=True, kw_only=True):
-    """Everything a run needs, checked before the first question is asked.
+    """Everything that a run needs.
 
     ``beside`` is the server that each worker on a cluster starts for itself. ``model`` is the agent's card as the user
-    named it, None for an agent without a model; ``served`` the same where one serves it oneself.
+    named it, None without a model; ``served`` the same where one serves it oneself.
     """
 
     options: EvalOptions
@@ -95,94 +99,66 @@ class PreparedDesktop(Record, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
     async def aclose(self) -> None:
-        """Close what the agent holds."""
         await self.agent.aclose()
 
 
 def _check_card(options: EvalOptions, agent: Agent, model: StyledModel | None) -> None:
     if options.base_url and model is None:
-        address = " ".join(options.base_url)
-        raise UserError(
-            f"--base-url {address}: the agent {agent.name} asks no server; name the model that is served there, "
-            "or leave it out"
-        )
+        raise UserError(f"--base-url {' '.join(options.base_url)}: the agent {agent.name} asks no server; leave it out")
     if options.temperature is not None and (model is None or "temperature" not in model.card.takes):
         raise UserError(f"--temperature: {agent.name} takes no temperature; leave it out")
     if options.cost_limit is not None and model is not None and model.card.price is None:
-        raise UserError(
-            f"--cost-limit: the card of {agent.name} states no price (field price), so no limit can be kept"
-        )
+        raise UserError(f"--cost-limit: the card of {agent.name} states no price, so no limit can be kept")
 
 
 async def in_workers(own: ActStage, prepared: PreparedDesktop, workers: Workers) -> RemoteStage:
-    """The stage of a run with its agent in workers.
-
-    Raises UserError where there is no cluster, it has no room, or a worker can't be made ready; ClusterLost where the
-    cluster went away meanwhile.
-    """
     options, model = prepared.options, prepared.model
-    card = None if model is None else model.model
-    address = " ".join(options.base_url)
-    work = RemoteWork(
+    work = StageWork(
         opener=open_act,
         options=options,
         identity=own.identity,
-        given=card,
-        keys=key_variables([card]),
+        given=None if model is None else model.model,
+        models=() if model is None else (ModelAddress(model.card, " ".join(options.base_url), "--base-url"),),
         beside=prepared.beside,
     )
-    staffed = partial(
-        staff,
-        workers=options.workers or (options.replicas if options.replicas > 1 else None),
-        models=() if model is None else (ModelAddress(card=model.card, base_url=address, flag="--base-url"),),
-        max_connections=options.max_connections,
-        beside=prepared.beside,
-        computes=False,
-    )
-    return await workers.stage(own, work, staffed, ahead=AHEAD)
+    return await workers.stage(own, work, AHEAD)
 
 
-def open_act(work: RemoteWork, services: Services) -> OpenedStage:
-    """The stage in a worker, which reads no data set: what an agent is asked comes with every item.
-
-    Raises UserError where something that the agent needs is missing here; says what.
-    """
+def open_act(work: StageWork, budget: Budget, told: Any) -> OpenedStage:
+    """The stage in a worker, which reads no data set: what an agent is asked comes with every item."""
     options: EvalOptions = work.options
     card: GrounderCard | PlannerCard | None = work.given
-    chat = chat_options(options, services.base_url or " ".join(options.base_url))
-    chat = msgspec.structs.replace(chat, max_connections=services.connections or chat.max_connections)
+    chat = chat_options(options, work.base_url or " ".join(options.base_url))
+    chat = msgspec.structs.replace(chat, max_connections=work.connections or chat.max_connections)
     model = None if card is None else asking(card, options.style, options.attempts)
-    agent, _ = build_agent(options, model, (), chat, services.budget, services.progress.retried)
-    stage = ActStage(agent, services.journal)
+    agent, _ = build_agent(options, model, (), chat, budget, told.retried)
+    stage = ActStage(agent, told)
 
     async def run(item: DesktopStepLine, earlier: None, key: str) -> object:
-        shown = await services.locate(item.step.screenshot)
-        step = msgspec.structs.replace(item.step, screenshot=shown)
-        return await stage.run(msgspec.structs.replace(item, step=step), earlier, key)
+        seen(item.step.screenshot.path)
+        return await stage.run(item, earlier, key)
 
     return OpenedStage(stage.identity, stage.max_concurrency, run, agent.check, agent.aclose)
 
 
 _COLOURS = {"right": "green", "wrong": "yellow", "unparsed": "magenta", "missing": "red", "error": "red"}
-_NO_PLANNER = "an agent gets no plan: it reads the instruction and its memory itself"
 _SENSELESS = {
-    **dict.fromkeys(("planner", "planner_prompt", "planner_model", "planner_base_url", "plan_ahead"), _NO_PLANNER),
-    "plans": _NO_PLANNER,
-    **dict.fromkeys(
-        ("history", "history_file", "history_scope"), "an agent is told its memory and no history; see --memory"
-    ),
-    "questions": "desktop tasks have one file each and no questions file",
-    **dict.fromkeys(("transcript", "asr_base_url", "normaliser", "noise_dir"), "desktop tasks have no recordings"),
-    "participant": "desktop tasks have no participants; choose with --kind or --sample-id",
-    "clusters": "desktop tasks have no participants: their intervals are over tasks",
-    "send": "agents are sent their screenshots in the request",
-    **dict.fromkeys(("backend", "model_path", "dtype", "device", "batch_size"), "agents are asked over a server"),
+    name: why
+    for names, why in {
+        "planner planner_prompt planner_model planner_base_url plan_ahead plans": "an agent gets no plan",
+        "history history_file history_scope": "an agent is told its memory and no history; see --memory",
+        "questions": "desktop tasks have one file each and no questions file",
+        "transcript asr_base_url normaliser noise_dir": "desktop tasks have no recordings",
+        "participant": "desktop tasks have no participants; choose with --kind or --sample-id",
+        "clusters": "desktop tasks have no participants: their intervals are over tasks",
+        "send": "agents are sent their screenshots in the request",
+        "backend model_path dtype device batch_size": "agents are asked over a server",
+    }.items()
+    for name in names.split()
 }
 
 
 class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
-    """The benchmark."""
-
     name = "desktop"
     takes = Takes(
         what="whose steps are answered with actions on a desktop",
@@ -200,7 +176,6 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
     wide = 124
 
     def runs(self, given: Mapping[str, Any], axes: Sequence[str], command: str) -> tuple[EvalOptions, ...]:
-        """One for every agent and memory, or every combination of what is swept."""
         runs = combine(given, axes, command=command)
         if len({run.grounder for run in runs}) < 2:
             return runs
@@ -209,13 +184,11 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
         return tuple(run if has_model(run.grounder) else msgspec.structs.replace(run, **usual) for run in runs)
 
     def progress(self, display: Display | None) -> Progress:
-        """Counts what is right by the paper and what is not."""
         return Progress(display, _COLOURS, ("right", "wrong"))
 
     def prepare(
         self, options: EvalOptions, budget: Budget, progress: Progress, shared: Shared, *, dry: bool = False
     ) -> PreparedDesktop:
-        """Find everything that a run needs."""
         options = msgspec.structs.replace(options, dry_run=dry)
         check_executor(options.executor, options.workers, options.ray_address)
         check_numbers(options)
@@ -228,9 +201,7 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
         with progress.phase("reading the data set"):
             what = ("desktop", options.dataset, options.data_dir)
             dataset = shared.once(what, lambda: load_desktop(options.dataset, options.data_dir))
-        tasks, selected = select_desktop(
-            dataset.tasks, kind=options.kind, sample_ids=options.sample_id, limit=options.limit
-        )
+        tasks, selected = select_desktop(dataset.tasks, options.kind, options.sample_id, options.limit)
         served = model.model if model is not None and isinstance(model.model, GrounderCard) else None
         servers = beside = None
         if options.executor == "local":
@@ -275,18 +246,7 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
             options=options,
             model=model,
             served=served,
-            lines=tuple(
-                DesktopStepLine(
-                    task=task.id,
-                    kind=task.kind,
-                    category=task.category,
-                    description=task.description,
-                    memory=memory_of[step.id],
-                    step=step,
-                )
-                for task in tasks
-                for step in task.steps
-            ),
+            lines=tuple(line_of(task, step, memory_of[step.id]) for task in tasks for step in task.steps),
             agent=agent,
             base_url=base_url,
             servers=servers,
@@ -296,23 +256,18 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
         )
 
     def write_items(self, prepared: PreparedDesktop, folder: DesktopFolder) -> None:
-        """Write the steps."""
         folder.replace_lines("steps.jsonl", prepared.lines)
 
     def around(self, prepared: PreparedDesktop, work: Work, shared: Shared) -> AbstractContextManager[object]:
-        """The servers of the model, where there is something left to ask it."""
         unanswered = work.journals["predictions.jsonl"].settled_count < len(prepared.lines)
         return shared.servers.running(prepared.servers if unanswered else None, work.folder / "server.log")
 
     def passes(self, prepared: PreparedDesktop, work: Work) -> Iterator[Pass]:
-        """One: the agent acts on every step."""
         agent, model, tolerance = prepared.agent, prepared.model, prepared.info.tolerance_px
         stage = ActStage(agent, work.journals["predictions.jsonl"])
 
         def outcome(item: DesktopStepLine, answer: DesktopPrediction) -> str:
-            failure = judge_desktop(item.step, answer, tolerance).failure
-            if failure is None:
-                return "right"
+            failure = judge_desktop(item.step, answer, tolerance).failure or "right"
             return failure if failure in _COLOURS else "wrong"
 
         async def check() -> None:
@@ -337,43 +292,34 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
         )
 
     def score(self, folder: DesktopFolder, *, tolerance_px: float | None = None) -> DesktopScored:
-        """Judge every stored answer again, with another tolerance where one is given."""
         return score_desktop(folder, tolerance_px=tolerance_px)
 
     def page(self, scored: DesktopScored) -> Path | None:
-        """Write the page."""
         return written_or_warned(lambda: write_page(scored.folder, None))
 
     def void(self, scored: DesktopScored) -> str:
-        """Recorded replies that are for none of the steps."""
         counts = scored.summary.counts
         is_void = counts.failures["missing"] == counts.steps and not counts.unasked
         return void_words(counts.steps) if is_void else ""
 
     def baseline(self, runs: Sequence[EvalOptions], varying: Sequence[str]) -> int:
-        """The one without a memory, where memory is what varies; else the first."""
         without = [number for number, run in enumerate(runs) if run.memory == "none"]
         return without[0] if "memory" in varying and without else 0
 
     def figures(self, scored: DesktopScored, scoring: str | None) -> dict[str, float | None]:
-        """The averages by one rule, in per cent."""
         found = scored.summary.scores[scoring or "paper"]
         return {"micro": found.micro.value, "macro": found.macro_task.value}
 
     def reading(self, scored: DesktopScored) -> DesktopScoringName:  # noqa: ARG002
-        """The paper's."""
         return "paper"
 
     def print_runs(self, console: Console, results: Sequence[DesktopScored], rule: DesktopScoringName) -> None:
-        """Print the tables of one run, or a row for each of several."""
         print_runs(console, results, rule)
 
     def print_published(self, console: Console, results: Sequence[DesktopScored]) -> None:
-        """Print the paper's tables."""
         print_tables_of(console, results)
 
     def measures(self, rule: DesktopScoringName) -> tuple[str, ...]:
-        """Accuracy of steps by the rule."""
         return (NAMES[rule],)
 
 

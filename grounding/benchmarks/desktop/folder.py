@@ -1,12 +1,7 @@
 """A desktop run's folder, its stage, and its scores; and what an agent is told that it remembers.
 
-``run.json`` says what was asked, ``steps.jsonl`` holds the steps with the recorded actions and what the agent was told
-that it remembers, ``predictions.jsonl`` the answers as they came; ``verdicts.jsonl``, ``summary.json`` and
-``time.json`` are derived from those and can be deleted.
-
-PERCU gives an agent, at every step, the thought that was recorded at that same step (section 3.3 of the paper; the
-released evaluator reads it from the step's own line). The other memories take that away in three ways, so that what
-memory itself is worth can be measured. They never show anything of the step that ``thought`` would not.
+PERCU gives an agent, at every step, the thought that was recorded at that same step (section 3.3 of the paper). The
+other memories take that away in three ways; they never show anything of the step that ``thought`` would not.
 """
 
 from __future__ import annotations
@@ -32,19 +27,16 @@ from grounding.options import MemoryKind, PromptStyle
 from grounding.records import Failure, Record
 from grounding.run.journal import Journal, calls_of
 from grounding.run.lock import AboutRun, DescribedFolder, write_time
-from grounding.scoring.desktop.rules import TOLERANCE_PX, judge_desktop
-from grounding.scoring.desktop.summary import DesktopSummary, summarise_desktop
+from grounding.scoring.desktop import TOLERANCE_PX, DesktopSummary, judge_desktop, summarise_desktop
 from grounding.scoring.summary import CostTotals, TimeTotals, call_totals
 
 
 def memories(tasks: Sequence[DesktopTask], kind: MemoryKind, seed: int) -> dict[str, str | None]:
-    """The memory at each step, by the step's id; None where the agent is told of none.
+    """The memory at each step of the whole data set, by the step's id; None where the agent is told of none.
 
-    ``thought``: the step's own, "" where it has none: the release announces that too. ``none``: none. ``other-step``:
-    that of another step of the same task, drawn; none where the task has no other thought. ``shuffled``: the thoughts
-    of the whole data set, dealt out anew so that no step gets words equal to its own, as far as that is possible: where
-    one thought makes up more than half of all, some steps must get it back. ``tasks`` are those of the whole data set:
-    what a step remembers doesn't hang on which others are asked.
+    ``thought``: the step's own, "" where it has none, which the release announces, too. ``other-step``: that of another
+    step of the same task, drawn. ``shuffled``: the thoughts of the whole data set, dealt out anew so that no step gets
+    words equal to its own, unless one thought makes up more than half of all.
     """
     steps = [step for task in tasks for step in task.steps]
     if kind == "shuffled":
@@ -73,11 +65,7 @@ def _shuffled(steps: Sequence[DesktopStep], seed: int) -> dict[str, str | None]:
 
 
 class DesktopAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Everything that can change an answer; its hash is the run's id.
-
-    ``agent_identity`` is canonical text of model, prompt, image rule, parameters and attempts. ``seed`` decides what
-    is remembered (``other-step``, ``shuffled``) and the intervals.
-    """
+    """Everything that can change an answer; its hash is the run's id. ``seed`` decides memories and intervals."""
 
     dataset: str
     fingerprint: str
@@ -93,11 +81,7 @@ class DesktopAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class DesktopRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``run.json``.
-
-    ``tolerance_px`` is what the verdicts in the folder were made with; it changes no answer. ``prompt`` and ``image``
-    are what the signature shows of them.
-    """
+    """``tolerance_px`` is what the verdicts in the folder were made with; it changes no answer."""
 
     benchmark: Literal["desktop"] = "desktop"
     asked: DesktopAsked
@@ -108,7 +92,7 @@ class DesktopRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class DesktopStepLine(Record, frozen=True, kw_only=True):
-    """A line of ``steps.jsonl``, and what the stage works on: a step, what is remembered at it, and its task."""
+    """A line of ``steps.jsonl``, and what the stage works on."""
 
     task: str
     kind: DesktopTaskKind | None = None
@@ -118,39 +102,38 @@ class DesktopStepLine(Record, frozen=True, kw_only=True):
     step: DesktopStep
 
     def query(self, key: str) -> ActQuery:
-        """What the agent is asked, which is never told the recorded action."""
         step, words = self.step, self.step.second_instruction
         return ActQuery(step_id=step.id, key=key, screenshot=step.screenshot, instruction=words, memory=self.memory)
 
 
-class DesktopFolder(DescribedFolder[DesktopRunInfo]):
-    """The folder of one desktop run."""
+def line_of(task: DesktopTask, step: DesktopStep, memory: str | None) -> DesktopStepLine:
+    about = {name: getattr(task, name) for name in ("kind", "category", "description")}
+    return DesktopStepLine(task=task.id, memory=memory, step=step, **about)
 
+
+class DesktopFolder(DescribedFolder[DesktopRunInfo]):
     info_type = DesktopRunInfo
     kind = "a desktop run"
 
     def read_tasks(self) -> tuple[DesktopTask, ...]:
-        """The steps of the run, by task. Raises UserError where the file is missing or damaged."""
         lines = self.read_lines("steps.jsonl", DesktopStepLine, what="a step of a desktop task")
-        found = ([*of_task] for _, of_task in groupby(lines, key=lambda line: line.task))
         return tuple(
             DesktopTask(
-                id=(first := of_task[0]).task,
-                kind=first.kind,
-                category=first.category,
-                description=first.description,
+                id=(of_task := [*found])[0].task,
+                kind=of_task[0].kind,
+                category=of_task[0].category,
+                description=of_task[0].description,
                 steps=tuple(line.step for line in of_task),
             )
-            for of_task in found
+            for _, found in groupby(lines, key=lambda line: line.task)
         )
 
     def predictions(self) -> Journal[DesktopPrediction]:
-        """``predictions.jsonl``, to be read."""
         return Journal(self.path / "predictions.jsonl", DesktopPrediction, read_only=True)
 
 
 class ActStage:
-    """Asks the agent about each step, on its own: nothing of an earlier answer reaches a later question."""
+    """Asks about each step on its own: nothing of an earlier answer reaches a later question."""
 
     name = "act"
 
@@ -159,33 +142,24 @@ class ActStage:
         self.max_concurrency, self.identity = agent.max_concurrency, agent.identity
 
     def item_id(self, item: DesktopStepLine) -> str:
-        """The step's id."""
         return item.step.id
 
     def key(self, item: DesktopStepLine, earlier: None) -> str:  # noqa: ARG002
-        """Agent, step, instruction, memory and picture."""
         step = item.step
         parts = (self.identity, step.id, step.second_instruction, item.memory, step.screenshot.sha256)
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:32]
 
     async def run(self, item: DesktopStepLine, earlier: None, key: str) -> DesktopPrediction:  # noqa: ARG002
-        """Ask the agent."""
         return await self._agent.act(item.query(key))
 
     def failed(self, item: DesktopStepLine, key: str, failure: Failure) -> DesktopPrediction:
-        """The answer where the agent could not be asked."""
         return item.query(key).answer(failure=failure)
 
 
-SCORING = "desktop.1"
-"""All three rules are always computed; the number goes up when the arithmetic of one changes."""
+SCORING = "desktop.1"  # All three rules are always computed; the number goes up when the arithmetic of one changes.
 
 
 def signed(info: DesktopRunInfo) -> DesktopRunInfo:
-    """A run's description with its signature: ``key:value`` pairs joined by bars.
-
-    Everything that can change a score is in it; speed, addresses and file locations are not.
-    """
     asked = info.asked
     parts = {
         "dataset": f"{data_name(asked.dataset, info.departs)}@{asked.fingerprint[:12]}",
@@ -203,11 +177,7 @@ def signed(info: DesktopRunInfo) -> DesktopRunInfo:
 
 
 class DesktopScored(Record, frozen=True, kw_only=True):
-    """A scored run: its description as it stands now, its tasks and its figures.
-
-    ``time`` is what differs each time. ``set_aside`` is where an earlier run of the same command was moved, if one was;
-    ``report`` is the page, if one was written.
-    """
+    """``time`` is what differs each time. ``set_aside`` is where an earlier run of the same command was moved."""
 
     folder: Path
     info: DesktopRunInfo
@@ -219,17 +189,12 @@ class DesktopScored(Record, frozen=True, kw_only=True):
 
 
 def check_tolerance(tolerance_px: float | None) -> None:
-    """Refuse a tolerance that is no number of pixels. Raises UserError where it is below 0 or not finite."""
     if tolerance_px is not None and not (math.isfinite(tolerance_px) and tolerance_px >= 0):
         raise UserError(f"--tolerance {tolerance_px}: expected pixels, 0 or more")
 
 
 def score_desktop(folder: DesktopFolder, *, tolerance_px: float | None = None) -> DesktopScored:
-    """Judge every stored answer of a run again and write what is derived from them. Asks no model.
-
-    ``tolerance_px`` is how far a point may be off; None for what the run was judged with before. Raises UserError where
-    it can't be meant, the folder holds no run, or a file in it is damaged.
-    """
+    """Judge every stored answer again; asks no model. ``tolerance_px`` None: as the run was judged before."""
     check_tolerance(tolerance_px)
     info = folder.read_info()
     tolerance = info.tolerance_px if tolerance_px is None else tolerance_px

@@ -1,22 +1,6 @@
 """The built-in offline agent: does what the memory's words say, on the text of the screen.
 
-Keys and text to type are taken from the memory, things to click are looked for among the words that the screen shows
-(with the reader of the grounder ``ocr``). Without a memory the instruction's words are all there is. It knows nothing
-of icons and of no task before; a memory that names nothing on the screen leaves it with the best poor fit.
-
-What words ask for is told by plain rules of English, tried in this order; the first that applies counts:
-
-1. "drag", from one quoted or named thing "to", "onto" or "into" another;
-2. "scroll", or a wheel that is turned: up where "up", "higher" or "top" is said, else down;
-3. keys: names joined by "and", a comma or a plus with Ctrl, Alt, Shift or Win in front; or a single key that is pressed
-   or that no other word is spelt like (F2, Esc, Tab, Enter at the head of a sentence, …);
-4. a verb of typing, with what is quoted or stands behind a colon;
-5. "right click", "double click", on the thing that is named;
-6. where nothing is quoted: words for a task that can't be done, for waiting, for being done;
-7. "click" and its like; else a thing is meant: what is quoted, or all the words.
-
-An instruction describes its target; a memory talks of many things, and what it names is found by looking for the
-screen's own words in it.
+The rules of English in ``ocr_words.toml`` are tried in the order of :func:`intend`. Icons are not known.
 """
 
 from __future__ import annotations
@@ -25,13 +9,12 @@ import re
 import time
 import tomllib
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import product, takewhile
 from pathlib import Path
 
 import msgspec
 
-from grounding.actions import Action, key_name, print_action
-from grounding.actions.kinds import pressing
+from grounding.actions.kinds import Action, key_name, pressing, print_action
 from grounding.benchmarks.desktop.agents import ActQuery
 from grounding.data.desktop_records import DesktopPrediction
 from grounding.errors import UserError
@@ -46,11 +29,7 @@ from grounding.records import Box, Call, ImageSizes, Record
 
 
 class Intent(Record, frozen=True, kw_only=True):
-    """What is to be done. ``words`` say on what; ``quoted`` are the quotations in them, in order.
-
-    ``kind`` is a kind of action, or ``any``: the words name something, and don't say what to do with it. ``action`` is
-    the action where nothing on the screen is needed for it. ``end_words`` are where a drag ends.
-    """
+    """``kind`` is ``any`` where words only name something; ``action`` is there where no screen is needed."""
 
     kind: str
     words: str = ""
@@ -59,15 +38,10 @@ class Intent(Record, frozen=True, kw_only=True):
     action: Action | None = None
 
 
-def _patterns() -> dict[str, re.Pattern[str]]:
-    """The file's, by name."""
-    said: dict[str, str] = tomllib.loads(Path(__file__).with_name("ocr_words.toml").read_text(encoding="utf-8"))
-    for name in said:
-        said[name] = re.sub(r"<(\w+)>", lambda found: said[found[1]], said[name])
-    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in said.items()}
-
-
-_SAYS = _patterns()
+_SAID: dict[str, str] = tomllib.loads(Path(__file__).with_name("ocr_words.toml").read_text(encoding="utf-8"))
+for _name in _SAID:
+    _SAID[_name] = re.sub(r"<(\w+)>", lambda found: _SAID[found[1]], _SAID[_name])
+_SAYS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _SAID.items()}
 
 
 def intend(words: str) -> Intent:
@@ -75,54 +49,44 @@ def intend(words: str) -> Intent:
 
     >>> print_action(intend("Robin saves with Ctrl and S.").action)
     'hotkey (ctrl, s)'
-    >>> print_action(intend('I type "coffee" into the list.').action)
-    'type text: coffee'
     """
     words = " ".join(words.split())
     quoted = tuple(next(filter(None, match.groups())) for match in _SAYS["quoted"].finditer(words))
     bare = _SAYS["quoted"].sub(" ", words)
+    kind, action = "any", None
     if _SAYS["drag"].search(bare):
         return _drag(words, quoted)
-    typing, keys = _SAYS["type"].search(bare), _keys(bare)
-    action = None
+    typing, keys, colon = _SAYS["type"].search(bare), _keys(bare), _SAYS["behind_colon"].search(words)
     if _SAYS["scroll"].search(bare):
         action = Action(kind="scroll", direction="up" if _SAYS["up"].search(bare) else "down")
     elif keys and not (typing and quoted):
         action = pressing(keys)
-    elif typing is not None:
-        colon = _SAYS["behind_colon"].search(words)
-        # Without the dot that ends the sentence.
-        text = quoted[0] if quoted else colon[1].removesuffix(".").strip() if colon else ""
-        action = Action(kind="type text", text=text) if text else None
-    if action is not None:
-        return Intent(kind=action.kind, words=words, quoted=quoted, action=action)
-    for kind in ("right click", "double click", *(() if quoted else ("fail", "wait", "finish"))):
-        if _SAYS[kind.replace(" ", "_")].search(bare):
-            action = Action(kind=kind) if kind in ("fail", "wait", "finish") else None
-            return Intent(kind=kind, words=words, quoted=quoted, action=action)
-    return Intent(kind="click" if _SAYS["click"].search(bare) else "any", words=words, quoted=quoted)
+    elif typing and (text := quoted[0] if quoted else colon[1].removesuffix(".").strip() if colon else ""):
+        action = Action(kind="type text", text=text)
+    else:
+        kinds = ("right click", "double click", *(() if quoted else ("fail", "wait", "finish")), "click")
+        kind = next((one for one in kinds if _SAYS[one.replace(" ", "_")].search(bare)), "any")
+        action = Action(kind=kind) if kind in ("fail", "wait", "finish") else None
+    return Intent(kind=action.kind if action else kind, words=words, quoted=quoted, action=action)
 
 
 def _drag(words: str, quoted: tuple[str, ...]) -> Intent:
     if len(quoted) >= 2:
         return Intent(kind="drag", words=quoted[0], end_words=quoted[1], quoted=quoted)
     before, behind = _SAYS["drag"].split(words, maxsplit=1)
-    onto = _SAYS["onto"].search(behind)
-    if onto is None:
-        return Intent(kind="drag", words=words, end_words=behind, quoted=quoted)
-    start = behind[: onto.start()].strip().removeprefix("from ")
+    start, *end = _SAYS["onto"].split(behind, maxsplit=1)
+    start = start.strip().removeprefix("from ")
     # "moves an invoice by dragging it onto Archive": what is dragged was named before.
     named = before if start.lower() in ("", "it", "them", "this", "that") else start
-    return Intent(kind="drag", words=named, end_words=behind[onto.end() :], quoted=quoted)
+    return Intent(kind="drag", words=named if end else words, end_words=end[-1] if end else behind, quoted=quoted)
 
 
 def _keys(words: str) -> list[str]:
     """The first combination that is named, else the first single key that can be nothing else."""
     if chord := _SAYS["chord"].search(words):
-        held, *others = filter(None, chord.groups())
-        names = [key_name(held), *(key_name(_SAYS["join"].sub("", one, count=1)) for one in others)]
-        if None not in names:
-            return [name for name in names if name is not None]
+        names = [key_name(_SAYS["join"].sub("", one, count=1)) or "" for one in filter(None, chord.groups())]
+        if all(names):
+            return names
     named = (match for match in _SAYS["named_key"].finditer(words) if not _is_part_of_name(words[: match.start()]))
     for match in (_SAYS["pressed"].search(words), _SAYS["the_key"].search(words), *named):
         if match is not None and (name := key_name(match[1])) is not None:
@@ -137,102 +101,68 @@ def _is_part_of_name(before: str) -> bool:
 
 
 _WORD = re.compile(r"[^\W_][\w.\-/]*[^\W_]|[^\W_]")
-_QUOTED_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT, _PLAIN_WEIGHT = 6.0, 3.0, 1.0, 0.2
-_LEAST_SCORE = 1.0
+_QUOTED_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT, _PLAIN_WEIGHT, _LEAST_SCORE = 6.0, 3.0, 1.0, 0.2, 1.0
 _DULL = lexicon.FILLERS | lexicon.STOPS | lexicon.ACTIONS | lexicon.KINDS
 
 
 def mentioned(words: str, quoted: Sequence[str], screen: Screen) -> tuple[str, Box] | None:
     """The text on the screen that the words mention most surely, and its place; None where they mention none.
 
-    Runs of words that stand in both are weighed: quoted ones most, names (capitals inside a sentence, digits, file
-    names) more than other words, little words hardly. A line that is nothing but the run beats one that contains it, a
-    longer run a shorter one, a later mention an earlier one by very little, and the topmost of equals wins.
+    Quoted words weigh most, then names. A line that is nothing but the run beats one that contains it, a longer run a
+    shorter one, a later mention an earlier one by very little, and the topmost of equals wins.
     """
-    spoken = _spoken(words, quoted)
+    in_quotes, spoken = {word for one in quoted for word in _folded(one)}, []
+    for match in _WORD.finditer(words):
+        text, word = match[0], match[0].casefold()
+        begins = match.start() == 0 or words[: match.start()].rstrip().endswith((".", "!", "?", ":"))
+        is_name = (not begins and text[:1].isupper() and word != "i") or "." in text or any(map(str.isdigit, text))
+        weight = _NAME_WEIGHT if is_name else _PLAIN_WEIGHT if word in _DULL else _WORD_WEIGHT
+        spoken.append((word, _QUOTED_WEIGHT if word in in_quotes else weight))
     found = [_in_line(line, spoken) for line in screen.lines]
     best = max(found, key=lambda one: (round(one[0], 3), -one[2].top_px, -one[2].left_px), default=None)
     return None if best is None or best[0] < _LEAST_SCORE else best[1:]
-
-
-def shows(quotation: str, screen: Screen) -> bool:
-    """Whether a quotation stands on the screen, word for word and within one line."""
-    wanted = " ".join(_folded(quotation))
-    if not wanted:
-        return any(quotation.strip() in line.text for line in screen.lines)
-    return any(f" {wanted} " in f" {' '.join(_folded(line.text))} " for line in screen.lines)
 
 
 def _folded(text: str) -> list[str]:
     return [match[0].casefold() for match in _WORD.finditer(text)]
 
 
-def _spoken(words: str, quoted: Sequence[str]) -> list[tuple[str, float]]:
-    """The words that were said, and how much each weighs."""
-    in_quotes = {word for one in quoted for word in _folded(one)}
-    said = []
-    for match in _WORD.finditer(words):
-        text, word = match[0], match[0].casefold()
-        begins = match.start() == 0 or words[: match.start()].rstrip().endswith((".", "!", "?", ":"))
-        is_name = (not begins and text[:1].isupper() and word != "i") or "." in text or any(map(str.isdigit, text))
-        weight = _NAME_WEIGHT if is_name else _PLAIN_WEIGHT if word in _DULL else _WORD_WEIGHT
-        said.append((word, _QUOTED_WEIGHT if word in in_quotes else weight))
-    return said
+def _stem(word: str) -> str:
+    return word.rstrip("s") if len(word) > 3 else word
 
 
 def _in_line(line: TextLine, spoken: Sequence[tuple[str, float]]) -> tuple[float, str, Box]:
     """The heaviest run of the line's words that is spoken in the same order: how heavy, and where it is."""
     shown = [(word, folded) for word in line.words for folded in _folded(word.text)[:1]]
     score, part = 0.0, list[TextWord]()
-    for start in range(len(shown)):
-        for at in range(len(spoken)):
-            pairs = zip(shown[start:], spoken[at:], strict=False)
-            run = list(takewhile(lambda pair: _same(pair[0][1], pair[1][0]), pairs))
-            weight = sum(weight for _, (_, weight) in run)
-            heavy = weight * (0.4 + 0.6 * (len(run) / len(shown))) + 0.01 * at / len(spoken)
-            if run and heavy > score:
-                score, part = heavy, [word for (word, _), _ in run]
+    for start, at in product(range(len(shown)), range(len(spoken))):
+        pairs = zip(shown[start:], spoken[at:], strict=False)
+        run = list(takewhile(lambda pair: _stem(pair[0][1]) == _stem(pair[1][0]), pairs))
+        heavy = sum(weight for _, (_, weight) in run) * (0.4 + 0.6 * (len(run) / len(shown))) + 0.01 * at / len(spoken)
+        if run and heavy > score:
+            score, part = heavy, [word for (word, _), _ in run]
     left, right = min((word.left_px for word in part), default=0), max((word.right_px for word in part), default=0)
     box = line.box if right <= left else msgspec.structs.replace(line.box, left_px=left, right_px=right)
     return score, " ".join(word.text for word in part), box
 
 
-def _same(one: str, other: str) -> bool:
-    return one == other or (len(one) > 3 and one.rstrip("s") == other.rstrip("s"))
-
-
-RULES_VERSION = "1"
-"""Goes up whenever the same reading and the same words may be answered differently."""
-
-_FILE_NAME = re.compile(r"\w\.[A-Za-z]\w{1,3}$")
+RULES_VERSION = "1"  # Goes up whenever the same reading and the same words may be answered differently.
 
 
 class OcrAgent:
-    """Acts by the memory's words and the text on the screen, without a network, a graphics card or a key."""
-
     name = "ocr-agent"
 
     def __init__(self) -> None:
         self._reader = OcrReader()
         self.max_concurrency = core_count()  # More would only wait for each other.
-
-    @property
-    def identity(self) -> str:
-        """Canonical text of everything that can change an answer."""
         try:
             reader = reader_identity()
         except EngineError as error:
             reader = f"no reader: {error}"
-        return f"ocr-agent rules {RULES_VERSION}, {reader}"
+        self.identity = f"ocr-agent rules {RULES_VERSION}, {reader}"
 
     async def act(self, query: ActQuery) -> DesktopPrediction:
-        """Work out what the words say, and do it on the screen, which is read only where something on it is meant.
-
-        A screenshot that cannot be read is a failure of kind ``error``, one without any text where something is to be
-        clicked one of kind ``unparsed``. Why an action was chosen is the reply.
-        """
-        started = time.perf_counter()
-        intent = intend(query.memory or query.instruction)
+        started, intent = time.perf_counter(), intend(query.memory or query.instruction)
         action, on_screen, sizes = intent.action, "", None
         if action is None:
             try:
@@ -249,25 +179,20 @@ class OcrAgent:
         return query.answer(action, written, raw=raw, sizes=sizes, call=Call(seconds=time.perf_counter() - started))
 
     async def check(self) -> None:
-        """Raise a UserError where the networks are not installed: then no screenshot can be read."""
         try:
             reader_identity()
         except EngineError as error:
             raise UserError(f"the agent ocr-agent cannot read: {error}") from error
 
     async def aclose(self) -> None:
-        """Let go of the threads."""
         self._reader.close()
 
 
 def on_the_screen(intent: Intent, screen: Screen) -> tuple[Action, str] | None:
-    """The action on what the words name, and the text that it is on; None only where nothing was read on the screen.
-
-    Quoted words that don't stand on the screen, with no verb that says what to do with them, are typed. A file that is
-    opened is opened with a double click.
-    """
-    kind = intent.kind
-    if kind == "any" and intent.quoted and not any(shows(one, screen) for one in intent.quoted):
+    """The action on what the words name, and the text that it is on; None where nothing was read on the screen."""
+    kind, lines = intent.kind, [f" {' '.join(_folded(line.text))} " for line in screen.lines]
+    shown = (f" {' '.join(_folded(one))} " in line for one in intent.quoted for line in lines)
+    if kind == "any" and intent.quoted and not any(shown):
         return Action(kind="type text", text=intent.quoted[0]), ""
     start = _place(intent.words, intent.quoted, screen)
     if start is None:
@@ -277,18 +202,17 @@ def on_the_screen(intent: Intent, screen: Screen) -> tuple[Action, str] | None:
         end = _place(intent.end_words, intent.quoted[1:], screen)
         return Action(kind="drag", start=at, end=at if end is None else end[1]), text
     if kind not in ("right click", "double click"):
-        is_opened = _SAYS["opens"].search(intent.words) is not None and _FILE_NAME.search(text) is not None
-        kind = "double click" if is_opened else "click"
+        is_file = _SAYS["opens"].search(intent.words) and re.search(r"\w\.[A-Za-z]\w{1,3}$", text)
+        kind = "double click" if is_file else "click"
     return Action(kind=kind, at=at), text
 
 
 def _place(words: str, quoted: tuple[str, ...], screen: Screen) -> tuple[str, ModelPoint] | None:
     """The named thing's text and middle: a text that the words mention, else what the grounder's matcher takes."""
     found = mentioned(words, quoted, screen)
-    if found is None:
-        choice = choose(parse(words), screen)
-        if choice is None:
-            return None
+    if found is None and (choice := choose(parse(words), screen)) is not None:
         found = choice.chosen.text, choice.chosen.box
+    if found is None:
+        return None
     middle = found[1].center
     return found[0], ModelPoint(space="original_px", x=round(middle.x_px, 1), y=round(middle.y_px, 1))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
@@ -11,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 from rich.console import Console
 
-from grounding.actions import Action, print_action
+from grounding.actions.kinds import Action, print_action
 from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
 from grounding.benchmarks.desktop.folder import DesktopFolder, DesktopScored, DesktopStepLine
 from grounding.cards.places import published_dir
@@ -27,21 +28,23 @@ from grounding.report.html.page import write_item_page
 from grounding.report.rows import ItemRow, Note, RunRows, call_fields, item_metric
 from grounding.report.table import cost_lines, method_words, print_named
 from grounding.run.lock import read_time
-from grounding.scoring.desktop.rules import DESKTOP_FAILURES, DESKTOP_RULES, RULE_NOTES, DesktopVerdict
-from grounding.scoring.desktop.summary import DesktopGroup, DesktopSummary
+from grounding.scoring.desktop import (
+    DESKTOP_FAILURES,
+    DESKTOP_RULES,
+    RULE_NOTES,
+    DesktopGroup,
+    DesktopSummary,
+    DesktopVerdict,
+)
 
 KINDS = ("preference", "routine")
 NAMES = {rule: "step_accuracy" if rule == "paper" else f"{rule}_accuracy" for rule in ("paper", *DESKTOP_RULES)}
-"""The metric of each rule; the paper's first."""
 
 METRICS = tuple(item_metric(name, of="steps", source=f"PERCU: {RULE_NOTES[rule]}") for rule, name in NAMES.items())
 
 
 def read(path: Path) -> RunRows:
-    """A scored run over desktop tasks.
-
-    Raises UserError where the folder holds no scored run, or a file in it is damaged.
-    """
+    """A scored run over desktop tasks; raises UserError where the folder holds none, or a file in it is damaged."""
     folder = DesktopFolder(path)
     info, summary = folder.read_info(), folder.read_summary(DesktopSummary)
     if not (path / "verdicts.jsonl").exists():
@@ -65,17 +68,14 @@ def read(path: Path) -> RunRows:
 
 
 def agent_name(asked: Any) -> str:
-    """An agent with its memory."""
     return f"{asked.agent}, memory {asked.memory}"
 
 
 def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
-    """The run's own tables."""
     print_runs(console, [run.scored], scoring)
 
 
 def print_published(console: Console, runs: Sequence[RunRows]) -> None:
-    """The tables of PERCU's paper with the runs under them."""
     print_tables_of(console, [run.scored for run in runs])
 
 
@@ -146,18 +146,11 @@ def _row(line: DesktopStepLine, verdict: DesktopVerdict, answer: DesktopPredicti
 
 
 def _points(action: Action | None) -> tuple[Point, ...]:
-    """Points of an action, whose space is the screenshot's."""
     return () if action is None else tuple(Point(x_px=point.x, y_px=point.y) for point in action.points)
 
 
-# --- the paper's tables -------------------------------------------------------------------------------------------
-
-
 def _lengths(run: DesktopScored) -> Iterable[dict[str, Any]]:
-    """The instructions of a data set's tasks, and of each kind of them, as long as they are at a task's first step.
-
-    The paper doesn't say whether it counts characters or words, so that there is a row for each.
-    """
+    """At a task's first step. The paper doesn't say of what: a row each for characters and words."""
     for unit, size in (("characters", len), ("words", lambda text: len(text.split()))):
         for kind in (*KINDS, ""):
             steps = [task.steps[0] for task in run.tasks if kind in ("", task.kind)]
@@ -169,17 +162,9 @@ def _lengths(run: DesktopScored) -> Iterable[dict[str, Any]]:
             yield {"name": name, "tasks": len(steps), "first": first, "second": second}
 
 
-def _official(part: str, average: str) -> Callable[[DesktopScored], float | None]:
-    """A run's figure by the rule that made the paper's: the released matcher."""
-
-    def figure(run: DesktopScored) -> float | None:
-        group = run.summary if part == "all" else run.summary.groups.get(part)
-        if group is None:
-            return None
-        found = group.scores["official"]
-        return (found.micro if average == "micro" else found.macro_task).value
-
-    return figure
+def _official(run: DesktopScored, part: str, average: str) -> float | None:
+    group = run.summary if part == "all" else run.summary.groups.get(part)
+    return None if group is None else getattr(group.scores["official"], average).value
 
 
 TABLE_1: PrintedTable[dict[str, Any]] = PrintedTable(
@@ -198,18 +183,19 @@ TABLE_2: PrintedTable[DesktopScored] = PrintedTable(
     number="2",
     about="in per cent; runs by the rule official",
     places=tuple(
-        CallColumn(column=f"{part} {average}", heading=f"{part}\n{average}", own=_official(part, average), digits=2)
+        CallColumn(
+            column=f"{part} {name}",
+            heading=f"{part}\n{name}",
+            own=partial(_official, part=part, average=average),
+            digits=2,
+        )
         for part in (*KINDS, "all")
-        for average in ("macro", "micro")
+        for name, average in (("macro", "macro_task"), ("micro", "micro"))
     ),
 )
 
 
 def print_tables_of(console: Console, runs: Sequence[DesktopScored]) -> None:
-    """Print the paper's tables with the runs under them, and what is odd about the printed figures.
-
-    Raises UserError where the figures are missing from this installation or damaged.
-    """
     path = published_dir() / "percu.csv"
     data = {run.info.asked.fingerprint: run for run in runs}
     print_tables(console, path, (TABLE_1,), [one for run in data.values() for one in _lengths(run)], itemgetter("name"))
@@ -217,13 +203,10 @@ def print_tables_of(console: Console, runs: Sequence[DesktopScored]) -> None:
     print_tables(console, path, (TABLE_2,), runs, lambda run: names[run.folder])
 
 
-# --- runs ---------------------------------------------------------------------------------------------------------
-
 _ALL_ACTIONS = "all, micro"
 
 
 def print_runs(console: Console, runs: Sequence[DesktopScored], rule: DesktopScoringName) -> None:
-    """Print one run's tables, or a row for each of several."""
     if len(runs) > 1:
         names = [agent_name(run.info.asked) for run in runs]
         if len(set(names)) < len(names):
@@ -254,7 +237,6 @@ def print_runs(console: Console, runs: Sequence[DesktopScored], rule: DesktopSco
 
 
 def score_tables(run: DesktopScored, rule: DesktopScoringName) -> tuple[SummaryTable, SummaryTable]:
-    """The averages by one rule for each kind of task, and accuracy by recorded action by all rules."""
     asked, summary, counts = run.info.asked, run.summary, run.summary.counts
     style = f" · style {asked.style}" if asked.style else ""
     answered = f"{counts.steps - counts.unasked} of {counts.steps} steps answered"
@@ -284,7 +266,7 @@ def score_tables(run: DesktopScored, rule: DesktopScoringName) -> tuple[SummaryT
 
 
 def outcome_lines(run: DesktopScored, rule: DesktopScoringName) -> list[str]:
-    """What became of the steps and what the run took: a name of ten characters and a text each."""
+    """A name of ten characters and a text each."""
     summary, counts, time = run.summary, run.summary.counts, run.time
     failures = " · ".join(f"{name} {counts.failures[name]}" for name in DESKTOP_FAILURES if counts.failures[name])
     rate = f" ({time.wall_s / counts.steps:.2f} s a step)" if counts.steps else ""
@@ -303,15 +285,12 @@ def outcome_lines(run: DesktopScored, rule: DesktopScoringName) -> list[str]:
 
 
 def warnings_of(run: DesktopScored) -> Sequence[str]:
-    """What a reader must know before believing the figures."""
     counts = run.summary.counts
     found = [*departure_warnings(run.info.asked.dataset, run.info.departs)]
     if run.info.stopped:
         found.append(f"stopped before the end: {run.info.stopped}")
     if errors := counts.failures["error"]:
-        found.append(
-            f"{errors} steps ended in an error and count as wrong; run the same command again to ask only those"
-        )
+        found.append(f"{errors} steps ended in an error and count as wrong; the same command asks only those again")
     if run.summary.status == "partial":
         answered = f": over the {counts.steps - counts.unasked} of {counts.steps} steps that were answered"
         found.append(f"the run is partial: its scores are not final{answered if counts.unasked else ''}")
@@ -319,8 +298,6 @@ def warnings_of(run: DesktopScored) -> Sequence[str]:
         found.append(f"{missing} steps have no recorded reply and count as wrong")
     return found
 
-
-# --- the page -----------------------------------------------------------------------------------------------------
 
 WORDS = {
     "hit": "right",
@@ -335,26 +312,17 @@ WORDS = {
 
 
 def write_page(path: Path, out: Path | None) -> Path:
-    """Write the page of a scored run; None for ``report.html`` in its folder.
-
-    Raises UserError where the run was never scored, or a file of it is damaged; OSError where the page can't be
-    written.
-    """
     run = read(path)
-    return write_item_page(run, about_page(run), out)
-
-
-def about_page(run: RunRows) -> PageAbout:
-    """The figures and lines of a run."""
     lines = [Fact(name=line[:10].strip(), text=line[11:]) for line in outcome_lines(run.scored, "paper")]
     rules = Fact(name="rules", text="; ".join(f"{name}: {words}" for name, words in RULE_NOTES.items()))
     # Categories are shown where they say more than kinds do.
     differ = any(row.groups.get("category") != row.groups.get("kind") for row in run.rows)
     scores, by_action = score_tables(run.scored, "paper")
-    return PageAbout(
+    about = PageAbout(
         facts=(*(fact for fact in lines if fact.name != "rule"), rules),
         warnings=tuple(warnings_of(run.scored)),
         tables=(replace(scores, title="accuracy by the paper's rule"), by_action),
         groups=("kind", *(("category",) if differ else ()), "action", "predicted", "dead loop"),
         words=WORDS,
     )
+    return write_item_page(run, about, out)

@@ -56,9 +56,8 @@ from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
 from grounding.run.folder import library_versions, run_id, utc_now
 from grounding.run.journal import Journal
-from grounding.run.ray.cluster import ModelAddress, staff
-from grounding.run.ray.pool import RemoteStage, Workers, key_variables
-from grounding.run.ray.worker import OpenedStage, Services
+from grounding.run.ray.cluster import RemoteStage, Workers
+from grounding.run.ray.worker import ModelAddress, OpenedStage
 from grounding.run.ray.worker import StageWork as WorkerWork
 
 if TYPE_CHECKING:
@@ -435,36 +434,28 @@ def _open_models(
 
 
 async def in_workers(own: EpisodeStage, prepared: PreparedShop, workers: Workers) -> RemoteStage:
-    """The stage of a run with its agent, its user and its web in workers.
-
-    Raises UserError where there is no cluster, it has no room, or a worker can't be made ready; ClusterLost where the
-    cluster went away meanwhile.
-    """
+    """The stage of a run with its agent, its user and its web in workers."""
     options, cards = prepared.options, prepared.cards
-    staffed = partial(
-        staff,
-        workers=options.workers,
-        models=[
-            ModelAddress(card=cards[role], base_url=url, flag=flag)
-            for role, (_, url, flag) in _endpoints(options).items()
-        ],
-        max_connections=options.max_connections,
+    work = WorkerWork(
+        opener=open_episodes,
+        options=options,
+        identity=own.identity,
+        given=(cards, url_behind(options.data_dir)),
+        models=[ModelAddress(cards[role], url, flag) for role, (_, url, flag) in _endpoints(options).items()],
         in_process=options.model_path is not None,
     )
-    given, keys = (cards, url_behind(options.data_dir)), key_variables(cards.values())
-    work = WorkerWork(opener=open_episodes, options=options, identity=own.identity, given=given, keys=keys)
-    return await workers.stage(own, work, staffed)
+    return await workers.stage(own, work)
 
 
-def open_episodes(work: WorkerWork, services: Services) -> OpenedStage:
+def open_episodes(work: WorkerWork, budget: Budget, told: Any) -> OpenedStage:
     """The stage in a worker. Raises UserError where something that it needs is missing here; says what."""
     options: ShopOptions = work.options
     cards, url = work.given
     folder = local_folder(url) if url else options.data_dir
-    connections = services.connections or options.max_connections
+    connections = work.connections or options.max_connections
     options = msgspec.structs.replace(options, data_dir=folder, max_connections=connections)
-    prepared = BENCHMARK.prepare(options, services.budget, services.progress, Shared(), cards=cards)
-    stage = prepared.stage(services.journal)
+    prepared = BENCHMARK.prepare(options, budget, told, Shared(), cards=cards)
+    stage = prepared.stage(told)
     return OpenedStage(stage.identity, stage.max_concurrency, stage.run, prepared.check, prepared.aclose)
 
 

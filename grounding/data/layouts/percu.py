@@ -12,18 +12,18 @@ Recordings of PC Tracker and PC-Agent-E, which PERCU is made of, are read alike:
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grounding.actions import Action, Unparsed, parse_action
+from grounding.actions.kinds import Action, Unparsed
+from grounding.actions.parsing import parse_action
 from grounding.data.desktop_records import DesktopDataset, DesktopStep, DesktopTask, DesktopTaskKind, is_inside
 from grounding.data.fields import DatasetProblems, Fields, Problem, counted, read_json_lines, shorten
 from grounding.data.fingerprint import desktop_fingerprint
 from grounding.data.folders import ImageLocator, natural_key
-from grounding.data.images import ImageFault, ImageInfo, probe_images
+from grounding.data.images import ImageFault, probe_images
 from grounding.data.layouts import layout
 from grounding.records import Box, Screenshot
 
@@ -35,17 +35,13 @@ _ACTION_FIX = "write it like click (640, 360), press key: enter or type text: he
 _RECT_FIX = "give left, top, right and bottom in pixels of the screenshot, or set it to null"
 _TEXT_FIX = "write text or leave it out"
 _DESCRIPTION, _HEAD_LINES, _MAX_MD_BYTES = "**Description:**", 10, 1_000_000
-_DEEPEST, _LISTED_NAMES = 5, 12
-NOTHING = Action(kind="wait")
-"""Stands for an action that could not be read, which is reported."""
+_LISTED_NAMES = 12
+NOTHING = Action(kind="wait")  # Stands for an action that could not be read, which is reported.
 
 
 @dataclass
 class _Task:
-    """What one task's files say. The id has the kind before the file's name where the folder tells one.
-
-    ``rows`` are the fields of its steps, with ``line``, ``category`` and ``image``, the screenshot's path.
-    """
+    """``rows`` are the fields of its steps, with ``line``, ``category`` and ``image``, the screenshot's path."""
 
     id: str
     path: Path
@@ -56,29 +52,37 @@ class _Task:
 
 @layout(NAME, is_desktop=True)
 def load(data_dir: Path, *, tasks: Collection[str] = (), name: str = NAME, deep: bool = False) -> DesktopDataset:
-    """Load a data set of PERCU's layout.
+    """Pictures lie beside the task file or in a folder ``events*`` of the data set or of its ``data``.
 
-    The ``*.jsonl`` files below ``data_dir``, at most five folders deep, are the tasks: preference before routine before
-    neither, in natural order. Pictures lie beside the task file or in a folder ``events*`` of the data set or of its
-    ``data``. ``tasks`` are ids such as ``preference/task_1``, empty for all; ``deep``: decode every screenshot, too.
-    Raises DatasetProblems: something is wrong; every problem is in it, in order of file and line.
+    ``tasks`` are ids such as ``preference/task_1``, empty for all; ``deep``: decode every screenshot, too. Raises
+    DatasetProblems with every problem, in order of file and line.
     """
     data_dir, problems, oddities = Path(data_dir), list[Problem](), list[Problem]()
     files = _task_files(data_dir, problems)
     listed = sorted(files, key=natural_key)
     for wrong in sorted(set(tasks) - set(files) if files else (), key=natural_key):
-        fix = f"choose from {', '.join(listed[:_LISTED_NAMES])}{', …' if len(listed) > _LISTED_NAMES else ''}"
-        value, what = shorten(wrong), "there is no such task"
-        problems.append(Problem(file=str(data_dir), field="task", value=value, what=what, fix=fix))
+        fix, what = f"choose from {', '.join(listed[:_LISTED_NAMES])}", "there is no such task"
+        problems.append(Problem(file=str(data_dir), field="task", value=shorten(wrong), what=what, fix=fix))
     wanted = [one for one in listed if not tasks or one in tasks]
     found = [_read_task(one, files[one], data_dir, problems, oddities) for one in wanted]
     paths = list(dict.fromkeys(row["image"] for task in found for row in task.rows if row["image"] is not None))
     images = dict(zip(paths, probe_images(paths, deep=deep), strict=True))
-    told: set[Path] = set()
-    for task in found:
-        for row in task.rows:
-            if row["image"] is not None:
-                _check_image(task.path, row, images[row["image"]], told, problems, oddities)
+    broken: set[Path] = set()  # Many steps may share a screenshot; it is broken once.
+    for file, row in ((task.path, row) for task in found for row in task.rows):
+        if row["image"] is None or row["image"] in broken:
+            continue
+        image, at = images[row["image"]], {"file": str(file), "line": row["line"]}
+        if isinstance(image, ImageFault):
+            broken.add(row["image"])
+            value, what = shorten(row["image"].name), f"the file {image.what}"
+            problems.append(Problem(**at, field=_IMAGE, value=value, what=what, fix=image.fix))
+            continue
+        width, height = image.size.width, image.size.height
+        for field, action in ((_ACTION, row["gold"]), *((_OTHERS, other) for other in row["other_users"])):
+            if any(not (0 <= point.x <= width and 0 <= point.y <= height) for point in action.points):
+                value = shorten(row["gold_text"]) if field == _ACTION else ""
+                what = f"names a point outside its screenshot of {width} x {height} pixels"
+                oddities.append(Problem(**at, field=field, value=value, what=what, fix="it is scored as it stands"))
     place = {str(task.path): position for position, task in enumerate(found)}
     for each in (problems, oddities):
         each.sort(key=lambda problem: (place.get(problem.file, -1), problem.line or 0))
@@ -94,21 +98,13 @@ def load(data_dir: Path, *, tasks: Collection[str] = (), name: str = NAME, deep:
     )
 
 
-# --- task files ---------------------------------------------------------------------------------------------------
-
-
 def _task_files(data_dir: Path, problems: list[Problem]) -> dict[str, Path]:
-    """The task files by id. Hidden files, and folders that symbolic links lead to, are passed over."""
     if not data_dir.is_dir():
         what = "is not a folder" if data_dir.exists() else "does not exist"
         problems.append(Problem(file=str(data_dir), what=what, fix="give the folder that holds the task files"))
         return {}
-    paths = []
-    for folder, folders, names in os.walk(data_dir):
-        here = Path(folder)
-        deep = len(here.relative_to(data_dir).parts)
-        folders[:] = sorted(name for name in folders if not name.startswith(".")) if deep < _DEEPEST else []
-        paths += [here / name for name in names if name.casefold().endswith(".jsonl") and not name.startswith(".")]
+    below = (path.relative_to(data_dir) for path in data_dir.rglob("*.jsonl"))
+    paths = [data_dir / path for path in below if not any(part.startswith(".") for part in path.parts)]
     if not paths:
         fix = "give the folder that holds the task files, or one above it"
         problems.append(Problem(file=str(data_dir), what="holds no *.jsonl file", fix=fix))
@@ -123,8 +119,8 @@ def _task_files(data_dir: Path, problems: list[Problem]) -> dict[str, Path]:
 
 
 def _kind_of_folder(path: Path, data_dir: Path) -> DesktopTaskKind | None:
-    """The kind of task that the nearest folder's name tells, such as ``preference_task``; None where none tells one."""
-    names: Sequence[str] = (data_dir.absolute().name, *path.parent.relative_to(data_dir).parts)
+    """That the nearest folder's name tells, such as ``preference_task``."""
+    names = (data_dir.absolute().name, *path.parent.relative_to(data_dir).parts)
     told = ([kind for kind in _KINDS if kind in name.casefold()] for name in reversed(names))
     return next((kinds[0] for kinds in told if len(kinds) == 1), None)
 
@@ -138,42 +134,27 @@ def _read_task(task_id: str, path: Path, data_dir: Path, problems: list[Problem]
     for line in read_json_lines(path, problems):
         fields = Fields(str(path), None, line.values, problems, line=line.number, oddities=oddities)
         rows.append({"line": line.number, **_read_row(fields, locators)})
-    return _Task(task_id, path, _kind_of_folder(path, data_dir), _description(path, problems), rows)
+    return _Task(task_id, path, _kind_of_folder(path, data_dir), _description(path), rows)
 
 
-def _description(path: Path, problems: list[Problem]) -> str:
-    """The task as PC Tracker's ``.md`` file beside a trajectory says it, ``**Description:** …``; "" without one."""
+def _description(path: Path) -> str:
+    """As PC Tracker's ``.md`` file beside a trajectory says it, ``**Description:** …``; "" without one."""
     beside = path.with_suffix(".md")
-    try:
-        if not beside.is_file():
-            return ""
-        with beside.open("rb") as file:
-            text = file.read(_MAX_MD_BYTES).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        what = f"cannot be read as UTF-8 text ({error})"
-        problems.append(Problem(file=str(beside), what=what, fix="see to the file and its permissions"))
+    if not beside.is_file():
         return ""
-    lines = (line.strip() for line in text.split("\n")[:_HEAD_LINES])
-    return next((line.removeprefix(_DESCRIPTION).strip() for line in lines if line.startswith(_DESCRIPTION)), "")
-
-
-# --- lines --------------------------------------------------------------------------------------------------------
+    with beside.open("rb") as file:
+        lines = file.read(_MAX_MD_BYTES).decode("utf-8-sig", "replace").split("\n")[:_HEAD_LINES]
+    said = (line.strip().partition(_DESCRIPTION) for line in lines)
+    return next((text.strip() for before, found, text in said if found and not before), "")
 
 
 def _read_row(fields: Fields, locators: Mapping[Path, ImageLocator]) -> dict[str, Any]:
-    """Read one step; after a problem it holds stand-ins.
-
-    ``action`` and ``screenshot`` are needed, as in the released evaluator. Everything else may be absent or null:
-    ``thought``, ``first instruction``, ``second instruction`` (with a blank or ``_``), ``element``, ``rect``,
-    ``category`` and ``other_users``. Other fields are not read.
-    """
+    """Read one step; after a problem it holds stand-ins. ``action`` and ``screenshot`` are needed."""
     text = fields.text(_ACTION, _ACTION_FIX)
-    others = fields.values.get(_OTHERS)
-    if others is not None and not (
-        isinstance(others, list) and all(isinstance(one, str) and one.strip() for one in others)
-    ):
+    others = fields.values.get(_OTHERS) or []
+    if not (isinstance(others, list) and all(isinstance(one, str) and one.strip() for one in others)):
         fields.report(_OTHERS, "must be a list of actions", "write actions as texts, or leave it out", others)
-        others = None
+        others = []
     told = {
         which: fields.optional_text(which if fields.has(which) else which.replace(" ", "_"), _TEXT_FIX)
         for which in ("first instruction", "second instruction")
@@ -184,7 +165,7 @@ def _read_row(fields: Fields, locators: Mapping[Path, ImageLocator]) -> dict[str
         "thought": fields.optional_text("thought", _TEXT_FIX),
         "element": fields.optional_text("element", "write the element's name or null") or None,
         "rect": _read_rect(fields),
-        "other_users": tuple(_read_action(one, f"{_OTHERS}[{at}]", fields) for at, one in enumerate(others or ())),
+        "other_users": tuple(_read_action(one, f"{_OTHERS}[{at}]", fields) for at, one in enumerate(others)),
         **{which.replace(" ", "_"): words for which, words in told.items()},
         "image": _located(fields, locators),
         "category": fields.optional_text("category", _TEXT_FIX),
@@ -200,7 +181,7 @@ def _read_action(text: str, field: str, fields: Fields) -> Action:
 
 
 def _read_rect(fields: Fields) -> Box | None:
-    """The element's rectangle; one without an area, as accessibility interfaces give for unknown places, is none."""
+    """One without an area, as accessibility interfaces give for unknown places, is none."""
     value = fields.values.get("rect")
     if value is None:
         return None
@@ -220,7 +201,7 @@ def _read_rect(fields: Fields) -> Box | None:
 
 
 def _located(fields: Fields, locators: Mapping[Path, ImageLocator]) -> Path | None:
-    """The screenshot that a line names; recordings from Windows name it with backslashes and with its events folder."""
+    """Recordings from Windows name a screenshot with backslashes and with its events folder."""
     written = fields.text(_IMAGE, "name the screenshot, like screenshot/20241126_161519_1.png")
     if not written.strip():
         return None
@@ -235,30 +216,6 @@ def _located(fields: Fields, locators: Mapping[Path, ImageLocator]) -> Path | No
     )
     fields.report(_IMAGE, fault.what, fault.fix, written)
     return None
-
-
-def _check_image(
-    file: Path,
-    row: Mapping[str, Any],
-    image: ImageInfo | ImageFault,
-    told: set[Path],
-    problems: list[Problem],
-    oddities: list[Problem],
-) -> None:
-    at: dict[str, Any] = {"file": str(file), "line": row["line"]}
-    if isinstance(image, ImageFault):
-        if row["image"] not in told:
-            # Many steps may share a screenshot; it is broken once.
-            told.add(row["image"])
-            value, what = shorten(row["image"].name), f"the file {image.what}"
-            problems.append(Problem(**at, field=_IMAGE, value=value, what=what, fix=image.fix))
-        return
-    width, height = image.size.width, image.size.height
-    for field, action in ((_ACTION, row["gold"]), *((_OTHERS, other) for other in row["other_users"])):
-        if any(not (0 <= point.x <= width and 0 <= point.y <= height) for point in action.points):
-            value = shorten(row["gold_text"]) if field == _ACTION else ""
-            what = f"names a point outside its screenshot of {width} x {height} pixels"
-            oddities.append(Problem(**at, field=field, value=value, what=what, fix="it is scored as it stands"))
 
 
 def _built(task: _Task, images: Mapping[Path, Any]) -> DesktopTask:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import shell
 from fakes.chat_server import ChatServer, working_out
@@ -18,9 +17,8 @@ from fakes.judge_model import judge_model
 
 from benchmarks.agenticshop.runs import write_run
 from grounding.benchmarks.agenticshop.loader import load_curation
-from grounding.benchmarks.agenticshop.preparation import open_part
 from grounding.errors import UserError
-from grounding.run.ray.worker import StageWork, folder_here
+from grounding.run.ray.worker import seen
 
 TASKS = ("explicit_title/mall-01", "low_involvement/mall-13")
 PRODUCTS = 6
@@ -110,7 +108,7 @@ def test_the_cost_limit_holds_over_all_workers_and_the_run_goes_on(mall: Mall) -
     with ChatServer(working_out(dear)) as server:
         said = mall.run("cluster", *mall.asking(server), *RAY, "--cost-limit", "0.001", code=1)
         assert "cost limit" in said
-        assert server.count == 0
+        assert server.count < PRODUCTS  # What a worker is at is gone through, or nearly so.
         mall.run("cluster", *mall.asking(server), *RAY, "--cost-limit", "1000")
         assert server.count == PRODUCTS
     found = json.loads(mall.summary("cluster"))
@@ -125,11 +123,9 @@ def test_recorded_answers_need_no_cluster(mall: Mall) -> None:
 
 
 def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text("{}")
-    work = StageWork(opener=open_part, options=None, identity="", folder=str(tmp_path))
-    assert folder_here(work) == tmp_path
-    with pytest.raises(UserError, match="put --log-dir on a disk that all nodes of the cluster share"):
-        folder_here(msgspec.structs.replace(work, folder=str(tmp_path / "nowhere")))
+    assert seen(str(tmp_path)) == tmp_path
+    with pytest.raises(UserError, match="put --data-dir and --log-dir on a disk that all nodes of the cluster share"):
+        seen(str(tmp_path / "nowhere"))
 
 
 def test_what_does_not_go_together_is_a_sentence(mall: Mall) -> None:

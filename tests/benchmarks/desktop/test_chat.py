@@ -16,9 +16,16 @@ from fakes.make import REPOSITORY, client, picture_file
 from PIL import Image
 
 from benchmarks.desktop.made import desktop_data
-from grounding.actions import parse_action, print_action
-from grounding.benchmarks.desktop.agents import ActQuery
-from grounding.benchmarks.desktop.chat import MEMORY_LINE, DesktopChatAgent, StyledModel, asking, percu_prompt
+from grounding.actions.kinds import print_action
+from grounding.actions.parsing import parse_action
+from grounding.benchmarks.desktop.agents import (
+    MEMORY_LINE,
+    ActQuery,
+    DesktopChatAgent,
+    StyledModel,
+    asking,
+    percu_prompt,
+)
 from grounding.benchmarks.desktop.folder import DesktopStepLine, memories
 from grounding.cards import GrounderCard, PlannerCard, Price, find_card, read_card
 from grounding.data import load_desktop
@@ -28,7 +35,7 @@ from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatModel
 from grounding.options import PromptStyle
 from grounding.records import Screenshot, Size
-from grounding.scoring.desktop.rules import FORMAT_FAILED
+from grounding.scoring.desktop import FORMAT_FAILED
 
 WIDTH, HEIGHT = 1280, 720
 THOUGHT, SECOND = "Robin likes {instruction} and Turquoise.", "Make it mine."

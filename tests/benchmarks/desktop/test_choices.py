@@ -9,7 +9,7 @@ from fakes.make import screenshot
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.actions import Action
+from grounding.actions.kinds import Action
 from grounding.benchmarks.desktop.benchmark import select_desktop
 from grounding.benchmarks.desktop.folder import memories
 from grounding.data.desktop_records import DesktopStep, DesktopTask, DesktopTaskKind

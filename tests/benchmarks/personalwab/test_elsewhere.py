@@ -94,7 +94,7 @@ def test_the_cost_limit_holds_over_all_workers_and_the_run_goes_on(shop: Shop) -
         said = shop.run("cluster", server, "--track", "multi", *RAY, "--cost-limit", "4.5", code=1)
         assert "cost limit of $4.5 is reached" in said
         first = server.count
-        assert 0 < first <= 4
+        assert 0 < first <= 4 + 2  # What was in flight then.
         assert json.loads(shop.summary("cluster"))["agent"]["usd"] == pytest.approx(first)
         shop.run("cluster", server, "--track", "multi", *RAY, "--cost-limit", "100")
         found = json.loads(shop.summary("cluster"))

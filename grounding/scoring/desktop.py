@@ -1,24 +1,10 @@
 """One prediction and one recorded action in, right or wrong by each rule out, and if wrong, how.
 
-A rule is one function decorated with :func:`rule`. There are three:
-
-==================  ==========================================  ================================================
-kind                ``paper``                                   ``strict``: also
-==================  ==========================================  ================================================
-click, right click, the point no further than the tolerance     inside the gold element's rectangle, edges
-double click        from the gold one, the tolerance included   included, where one is recorded
-drag                the same for start and for end              the start inside the rectangle
-scroll              the same direction, and the offsets no      the same offset, where both have one
-                    further apart than the tolerance
-press key, hotkey   the same keys: modifiers in any order,      nothing
-                    left and right ones alike
-type text           the same characters; case, blanks around    the same characters in the same case, with the
-                    it and the length of runs of blanks aside   same blanks
-anything else       the kind alone                              nothing
-==================  ==========================================  ================================================
-
-The paper (section 3.3) gives the distance for clicks only and no rule for the rest; drags and scrolls follow from it
-here. A scroll without an amount, which several models' formats have, is compared by its direction.
+``paper`` wants the same kind and, where points are recorded, each no further off than the tolerance; scrolls in the
+same direction with offsets within the tolerance; the same keys, modifiers in any order and on either side; the same
+text, case and blanks aside. The paper (section 3.3) gives the distance for clicks only; the rest follows from it here.
+A scroll without an amount is compared by its direction. ``strict`` also wants the (first) point inside the recorded
+element, the same offset, and the very same text.
 
 ``official`` is PERCU's released matcher, with the part of its agent that takes the action out of a reply, fault for
 fault (``is_action_match`` in code/evaluate.py and ``extract_plan_and_action`` in code/deploy/agent.py of the released
@@ -28,24 +14,7 @@ code). What it does that the paper does not say, each held by a test:
 - all numbers of a text count as coordinates in pairs, those in typed text and key names too, a hyphen as a minus;
 - distances are summed over the pairs and the sum must be *below* 50 pixels a pair: one end of a drag may be 99 off;
 - only the first word must agree, and only where the numbers are as many;
-- whatever fails, or has an odd count of numbers, is compared once more without anything but a-z and 0-9: signs of
-  scrolls, symbols in hotkeys and every script but Latin vanish.
-
-Kinds of failure, for an answer that is wrong by the paper's rule; the first line that applies counts:
-
-==========================  ========================================================================================
-``missing``                 the step was never asked, or a recorded file holds no reply for it
-``error``                   infrastructure failed
-``unparsed``                a reply came and names none of the actions
-``memory ignored``          right for one of ``other_users``: right for the screen, wrong for this user
-``premature finish``        "finish", and the person went on
-``missed finish``           the person was done, and the agent went on
-``wrong text or keys``      the same way of input with other content: other text, other keys (one key for a combination
-                            and the other way round included), another scroll
-``right kind wrong place``  the same kind, too far away; ``distance_px`` says how far
-``right place wrong kind``  a pointer action of another kind that begins within the tolerance of where the gold one does
-``wrong kind``              anything else
-==========================  ========================================================================================
+- whatever fails, or has an odd count of numbers, is compared once more without anything but a-z and 0-9.
 """
 
 from __future__ import annotations
@@ -54,34 +23,33 @@ import ast
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import Literal
 
 import msgspec
+import numpy as np
 
-from grounding.actions import Action, ActionKind, same_keys
+from grounding.actions.kinds import ACTION_KINDS, Action, ActionKind, same_keys
 from grounding.data.desktop_records import DesktopPrediction, DesktopStep, DesktopTask, is_inside
 from grounding.geometry import ModelPoint, point_to_original
 from grounding.records import NEVER_ASKED, Box, ImageSizes, Record, Size
+from grounding.scoring.intervals import RESAMPLES, bootstrap
+from grounding.scoring.scored import Estimate, estimated
+from grounding.scoring.summary import CostTotals
 
-TOLERANCE_PX = 50.0
-"""PERCU, section 3.3."""
+TOLERANCE_PX = 50.0  # PERCU, section 3.3.
 
 
 def to_screen(action: Action, sizes: ImageSizes) -> Action:
-    """The action with its points in pixels of the original screenshot, whatever space they are in; none is rounded."""
+    """The action with its points in pixels of the original screenshot; none is rounded."""
     points = [point_to_original(point, sizes) for point in action.points]
     return action.moved([ModelPoint(space="original_px", x=point.x_px, y=point.y_px) for point in points])
 
 
-# --- actions beside each other ------------------------------------------------------------------------------------
-
-
 def distance_px(predicted: Action, gold: Action) -> float | None:
-    """The largest distance between points that belong together, or between the offsets of two scrolls.
-
-    None for actions of different kinds, and where there is nothing to measure. Both are in pixels of the screenshot.
-    """
+    """The largest distance in pixels of the screenshot, or of two scrolls' offsets; None for different kinds."""
     if predicted.kind != gold.kind:
         return None
     if gold.points:
@@ -98,11 +66,7 @@ def _apart(one: ModelPoint, other: ModelPoint) -> float:
 def same_action(
     predicted: Action, gold: Action, tolerance_px: float, rect: Box | None = None, *, strict: bool = False
 ) -> bool:
-    """Whether an action is right by the paper, or strictly: the table above.
-
-    ``rect`` is that of the element on which the gold action began, None where none is recorded; which element a drag
-    ends on is not recorded.
-    """
+    """Whether an action is right by the paper, or strictly. ``rect`` is the element on which the gold action began."""
     apart = distance_px(predicted, gold)
     if predicted.kind != gold.kind or predicted.direction != gold.direction:
         return False
@@ -116,8 +80,6 @@ def same_action(
         texts = [" ".join(unicodedata.normalize("NFC", text.casefold()).split()) for text in texts]
     return texts[0] == texts[1] and same_keys(predicted.pressed, gold.pressed)
 
-
-# --- the released code --------------------------------------------------------------------------------------------
 
 MAX_REPLY_CHARS = 20_000
 FORMAT_FAILED = "Error: Model failed to follow format after retries."
@@ -157,10 +119,8 @@ def official_action(reply: str, screenshot: Size) -> str:
     """The action text that the released agent takes from a reply, "None" where it finds none.
 
     A reply that is one dictionary is ShowUI's: its position is multiplied by the size of the screenshot and truncated.
-    From any other reply all that stands behind the last "Action:" is taken, explanations included.
-
-    Two differences, both for replies that are no actions: a dictionary is read only up to 20,000 characters, and one
-    whose values make the released code fail outright is read like any other reply.
+    From any other all that stands behind the last "Action:" is taken. Unlike there, a dictionary is read up to 20,000
+    characters, and one whose values make the released code fail is read like any other reply.
 
     >>> official_action("{'action': 'CLICK', 'position': [0.5, 0.25]}", Size(width=1280, height=720))
     'CLICK (640, 180)'
@@ -196,27 +156,14 @@ def _showui(text: str, screenshot: Size) -> str | None:
     return f'{action} "{value}"' if value else str(action)
 
 
-# --- the rules ----------------------------------------------------------------------------------------------------
-
-
 class Ruling(Record, frozen=True, omit_defaults=False):
-    """Whether an answer is right by one rule, and why."""
-
     right: bool
     why: str
 
 
-class Case(Record, frozen=True, kw_only=True):
-    """What a rule judges: an answer, None where it is no action, and the text that the released matcher is given."""
-
-    step: DesktopStep
-    action: Action | None
-    text: str
-    tolerance_px: float
-
-
 DesktopRule = str
-Rule = Callable[[Case], Ruling]
+Rule = Callable[[DesktopStep, Action | None, str, float], Ruling]
+"""Of a step, an answer or None, the text that the released matcher is given, and the tolerance."""
 
 RULES: dict[DesktopRule, Rule] = {}
 RULE_NOTES: dict[DesktopRule, str] = {}
@@ -233,9 +180,9 @@ def rule(name: DesktopRule, note: str) -> Callable[[Rule], Rule]:
 
 
 @rule("official", "the released evaluator's matcher, fault for fault")
-def _official(case: Case) -> Ruling:
-    text, gold = case.text, case.step.gold_text
-    right = official_match(text, gold, case.tolerance_px)
+def _official(step: DesktopStep, _action: Action | None, text: str, tolerance_px: float) -> Ruling:
+    gold = step.gold_text
+    right = official_match(text, gold, tolerance_px)
     ours, theirs = _NUMBER.findall(text), _NUMBER.findall(gold)
     if "finish" in gold.lower():
         return Ruling(right, f"the recorded text says finish, the answer's does{'' if right else ' not'}")
@@ -248,30 +195,28 @@ def _official(case: Case) -> Ruling:
 
 
 @rule("paper", "the kind must match, every point within the tolerance; keys, text and scrolls compared as actions")
-def _paper(case: Case) -> Ruling:
-    action, gold = case.action, case.step.gold
+def _paper(step: DesktopStep, action: Action | None, _text: str, tolerance_px: float) -> Ruling:
+    gold = step.gold
     if action is None:
         return Ruling(False, "the reply names no action")
     if action.kind != gold.kind:
         return Ruling(False, f"{action.kind}, recorded {gold.kind}")
-    right, apart = same_action(action, gold, case.tolerance_px), distance_px(action, gold)
+    right, apart = same_action(action, gold, tolerance_px), distance_px(action, gold)
     if apart is None:
         return Ruling(right, f"{'the same' if right else 'another'} {gold.kind}")
-    return Ruling(right, f"{apart:.0f} px off, tolerance {case.tolerance_px:g} px")
+    return Ruling(right, f"{apart:.0f} px off, tolerance {tolerance_px:g} px")
 
 
 @rule("strict", "as paper, and inside the recorded element; scroll and text exact")
-def _strict(case: Case) -> Ruling:
-    found, action, step = _paper(case), case.action, case.step
-    if action is None or not found.right or same_action(action, step.gold, case.tolerance_px, step.rect, strict=True):
+def _strict(step: DesktopStep, action: Action | None, text: str, tolerance_px: float) -> Ruling:
+    found = _paper(step, action, text, tolerance_px)
+    if action is None or not found.right or same_action(action, step.gold, tolerance_px, step.rect, strict=True):
         return found
     return Ruling(False, f"{found.why}; outside the recorded element, or not exactly the same")
 
 
 DESKTOP_RULES: tuple[DesktopRule, ...] = tuple(RULES)
 
-
-# --- verdicts -----------------------------------------------------------------------------------------------------
 
 DESKTOP_FAILURES = (
     *("missing", "error", "unparsed", "memory ignored", "premature finish", "missed finish"),
@@ -280,12 +225,7 @@ DESKTOP_FAILURES = (
 
 
 class DesktopVerdict(Record, frozen=True, kw_only=True):
-    """What became of a step.
-
-    ``rulings`` say what each rule makes of it. ``failure`` is None exactly where it is right by the paper.
-    ``distance_px`` is that of two actions of one kind, and the distance of the beginnings for ``right place wrong
-    kind``.
-    """
+    """``failure`` is None exactly where the step is right by the paper."""
 
     step_id: str
     gold_kind: ActionKind
@@ -310,8 +250,7 @@ def judge_desktop(
     """
     action = None if prediction is None else prediction.action
     text = "" if prediction is None else prediction.action_text
-    case = Case(step=step, action=action, text=text, tolerance_px=tolerance_px)
-    rulings = {name: judge(case) for name, judge in RULES.items()}
+    rulings = {name: judge(step, action, text, tolerance_px) for name, judge in RULES.items()}
     verdict = DesktopVerdict(step_id=step.id, gold_kind=step.gold.kind, rulings=rulings)
     if prediction is None:
         return msgspec.structs.replace(verdict, failure="missing", reason=NEVER_ASKED)
@@ -327,7 +266,6 @@ def judge_desktop(
 
 
 def failure_of(action: Action, step: DesktopStep, tolerance_px: float) -> str:
-    """How an action that is wrong by the paper's rule is wrong; see the table above."""
     gold = step.gold
     if any(same_action(action, other, tolerance_px) for other in step.other_users):
         return "memory ignored"
@@ -346,11 +284,125 @@ LOOP_TIMES = 3
 
 
 def dead_loops(task: DesktopTask, predictions: Mapping[str, DesktopPrediction]) -> dict[str, int]:
-    """The dead loops of one task: runs of three or more steps with one action and one screenshot, by their first step.
-
-    The screen is unchanged where the files of the screenshots are equal to the last byte. Steps without an action
-    end a run. ``predictions`` are those of each step.
-    """
+    """Runs of three or more steps with one action on one screenshot, byte for byte, by their first step: how long."""
     done = [(step, None if (answer := predictions.get(step.id)) is None else answer.action) for step in task.steps]
     runs = [list(run) for _, run in groupby(done, key=lambda one: (one[1], one[0].screenshot.sha256))]
     return {run[0][0].id: len(run) for run in runs if len(run) >= LOOP_TIMES and run[0][1] is not None}
+
+
+class DesktopAverages(Record, frozen=True, kw_only=True):
+    """``micro`` is PERCU's equation 2. ``macro_task`` is its equation 1, and what the released evaluator prints."""
+
+    micro: Estimate
+    macro_task: Estimate
+
+
+class DesktopCounts(Record, frozen=True, kw_only=True):
+    """``right`` (by the paper) and failures add up to ``steps``; ``unasked``, in no score, are among the missing."""
+
+    tasks: int
+    steps: int
+    right: int
+    failures: dict[str, int]
+    looping: int
+    unasked: int = 0
+
+
+class DesktopGroup(Record, frozen=True, kw_only=True):
+    counts: DesktopCounts
+    scores: dict[DesktopRule, DesktopAverages]
+
+
+class DesktopSummary(DesktopGroup, frozen=True, kw_only=True, omit_defaults=False):
+    """``loops`` say how often the same was done, by a dead loop's first step."""
+
+    schema: Literal[2] = 2
+    status: Literal["complete", "partial"]
+    signature: str
+    tolerance_px: float
+    groups: dict[str, DesktopGroup]
+    by_action: dict[ActionKind, dict[DesktopRule, Estimate]]
+    loops: dict[str, int]
+    cost: CostTotals
+
+
+Verdicts = Sequence[DesktopVerdict]
+Share = Callable[[Verdicts], tuple[float, float]]  # What one task adds above and below the line of a ratio.
+
+
+def summarise_desktop(
+    tasks: Sequence[DesktopTask],
+    predictions: Iterable[DesktopPrediction],
+    verdicts: Iterable[DesktopVerdict],
+    *,
+    status: Literal["complete", "partial"],
+    signature: str,
+    tolerance_px: float,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    cost: CostTotals | None = None,
+) -> DesktopSummary:
+    verdict_of = {verdict.step_id: verdict for verdict in verdicts}
+    answers = {prediction.step_id: prediction for prediction in predictions}
+    of = {task.id: [verdict_of[step.id] for step in task.steps] for task in tasks}
+    loops = {task.id: dead_loops(task, answers) for task in tasks}
+
+    def shares(some: Sequence[DesktopTask], wanted: Mapping[tuple[str, str], Share]) -> dict[tuple[str, str], Estimate]:
+        """Each ratio over the steps of some tasks that an unfinished run has come to."""
+        there = [asked for task in some if (asked := [one for one in of[task.id] if one.was_asked])]
+        parts = np.array([[share(each) for share in wanted.values()] for each in there], dtype=np.float64)
+        parts = parts.reshape(len(there), len(wanted), 2)
+        most = [100.0] * len(wanted)
+        intervals = bootstrap(100 * parts[..., 0], parts[..., 1], seed=seed, resamples=resamples, most=most)
+        return {
+            name: estimated(100 * k / n if n else None, round(n), interval, k=None if name[0] == "macro" else round(k))
+            for name, (k, n), interval in zip(wanted, parts.sum(axis=0).tolist(), intervals, strict=True)
+        }
+
+    def group(some: Sequence[DesktopTask]) -> DesktopGroup:
+        counts = Counter(one.failure for task in some for one in of[task.id])
+        averages = [(name, rule) for name in ("micro", "macro") for rule in DESKTOP_RULES]
+        found = shares(some, {one: _share(one[1], mean=one[0] == "macro") for one in averages})
+        return DesktopGroup(
+            counts=DesktopCounts(
+                tasks=len(some),
+                steps=sum(counts.values()),
+                right=counts[None],
+                failures={failure: counts[failure] for failure in DESKTOP_FAILURES},
+                looping=sum(bool(loops[task.id]) for task in some),
+                unasked=sum(not one.was_asked for task in some for one in of[task.id]),
+            ),
+            scores={
+                rule: DesktopAverages(micro=found["micro", rule], macro_task=found["macro", rule])
+                for rule in DESKTOP_RULES
+            },
+        )
+
+    whole = group(tasks)
+    present = {one.gold_kind for each in of.values() for one in each if one.was_asked}
+    pairs = [(kind, rule) for kind in ACTION_KINDS if kind in present for rule in DESKTOP_RULES]
+    by_action = shares(tasks, {(kind, rule): _share(rule, kind) for kind, rule in pairs})
+    return DesktopSummary(
+        status=status,
+        signature=signature,
+        tolerance_px=tolerance_px,
+        counts=whole.counts,
+        scores=whole.scores,
+        groups={
+            kind: group([task for task in tasks if task.kind == kind])
+            for kind in sorted({task.kind for task in tasks if task.kind is not None})
+        },
+        by_action={kind: {rule: by_action[kind, rule] for rule in DESKTOP_RULES} for kind, _ in pairs},
+        loops={step: times for found in loops.values() for step, times in found.items()},
+        cost=cost or CostTotals(),
+    )
+
+
+def _share(rule: DesktopRule, kind: ActionKind = "", *, mean: bool = False) -> Share:
+    """What is right by a rule, of one kind of recorded action or of all, over all of these; ``mean``: their rate."""
+
+    def share(each: Verdicts) -> tuple[float, float]:
+        right = [one.rulings[rule].right for one in each if kind in ("", one.gold_kind)]
+        return (sum(right) / len(right), 1) if mean else (sum(right), len(right))
+
+    return share
