@@ -43,7 +43,7 @@ from grounding.benchmarks.asking import (
     tally,
 )
 from grounding.benchmarks.calls import Wording, fill, json_values, read_wording
-from grounding.benchmarks.rawusers import RawReview, RawUser, read_raw_users
+from grounding.benchmarks.rawusers import RawReview, read_raw_users
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
@@ -57,6 +57,8 @@ MADE_OF: dict[Scenario, str] = {
     row.scenario: OPEN_FILE if row.scenario == "casual_browsing" else row.category for row in ROWS
 }
 """The file of raw users, by its name without the ending, that each scenario is made of."""
+
+MADE_WITH, REPLIES = "made-with.json", "replies.jsonl"
 
 # --- who is written about --------------------------------------------------------------------------------------------
 
@@ -75,56 +77,51 @@ class Subject(Record, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """``DOMAIN/USER``."""
         return f"{self.domain}/{self.user}"
 
 
-def find_files(raw: Path, scenarios: Collection[Scenario] = ()) -> dict[str, Path]:
-    """The files of a folder (or a single file) that scenarios can be made of, by their names.
+def subjects_of(
+    raw: Path, scenarios: Collection[Scenario] = (), *, seed: int = 0, users: int | None = None
+) -> tuple[tuple[Path, ...], tuple[Subject, ...], dict[str, str]]:
+    """The files of a folder (or a single file) that are read, who is written about, and why others are not.
+
+    Of each file those are the first ``users`` in its order.
 
     Raises:
-        UserError: there is none.
+        UserError: there is no file, one is damaged, or nobody can be written about.
     """
     there = {path.stem: path for path in ([raw] if raw.is_file() else raw.glob("*.json"))}
     wanted = dict.fromkeys(name for scenario, name in MADE_OF.items() if not scenarios or scenario in scenarios)
-    found = {name: there[name] for name in wanted if name in there}
-    if not found:
+    files = {name: there[name] for name in wanted if name in there}
+    if not files:
         names = ", ".join(f"{name}.json" for name in wanted)
         raise UserError(f"--raw {raw}: no file of raw users; expected one of {names}")
-    return found
-
-
-def subjects_of(
-    files: dict[str, Path], *, seed: int = 0, users: int | None = None
-) -> tuple[tuple[Subject, ...], dict[str, str]]:
-    """Everybody who is written about, the first ``users`` of each file in its order, and why others are not.
-
-    Raises:
-        UserError: a file is damaged, or nobody can be written about.
-    """
-    found = {
-        f"{name}/{user.id}": _subject(name, user, seed)
-        for name, path in files.items()
-        for user in read_raw_users(path)[:users]
-    }
-    subjects = tuple(one for one in found.values() if isinstance(one, Subject))
-    skipped = {name: one for name, one in found.items() if isinstance(one, str)}
+    subjects: list[Subject] = []
+    skipped: dict[str, str] = {}
+    for domain, path in files.items():
+        for user in read_raw_users(path)[:users]:
+            if domain == OPEN_FILE:
+                if user.reviews:
+                    subjects.append(Subject(domain=domain, user=user.id, history=user.reviews))
+                else:
+                    skipped[f"{domain}/{user.id}"] = "no reviews"
+                continue
+            products = {product_name(review): review for review in reversed(user.reviews)}
+            if not user.main_category or len(products) < 2:
+                why = "reviews of fewer than 2 products" if user.main_category else "no product type"
+                skipped[f"{domain}/{user.id}"] = why
+                continue
+            drawn = min(products, key=partial(_chance, f"{seed}/{domain}/{user.id}"))
+            history = tuple(one for one in user.reviews if product_name(one) != drawn)[:REVIEWS]
+            about = {"domain": domain, "user": user.id, "product_type": user.main_category}
+            subjects.append(Subject(**about, history=history, seed=products[drawn]))
     if not subjects:
-        raise UserError(f"{next(iter(files.values()))}: nobody in it can be written about: {set(skipped.values())}")
-    return subjects, skipped
+        raise UserError(f"--raw {raw}: nobody in it can be written about: {', '.join(set(skipped.values()))}")
+    return tuple(files.values()), tuple(subjects), skipped
 
 
-def _subject(domain: str, user: RawUser, seed: int) -> Subject | str:
-    """A subject, or why there is none."""
-    if domain == OPEN_FILE:
-        return Subject(domain=domain, user=user.id, history=user.reviews) if user.reviews else "no reviews"
-    products = {product_name(review): review for review in reversed(user.reviews)}
-    if not user.main_category or len(products) < 2:
-        return "reviews of fewer than 2 products" if user.main_category else "no product type (stats.main_category)"
-    chance = f"{seed}/{domain}/{user.id}"
-    name = min(products, key=lambda one: hashlib.sha256(f"{chance}/{one}".encode()).digest())
-    history = tuple(one for one in user.reviews if product_name(one) != name)[:REVIEWS]
-    return Subject(domain=domain, user=user.id, product_type=user.main_category, history=history, seed=products[name])
+def _chance(draw: str, product: str) -> bytes:
+    return hashlib.sha256(f"{draw}/{product}".encode()).digest()
 
 
 def product_name(review: RawReview) -> str:
@@ -136,7 +133,7 @@ def product_name(review: RawReview) -> str:
 
 
 class ConstructionPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All texts of construction; those named ``…_system`` stand before the text of the same name."""
+    """The release's wording; texts named ``…_system`` stand before the text of the same name."""
 
     context_system: str
     context: str
@@ -161,7 +158,6 @@ class Need(Record, frozen=True, kw_only=True):
 
 
 def construction_prompts() -> ConstructionPrompts:
-    """The release's wording. Histories and contexts stand in it as Python writes lists and dictionaries."""
     return read_wording("agenticshop", "construction", ConstructionPrompts)
 
 
@@ -180,7 +176,8 @@ def questions_of(
 ) -> list[Question]:
     """What is asked for a part of those whose earlier parts are ``known``; the need of who only looks around is not.
 
-    For a checklist the query is not told, as in the release.
+    Histories and contexts stand in it as Python writes lists and dictionaries. For a checklist the query is not told,
+    as in the release.
     """
     found = []
     for one in subjects:
@@ -188,11 +185,10 @@ def questions_of(
         told = "" if context is None else str(msgspec.structs.asdict(context))
         if part == "context":
             template = prompts.open_context if one.seed is None else prompts.context
-            history = str([_as_filed(review) for review in one.history])
-            prompt, system = fill(template, purchase_history=history), prompts.context_system
+            prompt = fill(template, purchase_history=str([_as_filed(review) for review in one.history]))
+            system = prompts.context_system
         elif part == "need" and context and one.seed is not None:
-            item = str(_as_filed(one.seed))
-            prompt = fill(prompts.query, user_context=told, seed_product_information=item)
+            prompt = fill(prompts.query, user_context=told, seed_product_information=str(_as_filed(one.seed)))
             system = prompts.query_system
         elif part == "checklist" and context and need:
             words = {"user_situation": need.situation, "user_budget": need.budget or "None"}
@@ -222,7 +218,6 @@ _FORMS: dict[str, Any] = {
     "need": msgspec.defstruct("_NEED", [("situation", Line), ("budget_range", Line), ("query", _QUERIES)]),
     "checklist": msgspec.defstruct("_CHECKLIST", [(name, Items) for name in DIMENSIONS]),
 }
-PARTS = tuple(_FORMS)
 """What is written of a subject, in this order: each needs those before it."""
 
 OTHER_NAMES = {"performance_standards": "functional_requirements", "design_sensibility": "aesthetic_preferences"}
@@ -276,9 +271,6 @@ def _squeezed(value: Any) -> Any:
 # --- the run ---------------------------------------------------------------------------------------------------------
 
 
-MADE_WITH, REPLIES = "made-with.json", "replies.jsonl"
-
-
 def construct(
     raw: Path,
     out: Path,
@@ -296,12 +288,12 @@ def construct(
     Raises:
         UserError: something is missing or wrong, or the disk failed (what was answered is kept).
     """
-    budget, prompts, files = Budget(asking.cost_limit), construction_prompts(), find_files(raw, scenarios)
-    subjects, skipped = subjects_of(files, seed=seed, users=users)
+    budget, prompts = Budget(asking.cost_limit), construction_prompts()
+    files, subjects, skipped = subjects_of(raw, scenarios, seed=seed, users=users)
     writer = asking.opened(budget, new_progress(asking.display, "users"))
     asker = writer if queries is None else queries.opened(budget, new_progress(asking.display, "users"))
     recipe = {
-        "files": {path.name: path.stat().st_size for path in files.values()},
+        "files": {path.name: path.stat().st_size for path in files},
         "scenarios": list(scenarios),
         "users": users,
         "seed": seed,
@@ -310,25 +302,26 @@ def construct(
         "prompts": prompts.label,
         "parameters": dict(writer.model.parameters),
     }
+    known: dict[str, dict[str, Any]] = {part: {} for part in _FORMS}
+    tallies: dict[str, Tally] = {}
+    asked = 0
     with figures_folder(out, (MADE_WITH, REPLIES)) as folder, closing(Journal(out / REPLIES, Made)) as journal:
         assert folder is not None
         _refuse_other(out, recipe)
         folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode({"recipe": recipe}), indent=2))
         budget.take_up(calls_of([journal]))
-        by = {part: asker if part == "need" else writer for part in PARTS}
-
-        def told(one: Question) -> tuple[str, str, str]:
-            return by[one.part].model.identity, one.system, one.prompt
+        by = {part: asker if part == "need" else writer for part in _FORMS}
 
         def answer(one: Question) -> Coroutine[Any, Any, Made]:
-            read = partial(read_part, one.part)
-            return answer_of(by[one.part], Made, one.prompt, read, system=one.system)
+            return answer_of(by[one.part], Made, one.prompt, partial(read_part, one.part), system=one.system)
 
-        most = writer.model.max_concurrency
-        stage = KeptStage[Question, Made]("construct", journal, most, told=told, answer=answer)
-        known: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
-        tallies: dict[str, Tally] = {}
-        asked = 0
+        stage = KeptStage[Question, Made](
+            "construct",
+            journal,
+            writer.model.max_concurrency,
+            told=lambda one: (by[one.part].model.identity, one.system, one.prompt),
+            answer=answer,
+        )
 
         async def check() -> None:
             for one in (writer, asker):
@@ -337,7 +330,7 @@ def construct(
         async def through() -> str:
             nonlocal asked
             try:
-                for part in PARTS:
+                for part in _FORMS:
                     questions = questions_of(part, subjects, prompts, known)
                     done = await run_stage(stage, questions, new_progress(asking.display, part), check)
                     asked += done.answers
@@ -359,7 +352,7 @@ def construct(
         write_profiles(out, tasks)
         written, reports, cost = Counter(task.scenario for task in tasks), check_pairing(tasks), paid([journal])
         doubts = [doubt for report in reports for doubt in report.doubts]
-        whole = not stopped and len(tallies) == len(PARTS) and all(one.complete for one in tallies.values())
+        whole = not stopped and len(tallies) == len(_FORMS) and all(one.complete for one in tallies.values())
         made: dict[str, Any] = {"status": "complete" if whole else "partial", "version": __version__, "recipe": recipe}
         made |= {"written": written, "skipped": skipped, "asked": tallies, "doubts": doubts, "cost_usd": cost}
         folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
@@ -375,10 +368,10 @@ def construct(
 
 def _refuse_other(out: Path, recipe: dict[str, Any]) -> None:
     """Refuse a folder that was made otherwise: another recipe is another data set."""
+    if not (out / MADE_WITH).exists():
+        return
     try:
         found = msgspec.json.decode((out / MADE_WITH).read_bytes(), type=dict[str, Any])["recipe"]
-    except FileNotFoundError:
-        return
     except (OSError, KeyError, msgspec.DecodeError) as error:
         raise UserError(f"--out {out}: {MADE_WITH} can't be read ({error}): choose another folder") from error
     differs = [name for name, value in recipe.items() if found.get(name) != msgspec.to_builtins(value)]
