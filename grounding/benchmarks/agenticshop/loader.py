@@ -102,9 +102,9 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
         raise DatasetProblems(problems)
     sites: tuple[Site, ...] = ()
     if (place / SHOPS).is_dir():
-        from grounding.benchmarks.agenticshop.mall import shops_of
+        from grounding.benchmarks.agenticshop.mall.shops import read_shops
 
-        sites = shops_of(place)
+        sites = tuple(Site(name=shop.name, home_url=shop.home_url) for shop in read_shops(place))
     return CurationDataset(
         name=name,
         # Targets are seen by no agent and no judge: with and without the raw file it is the same data.

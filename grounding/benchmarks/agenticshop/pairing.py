@@ -105,8 +105,10 @@ def _fit(tasks: Sequence[CurationTask]) -> np.ndarray[Any, np.dtype[np.float64]]
     )
     wanted = np.array([[weights[one] * (one in words) for words in queries] for one in weights])
     total = 2 * wanted.sum(axis=0)
-    shares: np.ndarray[Any, np.dtype[np.float64]] = np.divide(wanted, total, out=np.zeros_like(wanted), where=total > 0)
-    return known @ shares
+    table: np.ndarray[Any, np.dtype[np.float64]] = known @ np.divide(
+        wanted, total, out=np.zeros_like(wanted), where=total > 0
+    )
+    return table
 
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")

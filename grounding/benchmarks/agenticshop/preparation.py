@@ -245,7 +245,7 @@ async def in_workers(own: Any, part: str, prepared: PreparedCuration, workers: W
     browses = part == CURATE and isinstance(prepared.parts.agent, Browses)
     keys, given = key_variables([one.card for one in asked]), url_behind(options.data_dir)
     work = StageWork(opener=open_part, options=options, identity=own.identity, part=part, given=given, keys=keys)
-    room = {"workers": options.workers, "max_connections": options.max_connections}
+    room: dict[str, Any] = {"workers": options.workers, "max_connections": options.max_connections}
     staffed = partial(staff, models=asked, computes=part == EXTRACT or browses, **room)
     return await workers.stage(own, work, staffed, in_folder=part != CURATE or browses)
 

@@ -62,7 +62,7 @@ class ReleasedWire(VendorWire, frozen=True, kw_only=True):
         *,
         tools: Sequence[dict[str, Any]] = (),
     ) -> bytes:
-        """The body of a request; ``tools`` is the form of the reply. Each picture is a message of its own."""
+        """``tools`` is the form of the reply. Each picture is a message of its own."""
         said: list[dict[str, Any]] = []
         for message in messages:
             for part in message.parts:
@@ -75,7 +75,7 @@ class ReleasedWire(VendorWire, frozen=True, kw_only=True):
         return msgspec.json.encode(body | parameters | {"tools": [{"type": "web_search"}]})
 
     def spent(self, body: bytes) -> Spent:
-        """Tokens, and the fee of each search; nothing of what can't be read."""
+        """Tokens, and the fee of each search."""
         found = super().spent(body)
         if found.usage is None:
             return found
@@ -84,14 +84,12 @@ class ReleasedWire(VendorWire, frozen=True, kw_only=True):
 
 
 def released_wire(card: PlannerCard) -> ReleasedWire:
-    """The interface of a card's endpoint, whatever else it speaks."""
     endpoint = msgspec.structs.replace(card.endpoint, interface="responses")
     usual = conversation_wire(msgspec.structs.replace(card, endpoint=endpoint))
     return ReleasedWire(**{name: getattr(usual, name) for name in VendorWire.__struct_fields__})
 
 
 def reply_form(name: str, schema: str) -> dict[str, Any]:
-    """The form of a reply by a schema as JSON text."""
     return {"type": "json_schema", "strict": True, "name": name, "schema": msgspec.Raw(schema.strip().encode())}
 
 
@@ -116,7 +114,7 @@ def released_judge(opened: Opened) -> ModelJudge:
 
 
 class ReleasedPrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The release's wording of extraction: the parts of its one message, and the schema of the reply as JSON text."""
+    """The parts of the release's one message about a page, and the schema of the reply as JSON text."""
 
     system: str
     head: str
@@ -128,7 +126,6 @@ class ReleasedPrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def released_extraction() -> ReleasedPrompt:
-    """The bundled file ``extraction-release.yaml``."""
     return read_wording("agenticshop", "extraction-release", ReleasedPrompt)
 
 
@@ -175,14 +172,14 @@ class ReleasedExtractor:
 
 
 def extraction_messages(prompt: ReleasedPrompt, text: str, pictures: Sequence[str]) -> tuple[Message, ...]:
-    """The release's messages about one page; pictures are data URLs."""
+    """Pictures are data URLs."""
     shown = (ImagePart(url_json=msgspec.Raw(msgspec.json.encode(url))) for url in pictures)
     system = Message(role="system", parts=(TextPart(text=prompt.system),))
     return system, Message(role="user", parts=(TextPart(text=text), *shown))
 
 
 def extraction_text(prompt: ReleasedPrompt, url: str, html: str) -> str:
-    """The words of the release's message about an address and the document after scripts, "" where there is none."""
+    """The words about an address and the document after scripts, "" where there is none."""
     parts = [prompt.head.replace("<URL>", url)]
     text, data = (page_text(html), page_data(html, url)) if html.strip() else ("", {})
     if text:
@@ -193,10 +190,7 @@ def extraction_text(prompt: ReleasedPrompt, url: str, html: str) -> str:
 
 
 def page_text(html: str) -> str:
-    """A document's words as the release reads them: every text by itself on lines of its own, without blank lines.
-
-    Heads, feet, menus and scripts of the page are left out.
-    """
+    """A document's words as the release reads them: every text by itself on lines of its own, without blank lines."""
     import lxml.etree
 
     from grounding.benchmarks.agenticshop.extraction.structured import parsed

@@ -19,9 +19,8 @@ from grounding.records import Record
 class ScenarioRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One scenario under all its names.
 
-    ``key`` names the release's files, ``pipeline_key`` is its option ``--category``. ``folder`` is where its results
-    lie below the model's folder, ``CATEGORY`` or ``CATEGORY/VARIANT``. ``title`` is the paper's column, ``printed`` the
-    one in our file of its figures, ``query_type`` what the release writes beside queries, ``domain`` as in table 8.
+    ``key`` names the release's files, ``pipeline_key`` is its option ``--category``, ``folder`` where its results lie.
+    ``title`` is the paper's column, ``printed`` the one in our file of its figures.
     """
 
     scenario: Scenario
@@ -41,17 +40,14 @@ class ScenarioRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def profile_file(self) -> str:
-        """The name of its file of users."""
         return f"{self.key}_user_profile.json"
 
     @property
     def search_input_file(self) -> str:
-        """The name of its file of prompts."""
         return f"{self.key}_search_input.json"
 
     @property
     def search_output_file(self) -> str:
-        """The name of its file of curated products."""
         return f"{self.key}_search_output.json"
 
 
@@ -60,7 +56,6 @@ _BY_SCENARIO = {row.scenario: row for row in ROWS}
 
 
 def row_of(scenario: Scenario) -> ScenarioRow:
-    """All names of a scenario."""
     return _BY_SCENARIO[scenario]
 
 
@@ -74,5 +69,5 @@ def scenario_named(name: str) -> Scenario:
 
 
 def scenario_of_search_file(file_name: str) -> Scenario | None:
-    """The scenario of a file of prompts or of curated products by the file's name; None where it is none."""
+    """The scenario of a file of prompts or of curated products by its name; None where it is none."""
     return next((row.scenario for row in ROWS if file_name in (row.search_input_file, row.search_output_file)), None)

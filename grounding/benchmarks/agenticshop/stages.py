@@ -84,7 +84,8 @@ class CurationStage(Generic[ItemT, RecordT]):
 
     def failed(self, item: ItemT, key: str, failure: Failure) -> RecordT:
         """What is kept of an item that nobody could work on."""
-        return self.kind(step_id=self.id_of(item), key=key, failure=failure, **self.about(item))
+        record: RecordT = self.kind(step_id=self.id_of(item), key=key, failure=failure, **self.about(item))
+        return record
 
 
 class OneBrowser:
@@ -310,10 +311,10 @@ class RecordedJudge:
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:  # noqa: ARG002
         product = subject.extraction.step_id
-        made = {"step_id": judgement_id(product, self.name), "key": key, "judge": self.name, "call": None}
-        if product in self._known:
-            return msgspec.structs.replace(self._known[product], **made)
-        return Judgement(**made, failure=Failure(kind="missing", message="no judgement of this product is recorded"))
+        missing = Failure(kind="missing", message="no judgement of this product is recorded")
+        found = self._known.get(product) or Judgement(step_id="", key="", judge="", failure=missing)
+        made = {"step_id": judgement_id(product, self.name), "key": key, "judge": self.name}
+        return msgspec.structs.replace(found, **made, call=None)
 
 
 def recorded_judges(path: Path, tasks: Sequence[CurationTask]) -> tuple[RecordedJudge, ...]:

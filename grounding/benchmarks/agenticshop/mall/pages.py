@@ -39,8 +39,7 @@ def words_of(text: str) -> list[str]:
 def find(goods: Sequence[Goods], query: str) -> list[Goods]:
     """The products that have any word of the query, those first that have most of its words.
 
-    A word in the title counts three, in the brand or category two, anywhere else in what the page says one. Ties stay
-    in the shop's own order. A query without words finds nothing.
+    A word in the title counts three, in the brand or category two, else one. Ties stay in the shop's own order.
     """
     asked = list(dict.fromkeys(word for word in words_of(query) if word not in _SMALL))[:MAX_QUERY_WORDS]
     ranked = []
@@ -55,7 +54,7 @@ def find(goods: Sequence[Goods], query: str) -> list[Goods]:
 
 
 class PageReply(NamedTuple):
-    """An answer. ``location`` is where a redirect leads, "" without one."""
+    """``location`` is where a redirect leads, "" without one."""
 
     status: int
     content_type: str
@@ -178,10 +177,7 @@ class ShopPages:
             return self._cards(shown, page + 2 if page + 1 < pages else None)
         counts = [one * size if design.page_counts_goods else one + 1 for one in range(pages)]
         paths = [path, *(f"{path}?{urlencode({design.page_parameter: count})}" for count in counts[1:])]
-        return self._page(
-            200, "listing.html", title=title, goods=shown, count=len(goods), page=page + 1,
-            pages=list(enumerate(paths, 1)), searched=None, path=path,
-        )  # fmt: skip
+        return self._shelf(title, goods, shown, page, paths, path)
 
     def _search(self, words: str, asked: Mapping[str, str]) -> PageReply:
         design, found = self.design, find(self.shop.goods, words)
@@ -191,12 +187,18 @@ class ShopPages:
         size = design.page_size if design.search_method == "get" else max(1, len(found))
         pages = max(1, -(-len(found) // size))
         page = min(max(_whole(asked.get(design.page_parameter, ""), 1), 1), pages) - 1
-        asks = [urlencode({design.search_parameter: words, design.page_parameter: one}) for one in range(1, pages + 1)]
-        return self._page(
-            200, "listing.html", title="Search", goods=found[page * size : (page + 1) * size], count=len(found),
-            page=page + 1, pages=[(one, f"{design.search_path}?{ask}") for one, ask in enumerate(asks, 1)],
-            searched=words, path=design.search_path,
-        )  # fmt: skip
+        asks = [{design.search_parameter: words, design.page_parameter: one} for one in range(1, pages + 1)]
+        paths = [f"{design.search_path}?{urlencode(one)}" for one in asks]
+        shown = found[page * size : (page + 1) * size]
+        return self._shelf("Search", found, shown, page, paths, design.search_path, words)
+
+    def _shelf(
+        self, title: str, goods: Sequence[Goods], shown: Sequence[Goods], page: int, paths: list[str], path: str,
+        searched: str | None = None,
+    ) -> PageReply:  # fmt: skip
+        about: dict[str, Any] = {"title": title, "count": len(goods), "searched": searched, "path": path}
+        pages = list(enumerate(paths, 1))
+        return self._page(200, "listing.html", goods=shown, page=page + 1, pages=pages, **about)
 
     def _cards(self, goods: Sequence[Goods], following: int | None) -> PageReply:
         cards = [

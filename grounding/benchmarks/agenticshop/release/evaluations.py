@@ -1,4 +1,4 @@
-"""The release's ``extraction_result.json`` and ``evaluation_result.json``, read and written.
+"""The release's files, read and written: extractions, evaluations, prompts and curated products.
 
 ::
 
@@ -10,14 +10,13 @@
                "not_satisfied_items", "DIMENSION_percentage": "x / y", ...},
      "annotated_checklist": {DIMENSION: [{"context", "status": "SUCCESS" | "FAIL", "reasoning"}, ...], ...}}
 
-The release keeps no page: whether it could be had, its status, its document, prices and ratings as numbers are unknown.
-What a model wrote of it stands as the description and as the one text about reviews; both together are the page's text.
-An empty description is what the release writes when an extraction took too long: there are no facts then, and no page.
+    [{"user", "seed_product_type", "prompt", "variables", "check_list"}, ...]                KEY_search_input.json
+    [{"user", "search_results": [{"product_name", "product_url", "reasoning"}], "error"}]   KEY_search_output.json
 
-The pipeline of the release writes evaluations bare, and its collector reads only those wrapped in
-``evaluation_result``; both are read here. A verdict belongs to the item whose words it repeats, else to the item at its
-place, where a dimension has as many verdicts as items. An item without a verdict is ``missing``; a status other than
-SUCCESS is no success. What a verdict rests on (quote, place) is not in the file.
+The release keeps no page: what a model wrote of it stands as the description and as the one text about reviews; both
+together are the page's text. An empty description is what it writes when an extraction took too long: there are no
+facts then, and no page. Evaluations are bare or wrapped in ``evaluation_result``. A verdict belongs to the item whose
+words it repeats, else to the item at its place, where a dimension has as many verdicts as items.
 """
 
 from __future__ import annotations
@@ -26,17 +25,21 @@ import codecs
 import json
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from grounding.atomic import atomic_write
+from grounding.benchmarks.agenticshop.agents.search import curation_prompt, curation_prompts
 from grounding.benchmarks.agenticshop.asking import fact_lines
+from grounding.benchmarks.agenticshop.loader import checklist_of
 from grounding.benchmarks.agenticshop.records import (
     DIMENSIONS,
     ChecklistItem,
+    Curated,
+    Curation,
+    CurationTask,
     CustomerReview,
     Extraction,
     FactSource,
@@ -46,38 +49,28 @@ from grounding.benchmarks.agenticshop.records import (
     RenderedPage,
     Reported,
     Segment,
+    view_of,
 )
 from grounding.errors import UserError
-from grounding.records import Failure
+from grounding.records import Failure, Record
 
 MAX_BYTES = 64 << 20
 
 
 def read_json(path: Path, what: str) -> Any:
-    """The decoded content of a file that should be ``what``; a byte order mark is passed over.
-
-    Raises:
-        UserError: It can't be read, is too large, or is no JSON.
-    """
+    """The content of a file that should be ``what``; a UserError where it can't be read, is too large, or no JSON."""
     try:
-        size = path.stat().st_size
-        content = b"" if size > MAX_BYTES else path.read_bytes().removeprefix(codecs.BOM_UTF8)
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"it has more than {MAX_BYTES:,} bytes")
+        return msgspec.json.decode(path.read_bytes().removeprefix(codecs.BOM_UTF8))
     except OSError as error:
         raise UserError(f"{path}: {what} can't be read: {error.strerror}") from error
-    if size > MAX_BYTES:
-        raise UserError(f"{path}: {size:,} bytes are too many for {what}: at most {MAX_BYTES:,}")
-    try:
-        return msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: is no JSON, so it is not {what}: {error}") from error
 
 
 def write_json(path: Path, value: object, *, indent: int) -> None:
-    """Write a file as the release does: UTF-8, indented, in the order of the keys; whole or not at all.
-
-    Raises:
-        UserError: It can't be written.
-    """
+    """Write a file as the release does: UTF-8, indented, in the order of the keys. A UserError where it can't be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, json.dumps(value, ensure_ascii=False, indent=indent).encode())
@@ -94,9 +87,6 @@ def text_of(value: object) -> str:
 
 EXTRACTOR = JUDGE = "release"
 _KEPT = ("available_product_info", "reviews")
-SUCCESS, FAIL = "SUCCESS", "FAIL"
-WRAPPER = "evaluation_result"
-_SUFFIX = "_percentage"
 _NUMBERS = {
     "total_items": "total_checklist_items",
     "satisfaction_percentage": "satisfaction_percentage",
@@ -104,6 +94,8 @@ _NUMBERS = {
     "not_satisfied_items": "not_satisfied_items",
 }
 """The numbers of a report, and what the release calls them."""
+
+# --- extractions -----------------------------------------------------------------------------------------------------
 
 
 def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, ...] = ()) -> Extraction:
@@ -113,9 +105,9 @@ def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, .
         failure = Failure(kind="unparsed", message="expected an object with source_url and available_product_info")
         return msgspec.structs.replace(found, failure=failure)
     url, info, said = decoded["source_url"], decoded.get("available_product_info"), decoded.get("reviews")
-    described = text_of(
-        (info["description"] if isinstance(info, dict) and set(info) == {"description"} else info) or ""
-    )
+    if isinstance(info, dict) and set(info) == {"description"}:
+        info = info["description"]
+    described = text_of(info or "")
     reviews = text_of(said.get("details") if isinstance(said, dict) else said or "")
     found = msgspec.structs.replace(found, url=url, class_reason="the release keeps no page")
     if not described and not reviews and not segments:
@@ -126,25 +118,21 @@ def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, .
         sources=(FactSource(field="description", source="model"),) if described else (),
     )
     text = "\n\n".join(filter(None, (described, reviews)))
-    return msgspec.structs.replace(
-        found,
-        page=RenderedPage(url=url, text=text, segments=segments),
-        facts=facts if text else None,
-        raw=json.dumps({name: decoded[name] for name in _KEPT if name in decoded}, ensure_ascii=False),
-    )
+    page = RenderedPage(url=url, text=text, segments=segments)
+    raw = json.dumps({name: decoded[name] for name in _KEPT if name in decoded}, ensure_ascii=False)
+    return msgspec.structs.replace(found, page=page, facts=facts if text else None, raw=raw)
 
 
 def extraction_json(extraction: Extraction) -> dict[str, Any]:
-    """An extraction as the release writes it: the facts told as a description, the reviews as one text.
-
-    What the release has no place for is lost: where facts were found, the class of the page, the page itself.
-    """
+    """An extraction as the release writes it: the facts told as a description, the reviews as one text."""
     if extraction.extractor == EXTRACTOR or extraction.extractor.endswith("@official"):
         # What the release's own extractor wrote stands as it is.
-        with suppress(ValueError):
+        try:
             decoded = json.loads(extraction.raw)
-            if isinstance(decoded, dict):
-                return {"source_url": extraction.url, **{name: decoded.get(name, {}) for name in _KEPT}}
+        except ValueError:
+            decoded = None
+        if isinstance(decoded, dict):
+            return {"source_url": extraction.url, **{name: decoded.get(name, {}) for name in _KEPT}}
     lines = [] if extraction.facts is None else list(fact_lines(extraction.facts))
     of_reviews = ("rating", "rating_count", "reviews")
     reviews = "\n".join(f"{name}: {said}" for field, name, said in lines if field in of_reviews)
@@ -156,42 +144,38 @@ def extraction_json(extraction: Extraction) -> dict[str, Any]:
     }
 
 
-def read_evaluation(
-    product_id: str, decoded: object, checklist: Sequence[ChecklistItem], *, judge: str = JUDGE
-) -> tuple[Judgement, int]:
-    """One judgement of a product by a decoded file, and how many verdicts are on no item; ``unparsed`` if it is none.
+# --- evaluations -----------------------------------------------------------------------------------------------------
 
-    ``judge`` is what the judge is called from now on.
+
+def read_evaluation(product_id: str, decoded: object, checklist: Sequence[ChecklistItem]) -> tuple[Judgement, int]:
+    """One judgement of a product, and how many verdicts are on no item; ``unparsed`` if it is none.
+
+    An item without a verdict is ``missing``; a status other than SUCCESS is no success.
     """
-    found = Judgement(step_id=f"{product_id}/{judge}", key="", judge=judge)
-    inner = decoded.get(WRAPPER, decoded) if isinstance(decoded, dict) else None
+    found = Judgement(step_id=f"{product_id}/{JUDGE}", key="", judge=JUDGE)
+    inner = decoded.get("evaluation_result", decoded) if isinstance(decoded, dict) else None
     annotated = inner.get("annotated_checklist", {}) if isinstance(inner, dict) else None
     if inner is None or not isinstance(annotated, dict) or not inner.keys() & {"annotated_checklist", "stats"}:
         failure = Failure(kind="unparsed", message="expected an object with stats and annotated_checklist")
         return msgspec.structs.replace(found, failure=failure), 0
-    lists = {
-        name: [one for one in said if isinstance(one, dict)]
-        for name, said in annotated.items()
-        if isinstance(said, list)
-    }
     given: dict[str, dict[str, Any]] = {}
-    for dimension in DIMENSIONS:
-        given |= _given([item for item in checklist if item.dimension == dimension], lists.get(dimension, []))
-    verdicts = tuple(
-        ItemVerdict(
-            item=item.id,
-            satisfied=text_of(entry.get("status")).strip().upper() == SUCCESS,
-            reasoning=text_of(entry.get("reasoning")),
-        )
-        if (entry := given.get(item.id)) is not None
-        else ItemVerdict(item=item.id, satisfied=False, flags=("missing",))
-        for item in checklist
-    )
-    surplus = sum(map(len, lists.values())) - len(given)
-    return msgspec.structs.replace(found, verdicts=verdicts, reported=read_reported(inner)), surplus
+    surplus = 0
+    for dimension, said in annotated.items():
+        entries = [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
+        placed = _placed([item for item in checklist if item.dimension == dimension], entries)
+        surplus += len(entries) - len(placed)
+        given |= placed
+    verdicts = []
+    for item in checklist:
+        entry = given.get(item.id)
+        success = entry is not None and text_of(entry.get("status")).strip().upper() == "SUCCESS"
+        reasoning = "" if entry is None else text_of(entry.get("reasoning"))
+        flags: Any = ("missing",) if entry is None else ()
+        verdicts.append(ItemVerdict(item=item.id, satisfied=success, reasoning=reasoning, flags=flags))
+    return msgspec.structs.replace(found, verdicts=tuple(verdicts), reported=read_reported(inner)), surplus
 
 
-def _given(items: list[ChecklistItem], entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _placed(items: list[ChecklistItem], entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The entries of one dimension by the id of their item."""
     left, given, unplaced = {item.id: _plain(item.text) for item in items}, {}, []
     for entry in entries:
@@ -228,7 +212,7 @@ def read_reported(evaluation: dict[str, Any]) -> Reported:
         reason=text_of(page.get("reason")),
         total_items=None if total is None else int(total),
         **numbers,
-        dimensions={name: said for name in DIMENSIONS if isinstance(said := stats.get(name + _SUFFIX), str)},
+        dimensions={name: said for name in DIMENSIONS if isinstance(said := stats.get(f"{name}_percentage"), str)},
     )
 
 
@@ -238,44 +222,36 @@ def evaluation_json(
     """A judgement without a failure as the release's collector reads it.
 
     ``stats`` are what the judge reported; where it reported nothing, they are counted from its verdicts, over all items
-    of the checklist, one without a verdict as not satisfied. ``extraction`` is the evidence: it says whether the page
-    was accessible where the judge doesn't.
+    of the checklist, and ``extraction`` says whether the page was accessible.
     """
     verdicts = {verdict.item: verdict for verdict in judgement.verdicts if "missing" not in verdict.flags}
     reported = judgement.reported or _added_up(verdicts, checklist, extraction)
     kind = None if judgement.reported or extraction is None else extraction.page_class
     page: dict[str, Any] = {}
     if reported.accessible is not None:
-        status = {"error": "not_found", "blocked": "restricted"}.get(
-            kind or "", "success" if reported.accessible else "error"
-        )
+        usual = "success" if reported.accessible else "error"
+        status = {"error": "not_found", "blocked": "restricted"}.get(kind or "", usual)
         page |= {"accessible": reported.accessible, "status": status}
     if reported.is_product_page is not None:
         page["is_specific_product_page"] = reported.is_product_page
     annotated: dict[str, list[dict[str, str]]] = {dimension: [] for dimension in DIMENSIONS}
     for item in checklist:
         if (verdict := verdicts.get(item.id)) is not None:
-            said = SUCCESS if verdict.satisfied else FAIL
+            said = "SUCCESS" if verdict.satisfied else "FAIL"
             annotated[item.dimension].append({"context": item.text, "status": said, "reasoning": verdict.reasoning})
     stats: dict[str, Any] = {"is_product_page": reported.is_product_page}
     for ours, theirs in _NUMBERS.items():
         one = getattr(reported, ours)
         stats[theirs] = int(one) if isinstance(one, float) and one.is_integer() and ours.endswith("_items") else one
     stats = {name: value for name, value in stats.items() if value is not None}
-    stats |= {dimension + _SUFFIX: text for dimension, text in reported.dimensions.items()}
-    return {
-        WRAPPER: {
-            "page_accessibility": page | {"reason": reported.reason},
-            "stats": stats,
-            "annotated_checklist": annotated,
-        }
-    }
+    stats |= {f"{dimension}_percentage": text for dimension, text in reported.dimensions.items()}
+    page["reason"] = reported.reason
+    return {"evaluation_result": {"page_accessibility": page, "stats": stats, "annotated_checklist": annotated}}
 
 
 def _added_up(
     verdicts: dict[str, ItemVerdict], checklist: Sequence[ChecklistItem], extraction: Extraction | None
 ) -> Reported:
-    """What verdicts add up to, and what is known of the page."""
     yes = {name for name, verdict in verdicts.items() if verdict.satisfied}
     items = {dimension: [one.id for one in checklist if one.dimension == dimension] for dimension in DIMENSIONS}
     page = None if extraction is None else extraction.page
@@ -291,3 +267,63 @@ def _added_up(
         not_satisfied_items=len(checklist) - len(yes),
         dimensions={name: f"{len(yes.intersection(ids))} / {len(ids)}" for name, ids in items.items()},
     )
+
+
+# --- prompts and curated products ------------------------------------------------------------------------------------
+
+
+class OutputEntry(Record, frozen=True, kw_only=True):
+    """One entry of a file of curated products, and why there are none."""
+
+    products: tuple[Curated, ...] = ()
+    failure: Failure | None = None
+
+
+def read_search_answers(path: Path) -> dict[str, OutputEntry]:
+    """The entries of one file of curated products, by user, the last of each; a UserError where it is something else.
+
+    An entry with ``error`` is a failure of the kind ``error``; one without any product is ``unparsed``.
+    """
+    decoded: Any = read_json(path, "a list of curated products")
+    found: dict[str, OutputEntry] = {}
+    for item, entry in enumerate(decoded if isinstance(decoded, list) else [decoded]):
+        results = (entry.get("search_results") or []) if isinstance(entry, dict) else None
+        objects = isinstance(results, list) and all(isinstance(one, dict) for one in results)
+        if not objects or not isinstance(entry.get("user"), str):
+            raise UserError(
+                f'{path}: item {item}: expected {{"user": ..., "search_results": [{{"product_url": ...}}]}}'
+            )
+        products = tuple(
+            Curated(
+                rank=rank,
+                url=text_of(one.get("product_url")),
+                name=text_of(one.get("product_name")),
+                reasoning=text_of(one.get("reasoning")),
+            )
+            for rank, one in enumerate(results)
+        )
+        failure, error = None, text_of(entry.get("error"))
+        if not products:
+            failure = Failure(kind="error" if error else "unparsed", message=error or "the answer holds no products")
+        found[entry["user"]] = OutputEntry(products=products, failure=failure)
+    return found
+
+
+def search_entry(task: CurationTask, curation: Curation) -> dict[str, Any]:
+    products = sorted(curation.products, key=lambda product: product.rank)
+    results = [{"product_name": one.name, "product_url": one.url, "reasoning": one.reasoning} for one in products]
+    error = {} if curation.failure is None else {"error": curation.failure.message}
+    return {"user": task.user, "search_results": results, **error}
+
+
+def input_entry(task: CurationTask) -> dict[str, Any]:
+    """A task as ``prepare_search_input.py`` of the release writes it: the prompt, and what it was filled with."""
+    variables = {"seed_product_type": task.product_type, "situation": task.situation, "budget_range": task.budget}
+    variables |= {"user_query": task.query, **{name: getattr(task.context, name) for name in DIMENSIONS}}
+    return {
+        "user": task.user,
+        "seed_product_type": task.product_type,
+        "prompt": curation_prompt(curation_prompts(), view_of(task)),
+        "variables": variables,
+        "check_list": checklist_of(task.checklist),
+    }

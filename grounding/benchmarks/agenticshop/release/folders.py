@@ -23,29 +23,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from grounding.benchmarks.agenticshop.loader import profile_of
-from grounding.benchmarks.agenticshop.records import CurationTask, Extraction, Judgement, Segment, product_id
+from grounding.benchmarks.agenticshop.records import CurationTask, Extraction, Judgement, Scenario, Segment, product_id
 from grounding.benchmarks.agenticshop.release.evaluations import (
     evaluation_json,
     extraction_json,
+    input_entry,
     read_evaluation,
     read_extraction,
     read_json,
+    search_entry,
     write_json,
 )
-from grounding.benchmarks.agenticshop.release.search import input_entry, search_entry
 from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, StoredRun, headline_of, read_stored
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.errors import UserError
 from grounding.records import Size
 
-EXTRACTION_FILE, EVALUATION_FILE, ARTIFACTS = "extraction_result.json", "evaluation_result.json", "artifacts"
 DEPTH = 3
 """How many folders above that of a model may be given: ``eval_results`` itself, or what holds it."""
 
-MAX_RESULTS = 100
-MAX_PARTS = 50
-MAX_PART_BYTES = 32 << 20
+MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 100, 50, 32 << 20
 
 
 class RecordedResults(NamedTuple):
@@ -56,7 +54,15 @@ class RecordedResults(NamedTuple):
     odd: Sequence[str] = ()
 
 
-def model_folder(path: Path) -> Path:
+def search_outputs(path: Path) -> dict[Scenario, Path]:
+    """The files of curated products in the folder of one model, by scenario; raises a UserError where none are."""
+    found = {row.scenario: path / row.search_output_file for row in ROWS if (path / row.search_output_file).is_file()}
+    if not found:
+        raise UserError(f"{path}: no *_search_output.json in it; give the folder of one model")
+    return found
+
+
+def _model_folder(path: Path) -> Path:
     """The folder of one model, at or below a path; raises a UserError where there is none, or there are several."""
     categories = {row.category for row in ROWS}
     for depth in range(DEPTH + 1):
@@ -66,8 +72,8 @@ def model_folder(path: Path) -> Path:
         if found:
             return found[0]
     raise UserError(
-        f"{path}: no results in it: expected folders such as {ROWS[0].folder} or {ROWS[4].folder}, each with "
-        f"user_ID/result_000/{EVALUATION_FILE}"
+        f"{path}: no results in it: expected folders such as {ROWS[0].folder}, each with "
+        "user_ID/result_000/evaluation_result.json"
     )
 
 
@@ -80,17 +86,17 @@ def read_eval_results(
     counts as absent, as in the release. The pictures of pages are kept in ``evidence``, and left out without it.
 
     Raises:
-        UserError: There are no results, or those of several models.
+        UserError: there are no results, or those of several models.
     """
-    root, surplus = model_folder(folder), 0
+    root, surplus = _model_folder(folder), 0
     extractions, judgements, odd = [], [], []
     for task in tasks:
         for rank in range(MAX_RESULTS):
             result, product = _result(root, task, rank), product_id(task.id, rank)
-            for extracted in _decoded(result / EXTRACTION_FILE):
-                segments = () if evidence is None else _segments(result / ARTIFACTS, evidence)
+            for extracted in _decoded(result / "extraction_result.json"):
+                segments = () if evidence is None else _segments(result / "artifacts", evidence)
                 extractions.append(read_extraction(product, extracted, segments=segments))
-            for evaluated in _decoded(result / EVALUATION_FILE):
+            for evaluated in _decoded(result / "evaluation_result.json"):
                 judgement, unasked = read_evaluation(product, evaluated, task.checklist)
                 judgements.append(judgement)
                 surplus += unasked
@@ -190,12 +196,11 @@ def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
 def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evidence: EvidenceFolder) -> Exported:
     """Write users, prompts, curated products and results below a folder, as the release's repository has them.
 
-    A judgement with a failure has no file, as in the release, where it ends the run. ``model`` is
-    ``search_llms/NAME`` or ``web_agents/NAME``: models with a search of their own, agents with a browser. ``evidence``
-    has the pictures of the pages.
+    A judgement with a failure has no file, as in the release, where it ends the run. ``model`` is ``search_llms/NAME``
+    or ``web_agents/NAME``. ``evidence`` has the pictures of the pages.
 
     Raises:
-        UserError: The folder holds something, a file can't be written, or a picture is not in the evidence.
+        UserError: the folder holds something, a file can't be written, or a picture is not in the evidence.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is there already and not empty; give a new folder")
@@ -211,20 +216,13 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
             if extraction is None:
                 continue
             result = _result(results, task, rank)
-            write_json(result / EXTRACTION_FILE, extraction_json(extraction), indent=2)
+            write_json(result / "extraction_result.json", extraction_json(extraction), indent=2)
             for number, segment in enumerate(extraction.page.segments if extraction.page else (), start=1):
-                _write_picture(result / ARTIFACTS, f"fullpage_part_{number}.png", evidence.get(segment.file))
+                (result / "artifacts").mkdir(exist_ok=True)
+                (result / "artifacts" / f"fullpage_part_{number}.png").write_bytes(evidence.get(segment.file))
             judgement = stored.judgements[judge].get(extraction.step_id)
             if judgement is not None and judgement.failure is None:
                 evaluation = evaluation_json(judgement, task.checklist, extraction)
-                write_json(result / EVALUATION_FILE, evaluation, indent=2)
+                write_json(result / "evaluation_result.json", evaluation, indent=2)
     users = len({task.user for task in stored.tasks})
     return Exported(users, len(outputs), len(stored.extractions), str(results))
-
-
-def _write_picture(folder: Path, name: str, content: bytes) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    except OSError as error:
-        raise UserError(f"{folder}: can't be written: {error.strerror}; give another folder") from error

@@ -17,8 +17,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from grounding.benchmarks.agenticshop.mall import Mall, open_mall, read_shops
-from grounding.benchmarks.agenticshop.mall.server import read_pictures
+from grounding.benchmarks.agenticshop.mall.server import Mall, open_mall, read_pictures
+from grounding.benchmarks.agenticshop.mall.shops import read_shops
 from grounding.cli import run
 from grounding.errors import UserError
 from tools.sample_mall.truth import gold

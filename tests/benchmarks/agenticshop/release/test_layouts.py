@@ -33,16 +33,13 @@ from grounding.benchmarks.agenticshop.records import (
 from grounding.benchmarks.agenticshop.release.evaluations import (
     evaluation_json,
     extraction_json,
+    input_entry,
     read_evaluation,
     read_extraction,
-)
-from grounding.benchmarks.agenticshop.release.folders import Exported, read_eval_results, write_release
-from grounding.benchmarks.agenticshop.release.search import (
-    input_entry,
     read_search_answers,
     search_entry,
-    search_outputs,
 )
+from grounding.benchmarks.agenticshop.release.folders import Exported, read_eval_results, search_outputs, write_release
 from grounding.benchmarks.agenticshop.scorebook import StoredRun
 from grounding.benchmarks.agenticshop.verdicts import JudgeAnswers
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
