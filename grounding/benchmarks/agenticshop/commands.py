@@ -170,8 +170,8 @@ def construct_command(
 
     scenarios = tuple(dict.fromkeys(map(scenario_named, scenario)))
     asker = None if query_writer is None else flags.asking(query_writer, seed, option="--query-writer")
-    asking = flags.asking(writer, seed, option="--writer")
-    lines, stopped, done = construct(raw, out, asking, queries=asker, scenarios=scenarios, users=users, seed=seed)
+    writing = flags.asking(writer, seed, option="--writer")
+    lines, stopped, done = construct(raw, out, writing, queries=asker, scenarios=scenarios, users=users, seed=seed)
     print("\n".join(lines))
     return exit_code(stopped, complete=done)
 

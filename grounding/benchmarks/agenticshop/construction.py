@@ -22,26 +22,12 @@ from typing import Annotated, Any
 import msgspec
 
 from grounding import __version__
+from grounding.benchmarks import asking
 from grounding.benchmarks.agenticshop.loader import target_of
 from grounding.benchmarks.agenticshop.pairing import check_pairing
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, CurationTask, Scenario, UserContext
 from grounding.benchmarks.agenticshop.release.folders import write_profiles
 from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
-from grounding.benchmarks.asking import (
-    Asking,
-    Kept,
-    KeptStage,
-    Tally,
-    answer_of,
-    calls_of,
-    figures_folder,
-    finished,
-    last_answer,
-    new_progress,
-    paid,
-    run_stage,
-    tally,
-)
 from grounding.benchmarks.calls import Wording, fill, json_values, read_wording
 from grounding.benchmarks.rawusers import RawReview, read_raw_users
 from grounding.errors import UserError
@@ -85,7 +71,7 @@ def subjects_of(
 ) -> tuple[tuple[Path, ...], tuple[Subject, ...], dict[str, str]]:
     """The files of a folder (or a single file) that are read, who is written about, and why others are not.
 
-    Of each file those are the first ``users`` in its order.
+    Of each file those are the first ``users``.
 
     Raises:
         UserError: there is no file, one is damaged, or nobody can be written about.
@@ -98,30 +84,22 @@ def subjects_of(
         raise UserError(f"--raw {raw}: no file of raw users; expected one of {names}")
     subjects: list[Subject] = []
     skipped: dict[str, str] = {}
-    for domain, path in files.items():
-        for user in read_raw_users(path)[:users]:
-            if domain == OPEN_FILE:
-                if user.reviews:
-                    subjects.append(Subject(domain=domain, user=user.id, history=user.reviews))
-                else:
-                    skipped[f"{domain}/{user.id}"] = "no reviews"
-                continue
-            products = {product_name(review): review for review in reversed(user.reviews)}
-            if not user.main_category or len(products) < 2:
-                why = "reviews of fewer than 2 products" if user.main_category else "no product type"
-                skipped[f"{domain}/{user.id}"] = why
-                continue
-            drawn = min(products, key=partial(_chance, f"{seed}/{domain}/{user.id}"))
+    for domain, user in ((name, user) for name, path in files.items() for user in read_raw_users(path)[:users]):
+        products = {product_name(review): review for review in reversed(user.reviews)}
+        if domain == OPEN_FILE and products:
+            subjects.append(Subject(domain=domain, user=user.id, history=user.reviews))
+        elif domain != OPEN_FILE and user.main_category and len(products) > 1:
+            chance = f"{seed}/{domain}/{user.id}"
+            drawn = min(products, key=lambda name: hashlib.sha256(f"{chance}/{name}".encode()).digest())
             history = tuple(one for one in user.reviews if product_name(one) != drawn)[:REVIEWS]
             about = {"domain": domain, "user": user.id, "product_type": user.main_category}
             subjects.append(Subject(**about, history=history, seed=products[drawn]))
+        else:
+            typed = domain == OPEN_FILE or user.main_category
+            skipped[f"{domain}/{user.id}"] = "reviews of fewer than 2 products" if typed else "no product type"
     if not subjects:
         raise UserError(f"--raw {raw}: nobody in it can be written about: {', '.join(set(skipped.values()))}")
     return tuple(files.values()), tuple(subjects), skipped
-
-
-def _chance(draw: str, product: str) -> bytes:
-    return hashlib.sha256(f"{draw}/{product}".encode()).digest()
 
 
 def product_name(review: RawReview) -> str:
@@ -207,8 +185,8 @@ def _as_filed(review: RawReview) -> dict[str, Any]:
 
 # --- replies, read into what was asked for or unparsed: never a guess ------------------------------------------------
 
-Paragraph = Annotated[str, msgspec.Meta(min_length=1, max_length=8_000)]
-Line = Annotated[str, msgspec.Meta(min_length=1, max_length=600)]
+Paragraph = Annotated[str, msgspec.Meta(pattern=r"\S", max_length=8_000)]
+Line = Annotated[str, msgspec.Meta(pattern=r"\S", max_length=600)]
 Items = Annotated[list[Line], msgspec.Meta(min_length=1, max_length=12)]
 """In one dimension; 1 to 5 are asked for, and released checklists have up to 6."""
 
@@ -224,7 +202,7 @@ OTHER_NAMES = {"performance_standards": "functional_requirements", "design_sensi
 """What the prompt of open exploration calls two of the dimensions."""
 
 
-class Made(Kept, frozen=True, kw_only=True):
+class Made(asking.Kept, frozen=True, kw_only=True):
     """A reply as it is kept, with the one part that it holds."""
 
     context: UserContext | None = None
@@ -240,7 +218,7 @@ def read_part(part: str, text: str) -> dict[str, Any] | Failure:
     if found is None:
         return Failure(kind="unparsed", message=f"the reply holds no JSON object with {', '.join(sorted(names))}")
     try:
-        found = msgspec.convert(_squeezed(found), _FORMS[part])
+        found = msgspec.convert(found, _FORMS[part])
     except msgspec.ValidationError as error:
         return Failure(kind="unparsed", message=str(error))
     if part == "context":
@@ -259,24 +237,15 @@ def _objects(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
         yield {OTHER_NAMES.get(str(name), str(name)): said for name, said in value.items()}
 
 
-def _squeezed(value: Any) -> Any:
-    """Texts in single blanks, and lists without empty ones."""
-    if isinstance(value, list):
-        return [said for said in map(_squeezed, value) if said != ""]
-    if isinstance(value, dict):
-        return {name: _squeezed(said) for name, said in value.items()}
-    return " ".join(value.split()) if isinstance(value, str) else value
-
-
 # --- the run ---------------------------------------------------------------------------------------------------------
 
 
 def construct(
     raw: Path,
     out: Path,
-    asking: Asking,
+    writing: asking.Asking,
     *,
-    queries: Asking | None = None,
+    queries: asking.Asking | None = None,
     scenarios: tuple[Scenario, ...] = (),
     users: int | None = None,
     seed: int = 0,
@@ -288,10 +257,11 @@ def construct(
     Raises:
         UserError: something is missing or wrong, or the disk failed (what was answered is kept).
     """
-    budget, prompts = Budget(asking.cost_limit), construction_prompts()
+    budget, prompts, display = Budget(writing.cost_limit), construction_prompts(), writing.display
     files, subjects, skipped = subjects_of(raw, scenarios, seed=seed, users=users)
-    writer = asking.opened(budget, new_progress(asking.display, "users"))
-    asker = writer if queries is None else queries.opened(budget, new_progress(asking.display, "users"))
+    writer = writing.opened(budget, asking.new_progress(display, "users"))
+    asker = writer if queries is None else queries.opened(budget, asking.new_progress(display, "users"))
+    by = {part: asker if part == "need" else writer for part in _FORMS}
     recipe = {
         "files": {path.name: path.stat().st_size for path in files},
         "scenarios": list(scenarios),
@@ -303,59 +273,60 @@ def construct(
         "parameters": dict(writer.model.parameters),
     }
     known: dict[str, dict[str, Any]] = {part: {} for part in _FORMS}
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, asking.Tally] = {}
     asked = 0
-    with figures_folder(out, (MADE_WITH, REPLIES)) as folder, closing(Journal(out / REPLIES, Made)) as journal:
-        assert folder is not None
+
+    def answer(one: Question) -> Coroutine[Any, Any, Made]:
+        return asking.answer_of(by[one.part], Made, one.prompt, partial(read_part, one.part), system=one.system)
+
+    def told(one: Question) -> tuple[str, str, str]:
+        return by[one.part].model.identity, one.system, one.prompt
+
+    async def check() -> None:
+        for one in (writer, asker):
+            await one.model.check()
+
+    async def through() -> str:
+        nonlocal asked
+        try:
+            for part in _FORMS:
+                questions = questions_of(part, subjects, prompts, known)
+                done = await asking.run_stage(stage, questions, asking.new_progress(display, part), check)
+                asked += done.answers
+                tallies[part] = asking.tally(stage, questions)
+                for one in questions:
+                    if (last := asking.last_answer(stage, one)) and (said := getattr(last, part)):
+                        known[part][one.subject] = said
+                if part == "need":
+                    open_need = Need(situation=prompts.open_situation)
+                    known[part] |= {one.id: open_need for one in subjects if one.seed is None}
+                if done.stopped:
+                    return done.stopped
+        finally:
+            for one in {id(one): one for one in (writer, asker)}.values():
+                await one.model.aclose()
+        return ""
+
+    def keep(made: dict[str, Any]) -> None:
+        folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
+
+    with asking.figures_folder(out, (MADE_WITH, REPLIES)) as held, closing(Journal(out / REPLIES, Made)) as journal:
+        assert held is not None
+        folder = held
         _refuse_other(out, recipe)
-        folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode({"recipe": recipe}), indent=2))
-        budget.take_up(calls_of([journal]))
-        by = {part: asker if part == "need" else writer for part in _FORMS}
-
-        def answer(one: Question) -> Coroutine[Any, Any, Made]:
-            return answer_of(by[one.part], Made, one.prompt, partial(read_part, one.part), system=one.system)
-
-        stage = KeptStage[Question, Made](
-            "construct",
-            journal,
-            writer.model.max_concurrency,
-            told=lambda one: (by[one.part].model.identity, one.system, one.prompt),
-            answer=answer,
-        )
-
-        async def check() -> None:
-            for one in (writer, asker):
-                await one.model.check()
-
-        async def through() -> str:
-            nonlocal asked
-            try:
-                for part in _FORMS:
-                    questions = questions_of(part, subjects, prompts, known)
-                    done = await run_stage(stage, questions, new_progress(asking.display, part), check)
-                    asked += done.answers
-                    tallies[part] = tally(stage, questions)
-                    answers = ((one.subject, last_answer(stage, one)) for one in questions)
-                    known[part] |= {name: told for name, said in answers if said and (told := getattr(said, part))}
-                    if part == "need":
-                        open_need = Need(situation=prompts.open_situation)
-                        known[part] |= {one.id: open_need for one in subjects if one.seed is None}
-                    if done.stopped:
-                        return done.stopped
-            finally:
-                for one in {id(one): one for one in (writer, asker)}.values():
-                    await one.model.aclose()
-            return ""
-
-        stopped = finished(through(), journal.path)
+        keep({"recipe": recipe})
+        budget.take_up(asking.calls_of([journal]))
+        most = writer.model.max_concurrency
+        stage = asking.KeptStage[Question, Made]("construct", journal, most, told=told, answer=answer)
+        stopped = asking.finished(through(), journal.path)
         tasks = _tasks(subjects, known, scenarios, prompts.open_query)
         write_profiles(out, tasks)
-        written, reports, cost = Counter(task.scenario for task in tasks), check_pairing(tasks), paid([journal])
+        written, reports, cost = Counter(task.scenario for task in tasks), check_pairing(tasks), asking.paid([journal])
         doubts = [doubt for report in reports for doubt in report.doubts]
         whole = not stopped and len(tallies) == len(_FORMS) and all(one.complete for one in tallies.values())
         made: dict[str, Any] = {"status": "complete" if whole else "partial", "version": __version__, "recipe": recipe}
         made |= {"written": written, "skipped": skipped, "asked": tallies, "doubts": doubts, "cost_usd": cost}
-        folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
+        keep(made)
     lines = [f"{out}: {len(tasks)} tasks"]
     lines += [f"  {row_of(name).profile_file:<48} {count:>4} users" for name, count in written.items()]
     lines += [f"left out      {len(skipped)} users: {', '.join(sorted(set(skipped.values())))}"] if skipped else []

@@ -290,9 +290,8 @@ def read_search_answers(path: Path) -> dict[str, OutputEntry]:
         results = (entry.get("search_results") or []) if isinstance(entry, dict) else None
         objects = isinstance(results, list) and all(isinstance(one, dict) for one in results)
         if not objects or not isinstance(entry.get("user"), str):
-            raise UserError(
-                f'{path}: item {item}: expected {{"user": ..., "search_results": [{{"product_url": ...}}]}}'
-            )
+            form = "an object with a user and search_results, a list of objects with a product_url"
+            raise UserError(f"{path}: item {item}: expected {form}")
         products = tuple(
             Curated(
                 rank=rank,
