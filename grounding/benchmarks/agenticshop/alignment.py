@@ -73,8 +73,6 @@ class PairQuestion(Record, frozen=True, kw_only=True):
 
 
 class Choice(Kept, frozen=True, kw_only=True):
-    """An answer: which product was chosen, None where there is no answer."""
-
     chosen: Side | None = None
 
 
@@ -89,10 +87,7 @@ def read_histories(raw: Path) -> dict[str, dict[str, RawUser]]:
 def make_comparisons(
     tasks: Sequence[CurationTask], histories: Mapping[str, Mapping[str, RawUser]], *, seed: int = 0
 ) -> tuple[tuple[PairQuestion, ...], Counter[str]]:
-    """A pair for each user by each description, in both orders; and how many users there is none of, by why.
-
-    The product that the query was made of takes no part, nor a second review of one product.
-    """
+    """A pair for each user by each description, in both orders; and how many users there is none of, by why."""
     of_user: dict[tuple[str, str], list[CurationTask]] = {}
     for task in tasks:
         of_user.setdefault((row_of(task.scenario).domain, task.user), []).append(task)
@@ -146,8 +141,6 @@ def _described(
 
 
 class AlignmentPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All texts of the question."""
-
     question: str
     what: dict[Representation, str]
     review: str
@@ -198,10 +191,7 @@ def read_choice(comparison: PairQuestion, text: str) -> dict[str, Any] | Failure
 
 
 class AlignmentFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One cell. ``accuracy`` is None where nothing was answered; ``unparsed`` counts replies, which are wrong.
-
-    A user is worth the mean over the user's answers; the average is the mean over domains.
-    """
+    """``unparsed`` counts replies, which are wrong. A user is worth the mean over the user's answers."""
 
     representation: Representation
     domain: str
@@ -245,8 +235,6 @@ def alignment_figures(
 
 
 class Alignment(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The figures, and what they are of; ``left`` counts users that there is no pair of."""
-
     dataset: str
     fingerprint: str
     by: str
@@ -284,7 +272,6 @@ def align(
 
 
 def print_alignment(found: Alignment, answers: StageAnswers[Choice]) -> None:
-    """Print the table, the paper's figures below, and what was left out."""
     cells = {(one.representation, one.domain): one for one in found.figures}
     domains = [name for name in (*RAW_FILES, AVERAGE) if ("query", name) in cells]
     theirs: dict[str, dict[str, str]] = {}

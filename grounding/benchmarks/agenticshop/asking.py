@@ -42,10 +42,9 @@ class StageModel(Protocol):
 
     @property
     def identity(self) -> str:
-        """Everything besides the item that can change an answer, as text."""
+        """Everything besides the item that can change an answer."""
 
-    async def check(self) -> None:
-        """Fail early when it can't work."""
+    async def check(self) -> None: ...
 
     async def aclose(self) -> None: ...
 
@@ -54,12 +53,11 @@ class StageModel(Protocol):
 
 
 class Fence(NamedTuple):
-    """The two lines around a piece of data: ``PAGE-DATA MARK BEGIN what`` and ``PAGE-DATA MARK END``."""
+    """The two lines around a piece of data; ``what`` is one word of ours for what it is."""
 
     mark: str
 
     def around(self, what: str, text: str) -> str:
-        """``what`` is one word of ours for what it is."""
         return f"PAGE-DATA {self.mark} BEGIN {what}\n{text}\nPAGE-DATA {self.mark} END"
 
 
@@ -165,7 +163,7 @@ def reply_objects(text: str) -> list[dict[str, Any]]:
 
 
 class Answer(Record, frozen=True, kw_only=True):
-    """What came of one question: the last reply, or why it is of no use; ``call`` is what all tries took together."""
+    """``call`` is what all tries took together."""
 
     text: str = ""
     call: Call | None = None
@@ -183,12 +181,8 @@ async def ask(
 ) -> Answer:
     """Ask, and once more where the reply can't be read: ``wrong`` says why, "" where it can.
 
-    ``render`` makes the messages, in a thread; ``sizes`` are those of the largest picture. ``tools`` go out as they
-    are.
-
-    Raises:
-        BudgetReached: the cost limit leaves no room; nothing was sent.
-        UserError: the endpoint refuses every request, or evidence is missing in the folder.
+    ``render`` makes the messages, in a thread; ``sizes`` are those of the largest picture. Raises BudgetReached, and a
+    UserError where the endpoint refuses every request, or evidence is missing in the folder.
     """
     answer = Answer()
     for number in range(1, TRIES + 1):

@@ -63,8 +63,6 @@ _COLOURS = {
 
 
 class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScored]):
-    """The benchmark."""
-
     name = NAME
     takes = Takes(
         what="whose tasks are products to be found on the web",
@@ -77,11 +75,7 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
     answers: ClassVar = {"curations.jsonl": Curation, "extractions.jsonl": Extraction, "judgements.jsonl": Judgement}
 
     def runs(self, given: Mapping[str, Any], axes: Sequence[str], command: str) -> tuple[CurationOptions, ...]:
-        """One for every agent and model; what is meant for another of several agents is left out.
-
-        Raises:
-            UserError: there is no such scenario, or several grounders.
-        """
+        """One for every agent and model; what is meant for another of several agents is left out."""
         grounders, models = tuple(given["grounder"]), tuple(given["model"])
         if len(grounders) > 1:
             raise UserError(f"--grounder {' '.join(grounders)}: one at a time for {given['dataset']}")

@@ -50,10 +50,7 @@ MADE_WITH, REPLIES = "made-with.json", "replies.jsonl"
 
 
 class Subject(Record, frozen=True, kw_only=True):
-    """A user to be written about, from ``history``; ``id`` is unique, as one user can be in several files.
-
-    ``seed`` is the review of the item that the query is made of. In open exploration it is None, ``product_type`` "".
-    """
+    """``seed`` is the review of the item that the query is made of: None in open exploration, ``product_type`` ""."""
 
     domain: str
     user: str
@@ -69,13 +66,7 @@ class Subject(Record, frozen=True, kw_only=True):
 def subjects_of(
     raw: Path, scenarios: Collection[Scenario] = (), *, seed: int = 0, users: int | None = None
 ) -> tuple[tuple[Path, ...], tuple[Subject, ...], dict[str, str]]:
-    """The files of a folder (or a single file) that are read, who is written about, and why others are not.
-
-    Of each file those are the first ``users``.
-
-    Raises:
-        UserError: there is no file, one is damaged, or nobody can be written about.
-    """
+    """The files that are read, who of the first ``users`` of each is written about, and why others are not."""
     there = {path.stem: path for path in ([raw] if raw.is_file() else raw.glob("*.json"))}
     wanted = dict.fromkeys(name for scenario, name in MADE_OF.items() if not scenarios or scenario in scenarios)
     files = {name: there[name] for name in wanted if name in there}
@@ -140,8 +131,6 @@ def construction_prompts() -> ConstructionPrompts:
 
 
 class Question(Record, frozen=True, kw_only=True):
-    """What a model is asked for one part of one subject; ``id`` is unique among all."""
-
     id: str
     subject: str
     part: str
@@ -152,11 +141,7 @@ class Question(Record, frozen=True, kw_only=True):
 def questions_of(
     part: str, subjects: Sequence[Subject], prompts: ConstructionPrompts, known: dict[str, dict[str, Any]]
 ) -> list[Question]:
-    """What is asked for a part of those whose earlier parts are ``known``; the need of who only looks around is not.
-
-    Histories and contexts stand in it as Python writes lists and dictionaries. For a checklist the query is not told,
-    as in the release.
-    """
+    """What is asked for a part of those whose earlier parts are ``known``; for a checklist the query is not told."""
     found = []
     for one in subjects:
         context, need = known["context"].get(one.id), known["need"].get(one.id)
@@ -203,8 +188,6 @@ OTHER_NAMES = {"performance_standards": "functional_requirements", "design_sensi
 
 
 class Made(asking.Kept, frozen=True, kw_only=True):
-    """A reply as it is kept, with the one part that it holds."""
-
     context: UserContext | None = None
     need: Need | None = None
     checklist: tuple[ChecklistItem, ...] = ()
@@ -250,12 +233,9 @@ def construct(
     users: int | None = None,
     seed: int = 0,
 ) -> tuple[list[str], str, bool]:
-    """Make files of users, or go on where an earlier run stopped; see ``grounding curation construct --help``.
+    """Make files of users, or go on where an earlier run stopped.
 
     Returns what to print, why it stopped before the end ("" where it did not), and whether nothing is left to be asked.
-
-    Raises:
-        UserError: something is missing or wrong, or the disk failed (what was answered is kept).
     """
     budget, prompts, display = Budget(writing.cost_limit), construction_prompts(), writing.display
     files, subjects, skipped = subjects_of(raw, scenarios, seed=seed, users=users)
@@ -338,7 +318,6 @@ def construct(
 
 
 def _refuse_other(out: Path, recipe: dict[str, Any]) -> None:
-    """Refuse a folder that was made otherwise: another recipe is another data set."""
     if not (out / MADE_WITH).exists():
         return
     try:
@@ -353,7 +332,7 @@ def _refuse_other(out: Path, recipe: dict[str, Any]) -> None:
 def _tasks(
     subjects: Sequence[Subject], known: dict[str, dict[str, Any]], scenarios: Collection[Scenario], open_query: str
 ) -> tuple[CurationTask, ...]:
-    """The tasks of every subject that has all parts: one for each scenario that is made of the subject's domain."""
+    """One for each scenario that is made of a subject's domain."""
     return tuple(
         CurationTask(
             id=f"{scenario}/{one.user}",

@@ -56,11 +56,9 @@ MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_ITEMS = 64 << 20, 20_000, 200
 def load_curation(
     dataset: str, data_dir: Path | None = None, *, scenarios: Collection[Scenario] = ()
 ) -> CurationDataset:
-    """Load a data set by the name or path of its card, or by the layout's name and the folder of its files.
+    """A data set by the name or path of its card, or by the layout's name and the folder of its files.
 
-    Raises:
-        DatasetProblems: something is wrong; every problem is in it, in order of the files.
-        UserError: there is no such data set, its files are not there, or none of a scenario that was asked for.
+    Raises DatasetProblems with every problem; a UserError where there are no such files, or none of a wanted scenario.
     """
     place = locate(dataset, data_dir)
     if place.layout != NAME:
@@ -105,7 +103,7 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
 
 
 def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path], list[str]]:
-    """The folder of the files of users, the least deep of those that hold some; the files; and what was passed over."""
+    """The folder of the files of users, the least deep that has some; the files; and what was passed over."""
     names = {row.profile_file: row.scenario for row in ROWS}
     for depth in range(DEPTH + 1):
         if found := sorted({path.parent for name in names for path in folder.glob("*/" * depth + name)}):
@@ -225,10 +223,7 @@ def checklist_of(items: Iterable[ChecklistItem]) -> dict[str, list[str]]:
 
 
 def _with_targets(tasks: Iterable[CurationTask], folder: Path) -> tuple[CurationTask, ...]:
-    """Tasks with the product that their query was made of, where the release's raw file of purchases tells it.
-
-    Tasks that name a target stay as they are. Raw files lie in ``user_raw`` in the folder of the profiles or beside it.
-    """
+    """Tasks with the product that their query was made of, where ``user_raw`` in or beside the folder tells it."""
 
     @cache
     def users(category: str) -> dict[str, RawUser]:
@@ -258,11 +253,7 @@ def target_of(product: RawProduct, product_type: str | None) -> Target:
 
 
 def curation_fingerprint(tasks: Sequence[CurationTask], sites: Sequence[Site] = (), folder: Path | None = None) -> str:
-    """SHA-256 in hex of tasks and shops; neither the data set's name and place nor the order of the users count.
-
-    Hashed are the line ``grounding-curation-1`` and a line of compact JSON for every task by id, every shop and every
-    file of the shops in ``folder`` (path and SHA-256; hidden files and symbolic links are passed over).
-    """
+    """SHA-256 in hex of tasks and shops; neither the data set's name and place nor the order of the users count."""
     files = []
     for path in () if folder is None else (one for part in (SHOPS, PICTURES) for one in (folder / part).rglob("*")):
         name = path.relative_to(folder or "")

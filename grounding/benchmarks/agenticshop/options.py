@@ -27,8 +27,6 @@ LONG_REPLY_TOKENS = 8192
 
 
 class CurationOptions(RunOptions, frozen=True, kw_only=True):
-    """What a run that curates products is asked for; see ``grounding eval --help``."""
-
     dataset: str = "sample-mall"
     scenario: tuple[Scenario, ...] = ()
     agent: str = "site-search"
@@ -71,11 +69,7 @@ def as_released(options: CurationOptions) -> CurationOptions:
 
 
 def web_label(options: CurationOptions) -> str:
-    """What of the options changes how pages come: "" as long as nothing does.
-
-    Raises:
-        UserError: the profile is no file of cookies and local storage.
-    """
+    """What of the options changes how pages come; a UserError where the profile is no file of cookies."""
     parts = [f"blocked-retries:{options.blocked_retries}"] if options.blocked_retries else []
     if options.browser_profile is not None:
         try:
@@ -113,7 +107,7 @@ _POSITIVE = {"timeout": "seconds", "max_seconds": "seconds", "cost_limit": "US d
 
 
 def check_options(options: CurationOptions) -> None:
-    """Raise a UserError about what can't be meant: which option, what came, what is expected."""
+    """Raise a UserError about what can't be meant."""
     check_executor(options.executor, options.workers, options.ray_address)
     for name, least in _LEAST.items():
         if (value := getattr(options, name)) is not None and value < least:

@@ -35,10 +35,7 @@ SHARED_BY = 3
 
 
 class PairingDoubt(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A query that looks like another user's: ``like`` is the task whose user it fits, ``fit`` and ``own`` how well.
-
-    ``gain`` is what the users of the exchange gain on average.
-    """
+    """``like`` is the task whose user it fits, ``fit`` and ``own`` how well, ``gain`` what the exchange brings each."""
 
     task_id: str
     like: str
@@ -48,7 +45,7 @@ class PairingDoubt(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class PairingReport(Record, frozen=True, kw_only=True):
-    """What was found in one file; ``queries`` is how many were looked at: those that are their users' own."""
+    """``queries`` is how many were looked at: those that are their users' own."""
 
     scenario: Scenario
     queries: int = 0

@@ -75,11 +75,7 @@ CURATE, EXTRACT = "curate", "extract"
 
 
 class Parts:
-    """Who works in a run as its options name them, opened when first asked for; a UserError says what is missing.
-
-    Where there are several processes each has its own, with its own browser and the data set's own shops beside it, for
-    one ``part``.
-    """
+    """Who works in a run, or in one ``part`` of it in a worker, as the options name them; opened when first asked for."""
 
     def __init__(self, options: CurationOptions, budget: Budget, progress: Progress, part: str = "") -> None:
         self.options, self._budget, self._progress, self._part = options, budget, progress, part
@@ -88,7 +84,6 @@ class Parts:
 
     @cached_property
     def dataset(self) -> CurationDataset:
-        """Its tasks are those of the chosen scenarios."""
         return load_curation(self.options.dataset, self.options.data_dir, scenarios=self.options.scenario)
 
     @cached_property
@@ -121,7 +116,6 @@ class Parts:
         return ModelJudge(model, condition=msgspec.convert(how, Condition), prompt=options.judge_prompt)
 
     def _model(self, name: str, base_url: str | None, option: str, *, as_released: bool = False) -> Opened:
-        """A chat model at its address; ``as_released``: asked over the interface that the release uses."""
         options, flag = self.options, f"{option}-base-url"
         chat = chat_options(options, base_url)
         told: dict[str, Any] = {"budget": self._budget, "progress": self._progress, "flag": flag}
@@ -138,7 +132,6 @@ class Parts:
         return OneBrowser(self.dataset, max(self.pages, sessions), self.options.browser_profile)
 
     def stage(self, part: str, journal: Any, evidence: EvidenceFolder) -> CurationStage[Any, Any]:
-        """One of the stages: ``curate``, ``extract``, or a judge as the user named it."""
         if part not in (CURATE, EXTRACT):
             return judge_stage(self.judge(part), evidence, journal)
         # What stands for the content of the shops, and for how pages are asked for; "" for the open web.
@@ -153,7 +146,7 @@ class Parts:
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedCuration:
-    """Everything a run needs: its judges are those of ``parts`` and those that are recorded."""
+    """The judges are those of ``parts`` and those that are recorded."""
 
     options: CurationOptions
     parts: Parts
@@ -235,12 +228,6 @@ def prepare_curation(
 
 
 async def in_workers(own: Any, part: str, prepared: PreparedCuration, workers: Workers) -> RemoteStage:
-    """One of the stages with its work in workers.
-
-    Raises:
-        UserError: there is no cluster, it has no room, or a worker can't be made ready.
-        ClusterLost: the cluster went away meanwhile.
-    """
     options, asked = prepared.options, _asked(prepared.parts, part)
     browses = part == CURATE and isinstance(prepared.parts.agent, Browses)
     keys, given = key_variables([one.card for one in asked]), url_behind(options.data_dir)

@@ -130,10 +130,7 @@ def released_extraction() -> ReleasedPrompt:
 
 
 class ReleasedExtractor:
-    """The release's extractor: address, text, data and up to five pictures of any link to two texts.
-
-    What kind of page it is the release does not keep; structure says it here, for the figures of wrong links.
-    """
+    """The release's extractor: address, text, data and up to five pictures of any link to two texts."""
 
     def __init__(self, opened: Opened) -> None:
         self._opened, self._prompt = opened, released_extraction()
@@ -144,7 +141,7 @@ class ReleasedExtractor:
         self.identity = f"extractor released {self._prompt.label} {opened.model.identity}"
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        """Read one link; asked also where no page came, as the release does. Raises as :func:`asking.ask`."""
+        """Asked also where no page came, as the release does."""
         try:
             messages, classed = await asyncio.to_thread(self._question, page, evidence)
         except (UserError, OSError) as error:
@@ -172,7 +169,6 @@ class ReleasedExtractor:
 
 
 def extraction_messages(prompt: ReleasedPrompt, text: str, pictures: Sequence[str]) -> tuple[Message, ...]:
-    """Pictures are data URLs."""
     shown = (ImagePart(url_json=msgspec.Raw(msgspec.json.encode(url))) for url in pictures)
     system = Message(role="system", parts=(TextPart(text=prompt.system),))
     return system, Message(role="user", parts=(TextPart(text=text), *shown))
@@ -208,7 +204,6 @@ def page_text(html: str) -> str:
 
 
 def page_data(html: str, url: str) -> dict[str, Any]:
-    """What extruct finds in a document, by syntax; nothing where it fails, as in the release."""
     import extruct
 
     try:

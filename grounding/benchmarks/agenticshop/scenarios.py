@@ -17,11 +17,7 @@ from grounding.records import Record
 
 
 class ScenarioRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One scenario under all its names.
-
-    ``key`` names the release's files, ``pipeline_key`` is its option ``--category``, ``folder`` where its results lie.
-    ``title`` is the paper's column, ``printed`` the one in our file of its figures.
-    """
+    """``key`` names the release's files, ``pipeline_key`` is its option ``--category``, ``folder`` where results lie."""
 
     scenario: Scenario
     intent: Intent

@@ -54,11 +54,9 @@ RecordT = TypeVar("RecordT", bound=Any)
 
 @dataclass(frozen=True, kw_only=True)
 class CurationStage(Generic[ItemT, RecordT]):
-    """One of the stages, with who works in it.
+    """``identity`` is all but the item that can change an answer, ``key_of`` has all of it.
 
-    ``identity`` is all but the item that can change an answer, ``key_of`` has all of it. ``about`` are the fields of a
-    record beside id and key that hang on the item alone. ``worker`` is who works, None for nobody, and ``start`` makes
-    that ready in this process.
+    ``about`` are the fields of a record, beside id and key, that hang on the item alone.
     """
 
     name: str
@@ -83,17 +81,12 @@ class CurationStage(Generic[ItemT, RecordT]):
         return await self.answer(item, key)
 
     def failed(self, item: ItemT, key: str, failure: Failure) -> RecordT:
-        """What is kept of an item that nobody could work on."""
         record: RecordT = self.kind(step_id=self.id_of(item), key=key, failure=failure, **self.about(item))
         return record
 
 
 class OneBrowser:
-    """Started when somebody first needs it, with the data set's own shops served beside it.
-
-    ``parallel`` is how many pages or sessions may be open at once, ``profile`` what pages start with, of the user's own
-    browser.
-    """
+    """Started when somebody first needs it, with the data set's own shops served beside it."""
 
     def __init__(self, dataset: CurationDataset, parallel: int, profile: Path | None = None) -> None:
         self._dataset, self._parallel, self._profile = dataset, parallel, profile
@@ -168,8 +161,7 @@ def extract_stage(
 ) -> CurationStage[CuratedPage, Extraction]:
     """Shows a product's page in a browser, keeps it, and reads what it says; while one is read the next is shown.
 
-    Of the open web's content nothing can be said beforehand: the key has the extractor, the rules of rendering, the URL
-    and ``web``, what stands for the shops. ``retries``: so often a page is asked for again that wants to see a human.
+    ``web`` stands for the shops' content. ``retries``: so often a page is asked for again that wants to see a human.
     """
     made_by = ("extract", extractor.identity, RENDERING, web)
     showing, reading = asyncio.Semaphore(pages), asyncio.Semaphore(extractor.max_concurrency)
@@ -252,7 +244,7 @@ def _content(records: Mapping[str, msgspec.Struct]) -> str:
 
 
 class RecordedPages:
-    """Extractions by product. Raises a UserError where the folder is neither a run's nor the release's, or damaged."""
+    """Extractions by product; a UserError where the folder is neither a run's nor the release's, or damaged."""
 
     def __init__(self, path: Path, tasks: Sequence[CurationTask]) -> None:
         self.path, self._tasks = path, tasks
@@ -260,12 +252,7 @@ class RecordedPages:
         self.identity = _content(self.extractions)
 
     def take_over(self, wanted: Sequence[str], evidence: EvidenceFolder) -> None:
-        """Bring the evidence of the wanted products into a folder of its own.
-
-        Raises:
-            UserError: a file is missing or was changed.
-            OSError: the folder can't be written.
-        """
+        """Bring the evidence of the wanted products into a folder of its own."""
         if not is_curation_run(self.path):
             found = read_eval_results(self.path, self._tasks, evidence=evidence).extractions
             self.extractions = {one.step_id: one for one in found}
@@ -277,8 +264,6 @@ class RecordedPages:
                 evidence.put(source.get(name), name[name.index(".") :])
 
     def stage(self, journal: Journal[Extraction]) -> CurationStage[CuratedPage, Extraction]:
-        """Takes over what is recorded of each product's page."""
-
         async def answer(item: CuratedPage, key: str) -> Extraction:
             found = self.extractions.get(item.product_id)
             if found is not None and found.url == item.url:
@@ -318,11 +303,7 @@ class RecordedJudge:
 
 
 def recorded_judges(path: Path, tasks: Sequence[CurationTask]) -> tuple[RecordedJudge, ...]:
-    """The judges of an earlier run, or the one of the release's results, as judges who say it again.
-
-    Raises:
-        UserError: it is neither, or it is damaged, or nobody judged anything.
-    """
+    """The judges of an earlier run, or the one of the release's results, as judges who say it again."""
     by_judge: dict[str, dict[str, Judgement]] = {}
     for one in _read(path, tasks, "--judgements").judgements:
         by_judge.setdefault(one.judge, {})[one.product] = one

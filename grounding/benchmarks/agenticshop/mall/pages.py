@@ -37,10 +37,7 @@ def words_of(text: str) -> list[str]:
 
 
 def find(goods: Sequence[Goods], query: str) -> list[Goods]:
-    """The products that have any word of the query, those first that have most of its words.
-
-    A word in the title counts three, in the brand or category two, else one. Ties stay in the shop's own order.
-    """
+    """The products that have any word of the query, those first that have most of its words."""
     asked = list(dict.fromkeys(word for word in words_of(query) if word not in _SMALL))[:MAX_QUERY_WORDS]
     ranked = []
     for place, one in enumerate(goods):
@@ -63,8 +60,6 @@ class PageReply(NamedTuple):
 
 
 class ShopPages:
-    """All pages of one shop. ``pictures`` are the drawings by the name of their file."""
-
     def __init__(self, shop: Shop, pictures: Mapping[str, bytes]) -> None:
         self.shop = shop
         self.design = DESIGNS[shop.design]
@@ -137,7 +132,7 @@ class ShopPages:
         return "" if rating is None else self.design.rating(rating)
 
     def _product(self, goods: Goods) -> PageReply:
-        """A product's page; its script knows for every form what is to be shown when it is chosen."""
+        """Its script knows for every form what is to be shown when it is chosen."""
         if goods.guarded:
             return self._page(403, "human.html")
         money, shop = self.design.money, self.shop

@@ -34,11 +34,8 @@ class Mall(NamedTuple):
 async def open_mall(folder: Path, port: int = 0) -> AsyncIterator[Mall]:
     """Serve the shops of a data set's folder on loopback until the block ends; port 0 takes any that is free.
 
-    A shop answers under ``NAME.mall.test`` and, for people's browsers, ``NAME.localhost``: names under ``localhost``
-    are this machine's own (RFC 6761), and the shops' links hold no name, so all of them work there.
-
-    Raises:
-        UserError: the folder has no shops, one can't be read, jinja2 is missing, or the port is taken.
+    A shop answers under ``NAME.mall.test`` and, for people's browsers, ``NAME.localhost``, which is this machine's own
+    (RFC 6761). Raises a UserError where there are no shops, jinja2 is missing, or the port is taken.
     """
     from aiohttp import web
 
@@ -85,11 +82,7 @@ async def open_mall(folder: Path, port: int = 0) -> AsyncIterator[Mall]:
 
 
 def read_pictures(folder: Path, shop: Shop) -> dict[str, bytes]:
-    """The drawings that a shop names, from ``pictures/SHOP``.
-
-    Raises:
-        UserError: one is not there, too large, or not a name of an SVG file in that folder.
-    """
+    """The drawings that a shop names, from ``pictures/SHOP``; a UserError where one is not there or no SVG file."""
     names = {name for goods in shop.goods for name in goods.pictures}
     names |= {place.picture for place in shop.places if place.picture}
     found = {}

@@ -23,7 +23,7 @@ PlaceKind = Literal["hidden", "listing", "redirect", "article", "missing"]
 
 
 class Form(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A form in which a product is sold, such as a size or a pack; ``list_price`` is struck out beside the price."""
+    """``list_price`` is struck out beside the price."""
 
     name: str
     price: float
@@ -32,11 +32,7 @@ class Form(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Goods(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A product. ``chosen`` is the form that its page shows first.
-
-    ``shipping`` is its own cost where the shop's terms don't hold (0.0: always free). ``guarded``: its page asks
-    whether we are human. ``promotes`` is the product that its page advertises.
-    """
+    """``chosen`` is the form that its page shows first, ``guarded``: its page asks whether we are human."""
 
     slug: str
     title: str
@@ -116,11 +112,9 @@ _WORDS = ("No", "One", "Two", "Three", "Four", "Five")
 
 
 class Design(NamedTuple):
-    """One design.
+    """``page_parameter`` of a listing's address counts pages from 1, or goods where ``page_counts_goods``.
 
-    ``page_parameter`` is that by which a listing's address names its page: a number that counts from 1, or, where
-    ``page_counts_goods``, that of the first product. ``search_method`` ``script``: only a script's request, answered as
-    JSON, brings results.
+    ``search_method`` ``script``: only a script's request, answered as JSON, brings results.
     """
 
     product_path: Callable[[Goods], str]
@@ -154,12 +148,10 @@ def euros(amount: float) -> str:
 
 
 def code_first(amount: float) -> str:
-    """No cents where there are none, and no last zero."""
     return "USD " + f"{amount:,.2f}".rstrip("0").rstrip(".")
 
 
 def in_words(rating: float) -> str:
-    """Rounded to halves."""
     whole, half = divmod(round(rating * 2), 2)
     if not whole:
         return "Half a star out of five" if half else "No stars out of five"
@@ -196,7 +188,6 @@ DESIGNS: dict[DesignName, Design] = {
 
 
 def shipping_text(shop: Shop, goods: Goods, form: Form) -> str:
-    """What a page says that delivery of one costs, in the words of the shop's design."""
     cost, design = shop.shipping_of(goods, form), DESIGNS[shop.design]
     return design.priced.format(cost=design.money(cost)) if cost else design.free
 

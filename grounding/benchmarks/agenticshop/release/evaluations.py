@@ -148,10 +148,7 @@ def extraction_json(extraction: Extraction) -> dict[str, Any]:
 
 
 def read_evaluation(product_id: str, decoded: object, checklist: Sequence[ChecklistItem]) -> tuple[Judgement, int]:
-    """One judgement of a product, and how many verdicts are on no item; ``unparsed`` if it is none.
-
-    An item without a verdict is ``missing``; a status other than SUCCESS is no success.
-    """
+    """One judgement of a product, and how many verdicts are on no item; ``unparsed`` if it is none."""
     found = Judgement(step_id=f"{product_id}/{JUDGE}", key="", judge=JUDGE)
     inner = decoded.get("evaluation_result", decoded) if isinstance(decoded, dict) else None
     annotated = inner.get("annotated_checklist", {}) if isinstance(inner, dict) else None
@@ -194,10 +191,7 @@ def _plain(text: str) -> str:
 
 
 def read_reported(evaluation: dict[str, Any]) -> Reported:
-    """What the judge says that its verdicts add up to. Texts ``x / y`` stay as they are; a number that is none is None.
-
-    As in the release, true and false are numbers, 1 and 0 (``isinstance(value, (int, float))``).
-    """
+    """What the judge says that its verdicts add up to; as in the release, true and false are numbers."""
     parts = (evaluation.get("stats"), evaluation.get("page_accessibility"))
     stats, page = (one if isinstance(one, dict) else {} for one in parts)
     numbers = {
@@ -221,8 +215,7 @@ def evaluation_json(
 ) -> dict[str, Any]:
     """A judgement without a failure as the release's collector reads it.
 
-    ``stats`` are what the judge reported; where it reported nothing, they are counted from its verdicts, over all items
-    of the checklist, and ``extraction`` says whether the page was accessible.
+    ``stats`` are what the judge reported, else what its verdicts add up to over all items of the checklist.
     """
     verdicts = {verdict.item: verdict for verdict in judgement.verdicts if "missing" not in verdict.flags}
     reported = judgement.reported or _added_up(verdicts, checklist, extraction)
@@ -273,17 +266,12 @@ def _added_up(
 
 
 class OutputEntry(Record, frozen=True, kw_only=True):
-    """One entry of a file of curated products, and why there are none."""
-
     products: tuple[Curated, ...] = ()
     failure: Failure | None = None
 
 
 def read_search_answers(path: Path) -> dict[str, OutputEntry]:
-    """The entries of one file of curated products, by user, the last of each; a UserError where it is something else.
-
-    An entry with ``error`` is a failure of the kind ``error``; one without any product is ``unparsed``.
-    """
+    """The entries of a file of curated products, by user, the last of each."""
     decoded: Any = read_json(path, "a list of curated products")
     found: dict[str, OutputEntry] = {}
     for item, entry in enumerate(decoded if isinstance(decoded, list) else [decoded]):

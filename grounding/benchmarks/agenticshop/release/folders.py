@@ -82,11 +82,8 @@ def read_eval_results(
 ) -> RecordedResults:
     """Everything that a folder of results holds for the tasks of a data set.
 
-    A file that is no JSON, or something else, becomes a record with a failure of the kind ``unparsed``; an empty file
-    counts as absent, as in the release. The pictures of pages are kept in ``evidence``, and left out without it.
-
-    Raises:
-        UserError: there are no results, or those of several models.
+    A file that is no JSON is a record with a failure of the kind ``unparsed``; an empty file counts as absent, as in the
+    release. The pictures of pages are kept in ``evidence``, and left out without it.
     """
     root, surplus = _model_folder(folder), 0
     extractions, judgements, odd = [], [], []
@@ -148,8 +145,6 @@ def _segments(folder: Path, evidence: EvidenceFolder) -> tuple[Segment, ...]:
 
 
 class Exported(NamedTuple):
-    """How much was written, and where the results lie."""
-
     users: int
     curations: int
     products: int
@@ -164,7 +159,6 @@ def write_profiles(folder: Path, tasks: Sequence[CurationTask]) -> None:
 def _write_lists(
     folder: Path, name: str, entries: Iterable[tuple[CurationTask, dict[str, Any]]], *, indent: int
 ) -> None:
-    """A file for every scenario that has a task, with the tasks' entries in their order."""
     by_file: dict[str, list[dict[str, Any]]] = {}
     for task, entry in entries:
         by_file.setdefault(getattr(row_of(task.scenario), name), []).append(entry)
@@ -173,13 +167,7 @@ def _write_lists(
 
 
 def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
-    """Write a run as the release has its own, into a folder that holds nothing yet.
-
-    ``judge``: whose verdicts; the one that counts in the run where None.
-
-    Raises:
-        UserError: there is no run, the judge is not of it, or a file can't be written.
-    """
+    """Write a run as the release has its own; ``judge``: whose verdicts, of the one that counts where None."""
     folder = CurationFolder(run)
     info = folder.read_info()
     stored, asked = read_stored(folder, info), info.asked
@@ -194,13 +182,9 @@ def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
 
 
 def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evidence: EvidenceFolder) -> Exported:
-    """Write users, prompts, curated products and results below a folder, as the release's repository has them.
+    """Write users, prompts, curated products and results into a folder that holds nothing yet.
 
-    A judgement with a failure has no file, as in the release, where it ends the run. ``model`` is ``search_llms/NAME``
-    or ``web_agents/NAME``. ``evidence`` has the pictures of the pages.
-
-    Raises:
-        UserError: the folder holds something, a file can't be written, or a picture is not in the evidence.
+    A judgement with a failure has no file, as in the release. ``model`` is ``search_llms/NAME`` or ``web_agents/NAME``.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is there already and not empty; give a new folder")
