@@ -185,7 +185,7 @@ def export_command(run: Path, /, *, out: Path, judge: str | None = None) -> int:
         out: A folder that holds nothing yet.
         judge: Whose verdicts are written [default: the judge that counts].
     """
-    from grounding.benchmarks.agenticshop.release.folders import export_run
+    from grounding.benchmarks.agenticshop.release import export_run
 
     done = export_run(run, out, judge=judge)
     print(f"{done.products:,} products of {done.curations:,} tasks and {done.users:,} users: {done.results}")

@@ -26,7 +26,7 @@ from grounding.benchmarks import asking
 from grounding.benchmarks.agenticshop.loader import target_of
 from grounding.benchmarks.agenticshop.pairing import check_pairing
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, CurationTask, Scenario, UserContext
-from grounding.benchmarks.agenticshop.release.folders import write_profiles
+from grounding.benchmarks.agenticshop.release import write_profiles
 from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
 from grounding.benchmarks.calls import Wording, fill, json_values, read_wording
 from grounding.benchmarks.rawusers import RawReview, read_raw_users

@@ -75,7 +75,7 @@ CURATE, EXTRACT = "curate", "extract"
 
 
 class Parts:
-    """Who works in a run, or in one ``part`` of it in a worker, as the options name them; opened when first asked for."""
+    """Who works in a run, or in one ``part`` of it in a worker, as the options name them; opened when asked for."""
 
     def __init__(self, options: CurationOptions, budget: Budget, progress: Progress, part: str = "") -> None:
         self.options, self._budget, self._progress, self._part = options, budget, progress, part

@@ -24,7 +24,7 @@ from grounding.benchmarks.agenticshop.extraction.structural import page_class_of
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge, judge_prompt, reply_object
 from grounding.benchmarks.agenticshop.options import OFFICIAL
 from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
-from grounding.benchmarks.agenticshop.release.evaluations import read_extraction
+from grounding.benchmarks.agenticshop.release import read_extraction
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, read_wording
 from grounding.cards import Json, PlannerCard

@@ -17,7 +17,7 @@ from grounding.records import Record
 
 
 class ScenarioRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``key`` names the release's files, ``pipeline_key`` is its option ``--category``, ``folder`` where results lie."""
+    """``key`` names the release's files, ``pipeline_key`` its ``--category``, ``folder`` is where its results lie."""
 
     scenario: Scenario
     intent: Intent

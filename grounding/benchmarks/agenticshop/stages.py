@@ -31,7 +31,7 @@ from grounding.benchmarks.agenticshop.records import (
     Site,
     view_of,
 )
-from grounding.benchmarks.agenticshop.release.folders import RecordedResults, read_eval_results
+from grounding.benchmarks.agenticshop.release import RecordedResults, read_eval_results
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, is_curation_run
 from grounding.benchmarks.agenticshop.web.browser import WebBrowser, open_browser
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder

@@ -41,7 +41,7 @@ from grounding.benchmarks.agenticshop.records import (
     Segment,
     VerdictFlag,
 )
-from grounding.benchmarks.agenticshop.release.evaluations import extraction_json, read_evaluation, read_reported
+from grounding.benchmarks.agenticshop.release import extraction_json, read_evaluation, read_reported
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.errors import UserError

@@ -28,7 +28,7 @@ from grounding.benchmarks.agenticshop.figures import official_figures
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
 from grounding.benchmarks.agenticshop.judge.model import judge_prompt, official_messages
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, Judgement, PageClass
-from grounding.benchmarks.agenticshop.release.evaluations import read_evaluation, read_extraction
+from grounding.benchmarks.agenticshop.release import read_evaluation, read_extraction
 from grounding.benchmarks.agenticshop.released import (
     extraction_messages,
     extraction_text,

@@ -30,16 +30,19 @@ from grounding.benchmarks.agenticshop.records import (
     Variant,
     product_id,
 )
-from grounding.benchmarks.agenticshop.release.evaluations import (
+from grounding.benchmarks.agenticshop.release import (
+    Exported,
     evaluation_json,
     extraction_json,
     input_entry,
+    read_eval_results,
     read_evaluation,
     read_extraction,
     read_search_answers,
     search_entry,
+    search_outputs,
+    write_release,
 )
-from grounding.benchmarks.agenticshop.release.folders import Exported, read_eval_results, search_outputs, write_release
 from grounding.benchmarks.agenticshop.scorebook import StoredRun
 from grounding.benchmarks.agenticshop.verdicts import JudgeAnswers
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder

@@ -1,6 +1,13 @@
-"""The release's files, read and written: extractions, evaluations, prompts and curated products.
+"""The release's files and folders, read and written, so that its programs can go on from a run and a run from theirs.
 
 ::
+
+    eval_results/MODEL_TYPE/MODEL/Category[/variant]/user_ID/result_000/extraction_result.json
+                                                                        evaluation_result.json
+                                                                        artifacts/fullpage_part_1.png ...
+    data/user_profiles/KEY_user_profile.json
+    product_curation_artifacts/inputs/KEY_search_input.json
+    product_curation_artifacts/MODEL_TYPE/MODEL/KEY_search_output.json
 
     {"source_url": "...", "available_product_info": {"description": "..."},
      "reviews": {"available": true, "details": "..."}}
@@ -13,27 +20,30 @@
     [{"user", "seed_product_type", "prompt", "variables", "check_list"}, ...]                KEY_search_input.json
     [{"user", "search_results": [{"product_name", "product_url", "reasoning"}], "error"}]   KEY_search_output.json
 
-The release keeps no page: what a model wrote of it stands as the description and as the one text about reviews; both
-together are the page's text. An empty description is what it writes when an extraction took too long: there are no
-facts then, and no page. Evaluations are bare or wrapped in ``evaluation_result``. A verdict belongs to the item whose
-words it repeats, else to the item at its place, where a dimension has as many verdicts as items.
+The release keeps no page: what a model wrote of it is the page's text. An empty description is what it writes when an
+extraction took too long: there are no facts then, and no page. Evaluations are bare or wrapped in
+``evaluation_result``. Reports may be on the wrong product of their user: the release writes them in the order of the
+tasks and collects them in that in which they were done; the mean over a user's products is not changed by that.
 """
 
 from __future__ import annotations
 
 import codecs
+import io
 import json
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from grounding.atomic import atomic_write
 from grounding.benchmarks.agenticshop.agents.search import curation_prompt, curation_prompts
 from grounding.benchmarks.agenticshop.asking import fact_lines
-from grounding.benchmarks.agenticshop.loader import checklist_of
+from grounding.benchmarks.agenticshop.loader import checklist_of, profile_of
 from grounding.benchmarks.agenticshop.records import (
     DIMENSIONS,
     ChecklistItem,
@@ -48,11 +58,16 @@ from grounding.benchmarks.agenticshop.records import (
     ProductFacts,
     RenderedPage,
     Reported,
+    Scenario,
     Segment,
+    product_id,
     view_of,
 )
+from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
+from grounding.benchmarks.agenticshop.scorebook import CurationFolder, StoredRun, headline_of, read_stored
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.errors import UserError
-from grounding.records import Failure, Record
+from grounding.records import Failure, Size
 
 MAX_BYTES = 64 << 20
 
@@ -100,27 +115,24 @@ _NUMBERS = {
 
 def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, ...] = ()) -> Extraction:
     """One extraction from a decoded file, with the pictures that were kept of the page; ``unparsed`` if it is none."""
-    found = Extraction(step_id=step_id, key="", url="", extractor=EXTRACTOR)
+    made = partial(Extraction, step_id=step_id, key="", extractor=EXTRACTOR)
     if not isinstance(decoded, dict) or not isinstance(decoded.get("source_url"), str):
-        failure = Failure(kind="unparsed", message="expected an object with source_url and available_product_info")
-        return msgspec.structs.replace(found, failure=failure)
+        why = "expected an object with source_url and available_product_info"
+        return made(url="", failure=Failure(kind="unparsed", message=why))
     url, info, said = decoded["source_url"], decoded.get("available_product_info"), decoded.get("reviews")
     if isinstance(info, dict) and set(info) == {"description"}:
         info = info["description"]
     described = text_of(info or "")
     reviews = text_of(said.get("details") if isinstance(said, dict) else said or "")
-    found = msgspec.structs.replace(found, url=url, class_reason="the release keeps no page")
-    if not described and not reviews and not segments:
-        return found
-    facts = ProductFacts(
-        description=described,
-        reviews=(CustomerReview(text=reviews),) if reviews else (),
-        sources=(FactSource(field="description", source="model"),) if described else (),
-    )
-    text = "\n\n".join(filter(None, (described, reviews)))
+    reason, text = "the release keeps no page", "\n\n".join(filter(None, (described, reviews)))
+    if not text and not segments:
+        return made(url=url, class_reason=reason)
+    said_of = tuple(CustomerReview(text=one) for one in (reviews,) if one)
+    sources = (FactSource(field="description", source="model"),) if described else ()
+    facts = ProductFacts(description=described, reviews=said_of, sources=sources) if text else None
     page = RenderedPage(url=url, text=text, segments=segments)
     raw = json.dumps({name: decoded[name] for name in _KEPT if name in decoded}, ensure_ascii=False)
-    return msgspec.structs.replace(found, page=page, facts=facts if text else None, raw=raw)
+    return made(url=url, class_reason=reason, page=page, facts=facts, raw=raw)
 
 
 def extraction_json(extraction: Extraction) -> dict[str, Any]:
@@ -265,7 +277,7 @@ def _added_up(
 # --- prompts and curated products ------------------------------------------------------------------------------------
 
 
-class OutputEntry(Record, frozen=True, kw_only=True):
+class OutputEntry(NamedTuple):
     products: tuple[Curated, ...] = ()
     failure: Failure | None = None
 
@@ -314,3 +326,179 @@ def input_entry(task: CurationTask) -> dict[str, Any]:
         "variables": variables,
         "check_list": checklist_of(task.checklist),
     }
+
+
+# --- folders ---------------------------------------------------------------------------------------------------------
+
+DEPTH = 3
+"""How many folders above that of a model may be given: ``eval_results`` itself, or what holds it."""
+
+MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 100, 50, 32 << 20
+
+
+class RecordedResults(NamedTuple):
+    """What a folder of results holds, in the order of the tasks and products. ``odd`` says what was passed over."""
+
+    extractions: Sequence[Extraction]
+    judgements: Sequence[Judgement]
+    odd: Sequence[str] = ()
+
+
+def search_outputs(path: Path) -> dict[Scenario, Path]:
+    """The files of curated products in the folder of one model, by scenario; raises a UserError where none are."""
+    found = {row.scenario: path / row.search_output_file for row in ROWS if (path / row.search_output_file).is_file()}
+    if not found:
+        raise UserError(f"{path}: no *_search_output.json in it; give the folder of one model")
+    return found
+
+
+def _model_folder(path: Path) -> Path:
+    """The folder of one model, at or below a path; raises a UserError where there is none, or there are several."""
+    categories = {row.category for row in ROWS}
+    for depth in range(DEPTH + 1):
+        found = sorted({one.parent for name in categories for one in path.glob("*/" * depth + name) if one.is_dir()})
+        if len(found) > 1:
+            raise UserError(f"{path}: results of several models; give one of: {', '.join(map(str, found[:10]))}")
+        if found:
+            return found[0]
+    raise UserError(
+        f"{path}: no results in it: expected folders such as {ROWS[0].folder}, each with "
+        "user_ID/result_000/evaluation_result.json"
+    )
+
+
+def read_eval_results(
+    folder: Path, tasks: Sequence[CurationTask], *, evidence: EvidenceFolder | None = None
+) -> RecordedResults:
+    """Everything that a folder of results holds for the tasks of a data set.
+
+    A file that is no JSON is a record with a failure of the kind ``unparsed``; an empty one counts as absent, as in the
+    release. The pictures of pages are kept in ``evidence``, and left out without it.
+    """
+    root, surplus = _model_folder(folder), 0
+    extractions, judgements, odd = [], [], []
+    for task in tasks:
+        for rank in range(MAX_RESULTS):
+            result, product = _result(root, task, rank), product_id(task.id, rank)
+            for extracted in _decoded(result / "extraction_result.json"):
+                segments = () if evidence is None else _segments(result / "artifacts", evidence)
+                extractions.append(read_extraction(product, extracted, segments=segments))
+            for evaluated in _decoded(result / "evaluation_result.json"):
+                judgement, unasked = read_evaluation(product, evaluated, task.checklist)
+                judgements.append(judgement)
+                surplus += unasked
+    known = {_result(root, task, 0).parent for task in tasks}
+    for row in ROWS:
+        strange = sorted(one.name for one in (root / row.folder).glob("user_*") if one.is_dir() and one not in known)
+        if strange:
+            odd.append(f"{row.folder}: {len(strange)} users that the data set does not have, such as {strange[0]}")
+    odd += [f"{surplus} verdicts are on items that the checklists do not have"] if surplus else []
+    return RecordedResults(extractions, judgements, odd)
+
+
+def _result(root: Path, task: CurationTask, rank: int) -> Path:
+    return root / row_of(task.scenario).folder / f"user_{task.user}" / f"result_{rank:03d}"
+
+
+def _decoded(path: Path) -> list[object]:
+    """The content of a file; nothing where it is absent or empty, a text about it where it is no JSON."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return []
+    try:
+        return [read_json(path, "a result")]
+    except UserError as error:
+        return [str(error)]
+
+
+def _segments(folder: Path, evidence: EvidenceFolder) -> tuple[Segment, ...]:
+    """The pictures of a page in order, one below the other; what is no picture ends the page."""
+    from PIL import Image
+
+    segments: list[Segment] = []
+    top_px = 0
+    for number in range(1, MAX_PARTS + 1):
+        path = folder / f"fullpage_part_{number}.png"
+        if not path.is_file() or path.is_symlink() or path.stat().st_size > MAX_PART_BYTES:
+            break
+        content = path.read_bytes()
+        try:
+            with Image.open(io.BytesIO(content), formats=("PNG",)) as picture:
+                size = Size(width=picture.width, height=picture.height)
+        except (OSError, ValueError, Image.DecompressionBombError):
+            break
+        segments.append(Segment(file=evidence.put(content, ".png"), size=size, top_px=top_px))
+        top_px += size.height
+    return tuple(segments)
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+class Exported(NamedTuple):
+    users: int
+    curations: int
+    products: int
+    results: str
+
+
+def write_profiles(folder: Path, tasks: Sequence[CurationTask]) -> None:
+    """Write ``KEY_user_profile.json`` for every scenario; raises a UserError where a file can't be written."""
+    _write_lists(folder, "profile_file", tasks, profile_of, indent=4)
+
+
+def _write_lists(
+    folder: Path, name: str, tasks: Sequence[CurationTask], entry: Callable[[CurationTask], Any], *, indent: int
+) -> None:
+    by_file: dict[str, list[Any]] = {}
+    for task in tasks:
+        by_file.setdefault(getattr(row_of(task.scenario), name), []).append(entry(task))
+    for file, said in by_file.items():
+        write_json(folder / file, said, indent=indent)
+
+
+def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
+    """Write a run as the release has its own; ``judge``: whose verdicts, of the one that counts where None."""
+    folder = CurationFolder(run)
+    info = folder.read_info()
+    stored, asked = read_stored(folder, info), info.asked
+    chosen = judge or headline_of(stored.judgements)
+    if chosen not in stored.judgements:
+        known = ", ".join(stored.judgements) or "none"
+        raise UserError(f"--judge {chosen}: no such judge in {run}; there are: {known}")
+    name = f"{asked.agent}-{asked.model}" if asked.model else asked.agent
+    name = re.sub(r"[^A-Za-z0-9_.\-]+", "-", name).lstrip("-.")[:100] or "model"
+    kind = "search_llms" if asked.agent == "search" else "web_agents"
+    return write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(folder.evidence))
+
+
+def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evidence: EvidenceFolder) -> Exported:
+    """Write users, prompts, curated products and results into a folder that holds nothing yet.
+
+    A judgement with a failure has no file, as in the release. ``model`` is ``search_llms/NAME`` or ``web_agents/NAME``.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder}: is there already and not empty; give a new folder")
+    artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
+    write_profiles(folder / "data" / "user_profiles", stored.tasks)
+    _write_lists(artifacts / "inputs", "search_input_file", stored.tasks, input_entry, indent=2)
+    answers = [(task, stored.answers[task.id]) for task in stored.tasks]
+    curated = {task.id: said.curation for task, said in answers if said.curation is not None}
+    outputs = [task for task in stored.tasks if task.id in curated]
+    _write_lists(
+        artifacts / model, "search_output_file", outputs, lambda task: search_entry(task, curated[task.id]), indent=4
+    )
+    for task, said in answers:
+        for rank, extraction in enumerate(said.extractions):
+            if extraction is None:
+                continue
+            result = _result(results, task, rank)
+            write_json(result / "extraction_result.json", extraction_json(extraction), indent=2)
+            for number, segment in enumerate(extraction.page.segments if extraction.page else (), start=1):
+                (result / "artifacts").mkdir(exist_ok=True)
+                (result / "artifacts" / f"fullpage_part_{number}.png").write_bytes(evidence.get(segment.file))
+            judgement = stored.judgements[judge].get(extraction.step_id)
+            if judgement is not None and judgement.failure is None:
+                evaluation = evaluation_json(judgement, task.checklist, extraction)
+                write_json(result / "evaluation_result.json", evaluation, indent=2)
+    users = len({task.user for task in stored.tasks})
+    return Exported(users, len(outputs), len(stored.extractions), str(results))
