@@ -274,9 +274,9 @@ def construct(
                 done = await asking.run_stage(stage, questions, asking.new_progress(display, part), check)
                 asked += done.answers
                 tallies[part] = asking.tally(stage, questions)
-                for one in questions:
-                    if (last := asking.last_answer(stage, one)) and (said := getattr(last, part)):
-                        known[part][one.subject] = said
+                for question in questions:
+                    if (last := asking.last_answer(stage, question)) and (said := getattr(last, part)):
+                        known[part][question.subject] = said
                 if part == "need":
                     open_need = Need(situation=prompts.open_situation)
                     known[part] |= {one.id: open_need for one in subjects if one.seed is None}

@@ -77,7 +77,7 @@ def count_curation(dataset: CurationDataset) -> ExpectedCounts:
 
 def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scenario] = ()) -> CurationDataset:
     """Read the release's layout from a folder; raises as :func:`load_curation`."""
-    place, files, warnings = _find_profiles(folder)
+    place, files = _find_profiles(folder)
     missing = [scenario for scenario in SCENARIOS if scenario in scenarios and scenario not in files]
     if missing:
         raise UserError(f"{place}: no users of {', '.join(missing)}; there are those of: {', '.join(files)}")
@@ -98,12 +98,11 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
         folder=str(place),
         tasks=_with_targets(tasks, place),
         sites=sites,
-        warnings=tuple(warnings),
     )
 
 
-def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path], list[str]]:
-    """The folder of the files of users, the least deep that has some; the files; and what was passed over."""
+def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path]]:
+    """The folder of the files of users, the least deep that has some, and the files."""
     names = {row.profile_file: row.scenario for row in ROWS}
     for depth in range(DEPTH + 1):
         if found := sorted({path.parent for name in names for path in folder.glob("*/" * depth + name)}):
@@ -114,10 +113,7 @@ def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path], list[str]]
     if len(found) > 1 and chosen.name != PREFERRED:
         several = ", ".join(sorted(one.name for one in found))
         raise UserError(f"{folder}: users in several folders ({several}); give one of them with --data-dir")
-    odd = [f"{other.name}/ is passed over: the users are those of {PREFERRED}/" for other in found if other != chosen]
-    others = sorted(path.name for path in chosen.glob("*_user_profile.json") if path.name not in names)
-    odd += [f"{name} is passed over: no scenario has such a file" for name in others]
-    return chosen, {names[name]: chosen / name for name in names if (chosen / name).is_file()}, odd
+    return chosen, {names[name]: chosen / name for name in names if (chosen / name).is_file()}
 
 
 # --- a file of users -------------------------------------------------------------------------------------------------
@@ -267,9 +263,6 @@ def curation_fingerprint(tasks: Sequence[CurationTask], sites: Sequence[Site] = 
     return digest.hexdigest()
 
 
-# --- what is wrong, and what is odd: a query that looks like another user's, and counts other than the card's --------
-
-
 def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
     """Read a data set whole and say what is wrong or odd; raises a UserError where it or its files are not there."""
     try:
@@ -277,11 +270,8 @@ def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
     except DatasetProblems as problems:
         return Inspection(problems=problems.problems)
     expected, counts = locate(dataset, data_dir).expected, count_curation(found)
-    odd = [*differences(counts, msgspec.structs.replace(expected, groups={}))]
+    odd = differences(counts, msgspec.structs.replace(expected, groups={}))
     by_scenario = Counter[str](task.scenario for task in found.tasks)
-    stated = expected.groups.get("scenario", {})
-    other = [f"{by_scenario[name]} {name} ({count})" for name, count in stated.items() if by_scenario[name] != count]
-    odd += [f"users by scenario, and what the card says: {', '.join(other)}"] if other else []
     parts = ", ".join(f"{by_scenario[name]} {name}" for name in SCENARIOS if by_scenario[name])
     checklists = {(task.user, task.checklist) for task in found.tasks}
     summary = (
@@ -289,7 +279,7 @@ def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
         f"{sum(len(items) for _, items in checklists):,} items; "
         + (f"{len(found.sites)} shops of its own" if found.sites else "the open web")
     )
-    return Inspection(warnings=(*found.warnings, *_pairing(found.tasks), *odd), summary=summary)
+    return Inspection(warnings=(*_pairing(found.tasks), *odd), summary=summary)
 
 
 def _pairing(tasks: Sequence[CurationTask]) -> Iterator[str]:

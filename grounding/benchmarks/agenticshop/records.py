@@ -106,7 +106,6 @@ class CurationDataset(Record, frozen=True, kw_only=True):
     folder: str
     tasks: tuple[CurationTask, ...]
     sites: tuple[Site, ...] = ()
-    warnings: tuple[str, ...] = ()
     departs: tuple[str, ...] = ()
 
 

@@ -159,21 +159,18 @@ def extraction_json(extraction: Extraction) -> dict[str, Any]:
 # --- evaluations -----------------------------------------------------------------------------------------------------
 
 
-def read_evaluation(product_id: str, decoded: object, checklist: Sequence[ChecklistItem]) -> tuple[Judgement, int]:
-    """One judgement of a product, and how many verdicts are on no item; ``unparsed`` if it is none."""
+def read_evaluation(product_id: str, decoded: object, checklist: Sequence[ChecklistItem]) -> Judgement:
+    """One judgement of a product; ``unparsed`` if it is none."""
     found = Judgement(step_id=f"{product_id}/{JUDGE}", key="", judge=JUDGE)
     inner = decoded.get("evaluation_result", decoded) if isinstance(decoded, dict) else None
     annotated = inner.get("annotated_checklist", {}) if isinstance(inner, dict) else None
     if inner is None or not isinstance(annotated, dict) or not inner.keys() & {"annotated_checklist", "stats"}:
         failure = Failure(kind="unparsed", message="expected an object with stats and annotated_checklist")
-        return msgspec.structs.replace(found, failure=failure), 0
+        return msgspec.structs.replace(found, failure=failure)
     given: dict[str, dict[str, Any]] = {}
-    surplus = 0
     for dimension, said in annotated.items():
         entries = [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
-        placed = _placed([item for item in checklist if item.dimension == dimension], entries)
-        surplus += len(entries) - len(placed)
-        given |= placed
+        given |= _placed([item for item in checklist if item.dimension == dimension], entries)
     verdicts = []
     for item in checklist:
         entry = given.get(item.id)
@@ -181,7 +178,7 @@ def read_evaluation(product_id: str, decoded: object, checklist: Sequence[Checkl
         reasoning = "" if entry is None else text_of(entry.get("reasoning"))
         flags: Any = ("missing",) if entry is None else ()
         verdicts.append(ItemVerdict(item=item.id, satisfied=success, reasoning=reasoning, flags=flags))
-    return msgspec.structs.replace(found, verdicts=tuple(verdicts), reported=read_reported(inner)), surplus
+    return msgspec.structs.replace(found, verdicts=tuple(verdicts), reported=read_reported(inner))
 
 
 def _placed(items: list[ChecklistItem], entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -284,21 +281,17 @@ class OutputEntry(NamedTuple):
 
 def read_search_answers(path: Path) -> dict[str, OutputEntry]:
     """The entries of a file of curated products, by user, the last of each."""
+    names = {"url": "product_url", "name": "product_name", "reasoning": "reasoning"}
     decoded: Any = read_json(path, "a list of curated products")
     found: dict[str, OutputEntry] = {}
     for item, entry in enumerate(decoded if isinstance(decoded, list) else [decoded]):
-        results = (entry.get("search_results") or []) if isinstance(entry, dict) else None
+        results: Any = (entry.get("search_results") or []) if isinstance(entry, dict) else None
         objects = isinstance(results, list) and all(isinstance(one, dict) for one in results)
         if not objects or not isinstance(entry.get("user"), str):
             form = "an object with a user and search_results, a list of objects with a product_url"
             raise UserError(f"{path}: item {item}: expected {form}")
         products = tuple(
-            Curated(
-                rank=rank,
-                url=text_of(one.get("product_url")),
-                name=text_of(one.get("product_name")),
-                reasoning=text_of(one.get("reasoning")),
-            )
+            Curated(rank=rank, **{ours: text_of(one.get(theirs)) for ours, theirs in names.items()})
             for rank, one in enumerate(results)
         )
         failure, error = None, text_of(entry.get("error"))
@@ -336,14 +329,6 @@ DEPTH = 3
 MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 100, 50, 32 << 20
 
 
-class RecordedResults(NamedTuple):
-    """What a folder of results holds, in the order of the tasks and products. ``odd`` says what was passed over."""
-
-    extractions: Sequence[Extraction]
-    judgements: Sequence[Judgement]
-    odd: Sequence[str] = ()
-
-
 def search_outputs(path: Path) -> dict[Scenario, Path]:
     """The files of curated products in the folder of one model, by scenario; raises a UserError where none are."""
     found = {row.scenario: path / row.search_output_file for row in ROWS if (path / row.search_output_file).is_file()}
@@ -369,14 +354,14 @@ def _model_folder(path: Path) -> Path:
 
 def read_eval_results(
     folder: Path, tasks: Sequence[CurationTask], *, evidence: EvidenceFolder | None = None
-) -> RecordedResults:
+) -> tuple[list[Extraction], list[Judgement]]:
     """Everything that a folder of results holds for the tasks of a data set.
 
     A file that is no JSON is a record with a failure of the kind ``unparsed``; an empty one counts as absent, as in the
     release. The pictures of pages are kept in ``evidence``, and left out without it.
     """
-    root, surplus = _model_folder(folder), 0
-    extractions, judgements, odd = [], [], []
+    root = _model_folder(folder)
+    extractions, judgements = [], []
     for task in tasks:
         for rank in range(MAX_RESULTS):
             result, product = _result(root, task, rank), product_id(task.id, rank)
@@ -384,16 +369,8 @@ def read_eval_results(
                 segments = () if evidence is None else _segments(result / "artifacts", evidence)
                 extractions.append(read_extraction(product, extracted, segments=segments))
             for evaluated in _decoded(result / "evaluation_result.json"):
-                judgement, unasked = read_evaluation(product, evaluated, task.checklist)
-                judgements.append(judgement)
-                surplus += unasked
-    known = {_result(root, task, 0).parent for task in tasks}
-    for row in ROWS:
-        strange = sorted(one.name for one in (root / row.folder).glob("user_*") if one.is_dir() and one not in known)
-        if strange:
-            odd.append(f"{row.folder}: {len(strange)} users that the data set does not have, such as {strange[0]}")
-    odd += [f"{surplus} verdicts are on items that the checklists do not have"] if surplus else []
-    return RecordedResults(extractions, judgements, odd)
+                judgements.append(read_evaluation(product, evaluated, task.checklist))
+    return extractions, judgements
 
 
 def _result(root: Path, task: CurationTask, rank: int) -> Path:

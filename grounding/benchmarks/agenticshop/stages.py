@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from grounding.benchmarks.agenticshop.records import (
     Site,
     view_of,
 )
-from grounding.benchmarks.agenticshop.release import RecordedResults, read_eval_results
+from grounding.benchmarks.agenticshop.release import read_eval_results
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, is_curation_run
 from grounding.benchmarks.agenticshop.web.browser import WebBrowser, open_browser
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
@@ -221,21 +220,18 @@ def judge_stage(
 # --- what was recorded ------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> RecordedResults:
-    if is_curation_run(path):
-        folder = CurationFolder(path)
-        with (
-            closing(folder.extractions(read_only=True)) as extractions,
-            closing(folder.judgements(read_only=True)) as judgements,
-        ):
-            # A page that could not be looked at is looked at again.
-            return RecordedResults([one for one in extractions if one.failure is None], list(judgements))
+def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> tuple[list[Extraction], list[Judgement]]:
     if not path.is_dir():
         raise UserError(f"{flag} {path}: expected the folder of an earlier run, or the release's eval_results")
-    found = read_eval_results(path, tasks)
-    for each in found.odd:
-        print(f"grounding: warning: {path}: {each}", file=sys.stderr)
-    return found
+    if not is_curation_run(path):
+        return read_eval_results(path, tasks)
+    folder = CurationFolder(path)
+    with (
+        closing(folder.extractions(read_only=True)) as extractions,
+        closing(folder.judgements(read_only=True)) as judgements,
+    ):
+        # A page that could not be looked at is looked at again.
+        return [one for one in extractions if one.failure is None], list(judgements)
 
 
 def _content(records: Mapping[str, msgspec.Struct]) -> str:
@@ -248,13 +244,13 @@ class RecordedPages:
 
     def __init__(self, path: Path, tasks: Sequence[CurationTask]) -> None:
         self.path, self._tasks = path, tasks
-        self.extractions = {one.step_id: one for one in _read(path, tasks, "--extractions").extractions}
+        self.extractions = {one.step_id: one for one in _read(path, tasks, "--extractions")[0]}
         self.identity = _content(self.extractions)
 
     def take_over(self, wanted: Sequence[str], evidence: EvidenceFolder) -> None:
         """Bring the evidence of the wanted products into a folder of its own."""
         if not is_curation_run(self.path):
-            found = read_eval_results(self.path, self._tasks, evidence=evidence).extractions
+            found = read_eval_results(self.path, self._tasks, evidence=evidence)[0]
             self.extractions = {one.step_id: one for one in found}
             return
         source = EvidenceFolder(CurationFolder(self.path).evidence)
@@ -305,7 +301,7 @@ class RecordedJudge:
 def recorded_judges(path: Path, tasks: Sequence[CurationTask]) -> tuple[RecordedJudge, ...]:
     """The judges of an earlier run, or the one of the release's results, as judges who say it again."""
     by_judge: dict[str, dict[str, Judgement]] = {}
-    for one in _read(path, tasks, "--judgements").judgements:
+    for one in _read(path, tasks, "--judgements")[1]:
         by_judge.setdefault(one.judge, {})[one.product] = one
     if not by_judge:
         raise UserError(f"--judgements {path}: nobody judged anything there")

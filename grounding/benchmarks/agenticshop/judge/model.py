@@ -218,7 +218,7 @@ def read_verdicts(text: str, items: Sequence[ChecklistItem], shown: ShownEvidenc
 
 def read_official(text: str, items: Sequence[ChecklistItem]) -> Read | None:
     """Read a reply in the release's form, which asks for no evidence and gets none; None where it is none."""
-    read, _ = read_evaluation("", reply_object(text, "annotated_checklist"), items)
+    read = read_evaluation("", reply_object(text, "annotated_checklist"), items)
     if read.failure is not None:
         return None
     flagged = (

@@ -105,7 +105,7 @@ def figures_of(scenario: Any, users: dict[str, list[dict[str, Any] | None]]) -> 
             judgements[product] = (
                 Judgement(step_id=f"{product}/release", key="", judge="release", failure=missing)
                 if stats is None
-                else read_evaluation(product, {"stats": stats}, task.checklist)[0]
+                else read_evaluation(product, {"stats": stats}, task.checklist)
             )
         answers = JudgeAnswers(
             curation=made_curation(task, urls),
