@@ -45,11 +45,7 @@ class StageModel(Protocol):
         """Everything besides the item that can change an answer."""
 
     async def check(self) -> None: ...
-
     async def aclose(self) -> None: ...
-
-
-# --- what others wrote ---------------------------------------------------------------------------------------------
 
 
 class Fence(NamedTuple):
@@ -82,9 +78,6 @@ def bounded(text: str, limit: int) -> str:
 def one_line(text: str) -> str:
     """So that nobody's words can look like a line of ours."""
     return " ".join(text.split())
-
-
-# --- facts in words -----------------------------------------------------------------------------------------------
 
 
 _STOCK = {"in_stock": "in stock", "sold_out": "sold out"}
@@ -132,9 +125,6 @@ def money_text(amount: Money | None) -> str:
     return f"{f'{amount.amount:.2f}'.removesuffix('.00')} {amount.currency}".strip()
 
 
-# --- pictures ------------------------------------------------------------------------------------------------------
-
-
 def largest_sizes(segments: Sequence[Segment], rule: ImageRule) -> ImageSizes:
     """The sizes of the largest picture of a question; a ValueError where the model refuses its shape."""
     sizes = [picture_sizes(segment.size, rule) for segment in segments]
@@ -146,9 +136,6 @@ def picture_part(segment: Segment, evidence: EvidenceFolder, rule: ImageRule) ->
     evidence.get(segment.file)
     shot = Screenshot(path=str(evidence.path / segment.file), size=segment.size, sha256=segment.file.partition(".")[0])
     return ImagePart(url_json=prepare_picture(shot, rule).url_json)
-
-
-# --- replies and tries ---------------------------------------------------------------------------------------------
 
 
 MAX_REPLY_CHARS = 400_000
@@ -172,12 +159,7 @@ class Answer(Record, frozen=True, kw_only=True):
 
 
 async def ask(
-    opened: Opened,
-    render: Render,
-    sizes: ImageSizes,
-    wrong: Callable[[str], str],
-    *,
-    tools: Sequence[dict[str, Any]] = (),
+    opened: Opened, render: Render, sizes: ImageSizes, wrong: Callable[[str], str], *, tools: Sequence[Any] = ()
 ) -> Answer:
     """Ask, and once more where the reply can't be read: ``wrong`` says why, "" where it can.
 

@@ -214,8 +214,6 @@ def _judged(_product: Any, record: Judgement) -> str:
     return record.failure.kind if record.failure else "judged"
 
 
-# --- what a dry run counts ------------------------------------------------------------------------------------------
-
 EXTRACTOR_TEXT, JUDGE_TEXT, PAGE_PICTURES = 2_700, 3_500, 5
 """Tokens of the words, and pictures, of a question about a page: averages over the pages of the sample."""
 

@@ -231,7 +231,7 @@ def serve_mall_command(
     data_dir: DataDir | None = None,
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 0,
 ) -> int:
-    """Serve a data set's own shops on this machine, so that you can walk through them in a browser, until Ctrl-C.
+    """Serve a data set's own shops on this machine, so that you can walk through them in a browser.
 
     Args:
         dataset: A data set with shops of its own, by name or path.

@@ -46,8 +46,6 @@ MADE_OF: dict[Scenario, str] = {
 
 MADE_WITH, REPLIES = "made-with.json", "replies.jsonl"
 
-# --- who is written about --------------------------------------------------------------------------------------------
-
 
 class Subject(Record, frozen=True, kw_only=True):
     """``seed`` is the review of the item that the query is made of: None in open exploration, ``product_type`` ""."""
@@ -96,9 +94,6 @@ def subjects_of(
 def product_name(review: RawReview) -> str:
     """What tells products apart here, where they have no ids: the title, without regard to case and blanks."""
     return " ".join(review.product.title.casefold().split())
-
-
-# --- questions -------------------------------------------------------------------------------------------------------
 
 
 class ConstructionPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -168,8 +163,6 @@ def _as_filed(review: RawReview) -> dict[str, Any]:
     return written if review.domain else {name: said for name, said in written.items() if name != "domain"}
 
 
-# --- replies, read into what was asked for or unparsed: never a guess ------------------------------------------------
-
 Paragraph = Annotated[str, msgspec.Meta(pattern=r"\S", max_length=8_000)]
 Line = Annotated[str, msgspec.Meta(pattern=r"\S", max_length=600)]
 Items = Annotated[list[Line], msgspec.Meta(min_length=1, max_length=12)]
@@ -218,9 +211,6 @@ def _objects(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
         for said in value.values():
             yield from _objects(said, depth + 1)
         yield {OTHER_NAMES.get(str(name), str(name)): said for name, said in value.items()}
-
-
-# --- the run ---------------------------------------------------------------------------------------------------------
 
 
 def construct(

@@ -116,8 +116,6 @@ def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path]]:
     return chosen, {names[name]: chosen / name for name in names if (chosen / name).is_file()}
 
 
-# --- a file of users -------------------------------------------------------------------------------------------------
-
 Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARS)]
 Items = Annotated[list[Annotated[str, Meta(max_length=MAX_TEXT_CHARS, pattern=r"\S")]], Meta(max_length=MAX_ITEMS)]
 _Context, _Checklist = (
@@ -215,9 +213,6 @@ def checklist_of(items: Iterable[ChecklistItem]) -> dict[str, list[str]]:
     return {dimension: [one.text for one in ordered if one.dimension == dimension] for dimension in DIMENSIONS}
 
 
-# --- targets ---------------------------------------------------------------------------------------------------------
-
-
 def _with_targets(tasks: Iterable[CurationTask], folder: Path) -> tuple[CurationTask, ...]:
     """Tasks with the product that their query was made of, where ``user_raw`` in or beside the folder tells it."""
 
@@ -243,9 +238,6 @@ def target_of(product: RawProduct, product_type: str | None) -> Target:
     kind = product_type or (product.categories[-1] if product.categories else "")
     brand = details_of(product).get("Brand") or product.store or ""
     return Target(title=product.title, brand=brand, product_type=kind)
-
-
-# --- one hash for the content ----------------------------------------------------------------------------------------
 
 
 def curation_fingerprint(tasks: Sequence[CurationTask], sites: Sequence[Site] = (), folder: Path | None = None) -> str:

@@ -43,8 +43,6 @@ DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 COUNTED_PRODUCTS = 3
 """How many products of a curation are scored; more are kept and not looked at (the release takes the first three)."""
 
-# --- data set -----------------------------------------------------------------------------------------------------
-
 
 class ChecklistItem(Record, frozen=True, kw_only=True, omit_defaults=False):
     """``number`` counts from 0 within the dimension; ``id`` is such as ``price_sensitivity/0``."""
@@ -109,9 +107,6 @@ class CurationDataset(Record, frozen=True, kw_only=True):
     departs: tuple[str, ...] = ()
 
 
-# --- what an agent may know ----------------------------------------------------------------------------------------
-
-
 class ShopperView(Record, frozen=True, kw_only=True):
     """All that an agent is told of a task: never the checklist, nor the target."""
 
@@ -129,9 +124,6 @@ class ShopperView(Record, frozen=True, kw_only=True):
 def view_of(task: CurationTask, sites: tuple[Site, ...] = ()) -> ShopperView:
     told = {name: getattr(task, name) for name in ShopperView.__struct_fields__[1:-1]}
     return ShopperView(task_id=task.id, sites=sites, **told)
-
-
-# --- curate -------------------------------------------------------------------------------------------------------
 
 
 class Curated(Record, frozen=True, kw_only=True):
@@ -173,9 +165,6 @@ class Curation(Record, frozen=True, kw_only=True):
     seconds: float = 0.0
     call: Call | None = None
     failure: Failure | None = None
-
-
-# --- extract ------------------------------------------------------------------------------------------------------
 
 
 class Segment(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -316,8 +305,6 @@ class Extraction(Record, frozen=True, kw_only=True):
     failure: Failure | None = None
 
 
-# --- judge --------------------------------------------------------------------------------------------------------
-
 Condition = Literal["full", "no-info", "url-only"]
 """What a judge is shown (paper, table 3): facts, text and pictures; URL and pictures; the URL alone."""
 
@@ -380,7 +367,6 @@ class Judgement(Record, frozen=True, kw_only=True):
 
 
 def product_id(task_id: str, rank: int) -> str:
-    """``SCENARIO/USER/RANK``."""
     return f"{task_id}/{rank}"
 
 

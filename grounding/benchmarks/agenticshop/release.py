@@ -110,8 +110,6 @@ _NUMBERS = {
 }
 """The numbers of a report, and what the release calls them."""
 
-# --- extractions -----------------------------------------------------------------------------------------------------
-
 
 def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, ...] = ()) -> Extraction:
     """One extraction from a decoded file, with the pictures that were kept of the page; ``unparsed`` if it is none."""
@@ -154,9 +152,6 @@ def extraction_json(extraction: Extraction) -> dict[str, Any]:
         "available_product_info": {"description": description},
         "reviews": {"available": bool(reviews), "details": reviews or None},
     }
-
-
-# --- evaluations -----------------------------------------------------------------------------------------------------
 
 
 def read_evaluation(product_id: str, decoded: object, checklist: Sequence[ChecklistItem]) -> Judgement:
@@ -271,9 +266,6 @@ def _added_up(
     )
 
 
-# --- prompts and curated products ------------------------------------------------------------------------------------
-
-
 class OutputEntry(NamedTuple):
     products: tuple[Curated, ...] = ()
     failure: Failure | None = None
@@ -321,8 +313,6 @@ def input_entry(task: CurationTask) -> dict[str, Any]:
     }
 
 
-# --- folders ---------------------------------------------------------------------------------------------------------
-
 DEPTH = 3
 """How many folders above that of a model may be given: ``eval_results`` itself, or what holds it."""
 
@@ -353,7 +343,7 @@ def _model_folder(path: Path) -> Path:
 
 
 def read_eval_results(
-    folder: Path, tasks: Sequence[CurationTask], *, evidence: EvidenceFolder | None = None
+    folder: Path, tasks: Sequence[CurationTask], evidence: EvidenceFolder | None = None
 ) -> tuple[list[Extraction], list[Judgement]]:
     """Everything that a folder of results holds for the tasks of a data set.
 
@@ -406,9 +396,6 @@ def _segments(folder: Path, evidence: EvidenceFolder) -> tuple[Segment, ...]:
         segments.append(Segment(file=evidence.put(content, ".png"), size=size, top_px=top_px))
         top_px += size.height
     return tuple(segments)
-
-
-# --- writing ---------------------------------------------------------------------------------------------------------
 
 
 class Exported(NamedTuple):

@@ -13,7 +13,7 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -25,6 +25,7 @@ from grounding.benchmarks.agenticshop.judge.model import ModelJudge, judge_promp
 from grounding.benchmarks.agenticshop.options import OFFICIAL
 from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
 from grounding.benchmarks.agenticshop.release import read_extraction
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder, load_html
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, read_wording
 from grounding.cards import Json, PlannerCard
@@ -37,17 +38,12 @@ from grounding.llm.wire import ImagePart, Message, TextPart
 from grounding.records import Failure, ImageSizes, Size
 from grounding.run.display import Progress
 
-if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-
 SEARCH_USD = 0.01
 """What one web search costs beside the tokens: 10 US dollars per 1,000 (OpenAI's pricing page)."""
 
 MAX_PARTS = 5
 _VIEWPORT = Size(width=1280, height=720)
 PICTURE_SIZES = ImageSizes(original=_VIEWPORT, sent=_VIEWPORT, model=_VIEWPORT)
-"""What a part of a page is counted as."""
-
 _DROPPED = ("script", "style", "noscript", "header", "footer", "nav", "template")
 
 
@@ -55,12 +51,7 @@ class ReleasedWire(VendorWire, frozen=True, kw_only=True):
     """OpenAI's ``POST /responses`` as the release's programs speak it, with ``openai.OpenAI().responses.parse``."""
 
     def encode(
-        self,
-        model: str,
-        messages: Sequence[Message],
-        parameters: dict[str, Json],
-        *,
-        tools: Sequence[dict[str, Any]] = (),
+        self, model: str, messages: Sequence[Message], parameters: dict[str, Json], *, tools: Sequence[Any] = ()
     ) -> bytes:
         """``tools`` is the form of the reply. Each picture is a message of its own."""
         said: list[dict[str, Any]] = []
@@ -110,9 +101,6 @@ def released_judge(opened: Opened) -> ModelJudge:
     return ModelJudge(opened, prompt=OFFICIAL, name=f"{opened.card.name}@{OFFICIAL}", form=form)
 
 
-# --- extraction ------------------------------------------------------------------------------------------------------
-
-
 class ReleasedPrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The parts of the release's one message about a page, and the schema of the reply as JSON text."""
 
@@ -153,15 +141,13 @@ class ReleasedExtractor:
 
         form = reply_form(self._prompt.schema_name, self._prompt.schema)
         answer = await ask(self._opened, lambda: messages, PICTURE_SIZES, wrong, tools=(form,))
-        said: dict[str, Any] = {"facts": None, "raw": answer.text, "failure": answer.failure}
+        found = msgspec.structs.replace(classed, facts=None, raw=answer.text, call=answer.call, failure=answer.failure)
         if answer.failure is None:
-            found = read_extraction("", {"source_url": page.url, **(reply_object(answer.text, wanted) or {})})
-            said = {"facts": found.facts, "raw": found.raw}
-        return msgspec.structs.replace(classed, call=answer.call, **said)
+            read = read_extraction("", {"source_url": page.url, **(reply_object(answer.text, wanted) or {})})
+            found = msgspec.structs.replace(found, facts=read.facts, raw=read.raw)
+        return found
 
     def _question(self, page: RenderedPage, evidence: EvidenceFolder) -> tuple[tuple[Message, ...], Extracted]:
-        from grounding.benchmarks.agenticshop.web.evidence import load_html
-
         html = load_html(page, evidence) if page.html_file else ""
         pictures = released_pictures(page.segments, evidence.path, evidence)
         messages = extraction_messages(self._prompt, extraction_text(self._prompt, page.url, html), pictures)
@@ -187,19 +173,10 @@ def extraction_text(prompt: ReleasedPrompt, url: str, html: str) -> str:
 
 def page_text(html: str) -> str:
     """A document's words as the release reads them: every text by itself on lines of its own, without blank lines."""
-    import lxml.etree
-
     from grounding.benchmarks.agenticshop.extraction.structured import parsed
 
-    root = parsed(html)
-    texts: list[str] = []
-    for event, one in () if root is None else lxml.etree.iterwalk(root, events=("start", "end", "comment", "pi")):
-        if any(up.tag in _DROPPED for up in one.iterancestors()):
-            continue
-        if event == "start" and one.tag not in _DROPPED:
-            texts.append(one.text or "")
-        elif event != "start" and one is not root:
-            texts.append(one.tail or "")
+    root, dropped = parsed(html), " or ".join(f"ancestor::{name}" for name in _DROPPED)
+    texts = [] if root is None else root.xpath(f"//text()[not({dropped})]")
     return "\n".join(line for text in texts for line in text.strip().splitlines() if line.strip())
 
 

@@ -217,9 +217,6 @@ def judge_stage(
     )
 
 
-# --- what was recorded ------------------------------------------------------------------------------------------------
-
-
 def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> tuple[list[Extraction], list[Judgement]]:
     if not path.is_dir():
         raise UserError(f"{flag} {path}: expected the folder of an earlier run, or the release's eval_results")
@@ -250,14 +247,13 @@ class RecordedPages:
     def take_over(self, wanted: Sequence[str], evidence: EvidenceFolder) -> None:
         """Bring the evidence of the wanted products into a folder of its own."""
         if not is_curation_run(self.path):
-            found = read_eval_results(self.path, self._tasks, evidence=evidence)[0]
-            self.extractions = {one.step_id: one for one in found}
+            self.extractions = {one.step_id: one for one in read_eval_results(self.path, self._tasks, evidence)[0]}
             return
         source = EvidenceFolder(CurationFolder(self.path).evidence)
-        for page in (one.page for product in wanted if (one := self.extractions.get(product)) is not None):
-            names = () if page is None else (page.html_file, *(segment.file for segment in page.segments))
-            for name in filter(None, names):
-                evidence.put(source.get(name), name[name.index(".") :])
+        for found in filter(None, map(self.extractions.get, wanted)):
+            for name in (found.page.html_file, *(one.file for one in found.page.segments)) if found.page else ():
+                if name:
+                    evidence.put(source.get(name), name[name.index(".") :])
 
     def stage(self, journal: Journal[Extraction]) -> CurationStage[CuratedPage, Extraction]:
         async def answer(item: CuratedPage, key: str) -> Extraction:
@@ -268,15 +264,11 @@ class RecordedPages:
             failure = Failure(kind="missing", message=f"{what} is recorded")
             return Extraction(step_id=item.product_id, key=key, url=item.url, extractor="recorded", failure=failure)
 
-        return CurationStage(
-            name="extract",
-            kind=Extraction,
-            journal=journal,
-            max_concurrency=MANY,
-            id_of=lambda item: item.product_id,
-            key_of=lambda item: _digest("recorded", item.product_id, item.url, self.extractions.get(item.product_id)),
-            answer=answer,
-        )
+        def key_of(item: CuratedPage) -> str:
+            return _digest("recorded", item.product_id, item.url, self.extractions.get(item.product_id))
+
+        made: dict[str, Any] = {"name": "extract", "kind": Extraction, "journal": journal, "max_concurrency": MANY}
+        return CurationStage(**made, id_of=lambda item: item.product_id, key_of=key_of, answer=answer)
 
 
 class RecordedJudge:
