@@ -296,14 +296,25 @@ def read_search_answers(path: Path) -> dict[str, OutputEntry]:
 def search_entry(task: CurationTask, curation: Curation) -> dict[str, Any]:
     products = sorted(curation.products, key=lambda product: product.rank)
     results = [{"product_name": one.name, "product_url": one.url, "reasoning": one.reasoning} for one in products]
-    error = {} if curation.failure is None else {"error": curation.failure.message}
+    error: dict[str, str] = {} if curation.failure is None else {"error": curation.failure.message}
     return {"user": task.user, "search_results": results, **error}
 
 
 def input_entry(task: CurationTask) -> dict[str, Any]:
     """A task as ``prepare_search_input.py`` of the release writes it: the prompt, and what it was filled with."""
-    variables = {"seed_product_type": task.product_type, "situation": task.situation, "budget_range": task.budget}
-    variables |= {"user_query": task.query, **{name: getattr(task.context, name) for name in DIMENSIONS}}
+    variables: dict[str, Any] = {
+        "seed_product_type": task.product_type,
+        "situation": task.situation,
+        "budget_range": task.budget,
+    }
+    told = {name: getattr(task.context, name) for name in DIMENSIONS}
+    variables: dict[str, str | None] = {
+        "seed_product_type": task.product_type,
+        "situation": task.situation,
+        "budget_range": task.budget,
+        "user_query": task.query,
+        **told,
+    }
     return {
         "user": task.user,
         "seed_product_type": task.product_type,

@@ -335,21 +335,6 @@ def test_another_model_can_write_the_queries(bench: Bench, server: ChatServer, t
     assert bench.made["recipe"]["query_writer"] == "asker (asker)"
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (("--scenario", "home"), "Home_and_Kitchen.json"),
-        (("--scenario", "nonsense"), "nonsense"),
-    ],
-)
-def test_what_can_not_be_is_said(bench: Bench, more: tuple[str, ...], said: str) -> None:
-    done = bench.construct(*more)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not bench.out.exists()
-
-
 @needs_real
 def test_fifty_real_users_keep_their_queries(bench: Bench, server: ChatServer) -> None:
     bench.raw = REAL / f"{GROCERY}.json"

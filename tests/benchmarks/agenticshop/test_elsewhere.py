@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import shell
 from fakes.chat_server import ChatServer, working_out
@@ -18,9 +17,6 @@ from fakes.judge_model import judge_model
 
 from benchmarks.agenticshop.runs import write_run
 from grounding.benchmarks.agenticshop.loader import load_curation
-from grounding.benchmarks.agenticshop.preparation import open_part
-from grounding.errors import UserError
-from grounding.run.ray.worker import StageWork, folder_here
 
 TASKS = ("explicit_title/mall-01", "low_involvement/mall-13")
 PRODUCTS = 6
@@ -122,18 +118,6 @@ def test_recorded_answers_need_no_cluster(mall: Mall) -> None:
     judged = str(shell.run_folder(mall.folder / "local"))
     mall.run("cluster", "--judgements", judged, *RAY)
     assert mall.cluster.actors == []
-
-
-def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text("{}")
-    work = StageWork(opener=open_part, options=None, identity="", folder=str(tmp_path))
-    assert folder_here(work) == tmp_path
-    with pytest.raises(UserError, match="put --log-dir on a disk that all nodes of the cluster share"):
-        folder_here(msgspec.structs.replace(work, folder=str(tmp_path / "nowhere")))
-
-
-def test_what_does_not_go_together_is_a_sentence(mall: Mall) -> None:
-    assert "--workers 2: is for --executor ray" in mall.run("none", "--workers", "2", code=2)
 
 
 @pytest.mark.slow

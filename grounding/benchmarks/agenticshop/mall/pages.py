@@ -62,7 +62,7 @@ class PageReply(NamedTuple):
 class ShopPages:
     def __init__(self, shop: Shop, pictures: Mapping[str, bytes]) -> None:
         self.shop = shop
-        self.design = DESIGNS[shop.design]
+        design = self.design = DESIGNS[shop.design]
         self._goods = {goods.slug: goods for goods in shop.goods}
         self._products = {self.design.product_path(goods): goods for goods in shop.goods}
         self._categories = {self.design.category_path(name): name for name in shop.categories}
@@ -89,9 +89,7 @@ class ShopPages:
             delivery_text=lambda goods: goods.delivery or shop.delivery,
             returns_text=lambda goods: goods.returns or shop.returns,
             stock_text=self._stock,
-            terms=self.design.terms.format(
-                fee=self.design.money(shop.shipping), bound=self.design.money(shop.free_above)
-            ),
+            terms=design.terms.format(fee=design.money(shop.shipping), bound=design.money(shop.free_above)),
             root=shop.home_url.rstrip("/"),
             address=lambda goods: address(shop, goods),
         )
@@ -102,7 +100,8 @@ class ShopPages:
         if path == design.search_path:
             asked = form if design.search_method == "post" else query
             if design.search_method != "post" or method == "POST":
-                return self._search(asked.get(design.search_parameter, ""), asked)
+                words = asked.get(design.search_parameter, "")
+                return self._listing("Search", find(self.shop.goods, words), path, asked, words)
             return PageReply(302, "text/html", b"", "/")
         if method == "POST":
             return self._page(405, "message.html", title="That doesn't work", text=("This page takes no forms.",))
@@ -161,39 +160,28 @@ class ShopPages:
         shown = [{"title": one.title, "text": one.text, "rating": self._rating(one.rating)} for one in reviews]
         return _json({"reviews": shown, "next": end if end < len(goods.reviews) else None})
 
-    def _listing(self, title: str, goods: Sequence[Goods], path: str, query: Mapping[str, str]) -> PageReply:
-        design, size = self.design, self.design.page_size
+    def _listing(
+        self, title: str, goods: Sequence[Goods], path: str, query: Mapping[str, str], searched: str | None = None
+    ) -> PageReply:
+        design, script = self.design, self.design.search_method == "script"
+        if script and searched is not None:
+            return self._cards(goods, None)
+        # A form's results stand on one page: there is no address that could name its second.
+        size = design.page_size if searched is None or design.search_method == "get" else max(1, len(goods))
         asked, pages = query.get(design.page_parameter, ""), max(1, -(-len(goods) // size))
         page = _whole(asked, 0) // size if design.page_counts_goods else _whole(asked, 1) - 1
         if not 0 <= page < pages:
             return self._page(design.missing_status, "missing.html")
         shown = goods[page * size : (page + 1) * size]
-        if design.search_method == "script" and query.get("as") == "json":
+        if script and query.get("as") == "json":
             return self._cards(shown, page + 2 if page + 1 < pages else None)
+        words = {} if searched is None else {design.search_parameter: searched}
         counts = [one * size if design.page_counts_goods else one + 1 for one in range(pages)]
-        paths = [path, *(f"{path}?{urlencode({design.page_parameter: count})}" for count in counts[1:])]
-        return self._shelf(title, goods, shown, page, paths, path)
-
-    def _search(self, words: str, asked: Mapping[str, str]) -> PageReply:
-        design, found = self.design, find(self.shop.goods, words)
-        if design.search_method == "script":
-            return self._cards(found, None)
-        # A form's results stand on one page: there is no address that could name its second.
-        size = design.page_size if design.search_method == "get" else max(1, len(found))
-        pages = max(1, -(-len(found) // size))
-        page = min(max(_whole(asked.get(design.page_parameter, ""), 1), 1), pages) - 1
-        asks = [{design.search_parameter: words, design.page_parameter: one} for one in range(1, pages + 1)]
-        paths = [f"{design.search_path}?{urlencode(one)}" for one in asks]
-        shown = found[page * size : (page + 1) * size]
-        return self._shelf("Search", found, shown, page, paths, design.search_path, words)
-
-    def _shelf(
-        self, title: str, goods: Sequence[Goods], shown: Sequence[Goods], page: int, paths: list[str], path: str,
-        searched: str | None = None,
-    ) -> PageReply:  # fmt: skip
-        about: dict[str, Any] = {"title": title, "count": len(goods), "searched": searched, "path": path}
-        pages = list(enumerate(paths, 1))
-        return self._page(200, "listing.html", goods=shown, page=page + 1, pages=pages, **about)
+        paths = [f"{path}?{urlencode({**words, design.page_parameter: count})}" for count in counts]
+        if searched is None:
+            paths[0] = path
+        told: dict[str, Any] = {"title": title, "goods": shown, "count": len(goods), "searched": searched, "path": path}
+        return self._page(200, "listing.html", page=page + 1, pages=list(enumerate(paths, 1)), **told)
 
     def _cards(self, goods: Sequence[Goods], following: int | None) -> PageReply:
         cards = [

@@ -135,19 +135,6 @@ def written(folder: Path, content: Any) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"name": "other"}, "the name of its file"),
-        ({"design": "bookshop"}, "bookshop"),
-    ],
-)
-def test_contradictions_are_told(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
-    with pytest.raises(UserError, match=r"small\.json") as told:
-        read_shops(written(tmp_path, SHOP | changes))
-    assert says in str(told.value)
-
-
 @pytest.mark.parametrize("name", ["../secret.svg", "cup.png", "/etc/passwd", "missing.svg"])
 def test_pictures_stay_in_their_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "secret.svg").write_text("<svg/>")
