@@ -1,7 +1,6 @@
 """Does a query belong to its user, or to another of the same file? Users with needs in, doubts and their reasons out.
 
-The release writes queries beside users by their places in two lists that need not be in one order; in its samples three
-of five grocery users carry another's query. How well a query fits a user is between 0 and 1: the weighted share of the
+In the release's samples three of five grocery users carry another's query. How well a query fits a user is between 0 and 1: the weighted share of the
 query's words that occur in what is said of the user, and once more of those that occur in product type and situation
 alone. A word weighs the more, the fewer users of the file it is said of, and the less, the more queries share it.
 
@@ -25,9 +24,8 @@ from grounding.records import Record
 MIN_GAIN, MIN_LOSS = 0.12, 0.03
 """A query that is moved only to make room for another is no doubt: it must itself fit better where it goes.
 
-Both were set on the release. Its nine exchanged queries would move with average gains of 0.24 to 0.53, and no query of
-the four other files would move. Queries made of the titles of the 50 raw grocery histories, none exchanged and the
-title's own review taken out, move with average gains of 0.09 at most.
+Both were set on the release: its nine exchanged queries would move with average gains of 0.24 to 0.53, no other one;
+queries made of titles of the 50 raw grocery histories, none exchanged, with gains of 0.09 at most.
 """
 
 SHARED_BY = 3

@@ -302,24 +302,13 @@ def search_entry(task: CurationTask, curation: Curation) -> dict[str, Any]:
 
 def input_entry(task: CurationTask) -> dict[str, Any]:
     """A task as ``prepare_search_input.py`` of the release writes it: the prompt, and what it was filled with."""
-    variables: dict[str, Any] = {
-        "seed_product_type": task.product_type,
-        "situation": task.situation,
-        "budget_range": task.budget,
-    }
-    told = {name: getattr(task.context, name) for name in DIMENSIONS}
-    variables: dict[str, str | None] = {
-        "seed_product_type": task.product_type,
-        "situation": task.situation,
-        "budget_range": task.budget,
-        "user_query": task.query,
-        **told,
-    }
+    context: dict[str, Any] = {name: getattr(task.context, name) for name in DIMENSIONS}
+    about = {"seed_product_type": task.product_type, "situation": task.situation, "budget_range": task.budget}
     return {
         "user": task.user,
         "seed_product_type": task.product_type,
         "prompt": curation_prompt(curation_prompts(), view_of(task)),
-        "variables": variables,
+        "variables": about | {"user_query": task.query} | context,
         "check_list": checklist_of(task.checklist),
     }
 
