@@ -298,7 +298,7 @@ def construct(
         made |= {"written": written, "skipped": skipped, "asked": tallies, "doubts": doubts, "cost_usd": cost}
         keep(made)
     lines = [f"{out}: {len(tasks)} tasks"]
-    lines += [f"  {row_of(name).profile_file:<48} {count:>4} users" for name, count in written.items()]
+    lines += [f"  {row_of(name).file('user_profile'):<48} {count:>4} users" for name, count in written.items()]
     lines += [f"left out      {len(skipped)} users: {', '.join(sorted(set(skipped.values())))}"] if skipped else []
     pairs = sum(report.queries for report in reports)
     lines.append(f"pairing       {len(doubts)} of {pairs} queries look like another user's")

@@ -103,7 +103,7 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
 
 def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path]]:
     """The folder of the files of users, the least deep that has some, and the files."""
-    names = {row.profile_file: row.scenario for row in ROWS}
+    names = {row.file("user_profile"): row.scenario for row in ROWS}
     for depth in range(DEPTH + 1):
         if found := sorted({path.parent for name in names for path in folder.glob("*/" * depth + name)}):
             break

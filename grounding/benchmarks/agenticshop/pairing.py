@@ -1,11 +1,10 @@
 """Does a query belong to its user, or to another of the same file? Users with needs in, doubts and their reasons out.
 
-In the release's samples three of five grocery users carry another's query. How well a query fits a user is between 0 and 1: the weighted share of the
-query's words that occur in what is said of the user, and once more of those that occur in product type and situation
-alone. A word weighs the more, the fewer users of the file it is said of, and the less, the more queries share it.
-
-There is a doubt where giving the file's queries to its users in the best possible way (an assignment problem) moves a
-query to another user, and those that move gain ``MIN_GAIN`` each on average.
+In the release's samples three of five grocery users carry another's query. How well a query fits a user is between 0
+and 1: the weighted share of the query's words that occur in what is said of the user, and once more of those that occur
+in product type and situation alone. A word weighs the more, the fewer users of the file it is said of, and the less,
+the more queries share it. There is a doubt where giving the file's queries to its users in the best possible way (an
+assignment problem) moves a query to another user, and those that move gain ``MIN_GAIN`` each on average.
 """
 
 from __future__ import annotations

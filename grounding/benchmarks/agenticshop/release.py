@@ -63,7 +63,7 @@ from grounding.benchmarks.agenticshop.records import (
     product_id,
     view_of,
 )
-from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
+from grounding.benchmarks.agenticshop.scenarios import ROWS, FileKind, row_of
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, StoredRun, headline_of, read_stored
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.errors import UserError
@@ -321,7 +321,8 @@ MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 100, 50, 32 << 20
 
 def search_outputs(path: Path) -> dict[Scenario, Path]:
     """The files of curated products in the folder of one model, by scenario; raises a UserError where none are."""
-    found = {row.scenario: path / row.search_output_file for row in ROWS if (path / row.search_output_file).is_file()}
+    files = {row.scenario: path / row.file("search_output") for row in ROWS}
+    found = {scenario: file for scenario, file in files.items() if file.is_file()}
     if not found:
         raise UserError(f"{path}: no *_search_output.json in it; give the folder of one model")
     return found
@@ -407,15 +408,15 @@ class Exported(NamedTuple):
 
 def write_profiles(folder: Path, tasks: Sequence[CurationTask]) -> None:
     """Write ``KEY_user_profile.json`` for every scenario; raises a UserError where a file can't be written."""
-    _write_lists(folder, "profile_file", tasks, profile_of, indent=4)
+    _write_lists(folder, "user_profile", tasks, profile_of, indent=4)
 
 
 def _write_lists(
-    folder: Path, name: str, tasks: Sequence[CurationTask], entry: Callable[[CurationTask], Any], *, indent: int
+    folder: Path, kind: FileKind, tasks: Sequence[CurationTask], entry: Callable[[CurationTask], Any], *, indent: int
 ) -> None:
     by_file: dict[str, list[Any]] = {}
     for task in tasks:
-        by_file.setdefault(getattr(row_of(task.scenario), name), []).append(entry(task))
+        by_file.setdefault(row_of(task.scenario).file(kind), []).append(entry(task))
     for file, said in by_file.items():
         write_json(folder / file, said, indent=indent)
 
@@ -444,12 +445,12 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
         raise UserError(f"{folder}: is there already and not empty; give a new folder")
     artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
     write_profiles(folder / "data" / "user_profiles", stored.tasks)
-    _write_lists(artifacts / "inputs", "search_input_file", stored.tasks, input_entry, indent=2)
+    _write_lists(artifacts / "inputs", "search_input", stored.tasks, input_entry, indent=2)
     answers = [(task, stored.answers[task.id]) for task in stored.tasks]
     curated = {task.id: said.curation for task, said in answers if said.curation is not None}
     outputs = [task for task in stored.tasks if task.id in curated]
     _write_lists(
-        artifacts / model, "search_output_file", outputs, lambda task: search_entry(task, curated[task.id]), indent=4
+        artifacts / model, "search_output", outputs, lambda task: search_entry(task, curated[task.id]), indent=4
     )
     for task, said in answers:
         for rank, extraction in enumerate(said.extractions):

@@ -165,7 +165,7 @@ def test_the_released_samples() -> None:
     assert len(found.tasks) == 35
     assert sum(len(task.checklist) for task in found.tasks) == 682
     for task in found.tasks:
-        file = next(REAL.glob(row_of(task.scenario).profile_file))
+        file = next(REAL.glob(row_of(task.scenario).file("user_profile")))
         entry = next(one for one in json.loads(file.read_text()) if one["user"] == task.user)
         assert profile_of(task) == entry
 
