@@ -30,8 +30,6 @@ FLAG = "--base-url"
 
 
 class Opened(Record, frozen=True, kw_only=True):
-    """A chat model and the card that its replies are read by."""
-
     model: ChatModel
     card: PlannerCard
 
@@ -46,25 +44,22 @@ class Tally(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to be asked."""
         return self.done + self.unparsed == self.items
 
     @property
     def left(self) -> str:
-        """What has no answer."""
         unasked = self.items - self.done - self.unparsed - self.error
         return f"unparsed {self.unparsed} · errors {self.error} · not asked yet {unasked}, of {self.items}"
 
 
 class AskingResult(Record, frozen=True, kw_only=True):
-    """What became of one run of a stage: how many answers it made, and why it stopped before the end."""
+    """How many answers one run of a stage made, and why it stopped before the end."""
 
     answers: int
     stopped: str = ""
 
 
 def new_progress(display: Display | None, unit: str) -> Progress:
-    """The progress of one stage."""
     return Progress(display, COLOURS, ("done",), unit)
 
 
@@ -80,13 +75,10 @@ def open_model(
     flag: str = FLAG,
     min_output_tokens: int = 0,
 ) -> Opened:
-    """Open the chat model of a card, whose own prompt takes no part.
+    """Open the chat model of a card, whose own prompt takes no part; a UserError says why it can't be.
 
     ``option`` named the card and ``flag`` takes its address, for messages; a card's lower ``max_tokens`` is raised to
     ``min_output_tokens``.
-
-    Raises:
-        UserError: there is no such card, it can't do what is asked, or its address or key is missing.
     """
     card = find_card(
         name,
@@ -119,11 +111,8 @@ def find_card(
 ) -> PlannerCard:
     """The card of a chat model that can still be asked; says on standard error what is odd about it.
 
-    ``option`` names the card, ``flag`` its address and ``model_flag`` its model, for messages.
-
-    Raises:
-        UserError: there is no such card, its vendor has retired the model, it takes no temperature, or it has no price
-            where a limit is to be kept.
+    ``option`` names the card, ``flag`` its address and ``model_flag`` its model, for messages. A UserError says that
+    there is none, that it is retired, takes no temperature, or has no price where a limit is to be kept.
     """
     card = find_planner(name, base_url, flag=flag, model=model, name_flag=model_flag or option)
     if temperature is not None and "temperature" not in card.takes:
@@ -151,13 +140,9 @@ def _with_room(card: PlannerCard, tokens: int) -> dict[str, Json]:
 async def run_stage(
     stage: Stage[ItemT], items: Sequence[ItemT], progress: Progress, check: Callable[[], Awaitable[None]]
 ) -> AskingResult:
-    """Take all items through one stage.
+    """Take all items through one stage; ``check`` is called before the first question.
 
-    ``check`` is called before the first question, if there is one to ask.
-
-    Raises:
-        OSError: an answer can't be written.
-        UserError: the writer can't go on, and the user can put it right.
+    Raises an OSError where an answer can't be written, a UserError where the user can put it right.
     """
     asked = 0
 
@@ -179,7 +164,6 @@ async def run_stage(
 
 
 def tally(stage: Stage[ItemT], items: Iterable[ItemT]) -> Tally:
-    """Count the answers that a stage's journal holds to the questions as they are asked now."""
     counts = {"done": 0, "unparsed": 0, "error": 0}
     total = 0
     for item in items:
@@ -202,11 +186,7 @@ def _answer(stage: Stage[ItemT], item: ItemT) -> Any:
 
 
 def finished(work: Coroutine[Any, Any, str], kept: Path) -> str:
-    """Run to the end or to a stop; why it stopped, "" where it did not. ``kept`` is where answers are, for the message.
-
-    Raises:
-        UserError: the disk failed.
-    """
+    """Run to the end or to a stop; why it stopped, "" where it did not. ``kept`` is where answers are."""
     return attended(lambda: work, kept)
 
 
@@ -221,9 +201,6 @@ def paid(journals: Iterable[Journal[Any]]) -> float | None:
     return sum(known) if known else None
 
 
-# --- one question about each item ------------------------------------------------------------------------------------
-
-
 class Kept(Record, frozen=True, kw_only=True):
     """An answer as it is kept: to what, under which key, the reply as it came, why there is none, and what it took."""
 
@@ -235,8 +212,6 @@ class Kept(Record, frozen=True, kw_only=True):
 
 
 class HasId(Protocol):
-    """What a question is about."""
-
     @property
     def id(self) -> str:
         """Unique among the items."""
@@ -257,7 +232,6 @@ class Asking(Record, frozen=True, kw_only=True):
     display: Display | None = None
 
     def opened(self, budget: Budget, progress: Progress) -> Opened:
-        """The model. Raises as :func:`open_model`."""
         return open_model(
             self.who,
             self.chat,
@@ -280,22 +254,17 @@ class StageAnswers(Record, Generic[KeptT], frozen=True, kw_only=True):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to be asked."""
         return not self.stopped and (self.tally is None or self.tally.complete)
 
     @property
     def lines(self) -> list[str]:
-        """What to tell of it."""
         said = [] if self.tally is None else [f"replies    {self.tally.left}"]
         said += [] if self.cost_usd is None else [f"cost       {dollars(self.cost_usd)}"]
         return said + ([f"stopped before the end: {self.stopped}"] if self.stopped else [])
 
 
 class KeptStage(Generic[AboutT, KeptT]):
-    """Has each item answered by itself; every answer is kept under a key.
-
-    ``told`` gives everything that the answer to an item hangs on, ``answer`` the answer without id and key.
-    """
+    """Has each item answered by itself; ``told`` gives everything that an answer hangs on."""
 
     def __init__(
         self,
@@ -310,15 +279,12 @@ class KeptStage(Generic[AboutT, KeptT]):
         self._told, self._answer = told, answer
 
     def item_id(self, item: AboutT) -> str:
-        """The item's id."""
         return item.id
 
     def key(self, item: AboutT, earlier: None) -> str:  # noqa: ARG002
-        """A hash of everything that the answer hangs on."""
         return hashlib.sha256(msgspec.json.encode(self._told(item))).hexdigest()[:32]
 
     async def run(self, item: AboutT, earlier: None, key: str) -> KeptT:  # noqa: ARG002
-        """Answer one item."""
         return msgspec.structs.replace(await self._answer(item), step_id=item.id, key=key)
 
 
@@ -330,10 +296,7 @@ async def answer_of(
     *,
     system: str = "",
 ) -> KeptT:
-    """Ask one question in words.
-
-    ``read`` gives the answer's own fields in a reply's words, or why they can't be read.
-    """
+    """Ask one question in words; ``read`` gives the answer's own fields, or why a reply can't be read."""
     reply = await ask_in_words(opened.model, opened.card, prompt, system=system)
     found = reply.failure or read(reply.text)
     if not isinstance(found, Failure):
@@ -345,11 +308,7 @@ async def answer_of(
 
 @contextmanager
 def figures_folder(out: Path | None, names: Sequence[str]) -> Iterator[LockedFolder | None]:
-    """The folder for figures and replies, made and locked; None where none is wanted.
-
-    Raises:
-        UserError: it holds something else than these files, or can't be made.
-    """
+    """The folder for figures and replies, held; a UserError where it holds something else than ``names``."""
     if out is None:
         yield None
         return
@@ -380,10 +339,7 @@ def ask_and_figure(
     """Have every question answered, or those that are left, and work the figures out.
 
     ``names`` are the files of figures and of replies in ``out``, which is needed where a model is asked; ``read`` is as
-    in :func:`answer_of`; ``offline`` answers without a model.
-
-    Raises:
-        UserError: something is missing or wrong, or the disk failed (what was answered is kept).
+    in :func:`answer_of`; ``offline`` answers without a model. What was answered is kept where a UserError is raised.
     """
     if offline is not None:
         with figures_folder(out, names) as folder:

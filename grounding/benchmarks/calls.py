@@ -22,8 +22,6 @@ from grounding.scoring.published import PublishedFigure, read_published
 
 
 class Wording(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Texts from one file."""
-
     name: str
     version: int
     source: str
@@ -39,12 +37,9 @@ WordingT = TypeVar("WordingT", bound=Wording)
 
 
 def read_wording(folder: str, name: str, kind: type[WordingT], *, prefix: str = "") -> WordingT:
-    """A bundled file of texts of a benchmark, or a YAML file of one's own.
+    """A bundled file of texts of a benchmark, or a YAML file of one's own; a UserError where there is none.
 
     ``folder`` is below ``models/prompts``; the names of bundled files begin with ``prefix``.
-
-    Raises:
-        UserError: there is none, or a text is missing or unknown.
     """
     known = {
         file.stem.removeprefix(prefix): file for file in (models_dir() / "prompts" / folder).glob(f"{prefix}*.yaml")
@@ -64,10 +59,7 @@ _FIELD = re.compile(r"<[A-Z][A-Za-z _]*>|\{[A-Za-z]+\}")
 
 
 def fill(template: str, **values: str) -> str:
-    """Put values into the places ``<NAME>`` and ``{name}`` of a text, all at once; names as in the text, in any case.
-
-    ``_`` in a keyword stands for a blank as well. A place without a value stays as it is.
-    """
+    """Put values into the places ``<NAME>`` and ``{name}`` of a text, all at once; a place without a value stays."""
     given = {name.lower().replace("_", " "): value for name, value in values.items()}
 
     def put(match: re.Match[str]) -> str:
@@ -104,13 +96,7 @@ def print_tables(
     results: Sequence[ResultT],
     row_name: Callable[[ResultT], str],
 ) -> None:
-    """Print the tables that some run stands under, and what is odd about their figures.
-
-    ``row_name`` is what a run is called.
-
-    Raises:
-        UserError: the figures are missing from this installation or damaged.
-    """
+    """Print the tables that some run stands under, and what is odd about their figures."""
     figures = read_published(path)
     for table in tables:
         fitting = [result for result in results if table.fits(result)]

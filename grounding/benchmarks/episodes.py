@@ -29,10 +29,7 @@ HARMLESS = {"no_probe": True, "no_plan_store": True}
 
 
 def combinations(given: Mapping[str, Any], axes: Sequence[str], fields: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The options of each run, one for each combination of values; the last axis changes fastest.
-
-    An axis without values stands for the option's default. ``fields`` are the options that a run has.
-    """
+    """The options of each run, one for each combination of values; the last axis changes fastest."""
     values = {axis: tuple(dict.fromkeys(given[axis])) for axis in axes if axis in fields}
     named = {name: value for name, value in given.items() if name in fields and name not in values}
     there = {axis: found for axis, found in values.items() if found}
@@ -59,12 +56,9 @@ def select_tasks(
     by: str,
     also: Callable[[TaskT], bool] = lambda _: True,
 ) -> tuple[TaskT, ...]:
-    """Choose by user and task id, and the first ``limit`` of what is left.
+    """Choose by user and task id, and the first ``limit`` of what is left; a UserError where nothing is.
 
     ``by`` is a further option that chooses, ``also`` what it wants.
-
-    Raises:
-        UserError: a name that the data set doesn't have, or nothing left.
     """
     users, ids = {user_of(task) for task in tasks}, {id_of(task) for task in tasks}
     for user in options.participant:
@@ -86,8 +80,6 @@ def select_tasks(
 
 
 class AgentBenchmark(Benchmark[OptionsT, PreparedT, ScoredT]):
-    """A benchmark of agents."""
-
     wide = 132
 
     @abstractmethod
@@ -95,12 +87,10 @@ class AgentBenchmark(Benchmark[OptionsT, PreparedT, ScoredT]):
         """The reading that a run was made for."""
 
     @abstractmethod
-    def print_runs(self, console: Console, results: Sequence[ScoredT], rule: Any) -> None:
-        """Print runs in one set of tables."""
+    def print_runs(self, console: Console, results: Sequence[ScoredT], rule: Any) -> None: ...
 
     @abstractmethod
-    def print_published(self, console: Console, results: Sequence[ScoredT]) -> None:
-        """Print the paper's tables with the runs under them."""
+    def print_published(self, console: Console, results: Sequence[ScoredT]) -> None: ...
 
     @abstractmethod
     def measures(self, rule: Any) -> tuple[str, ...]:
@@ -112,7 +102,6 @@ class AgentBenchmark(Benchmark[OptionsT, PreparedT, ScoredT]):
         return found[0] if len(found) == 1 else found
 
     def show(self, console: Console, result: Result[ScoredT], scoring: str | None, *, published: bool) -> None:
-        """Print all runs in one set of tables, and the differences between them."""
         if result.scored:
             rule = scoring or self.reading(result.scored[0])
             self.print_runs(console, result.scored, rule)

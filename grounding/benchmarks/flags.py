@@ -53,10 +53,7 @@ class ModelFlags:
     display: Display | None = None
 
     def asking(self, who: str, seed: int | None, *, option: str = "--by") -> Asking:
-        """Whom to ask, and how.
-
-        ``who`` is a card's name or path; ``option`` names it, for messages.
-        """
+        """``who`` is a card's name or path; ``option`` names it, for messages."""
         from grounding.benchmarks.asking import Asking
         from grounding.llm.chat import ChatOptions
 

@@ -19,14 +19,11 @@ BY_MODEL = "a chat model"
 
 
 class SourceFile(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One file that was read."""
-
     name: str
     size_bytes: int
 
 
 def source_files(paths: Sequence[Path]) -> tuple[SourceFile, ...]:
-    """Files by their names and sizes."""
     return tuple(SourceFile(name=path.name, size_bytes=path.stat().st_size) for path in paths)
 
 
@@ -34,28 +31,24 @@ class HasRecipe(Protocol):
     """What a data set was made with; its ``recipe`` is everything that decides what the data set becomes."""
 
     @property
-    def recipe(self) -> Any:
-        """A record."""
+    def recipe(self) -> Any: ...
 
 
 class MadeFolder(LockedFolder):
-    """The folder of a data set that is being made; ``set_aside_as`` is where an earlier one was put."""
+    """``set_aside_as`` is where an earlier one was put."""
 
     set_aside_as: Path | None = None
 
     def write_made_with(self, made: HasRecipe) -> None:
-        """Replace ``made-with.json``."""
         self.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
 
 
 @contextmanager
 def made_folder(out: Path, begun: HasRecipe, *, what: str, fresh: bool) -> Iterator[MadeFolder]:
-    """The folder, made and locked, with a folder for work and ``made-with.json`` in it.
+    """The folder, held, with a folder for work and ``made-with.json`` in it.
 
-    ``what`` is made, for messages: "a shop"; ``fresh`` sets an earlier one aside.
-
-    Raises:
-        UserError: it holds something else, or what another recipe made; says what differs.
+    ``what`` is made, for messages: "a shop"; ``fresh`` sets an earlier one aside. A UserError where it holds something
+    else, or what another recipe made.
     """
     folder = MadeFolder(out, what=f"the folder of {what}", flag="--out")
     if fresh:

@@ -41,10 +41,7 @@ class RawReview(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class RawUser(Record, frozen=True, kw_only=True):
-    """A user of a file: the product type, what the release takes for the user's target, and all reviews.
-
-    ``main_category`` is "" for open users, whose ``target`` is None.
-    """
+    """``main_category`` is "" for open users, whose ``target`` (the release's choice) is None."""
 
     id: str
     main_category: str = ""
@@ -63,11 +60,7 @@ class _Entry(msgspec.Struct):
 
 
 def read_raw_users(path: Path) -> tuple[RawUser, ...]:
-    """All users of a file, in its order.
-
-    Raises:
-        UserError: it can't be read, or is no such file.
-    """
+    """All users of a file, in its order; a UserError where it can't be read, or is no such file."""
     try:
         users = msgspec.json.decode(path.read_bytes(), type=dict[str, list[_Entry]])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -20,7 +20,7 @@ class PlainReply(Record, frozen=True, kw_only=True):
 
 
 async def ask_in_words(model: ChatModel, card: PlannerCard, prompt: str, *, system: str = "") -> PlainReply:
-    """Ask a chat model with one message of text; a refusal or an empty reply is ``unparsed``."""
+    """A refusal or an empty reply is ``unparsed``."""
     messages = [Message(role="user", parts=(TextPart(text=prompt),))]
     if system:
         messages.insert(0, Message(role="system", parts=(TextPart(text=system),)))

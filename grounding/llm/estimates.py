@@ -39,15 +39,6 @@ class TokenRange(Record, frozen=True, kw_only=True, omit_defaults=False):
     source: str
 
 
-class ExtraCost(Record, frozen=True, kw_only=True):
-    """What an answer costs beside the tokens that are counted, in US dollars, and what that is a guess of."""
-
-    low_usd: float
-    expected_usd: float
-    high_usd: float
-    words: str
-
-
 def output_spread(card: ChatCard, replies: Sequence[int], requests: int, limit: int | None) -> TokenRange | None:
     """The output tokens of a request; None where neither the card nor earlier replies say anything.
 
@@ -130,7 +121,6 @@ def estimate_model(
     notes: Sequence[str] = (),
     calls: tuple[int, int] = (1, 1),
     usual: TokenRange | None = None,
-    beside: ExtraCost | None = None,
 ) -> ModelEstimate:
     """Add up the requests to one model.
 
@@ -138,7 +128,7 @@ def estimate_model(
 
     ``asks`` are the requests, or the first request of each answer, which takes between the least and the most
     ``calls``, each counted as long as the first. ``usual`` is how long replies are taken for as long as there are too
-    few of them, ``beside`` what each answer costs in addition.
+    few of them.
     """
     text = sum(ask.text for ask in asks)
     counted = [ask.images for ask in asks if ask.images is not None]
@@ -161,10 +151,6 @@ def estimate_model(
             ((text * share + images) * card.price.input_usd + len(asks) * tokens * card.price.output_usd) / 1_000_000
             for share, tokens in ((1 - TEXT_ERROR, output.low), (1, output.expected), (1 + TEXT_ERROR, output.high))
         )
-        if beside is not None:
-            low, expected = low + len(asks) * beside.low_usd, expected + len(asks) * beside.expected_usd
-            high += len(asks) * beside.high_usd
-            told.append(beside.words)
     elif not asks and card.price is not None:
         low = expected = high = 0.0
     least, most = calls

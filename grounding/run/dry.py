@@ -19,7 +19,6 @@ from grounding.llm.budget import Budget, charged_usd, dollars
 from grounding.llm.chat import ChatRequest, NotSent
 from grounding.llm.estimates import (
     AlreadyAnswered,
-    ExtraCost,
     ModelEstimate,
     Role,
     TokenRange,
@@ -48,20 +47,19 @@ class AskedModel:
     """A chat model that a stage sends requests to.
 
     ``first`` makes the first request about an item, given the item and its key, and raises NotSent with it; None where
-    that can't be known before others have answered, which ``unknown`` then says. ``calls`` are the least and the most
-    requests that one item takes. ``expected`` are items of a usual size, which ``unknown`` then describes, in the place
-    of those that others have not found yet. ``replies`` is how long its replies are taken for, and ``beside`` what an
-    answer costs beside its tokens.
+    that can't be known before others have answered. ``calls`` are the least and the most requests that one item takes.
+    ``expected`` is how many requests of an ``average`` length stand for items that others have not found yet.
+    ``unknown`` says what is not known. ``replies`` is how long its replies are taken for.
     """
 
     role: Role
     card: ChatCard
-    first: Callable[[Any, str], Awaitable[Any]] | None
+    first: Callable[[Any, str], Awaitable[Any]] | None = None
     calls: tuple[int, int] = (1, 1)
     unknown: str = ""
-    expected: Sequence[Any] = ()
+    expected: int = 0
+    average: RequestTokens | None = None
     replies: TokenRange | None = None
-    beside: ExtraCost | None = None
 
 
 class DryRun(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -192,20 +190,19 @@ async def _look(benchmark: Benchmark[Any, Any, Any], prepared: Any, run_folder: 
 
 
 async def _look_at(looked: Looked, one: Pass, asked: AskedModel, left: Sequence[Any], *, behind: bool) -> None:
-    who = f"{asked.role} {asked.card.name}"
-    if asked.first is None:
-        looked.notes += [f"{who}: {asked.unknown}"] if left or behind else []
-        return
-    if asked.expected:
+    who, waits = f"{asked.role} {asked.card.name}", bool(left) or behind
+    if asked.unknown and (waits or asked.expected):
         looked.notes.append(f"{who}: {asked.unknown}")
-    elif behind:
+    elif behind and asked.first is not None and not asked.expected:
         looked.notes.append(f"{who}: what the stages before it have not found yet is not counted")
-    left = [*left, *asked.expected]
-    if behind and not left:
+    answered = len(one.items) - len(left)
+    left = [] if asked.first is None else left
+    if not left and not asked.expected and (behind or asked.first is None):
         return
     drawn = left[:: max(1, -(-len(left) // _DRAWN))]
     made = []
     for item in drawn:
+        assert asked.first is not None
         try:
             await asked.first(item, one.stage.key(item, None))
         except NotSent as found:
@@ -213,6 +210,7 @@ async def _look_at(looked: Looked, one: Pass, asked: AskedModel, left: Sequence[
         # Else nobody would be asked, such as about words that are too long.
     count = round(len(made) / len(drawn) * len(left)) if drawn else 0
     counted = [each.tokens for each in itertools.islice(itertools.cycle(made), count) if each.tokens is not None]
+    counted += [asked.average] * asked.expected if asked.average else []
     calls = (record.call for record in one.stage.journal)
     single = asked.calls == (1, 1)  # Only then is a stored call one reply.
     looked.add(
@@ -220,12 +218,11 @@ async def _look_at(looked: Looked, one: Pass, asked: AskedModel, left: Sequence[
         msgspec.structs.replace(asked.card, output_tokens=None),  # That is of plans.
         counted,
         AlreadyAnswered(
-            answered=len(one.items) + len(asked.expected) - len(left),
+            answered=answered,
             outputs=tuple(call.usage.output_tokens for call in calls if single and call is not None and call.usage),
         ),
         made,
         notes=[f"counted over {len(drawn)} of {len(left):,} items"] if len(drawn) < len(left) else [],
         calls=asked.calls,
         usual=asked.replies,
-        beside=asked.beside,
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from grounding.benchmarks.agenticshop.loader import load_curation
-from grounding.benchmarks.agenticshop.mall import read_shops
+from grounding.benchmarks.agenticshop.mall.shops import read_shops
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, SCENARIOS, Attribute, Money, ProductFacts, Variant
 from grounding.cards.places import datasets_dir
 from tools.sample_mall.build import build

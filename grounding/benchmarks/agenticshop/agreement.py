@@ -37,7 +37,7 @@ from grounding.benchmarks.agenticshop.records import (
     Judgement,
     product_id,
 )
-from grounding.benchmarks.agenticshop.release.evaluations import read_json
+from grounding.benchmarks.agenticshop.release import read_json
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, read_stored
 from grounding.benchmarks.agenticshop.table import NOTHING, drawn
 from grounding.cards.places import published_dir

@@ -51,9 +51,7 @@ RAW_FILES = {
 """The file of raw users of each of the paper's domains."""
 
 AVERAGE = "average"
-MOST_REVIEWS = 20
-MOST_REVIEW_CHARS = 300
-MOST_FIELD_CHARS = 1_500
+MOST_REVIEWS, MOST_REVIEW_CHARS, MOST_FIELD_CHARS = 20, 300, 1_500
 _NUMBER = re.compile(r"(?<![\w.])([12])(?![\w]|\.\d)")
 
 
@@ -71,22 +69,15 @@ class PairQuestion(Record, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """Unique among comparisons."""
         return f"{self.domain}/{self.user}/{self.representation}.{self.variant}/{self.order}-first"
 
 
 class Choice(Kept, frozen=True, kw_only=True):
-    """An answer: which product was chosen, None where there is no answer."""
-
     chosen: Side | None = None
 
 
 def read_histories(raw: Path) -> dict[str, dict[str, RawUser]]:
-    """Raw users by the paper's domain and their id, as far as there are files.
-
-    Raises:
-        UserError: there is none of the files, or one is damaged.
-    """
+    """Raw users by the paper's domain and their id; a UserError where there is no file, or one is damaged."""
     files = {domain: raw / name for domain, name in RAW_FILES.items() if (raw / name).is_file()}
     if not files:
         raise UserError(f"--raw {raw}: none of {', '.join(RAW_FILES.values())} in it; give the folder of raw users")
@@ -96,10 +87,7 @@ def read_histories(raw: Path) -> dict[str, dict[str, RawUser]]:
 def make_comparisons(
     tasks: Sequence[CurationTask], histories: Mapping[str, Mapping[str, RawUser]], *, seed: int = 0
 ) -> tuple[tuple[PairQuestion, ...], Counter[str]]:
-    """A pair for each user by each description, in both orders; and how many users there is none of, by why.
-
-    The product that the query was made of takes no part, nor a second review of one product.
-    """
+    """A pair for each user by each description, in both orders; and how many users there is none of, by why."""
     of_user: dict[tuple[str, str], list[CurationTask]] = {}
     for task in tasks:
         of_user.setdefault((row_of(task.scenario).domain, task.user), []).append(task)
@@ -134,7 +122,7 @@ def _described(
 ) -> dict[Representation, list[str]]:
     """Every way to stand for a user; the history is a line for each of the first reviews but those of the pair."""
     hidden = {one.product.title for one in pair}
-    history = (
+    history = [
         fill(
             alignment_prompts().review,
             rating="?" if review.user_rating is None else f"{review.user_rating:g}",
@@ -142,7 +130,7 @@ def _described(
             text=_plain(f"{review.user_review_title or ''}. {review.user_review or ''}", MOST_REVIEW_CHARS),
         )
         for review in [one for one in user.reviews if one.product.title not in hidden][:MOST_REVIEWS]
-    )
+    ]
     contexts = [{name.replace("_", " "): getattr(task.context, name) for name in DIMENSIONS} for task in tasks]
     return {
         "query": [task.query for task in tasks],
@@ -153,8 +141,6 @@ def _described(
 
 
 class AlignmentPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All texts of the question."""
-
     question: str
     what: dict[Representation, str]
     review: str
@@ -163,7 +149,6 @@ class AlignmentPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields
 
 @cache
 def alignment_prompts() -> AlignmentPrompts:
-    """The bundled wording."""
     return read_wording("agenticshop", "alignment", AlignmentPrompts)
 
 
@@ -206,10 +191,7 @@ def read_choice(comparison: PairQuestion, text: str) -> dict[str, Any] | Failure
 
 
 class AlignmentFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One cell. ``accuracy`` is None where nothing was answered; ``unparsed`` counts replies, which are wrong.
-
-    A user is worth the mean over the user's answers; the average is the mean over domains.
-    """
+    """``unparsed`` counts replies, which are wrong. A user is worth the mean over the user's answers."""
 
     representation: Representation
     domain: str
@@ -228,35 +210,31 @@ def alignment_figures(
         choice = choices.get(one.id)
         if choice is not None and (choice.failure is None or choice.failure.kind == "unparsed"):
             said.setdefault((one.representation, one.domain), {}).setdefault(one.user, []).append(choice)
-    domains = dict.fromkeys(one.domain for one in comparisons)
-    return tuple(
-        _figure(kind, name, [found for one in names if (found := said.get((kind, one)))], seed)
-        for kind in get_args(Representation)
-        for name, names in [*((one, [one]) for one in domains), (AVERAGE, list(domains))]
-    )
-
-
-def _figure(kind: Representation, domain: str, cells: Sequence[dict[str, list[Choice]]], seed: int) -> AlignmentFigure:
-    worth = [
-        np.array([np.mean([each.chosen == "higher" for each in of_user]) for of_user in cell.values()])
-        for cell in cells
-    ]
-    # The mean over domains of means over users, who are drawn within each domain.
-    drawn = [resampled_sums(one[:, np.newaxis], seed + n)[:, 0] / len(one) for n, one in enumerate(worth)]
-    users = sum(map(len, worth))
-    return AlignmentFigure(
-        representation=kind,
-        domain=domain,
-        accuracy=float(np.mean([one.mean() for one in worth])) if users else None,
-        interval=drawn_interval(np.mean(drawn, axis=0), users, most=1.0) if users else None,
-        users=users,
-        unparsed=sum(one.failure is not None for cell in cells for of_user in cell.values() for one in of_user),
-    )
+    domains = list(dict.fromkeys(one.domain for one in comparisons))
+    figures = []
+    for kind in get_args(Representation):
+        for name, names in [*((one, [one]) for one in domains), (AVERAGE, domains)]:
+            cells = [of_domain for one in names if (of_domain := said.get((kind, one)))]
+            worth = [
+                np.array([np.mean([each.chosen == "higher" for each in of_user]) for of_user in cell.values()])
+                for cell in cells
+            ]
+            # The mean over domains of means over users, who are drawn within each domain.
+            draws = [resampled_sums(one[:, np.newaxis], seed + n)[:, 0] / len(one) for n, one in enumerate(worth)]
+            users = sum(map(len, worth))
+            figure = AlignmentFigure(
+                representation=kind,
+                domain=name,
+                accuracy=float(np.mean([one.mean() for one in worth])) if users else None,
+                interval=drawn_interval(np.mean(draws, axis=0), users, most=1.0) if users else None,
+                users=users,
+                unparsed=sum(one.failure is not None for cell in cells for of_user in cell.values() for one in of_user),
+            )
+            figures.append(figure)
+    return tuple(figures)
 
 
 class Alignment(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The figures, and what they are of; ``left`` counts users that there is no pair of."""
-
     dataset: str
     fingerprint: str
     by: str
@@ -288,35 +266,26 @@ def align(
             left=left,
         )
 
-    return ask_and_figure(
-        asking,
-        comparisons,
-        out=out,
-        names=("alignment.json", "choices.jsonl"),
-        unit="comparisons",
-        kept=Choice,
-        question=question_text,
-        read=read_choice,
-        offline=None,
-        figures=figures,
-    )
+    names, how = ("alignment.json", "choices.jsonl"), {"question": question_text, "read": read_choice, "offline": None}
+    about: dict[str, Any] = {"out": out, "names": names, "unit": "comparisons", "kept": Choice, **how}
+    return ask_and_figure(asking, comparisons, **about, figures=figures)
 
 
 def print_alignment(found: Alignment, answers: StageAnswers[Choice]) -> None:
-    """Print the table, the paper's figures below, and what was left out."""
-    console = wide_console(120)
     cells = {(one.representation, one.domain): one for one in found.figures}
     domains = [name for name in (*RAW_FILES, AVERAGE) if ("query", name) in cells]
     theirs: dict[str, dict[str, str]] = {}
     for cell in read_published(published_dir() / "agenticshop.csv"):
         if cell.table == "2":
             theirs.setdefault(cell.row, {})[cell.column] = f"{cell.value:.2f}{'*' if cell.flag else ''}"
-    shown = [[cells[kind, name] for name in domains] for kind in get_args(Representation)]
-    rows = [(one[0].representation, *(told(cell.accuracy, cell.interval) for cell in one)) for one in shown]
+    kinds = get_args(Representation)
+    shown = [(kind, [cells[kind, name] for name in domains]) for kind in kinds]
+    rows = [(kind, *(told(cell.accuracy, cell.interval) for cell in row)) for kind, row in shown]
     # Table 2 has the descriptions in their order.
-    for kind, printed in zip(get_args(Representation), theirs.values(), strict=True):
+    for kind, printed in zip(kinds, theirs.values(), strict=True):
         rows.append((f"paper: {kind}", *(printed.get(name.lower(), NOTHING) for name in domains)))
     title = f"prefers the product that its user rated higher · by {found.by}"
+    console = wide_console(120)
     console.print(drawn(SummaryTable(title=title, heads=("told by", *domains), rows=tuple(rows))))
     users = " · ".join(f"{name} {cells['query', name].users}" for name in domains[:-1])
     lines = [("users", f"{users}, the paper's are 50 a domain; chance is 0.50 (seed {found.seed})")]

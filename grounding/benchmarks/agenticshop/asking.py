@@ -35,35 +35,25 @@ Render = Callable[[], Sequence[Message]]
 
 
 class StageModel(Protocol):
-    """Whom a stage asks about each item: an extractor, a judge.
-
-    ``name`` is short, for tables, folders and records; ``max_concurrency`` is how many items it takes at once.
-    """
+    """Whom a stage asks about each item: an extractor, a judge; ``max_concurrency`` is how many it takes at once."""
 
     name: str
     max_concurrency: int
 
     @property
     def identity(self) -> str:
-        """Everything besides the item that can change an answer, as text."""
+        """Everything besides the item that can change an answer."""
 
-    async def check(self) -> None:
-        """Fail early when it can't work."""
-
-    async def aclose(self) -> None:
-        """Let go of what it holds."""
-
-
-# --- what others wrote ---------------------------------------------------------------------------------------------
+    async def check(self) -> None: ...
+    async def aclose(self) -> None: ...
 
 
 class Fence(NamedTuple):
-    """The two lines around a piece of data: ``PAGE-DATA MARK BEGIN what`` and ``PAGE-DATA MARK END``."""
+    """The two lines around a piece of data; ``what`` is one word of ours for what it is."""
 
     mark: str
 
     def around(self, what: str, text: str) -> str:
-        """Data between its two lines; ``what`` is one word of ours for what it is."""
         return f"PAGE-DATA {self.mark} BEGIN {what}\n{text}\nPAGE-DATA {self.mark} END"
 
 
@@ -86,18 +76,15 @@ def bounded(text: str, limit: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text as one line, so that nobody's words can look like a line of ours."""
+    """So that nobody's words can look like a line of ours."""
     return " ".join(text.split())
-
-
-# --- facts in words -----------------------------------------------------------------------------------------------
 
 
 _STOCK = {"in_stock": "in stock", "sold_out": "sold out"}
 
 
 def fact_lines(facts: ProductFacts) -> Iterator[tuple[str, str, str]]:
-    """What is known of a product: field, name and words of each fact; what is unknown has no line."""
+    """Field, name and words of each fact; what is unknown has no line."""
     free = facts.shipping is not None and not facts.shipping.amount
     forms = [(one.name, money_text(one.price), _STOCK.get(one.availability, "")) for one in facts.variants]
     starred = [(f"{one.rating:g} out of 5: " if one.rating is not None else "", one) for one in facts.reviews]
@@ -138,31 +125,17 @@ def money_text(amount: Money | None) -> str:
     return f"{f'{amount.amount:.2f}'.removesuffix('.00')} {amount.currency}".strip()
 
 
-# --- pictures ------------------------------------------------------------------------------------------------------
-
-
 def largest_sizes(segments: Sequence[Segment], rule: ImageRule) -> ImageSizes:
-    """The sizes of the largest picture of a question.
-
-    Raises:
-        ValueError: the model refuses a picture of that shape.
-    """
+    """The sizes of the largest picture of a question; a ValueError where the model refuses its shape."""
     sizes = [picture_sizes(segment.size, rule) for segment in segments]
     return max(sizes, key=lambda each: each.sent.width * each.sent.height, default=NO_PICTURES)
 
 
 def picture_part(segment: Segment, evidence: EvidenceFolder, rule: ImageRule) -> ImagePart:
-    """A kept picture as it is sent.
-
-    Raises:
-        UserError: it is not in the folder, or not what was kept.
-    """
+    """A kept picture as it is sent; raises a UserError where it is not in the folder, or not what was kept."""
     evidence.get(segment.file)
     shot = Screenshot(path=str(evidence.path / segment.file), size=segment.size, sha256=segment.file.partition(".")[0])
     return ImagePart(url_json=prepare_picture(shot, rule).url_json)
-
-
-# --- replies and tries ---------------------------------------------------------------------------------------------
 
 
 MAX_REPLY_CHARS = 400_000
@@ -170,14 +143,14 @@ _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.I
 
 
 def reply_objects(text: str) -> list[dict[str, Any]]:
-    """The JSON objects of a reply behind its thinking, whatever stands around them; only its end may be marked."""
+    """The JSON objects of a reply behind its thinking, whatever stands around them."""
     text = _THINKING.sub("", text[:MAX_REPLY_CHARS])
     end = max(text.rfind("</think>"), text.rfind("</thinking>"), 0)
     return [one for one in json_values(text[end:]) if isinstance(one, dict)]
 
 
 class Answer(Record, frozen=True, kw_only=True):
-    """What came of one question: the last reply, or why it is of no use; ``call`` is what all tries took together."""
+    """``call`` is what all tries took together."""
 
     text: str = ""
     call: Call | None = None
@@ -186,21 +159,12 @@ class Answer(Record, frozen=True, kw_only=True):
 
 
 async def ask(
-    opened: Opened,
-    render: Render,
-    sizes: ImageSizes,
-    wrong: Callable[[str], str],
-    *,
-    tools: Sequence[dict[str, Any]] = (),
+    opened: Opened, render: Render, sizes: ImageSizes, wrong: Callable[[str], str], *, tools: Sequence[Any] = ()
 ) -> Answer:
     """Ask, and once more where the reply can't be read: ``wrong`` says why, "" where it can.
 
-    ``render`` makes the messages, in a thread; ``sizes`` are those of the largest picture. ``tools`` go out as they
-    are.
-
-    Raises:
-        BudgetReached: the cost limit leaves no room; nothing was sent.
-        UserError: the endpoint refuses every request, or evidence is missing in the folder.
+    ``render`` makes the messages, in a thread; ``sizes`` are those of the largest picture. Raises BudgetReached, and a
+    UserError where the endpoint refuses every request, or evidence is missing in the folder.
     """
     answer = Answer()
     for number in range(1, TRIES + 1):

@@ -7,7 +7,6 @@ their pages, and each judge judges what is a product's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -15,8 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import msgspec
 
 from grounding.benchmarks.agenticshop.agents.base import AsksFirst, find_agent
-from grounding.benchmarks.agenticshop.expected import EXTRACTED, FOUND, SAYS, Expected, judged_tokens, searches_usd
-from grounding.benchmarks.agenticshop.extraction.model import ModelExtractor
 from grounding.benchmarks.agenticshop.figures import ALL
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge
@@ -26,16 +23,14 @@ from grounding.benchmarks.agenticshop.paper import print_published_curations
 from grounding.benchmarks.agenticshop.preparation import CURATE, EXTRACT, PreparedCuration, in_workers, prepare_curation
 from grounding.benchmarks.agenticshop.records import (
     COUNTED_PRODUCTS,
-    CuratedPage,
     Curation,
-    CurationTask,
     Extraction,
     Judgement,
     curated_pages,
     product_id,
     view_of,
 )
-from grounding.benchmarks.agenticshop.released import SEARCH_USD, ReleasedExtractor
+from grounding.benchmarks.agenticshop.released import SEARCH_USD
 from grounding.benchmarks.agenticshop.scenarios import scenario_named
 from grounding.benchmarks.agenticshop.scorebook import BENCHMARK as NAME
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, CurationScored, score_curation
@@ -43,10 +38,15 @@ from grounding.benchmarks.agenticshop.stages import judge_stage
 from grounding.benchmarks.agenticshop.table import print_curations
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.episodes import HARMLESS, TAKEN, AgentBenchmark, addresses, combinations
+from grounding.cards import PlannerCard
 from grounding.cards.schema import SearchCard
+from grounding.data.images import picture_sizes
 from grounding.errors import UserError
 from grounding.llm.budget import Budget
+from grounding.llm.estimates import Role, TokenRange
+from grounding.llm.tokens import RequestTokens, picture_tokens
 from grounding.options import Display, ScoringName
+from grounding.records import Size
 from grounding.run.benchmark import Pass, Shared, Takes, Work
 from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
@@ -63,8 +63,6 @@ _COLOURS = {
 
 
 class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScored]):
-    """The benchmark."""
-
     name = NAME
     takes = Takes(
         what="whose tasks are products to be found on the web",
@@ -77,11 +75,7 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
     answers: ClassVar = {"curations.jsonl": Curation, "extractions.jsonl": Extraction, "judgements.jsonl": Judgement}
 
     def runs(self, given: Mapping[str, Any], axes: Sequence[str], command: str) -> tuple[CurationOptions, ...]:
-        """One for every agent and model; what is meant for another of several agents is left out.
-
-        Raises:
-            UserError: there is no such scenario, or several grounders.
-        """
+        """One for every agent and model; what is meant for another of several agents is left out."""
         grounders, models = tuple(given["grounder"]), tuple(given["model"])
         if len(grounders) > 1:
             raise UserError(f"--grounder {' '.join(grounders)}: one at a time for {given['dataset']}")
@@ -102,29 +96,84 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
         return tuple(dict.fromkeys(found))
 
     def progress(self, display: Display | None) -> Progress:
-        """Counts what became of the tasks."""
         return Progress(display, _COLOURS, ("curated",), unit="tasks")
 
     def prepare(
         self, options: CurationOptions, budget: Budget, progress: Progress, shared: Shared, *, dry: bool = False
     ) -> PreparedCuration:
-        """Find everything that a run needs."""
         return prepare_curation(options, budget, progress, shared, dry=dry)
 
     def write_items(self, prepared: PreparedCuration, folder: CurationFolder) -> None:
-        """Write the tasks."""
         folder.write_tasks(prepared.tasks)
 
     def passes(self, prepared: PreparedCuration, work: Work) -> Iterator[Pass]:
         """Curate, which extracting follows, which each judge follows."""
-        yield _Passes(prepared, work).all()
+        options, parts, recorded = prepared.options, prepared.parts, prepared.recorded
+        evidence = EvidenceFolder(CurationFolder(work.folder).evidence)
+        work.closing.push_async_callback(parts.browser.aclose)
+        curations, extractions, judgements = (work.journals[name] for name in self.answers)
+        tasks = {task.id: task for task in prepared.tasks}
+
+        def products(_page: Any, found: Extraction) -> list[JudgedProduct]:
+            """Every link is judged, as in the release; what is no product's page satisfies nothing."""
+            task = tasks[found.step_id.rpartition("/")[0]]
+            return [] if found.failure else [JudgedProduct(checklist=task.checklist, extraction=found)]
+
+        # What earlier starts of the run have left.
+        answered = [(task, one) for name, task in tasks.items() if (one := curations.last(name)) is not None]
+        pages = [page for task, one in answered for page in curated_pages(task, one)]
+        read = [one for page in pages if (one := extractions.last(page.product_id)) is not None]
+        judged = [product for one in read for product in products(None, one)]
+        unread = len(pages) - len(read) + COUNTED_PRODUCTS * (len(tasks) - len(answered))
+
+        def counting(outcome: str, unit: str) -> Progress:
+            return Progress(options.display, _COLOURS, (outcome,), unit=unit)
+
+        def made(stage: Any, part: str = "", **more: Any) -> Pass:
+            """The pass of a stage; a ``part`` of the run can be worked on in workers."""
+            more = {"start": stage.start, **({"check": stage.worker.check} if stage.worker else {}), **more}
+            if part:
+                more.setdefault("elsewhere", partial(in_workers, stage, part, prepared))
+            return Pass(stage=stage, **more)
+
+        judging = []
+        for place, judge in enumerate(prepared.judges):
+            more: dict[str, Any] = {"items": judged, "outcome": _judged, "feeds": False}
+            more["progress"] = counting("judged", f"products by {judge.name}")
+            if place >= len(options.judges):  # It is recorded.
+                judging.append(made(judge_stage(judge, evidence, judgements), **more))
+                continue
+            if isinstance(judge, ModelJudge):
+                more["asks"] = (_judge_asked(judge, evidence, unread),)
+            part = options.judges[place]
+            judging.append(made(parts.stage(part, judgements, evidence), part, **more))
+
+        more = {"items": pages, "progress": counting("product", "pages"), "outcome": _extracted}
+        more |= {"gives": products, "followers": tuple(judging)}
+        if recorded is not None:
+            wanted = [product_id(name, rank) for name in tasks for rank in range(COUNTED_PRODUCTS)]
+
+            async def start() -> None:
+                recorded.take_over(wanted, evidence)
+
+            extracting = made(recorded.stage(extractions), **more, start=start)
+        else:
+            card = getattr(parts.extractor, "card", None)
+            asks = () if card is None else (_guessed("extractor", card, EXTRACTOR_TEXT, EXTRACTED, unread),)
+            extracting = made(parts.stage(EXTRACT, extractions, evidence), EXTRACT, **more, asks=asks)
+
+        more = {"items": prepared.tasks, "progress": work.progress, "outcome": _curated}
+        if options.curations is not None:
+            more["elsewhere"] = None  # What was recorded is not handed to workers.
+        if isinstance(agent := parts.agent, AsksFirst):
+            more["asks"] = (_agent_asked(agent, parts.dataset.sites),)
+        curating = parts.stage(CURATE, curations, evidence)
+        yield made(curating, CURATE, **more, gives=curated_pages, followers=(extracting,))
 
     def score(self, folder: CurationFolder) -> CurationScored:
-        """Put the stored answers together again."""
         return score_curation(folder)
 
     def page(self, scored: CurationScored) -> Path | None:
-        """Write the page."""
         return curation_page(scored)
 
     def figures(self, scored: CurationScored, scoring: str | None) -> dict[str, float | None]:
@@ -139,154 +188,83 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
         return {"all tasks": own["score"].value, "success only": own["success"].value}
 
     def reading(self, scored: CurationScored) -> ScoringName:
-        """That of the run."""
         return scored.info.preset
 
     def print_runs(self, console: Console, results: Sequence[CurationScored], rule: ScoringName) -> None:
-        """Print one set of tables."""
         print_curations(console, results, rule=rule)
 
     def print_published(self, console: Console, results: Sequence[CurationScored]) -> None:
-        """Print the paper's tables."""
         print_published_curations(console, results)
 
     def measures(self, rule: ScoringName) -> tuple[str, ...]:  # noqa: ARG002
-        """The score and the errors of attribution."""
         return ("score", "wrong_links")
 
 
-class _Passes:
-    """The passes of one run, each with what earlier starts have left it."""
-
-    def __init__(self, prepared: PreparedCuration, work: Work) -> None:
-        self.prepared, self.work, self.options = prepared, work, prepared.options
-        self.evidence = EvidenceFolder(CurationFolder(work.folder).evidence)
-        self.browser = prepared.parts.browser(prepared.agent)
-        work.closing.push_async_callback(self.browser.aclose)
-        curations, self.extractions = work.journals["curations.jsonl"], work.journals["extractions.jsonl"]
-        self.tasks = {task.id: task for task in prepared.tasks}
-        made = {name: one for name in self.tasks if (one := curations.last(name)) is not None}
-        self.pages = [page for name, one in made.items() for page in curated_pages(self.tasks[name], one)]
-        read = [one for page in self.pages if (one := self.extractions.last(page.product_id)) is not None]
-        self.judged = [product for one in read for product in self.products(None, one)]
-        self.expected = None
-        if self.options.dry_run and prepared.recorded is None:
-            self.expected = Expected(self.tasks, self.pages, {one.step_id for one in read}, made)
-
-    def all(self) -> Pass:
-        """Curating, which the others follow."""
-        judging = tuple(map(self.judging, range(len(self.prepared.judges))))
-        return self.curating(gives=curated_pages, followers=(self.extracting(gives=self.products, followers=judging),))
-
-    def products(self, _page: Any, found: Extraction) -> list[JudgedProduct]:
-        """Every link is judged, as in the release; what is no product's page satisfies nothing if a judge sees it."""
-        task = self.tasks[found.step_id.rpartition("/")[0]]
-        return [] if found.failure else [JudgedProduct(checklist=task.checklist, extraction=found)]
-
-    def made(self, part: str, journal: str, **more: Any) -> Pass:
-        """The pass of a part that is worked on here, or in workers."""
-        prepared = self.prepared
-        stage = prepared.parts.stage(part, self.work.journals[journal], self.evidence, prepared.agent, self.browser)
-        more = {"elsewhere": partial(in_workers, stage, part, prepared), **more}
-        return self.of(stage, **more)
-
-    def of(self, stage: Any, *, counts: str = "", unit: str = "", **more: Any) -> Pass:
-        """The pass of a stage; one that is not the first counts what became of its own items."""
-        if counts:
-            more["progress"] = Progress(self.options.display, _COLOURS, (counts,), unit=unit)
-        check = {} if stage.worker is None else {"check": stage.worker.check}
-
-        async def start() -> None:
-            await stage.start()
-
-        return Pass(**{"stage": stage, "start": start, **check, **more})
-
-    def curating(self, **more: Any) -> Pass:
-        """Each task by the agent; what was recorded is not handed to workers."""
-        agent, sites = self.prepared.agent, self.prepared.parts.dataset.sites
-        if self.options.curations is not None:
-            more["elsewhere"] = None
-        if isinstance(agent, AsksFirst):
-            asking = agent
-
-            async def first(task: CurationTask, _key: str) -> None:
-                await asking.first(view_of(task, sites))
-
-            asked = AskedModel("agent", asking.card, first=first, calls=(1, asking.most_requests))
-            if isinstance(asking.card, SearchCard):  # Which is asked again only where its vendor pauses it.
-                asked = replace(asked, calls=(1, 1), replies=FOUND, beside=searches_usd(asking.card))
-            more["asks"] = (asked,)
-        items, progress = self.prepared.tasks, self.work.progress
-        return self.made(CURATE, "curations.jsonl", items=items, progress=progress, outcome=_curated, **more)
-
-    def extracting(self, **more: Any) -> Pass:
-        """Each counted page by the browser and the extractor, or as it is recorded."""
-        recorded, expected = self.prepared.recorded, self.expected
-        more |= {"items": self.pages, "counts": "product", "unit": "pages", "outcome": _extracted}
-        if recorded is not None:
-
-            async def start() -> None:
-                wanted = [product_id(name, rank) for name in self.tasks for rank in range(COUNTED_PRODUCTS)]
-                recorded.take_over(wanted, self.evidence)
-
-            return self.of(recorded.stage(self.extractions), **more, start=start)
-        extractor = self.prepared.parts.extractor
-        model = None if extractor is None else extractor.inner
-        if expected is not None and isinstance(model, ModelExtractor | ReleasedExtractor):
-
-            async def first(page: CuratedPage, _key: str) -> None:
-                await model.extract(expected.page(page.url), expected.evidence)
-
-            asked = AskedModel("extractor", model.card, first, unknown=SAYS, expected=expected.pages, replies=EXTRACTED)
-            more["asks"] = (asked,)
-        return self.made(EXTRACT, "extractions.jsonl", **more)
-
-    def judging(self, place: int) -> Pass:
-        """Each product by one judge: those that the user named, then those that are recorded."""
-        judge, journal = self.prepared.judges[place], "judgements.jsonl"
-        more: dict[str, Any] = {"items": self.judged, "outcome": _judged, "feeds": False}
-        more |= {"counts": "judged", "unit": f"products by {judge.name}"}
-        if place >= len(self.options.judges):
-            return self.of(judge_stage(judge, self.evidence, self.work.journals[journal]), **more)
-        if isinstance(judge, ModelJudge):
-            more["asks"] = (self.judge_asked(judge),)
-        return self.made(self.options.judges[place], journal, **more)
-
-    def judge_asked(self, judge: ModelJudge) -> AskedModel:
-        """What a dry run counts of a judge: the products that are there, and those that are expected."""
-        expected = self.expected
-        unopened = {} if expected is None else expected.products
-        each = [len(one.checklist) for one in (*self.judged, *unopened.values())] or [0]
-
-        async def first(product: JudgedProduct, key: str) -> None:
-            of_usual_size = expected is not None and product.extraction.step_id in unopened
-            await judge.judge(product, expected.evidence if of_usual_size and expected else self.evidence, key)
-
-        fees = f"; its web searches, {SEARCH_USD:g} US dollars each, are not counted"
-        return AskedModel(
-            "judge",
-            msgspec.structs.replace(judge.card, name=judge.name),
-            first=first,
-            unknown=SAYS + (fees if judge.searches else ""),
-            expected=tuple(unopened.values()),
-            replies=judged_tokens(sum(each) / len(each)),
-        )
-
-
 def _curated(_task: Any, record: Curation) -> str:
-    return _failed(record) or ("curated" if record.products else "nothing")
+    return record.failure.kind if record.failure else "curated" if record.products else "nothing"
 
 
 def _extracted(_page: Any, record: Extraction) -> str:
-    return _failed(record) or ("no page" if record.page_class in (None, "error") else str(record.page_class))
+    if record.failure:
+        return record.failure.kind
+    return "no page" if record.page_class in (None, "error") else str(record.page_class)
 
 
 def _judged(_product: Any, record: Judgement) -> str:
-    return _failed(record) or "judged"
+    return record.failure.kind if record.failure else "judged"
 
 
-def _failed(record: Curation | Extraction | Judgement) -> str:
-    return "" if record.failure is None else record.failure.kind
+EXTRACTOR_TEXT, JUDGE_TEXT, PAGE_PICTURES = 2_700, 3_500, 5
+"""Tokens of the words, and pictures, of a question about a page: averages over the pages of the sample."""
+
+_GUESS = "a guess by the form of the reply, reasoning included"
+EXTRACTED = TokenRange(low=200, expected=800, high=4_000, source=_GUESS)
+FOUND = TokenRange(low=400, expected=1_500, high=8_000, source=_GUESS)
+JUDGED = TokenRange(low=600, expected=1_700, high=6_500, source=_GUESS)
+
+
+def _guessed(
+    role: Role,
+    card: PlannerCard,
+    text: int,
+    replies: TokenRange,
+    count: int,
+    *,
+    pictures: int = PAGE_PICTURES,
+    **more: Any,
+) -> AskedModel:
+    """Questions about ``count`` pages that nobody has opened yet, each of the average length."""
+    each = picture_tokens(card, picture_sizes(Size(width=1280, height=720), card.image))
+    images = None if each is None else pictures * each
+    average = RequestTokens(text=text, images=images, output=None, input_most=None, output_most=None)
+    unknown = f"{count} pages are not open yet; each counts as {text:,} tokens of text and {pictures} pictures"
+    unknown = (unknown if count else "") + more.pop("fees", "")
+    return AskedModel(role, card, unknown=unknown, average=average, expected=count, replies=replies, **more)
+
+
+def _judge_asked(judge: ModelJudge, evidence: EvidenceFolder, unread: int) -> AskedModel:
+    async def first(product: JudgedProduct, key: str) -> None:
+        await judge.judge(product, evidence, key)
+
+    pictures = 0 if judge.searches or judge.condition == "url-only" else PAGE_PICTURES
+    fees = f"; its web searches, {SEARCH_USD:g} US dollars each, are not counted" if judge.searches else ""
+    card = msgspec.structs.replace(judge.card, name=judge.name)
+    return _guessed("judge", card, JUDGE_TEXT, JUDGED, unread, pictures=pictures, first=first, fees=fees)
+
+
+def _agent_asked(agent: AsksFirst, sites: Any) -> AskedModel:
+    async def first(task: Any, _key: str) -> None:
+        await agent.first(view_of(task, sites))
+
+    if not isinstance(agent.card, SearchCard):
+        return AskedModel("agent", agent.card, first=first, calls=(1, agent.most_requests))
+    # It is asked again only where its vendor pauses it.
+    fee = agent.card.fee
+    each = "in its reply" if fee is None else f"{fee.usd:g} US dollars a {fee.per}"
+    words = (
+        f"its searches are not counted, some 4 an answer: each adds some 4,000 tokens, and the vendor's fee is {each}"
+    )
+    return AskedModel("agent", agent.card, first=first, replies=FOUND, unknown=words)
 
 
 BENCHMARK = AgenticShop()

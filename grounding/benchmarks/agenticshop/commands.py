@@ -79,11 +79,9 @@ def agree_command(
 ) -> int:
     """Tell how far a run's judges agree with people: Cohen's kappa and Spearman's coefficient, in all and by dimension.
 
-    People label products on the run's `report.html` and save a file each. Every judge is held against each person over
-    the items that both decide ("can't tell" is no opinion); figures are means over people, with 95 % intervals by a
-    bootstrap over products. With two people or more they are held against each other, too. Without labels the offline
-    reference takes the person's place, on what it decides. The paper's tables 3 and 9 stand beside. Exit code 0: the
-    figures are printed; 2: something about the command or the files is wrong.
+    People label products on the run's `report.html`. Every judge is held against each person over the items that both
+    decide; figures are means over people, with 95 % intervals by a bootstrap over products. The paper's tables 3 and 9
+    stand beside.
 
     Args:
         run: The run's folder.
@@ -114,12 +112,9 @@ def align_command(
 ) -> int:
     """Tell whether checklists prefer what their users rated higher, against query, history and context.
 
-    For each user one product of the lowest and one of the highest rating is drawn from the reviews; then query, history
-    (without the pair's reviews), context and checklist each have to tell which of the two the user rated higher, as in
-    the paper's section 4.1.1; its table 2 stands below. The product that the query was made of takes no part, and users
-    who rated everything alike are counted and left out. The same command again goes on where it stopped and asks
-    nothing twice. Exit code 0: everything is compared; 1: errors or questions are left; 2: something about the command
-    or the data is wrong.
+    For each user one product of the lowest and one of the highest rating is drawn from the reviews, neither that which
+    the query was made of; each description has to tell which of the two the user rated higher (paper, section 4.1.1;
+    its table 2 stands below). The same command again goes on where it stopped. Exit code 1: something is left to ask.
 
     Args:
         raw: Folder with the raw users: Grocery_and_Gourmet_Food.json, open_curation.json and so on.
@@ -154,12 +149,10 @@ def construct_command(
 ) -> int:
     """Make users with contexts, queries and checklists from raw purchase histories, in the release's layout.
 
-    For each user an item of the history is drawn, and kept out of the reviews that the context is written from. A model
-    writes the context, then situation, budget and queries for the item, then the checklist from context, situation and
-    budget. Everything is kept by user. At the end queries are held against all users of their file. The same command
-    again goes on where it stopped and asks nothing twice. `made-with.json` in the folder says what it was made of and
-    with, and what the check found. Exit code 0: all is written; 1: errors or questions are left; 2: something about the
-    command or the data is wrong.
+    For each user an item of the history is drawn, and kept out of the reviews that the context is written from. At the
+    end queries are held against all users of their file. The same command again goes on where it stopped.
+    `made-with.json` says what the folder was made of and with, and what the check found. Exit code 1: something is left
+    to ask.
 
     Args:
         raw: Folder of raw users (Grocery_and_Gourmet_Food.json, Electronics.json, Home_and_Kitchen.json,
@@ -175,18 +168,12 @@ def construct_command(
     from grounding.benchmarks.agenticshop.construction import construct
     from grounding.benchmarks.agenticshop.scenarios import scenario_named
 
+    scenarios = tuple(dict.fromkeys(map(scenario_named, scenario)))
     asker = None if query_writer is None else flags.asking(query_writer, seed, option="--query-writer")
-    lines, stopped, complete = construct(
-        raw,
-        out,
-        flags.asking(writer, seed, option="--writer"),
-        queries=asker,
-        scenarios=tuple(dict.fromkeys(map(scenario_named, scenario))),
-        users=users,
-        seed=seed,
-    )
+    writing = flags.asking(writer, seed, option="--writer")
+    lines, stopped, done = construct(raw, out, writing, queries=asker, scenarios=scenarios, users=users, seed=seed)
     print("\n".join(lines))
-    return exit_code(stopped, complete=complete)
+    return exit_code(stopped, complete=done)
 
 
 @curation_app.command(name="export", help_epilogue=EXPORT_EXAMPLES)
@@ -198,7 +185,7 @@ def export_command(run: Path, /, *, out: Path, judge: str | None = None) -> int:
         out: A folder that holds nothing yet.
         judge: Whose verdicts are written [default: the judge that counts].
     """
-    from grounding.benchmarks.agenticshop.release.folders import export_run
+    from grounding.benchmarks.agenticshop.release import export_run
 
     done = export_run(run, out, judge=judge)
     print(f"{done.products:,} products of {done.curations:,} tasks and {done.users:,} users: {done.results}")
@@ -246,8 +233,6 @@ def serve_mall_command(
 ) -> int:
     """Serve a data set's own shops on this machine, so that you can walk through them in a browser.
 
-    The addresses are printed; Ctrl-C ends it. Nobody but this machine can reach them, and nothing is remembered.
-
     Args:
         dataset: A data set with shops of its own, by name or path.
         data_dir: Where the data lies, if not where its card says.
@@ -255,4 +240,5 @@ def serve_mall_command(
     """
     from grounding.benchmarks.agenticshop.mall.server import serve_dataset
 
-    return serve_dataset(dataset, data_dir, port)
+    serve_dataset(dataset, data_dir, port)
+    return EXIT_OK

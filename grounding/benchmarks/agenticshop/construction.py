@@ -22,28 +22,14 @@ from typing import Annotated, Any
 import msgspec
 
 from grounding import __version__
+from grounding.benchmarks import asking
 from grounding.benchmarks.agenticshop.loader import target_of
 from grounding.benchmarks.agenticshop.pairing import check_pairing
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, CurationTask, Scenario, UserContext
-from grounding.benchmarks.agenticshop.release.folders import write_profiles
+from grounding.benchmarks.agenticshop.release import write_profiles
 from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
-from grounding.benchmarks.asking import (
-    Asking,
-    Kept,
-    KeptStage,
-    Tally,
-    answer_of,
-    calls_of,
-    figures_folder,
-    finished,
-    last_answer,
-    new_progress,
-    paid,
-    run_stage,
-    tally,
-)
 from grounding.benchmarks.calls import Wording, fill, json_values, read_wording
-from grounding.benchmarks.rawusers import RawReview, RawUser, read_raw_users
+from grounding.benchmarks.rawusers import RawReview, read_raw_users
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
@@ -58,14 +44,11 @@ MADE_OF: dict[Scenario, str] = {
 }
 """The file of raw users, by its name without the ending, that each scenario is made of."""
 
-# --- who is written about --------------------------------------------------------------------------------------------
+MADE_WITH, REPLIES = "made-with.json", "replies.jsonl"
 
 
 class Subject(Record, frozen=True, kw_only=True):
-    """A user to be written about, from ``history``; ``id`` is unique, as one user can be in several files.
-
-    ``seed`` is the review of the item that the query is made of. In open exploration it is None, ``product_type`` "".
-    """
+    """``seed`` is the review of the item that the query is made of: None in open exploration, ``product_type`` ""."""
 
     domain: str
     user: str
@@ -75,56 +58,37 @@ class Subject(Record, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """``DOMAIN/USER``."""
         return f"{self.domain}/{self.user}"
 
 
-def find_files(raw: Path, scenarios: Collection[Scenario] = ()) -> dict[str, Path]:
-    """The files of a folder (or a single file) that scenarios can be made of, by their names.
-
-    Raises:
-        UserError: there is none.
-    """
+def subjects_of(
+    raw: Path, scenarios: Collection[Scenario] = (), *, seed: int = 0, users: int | None = None
+) -> tuple[tuple[Path, ...], tuple[Subject, ...], dict[str, str]]:
+    """The files that are read, who of the first ``users`` of each is written about, and why others are not."""
     there = {path.stem: path for path in ([raw] if raw.is_file() else raw.glob("*.json"))}
     wanted = dict.fromkeys(name for scenario, name in MADE_OF.items() if not scenarios or scenario in scenarios)
-    found = {name: there[name] for name in wanted if name in there}
-    if not found:
+    files = {name: there[name] for name in wanted if name in there}
+    if not files:
         names = ", ".join(f"{name}.json" for name in wanted)
         raise UserError(f"--raw {raw}: no file of raw users; expected one of {names}")
-    return found
-
-
-def subjects_of(
-    files: dict[str, Path], *, seed: int = 0, users: int | None = None
-) -> tuple[tuple[Subject, ...], dict[str, str]]:
-    """Everybody who is written about, the first ``users`` of each file in its order, and why others are not.
-
-    Raises:
-        UserError: a file is damaged, or nobody can be written about.
-    """
-    found = {
-        f"{name}/{user.id}": _subject(name, user, seed)
-        for name, path in files.items()
-        for user in read_raw_users(path)[:users]
-    }
-    subjects = tuple(one for one in found.values() if isinstance(one, Subject))
-    skipped = {name: one for name, one in found.items() if isinstance(one, str)}
+    subjects: list[Subject] = []
+    skipped: dict[str, str] = {}
+    for domain, user in ((name, user) for name, path in files.items() for user in read_raw_users(path)[:users]):
+        products = {product_name(review): review for review in reversed(user.reviews)}
+        if domain == OPEN_FILE and products:
+            subjects.append(Subject(domain=domain, user=user.id, history=user.reviews))
+        elif domain != OPEN_FILE and user.main_category and len(products) > 1:
+            chance = f"{seed}/{domain}/{user.id}"
+            drawn = min(products, key=lambda name: hashlib.sha256(f"{chance}/{name}".encode()).digest())
+            history = tuple(one for one in user.reviews if product_name(one) != drawn)[:REVIEWS]
+            about = {"domain": domain, "user": user.id, "product_type": user.main_category}
+            subjects.append(Subject(**about, history=history, seed=products[drawn]))
+        else:
+            typed = domain == OPEN_FILE or user.main_category
+            skipped[f"{domain}/{user.id}"] = "reviews of fewer than 2 products" if typed else "no product type"
     if not subjects:
-        raise UserError(f"{next(iter(files.values()))}: nobody in it can be written about: {set(skipped.values())}")
-    return subjects, skipped
-
-
-def _subject(domain: str, user: RawUser, seed: int) -> Subject | str:
-    """A subject, or why there is none."""
-    if domain == OPEN_FILE:
-        return Subject(domain=domain, user=user.id, history=user.reviews) if user.reviews else "no reviews"
-    products = {product_name(review): review for review in reversed(user.reviews)}
-    if not user.main_category or len(products) < 2:
-        return "reviews of fewer than 2 products" if user.main_category else "no product type (stats.main_category)"
-    chance = f"{seed}/{domain}/{user.id}"
-    name = min(products, key=lambda one: hashlib.sha256(f"{chance}/{one}".encode()).digest())
-    history = tuple(one for one in user.reviews if product_name(one) != name)[:REVIEWS]
-    return Subject(domain=domain, user=user.id, product_type=user.main_category, history=history, seed=products[name])
+        raise UserError(f"--raw {raw}: nobody in it can be written about: {', '.join(set(skipped.values()))}")
+    return tuple(files.values()), tuple(subjects), skipped
 
 
 def product_name(review: RawReview) -> str:
@@ -132,11 +96,8 @@ def product_name(review: RawReview) -> str:
     return " ".join(review.product.title.casefold().split())
 
 
-# --- questions -------------------------------------------------------------------------------------------------------
-
-
 class ConstructionPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All texts of construction; those named ``…_system`` stand before the text of the same name."""
+    """The release's wording; texts named ``…_system`` stand before the text of the same name."""
 
     context_system: str
     context: str
@@ -161,13 +122,10 @@ class Need(Record, frozen=True, kw_only=True):
 
 
 def construction_prompts() -> ConstructionPrompts:
-    """The release's wording. Histories and contexts stand in it as Python writes lists and dictionaries."""
     return read_wording("agenticshop", "construction", ConstructionPrompts)
 
 
 class Question(Record, frozen=True, kw_only=True):
-    """What a model is asked for one part of one subject; ``id`` is unique among all."""
-
     id: str
     subject: str
     part: str
@@ -178,21 +136,17 @@ class Question(Record, frozen=True, kw_only=True):
 def questions_of(
     part: str, subjects: Sequence[Subject], prompts: ConstructionPrompts, known: dict[str, dict[str, Any]]
 ) -> list[Question]:
-    """What is asked for a part of those whose earlier parts are ``known``; the need of who only looks around is not.
-
-    For a checklist the query is not told, as in the release.
-    """
+    """What is asked for a part of those whose earlier parts are ``known``; for a checklist the query is not told."""
     found = []
     for one in subjects:
         context, need = known["context"].get(one.id), known["need"].get(one.id)
         told = "" if context is None else str(msgspec.structs.asdict(context))
         if part == "context":
             template = prompts.open_context if one.seed is None else prompts.context
-            history = str([_as_filed(review) for review in one.history])
-            prompt, system = fill(template, purchase_history=history), prompts.context_system
+            prompt = fill(template, purchase_history=str([_as_filed(review) for review in one.history]))
+            system = prompts.context_system
         elif part == "need" and context and one.seed is not None:
-            item = str(_as_filed(one.seed))
-            prompt = fill(prompts.query, user_context=told, seed_product_information=item)
+            prompt = fill(prompts.query, user_context=told, seed_product_information=str(_as_filed(one.seed)))
             system = prompts.query_system
         elif part == "checklist" and context and need:
             words = {"user_situation": need.situation, "user_budget": need.budget or "None"}
@@ -209,10 +163,8 @@ def _as_filed(review: RawReview) -> dict[str, Any]:
     return written if review.domain else {name: said for name, said in written.items() if name != "domain"}
 
 
-# --- replies, read into what was asked for or unparsed: never a guess ------------------------------------------------
-
-Paragraph = Annotated[str, msgspec.Meta(min_length=1, max_length=8_000)]
-Line = Annotated[str, msgspec.Meta(min_length=1, max_length=600)]
+Paragraph = Annotated[str, msgspec.Meta(pattern=r"\S", max_length=8_000)]
+Line = Annotated[str, msgspec.Meta(pattern=r"\S", max_length=600)]
 Items = Annotated[list[Line], msgspec.Meta(min_length=1, max_length=12)]
 """In one dimension; 1 to 5 are asked for, and released checklists have up to 6."""
 
@@ -222,16 +174,13 @@ _FORMS: dict[str, Any] = {
     "need": msgspec.defstruct("_NEED", [("situation", Line), ("budget_range", Line), ("query", _QUERIES)]),
     "checklist": msgspec.defstruct("_CHECKLIST", [(name, Items) for name in DIMENSIONS]),
 }
-PARTS = tuple(_FORMS)
 """What is written of a subject, in this order: each needs those before it."""
 
 OTHER_NAMES = {"performance_standards": "functional_requirements", "design_sensibility": "aesthetic_preferences"}
 """What the prompt of open exploration calls two of the dimensions."""
 
 
-class Made(Kept, frozen=True, kw_only=True):
-    """A reply as it is kept, with the one part that it holds."""
-
+class Made(asking.Kept, frozen=True, kw_only=True):
     context: UserContext | None = None
     need: Need | None = None
     checklist: tuple[ChecklistItem, ...] = ()
@@ -245,7 +194,7 @@ def read_part(part: str, text: str) -> dict[str, Any] | Failure:
     if found is None:
         return Failure(kind="unparsed", message=f"the reply holds no JSON object with {', '.join(sorted(names))}")
     try:
-        found = msgspec.convert(_squeezed(found), _FORMS[part])
+        found = msgspec.convert(found, _FORMS[part])
     except msgspec.ValidationError as error:
         return Failure(kind="unparsed", message=str(error))
     if part == "context":
@@ -264,44 +213,27 @@ def _objects(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
         yield {OTHER_NAMES.get(str(name), str(name)): said for name, said in value.items()}
 
 
-def _squeezed(value: Any) -> Any:
-    """Texts in single blanks, and lists without empty ones."""
-    if isinstance(value, list):
-        return [said for said in map(_squeezed, value) if said != ""]
-    if isinstance(value, dict):
-        return {name: _squeezed(said) for name, said in value.items()}
-    return " ".join(value.split()) if isinstance(value, str) else value
-
-
-# --- the run ---------------------------------------------------------------------------------------------------------
-
-
-MADE_WITH, REPLIES = "made-with.json", "replies.jsonl"
-
-
 def construct(
     raw: Path,
     out: Path,
-    asking: Asking,
+    writing: asking.Asking,
     *,
-    queries: Asking | None = None,
+    queries: asking.Asking | None = None,
     scenarios: tuple[Scenario, ...] = (),
     users: int | None = None,
     seed: int = 0,
 ) -> tuple[list[str], str, bool]:
-    """Make files of users, or go on where an earlier run stopped; see ``grounding curation construct --help``.
+    """Make files of users, or go on where an earlier run stopped.
 
     Returns what to print, why it stopped before the end ("" where it did not), and whether nothing is left to be asked.
-
-    Raises:
-        UserError: something is missing or wrong, or the disk failed (what was answered is kept).
     """
-    budget, prompts, files = Budget(asking.cost_limit), construction_prompts(), find_files(raw, scenarios)
-    subjects, skipped = subjects_of(files, seed=seed, users=users)
-    writer = asking.opened(budget, new_progress(asking.display, "users"))
-    asker = writer if queries is None else queries.opened(budget, new_progress(asking.display, "users"))
+    budget, prompts, display = Budget(writing.cost_limit), construction_prompts(), writing.display
+    files, subjects, skipped = subjects_of(raw, scenarios, seed=seed, users=users)
+    writer = writing.opened(budget, asking.new_progress(display, "users"))
+    asker = writer if queries is None else queries.opened(budget, asking.new_progress(display, "users"))
+    by = {part: asker if part == "need" else writer for part in _FORMS}
     recipe = {
-        "files": {path.name: path.stat().st_size for path in files.values()},
+        "files": {path.name: path.stat().st_size for path in files},
         "scenarios": list(scenarios),
         "users": users,
         "seed": seed,
@@ -310,61 +242,63 @@ def construct(
         "prompts": prompts.label,
         "parameters": dict(writer.model.parameters),
     }
-    with figures_folder(out, (MADE_WITH, REPLIES)) as folder, closing(Journal(out / REPLIES, Made)) as journal:
-        assert folder is not None
+    known: dict[str, dict[str, Any]] = {part: {} for part in _FORMS}
+    tallies: dict[str, asking.Tally] = {}
+    asked = 0
+
+    def answer(one: Question) -> Coroutine[Any, Any, Made]:
+        return asking.answer_of(by[one.part], Made, one.prompt, partial(read_part, one.part), system=one.system)
+
+    def told(one: Question) -> tuple[str, str, str]:
+        return by[one.part].model.identity, one.system, one.prompt
+
+    async def check() -> None:
+        for one in (writer, asker):
+            await one.model.check()
+
+    async def through() -> str:
+        nonlocal asked
+        try:
+            for part in _FORMS:
+                questions = questions_of(part, subjects, prompts, known)
+                done = await asking.run_stage(stage, questions, asking.new_progress(display, part), check)
+                asked += done.answers
+                tallies[part] = asking.tally(stage, questions)
+                for question in questions:
+                    if (last := asking.last_answer(stage, question)) and (said := getattr(last, part)):
+                        known[part][question.subject] = said
+                if part == "need":
+                    open_need = Need(situation=prompts.open_situation)
+                    known[part] |= {one.id: open_need for one in subjects if one.seed is None}
+                if done.stopped:
+                    return done.stopped
+        finally:
+            for one in {id(one): one for one in (writer, asker)}.values():
+                await one.model.aclose()
+        return ""
+
+    def keep(made: dict[str, Any]) -> None:
+        folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
+
+    with asking.figures_folder(out, (MADE_WITH, REPLIES)) as held, closing(Journal(out / REPLIES, Made)) as journal:
+        assert held is not None
+        folder = held
         _refuse_other(out, recipe)
-        folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode({"recipe": recipe}), indent=2))
-        budget.take_up(calls_of([journal]))
-        by = {part: asker if part == "need" else writer for part in PARTS}
-
-        def told(one: Question) -> tuple[str, str, str]:
-            return by[one.part].model.identity, one.system, one.prompt
-
-        def answer(one: Question) -> Coroutine[Any, Any, Made]:
-            read = partial(read_part, one.part)
-            return answer_of(by[one.part], Made, one.prompt, read, system=one.system)
-
+        keep({"recipe": recipe})
+        budget.take_up(asking.calls_of([journal]))
         most = writer.model.max_concurrency
-        stage = KeptStage[Question, Made]("construct", journal, most, told=told, answer=answer)
-        known: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
-        tallies: dict[str, Tally] = {}
-        asked = 0
-
-        async def check() -> None:
-            for one in (writer, asker):
-                await one.model.check()
-
-        async def through() -> str:
-            nonlocal asked
-            try:
-                for part in PARTS:
-                    questions = questions_of(part, subjects, prompts, known)
-                    done = await run_stage(stage, questions, new_progress(asking.display, part), check)
-                    asked += done.answers
-                    tallies[part] = tally(stage, questions)
-                    answers = ((one.subject, last_answer(stage, one)) for one in questions)
-                    known[part] |= {name: told for name, said in answers if said and (told := getattr(said, part))}
-                    if part == "need":
-                        open_need = Need(situation=prompts.open_situation)
-                        known[part] |= {one.id: open_need for one in subjects if one.seed is None}
-                    if done.stopped:
-                        return done.stopped
-            finally:
-                for one in {id(one): one for one in (writer, asker)}.values():
-                    await one.model.aclose()
-            return ""
-
-        stopped = finished(through(), journal.path)
+        stage = asking.KeptStage[Question, Made]("construct", journal, most, told=told, answer=answer)
+        stopped = asking.finished(through(), journal.path)
         tasks = _tasks(subjects, known, scenarios, prompts.open_query)
         write_profiles(out, tasks)
-        written, reports, cost = Counter(task.scenario for task in tasks), check_pairing(tasks), paid([journal])
+        written, reports, cost = Counter(task.scenario for task in tasks), check_pairing(tasks), asking.paid([journal])
         doubts = [doubt for report in reports for doubt in report.doubts]
-        whole = not stopped and len(tallies) == len(PARTS) and all(one.complete for one in tallies.values())
+        whole = not stopped and len(tallies) == len(_FORMS) and all(one.complete for one in tallies.values())
         made: dict[str, Any] = {"status": "complete" if whole else "partial", "version": __version__, "recipe": recipe}
         made |= {"written": written, "skipped": skipped, "asked": tallies, "doubts": doubts, "cost_usd": cost}
-        folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
+        keep(made)
     lines = [f"{out}: {len(tasks)} tasks"]
-    lines += [f"  {row_of(name).profile_file:<48} {count:>4} users" for name, count in written.items()]
+    lines += [f"  {row_of(name).file('user_profile'):<48} {count:>4} users" for name, count in written.items()]
     lines += [f"left out      {len(skipped)} users: {', '.join(sorted(set(skipped.values())))}"] if skipped else []
     pairs = sum(report.queries for report in reports)
     lines.append(f"pairing       {len(doubts)} of {pairs} queries look like another user's")
@@ -374,11 +308,10 @@ def construct(
 
 
 def _refuse_other(out: Path, recipe: dict[str, Any]) -> None:
-    """Refuse a folder that was made otherwise: another recipe is another data set."""
+    if not (out / MADE_WITH).exists():
+        return
     try:
         found = msgspec.json.decode((out / MADE_WITH).read_bytes(), type=dict[str, Any])["recipe"]
-    except FileNotFoundError:
-        return
     except (OSError, KeyError, msgspec.DecodeError) as error:
         raise UserError(f"--out {out}: {MADE_WITH} can't be read ({error}): choose another folder") from error
     differs = [name for name, value in recipe.items() if found.get(name) != msgspec.to_builtins(value)]
@@ -389,7 +322,7 @@ def _refuse_other(out: Path, recipe: dict[str, Any]) -> None:
 def _tasks(
     subjects: Sequence[Subject], known: dict[str, dict[str, Any]], scenarios: Collection[Scenario], open_query: str
 ) -> tuple[CurationTask, ...]:
-    """The tasks of every subject that has all parts: one for each scenario that is made of the subject's domain."""
+    """One for each scenario that is made of a subject's domain."""
     return tuple(
         CurationTask(
             id=f"{scenario}/{one.user}",

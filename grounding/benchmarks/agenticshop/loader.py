@@ -1,19 +1,16 @@
 """AgenticShop's release on disk: a folder in; users with needs and their shops out, or everything that is wrong.
 
-The files ``KEY_user_profile.json`` may lie at any depth up to three below the folder that is given, as in the release's
-``data/user_profiles_samples``; which of the seven there are doesn't matter, as long as there is one. A folder ``shops``
-beside them makes a mall of its own, which is served on this machine; without one the users shop on the open web. A file
-is a list of::
+The files ``KEY_user_profile.json`` may lie at any depth up to three below the folder that is given; which of the seven
+there are doesn't matter, as long as there is one. A folder ``shops`` beside them makes a mall of its own, which is
+served on this machine; without one the users shop on the open web. A file is a list of::
 
     {"user": "AH7...", "seed_product_type": "Lids" | null, "situation": "...", "budget_range": "..." | null,
      "query_type": "categorical", "user_query": "...",
      "user_context": {DIMENSION: "a paragraph", ...}, "check_list": {DIMENSION: ["an item", ...], ...},
      "target": {"title": "...", "brand": "...", "product_type": "..."}}
 
-``target`` is ours and may be left out: the release has none. What may be absent or null: the product type, the
-situation, the budget, the kind of query, single dimensions of the context and of the checklist, and the query where the
-scenario is open exploration, which has none (paper, section 3.2). Fields that are not known are passed over; the names
-of dimensions are those of the paper and no others, because a misspelt one would lose its items.
+``target`` is ours and may be left out, as may all but user, context and checklist, and the query where the scenario is
+not open exploration. Fields that are not known are passed over, but for names of dimensions.
 """
 
 from __future__ import annotations
@@ -52,26 +49,16 @@ SHOPS, PICTURES = "shops", "pictures"
 """The folders of a mall that its pages are made of."""
 
 DEPTH = 3
-MAX_FILE_BYTES = 64 << 20
-"""A hundred times the 50 users of one scenario."""
-
-MAX_TEXT_CHARS = 20_000
-"""Some fifteen times the longest text of the released samples (a paragraph of context with 1,300 characters)."""
-
-MAX_ITEMS = 200
-"""In one dimension of a checklist; the released samples have up to 6."""
+MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_ITEMS = 64 << 20, 20_000, 200
+"""Far more than the release has: 50 users a file, texts of 1,300 characters, 6 items in a dimension."""
 
 
 def load_curation(
     dataset: str, data_dir: Path | None = None, *, scenarios: Collection[Scenario] = ()
 ) -> CurationDataset:
-    """Load a data set by the name or path of its card, or by the layout's name and the folder of its files.
+    """A data set by the name or path of its card, or by the layout's name and the folder of its files.
 
-    ``scenarios`` are those whose users become tasks; empty for all that there are.
-
-    Raises:
-        DatasetProblems: something is wrong; every problem is in it, in order of the files.
-        UserError: there is no such data set, its files are not there, or none of a scenario that was asked for.
+    Raises DatasetProblems with every problem; a UserError where there are no such files, or none of a wanted scenario.
     """
     place = locate(dataset, data_dir)
     if place.layout != NAME:
@@ -84,14 +71,13 @@ def load_curation(
 
 
 def count_curation(dataset: CurationDataset) -> ExpectedCounts:
-    """The counts of a data set of users that a card can state."""
     users, tasks = {task.user for task in dataset.tasks}, len(dataset.tasks)
     return ExpectedCounts(participants=len(users), tasks=tasks, instructions=tasks)
 
 
 def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scenario] = ()) -> CurationDataset:
     """Read the release's layout from a folder; raises as :func:`load_curation`."""
-    place, files, warnings = _find_profiles(folder)
+    place, files = _find_profiles(folder)
     missing = [scenario for scenario in SCENARIOS if scenario in scenarios and scenario not in files]
     if missing:
         raise UserError(f"{place}: no users of {', '.join(missing)}; there are those of: {', '.join(files)}")
@@ -102,9 +88,9 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
         raise DatasetProblems(problems)
     sites: tuple[Site, ...] = ()
     if (place / SHOPS).is_dir():
-        from grounding.benchmarks.agenticshop.mall import shops_of
+        from grounding.benchmarks.agenticshop.mall.shops import read_shops
 
-        sites = shops_of(place)
+        sites = tuple(Site(name=shop.name, home_url=shop.home_url) for shop in read_shops(place))
     return CurationDataset(
         name=name,
         # Targets are seen by no agent and no judge: with and without the raw file it is the same data.
@@ -112,13 +98,12 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
         folder=str(place),
         tasks=_with_targets(tasks, place),
         sites=sites,
-        warnings=tuple(warnings),
     )
 
 
-def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path], list[str]]:
-    """The folder of the files of users, the least deep of those that hold some; the files; and what was passed over."""
-    names = {row.profile_file: row.scenario for row in ROWS}
+def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path]]:
+    """The folder of the files of users, the least deep that has some, and the files."""
+    names = {row.file("user_profile"): row.scenario for row in ROWS}
     for depth in range(DEPTH + 1):
         if found := sorted({path.parent for name in names for path in folder.glob("*/" * depth + name)}):
             break
@@ -128,13 +113,8 @@ def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path], list[str]]
     if len(found) > 1 and chosen.name != PREFERRED:
         several = ", ".join(sorted(one.name for one in found))
         raise UserError(f"{folder}: users in several folders ({several}); give one of them with --data-dir")
-    odd = [f"{other.name}/ is passed over: the users are those of {PREFERRED}/" for other in found if other != chosen]
-    others = sorted(path.name for path in chosen.glob("*_user_profile.json") if path.name not in names)
-    odd += [f"{name} is passed over: no scenario has such a file" for name in others]
-    return chosen, {names[name]: chosen / name for name in names if (chosen / name).is_file()}, odd
+    return chosen, {names[name]: chosen / name for name in names if (chosen / name).is_file()}
 
-
-# --- a file of users -------------------------------------------------------------------------------------------------
 
 Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARS)]
 Items = Annotated[list[Annotated[str, Meta(max_length=MAX_TEXT_CHARS, pattern=r"\S")]], Meta(max_length=MAX_ITEMS)]
@@ -169,21 +149,18 @@ def _read_file(path: Path, scenario: Scenario, problems: list[Problem]) -> Itera
         return
     first: dict[str, int] = {}
     for item, values in enumerate(read_json_list(path, problems) or ()):
-        problem = Problem(file=str(path), item=item, what="", fix="put it right, or take the user out")
         try:
-            task = read_user(values, scenario)
+            task = _read_user(values, scenario)
+            if first.setdefault(task.user, item) != item:
+                raise ValueError(f"{task.user} is that of item {first[task.user]} already - at `$.user`")
+            yield task
         except ValueError as error:
             what, _, where = str(error).partition(" - at `$.")
-            problems.append(msgspec.structs.replace(problem, what=what, field=where.rstrip("`")))
-            continue
-        if first.setdefault(task.user, item) != item:
-            what = f"{task.user} is that of item {first[task.user]} already"
-            problems.append(msgspec.structs.replace(problem, what=what, field="user"))
-        yield task
+            field, fix = where.rstrip("`"), "put it right, or take the user out"
+            problems.append(Problem(file=str(path), item=item, what=what, field=field, fix=fix))
 
 
-def read_user(values: object, scenario: Scenario) -> CurationTask:
-    """One entry of a file of users; raises a ValueError where it is none."""
+def _read_user(values: object, scenario: Scenario) -> CurationTask:
     found = msgspec.convert(values, _Profile)
     query = found.user_query or ""
     if not query.strip() and row_of(scenario).intent != "open_exploration":
@@ -216,10 +193,7 @@ def _stripped(said: object, names: Iterable[str]) -> dict[str, str]:
 
 
 def profile_of(task: CurationTask) -> dict[str, Any]:
-    """A task as the release writes it, in the order of its fields; with ``target`` where the task has one.
-
-    Reading this gives the same task again, but for numbers of items where items were left out.
-    """
+    """A task as the release writes it, in the order of its fields; with ``target`` where the task has one."""
     profile: dict[str, Any] = {
         "user": task.user,
         "seed_product_type": task.product_type,
@@ -235,35 +209,28 @@ def profile_of(task: CurationTask) -> dict[str, Any]:
 
 def checklist_of(items: Iterable[ChecklistItem]) -> dict[str, list[str]]:
     """A checklist as the release writes it: a list of texts for each of the six dimensions, in order of the numbers."""
-    listed: dict[str, list[str]] = {dimension: [] for dimension in DIMENSIONS}
-    for item in sorted(items, key=lambda one: one.number):
-        listed[item.dimension].append(item.text)
-    return listed
-
-
-# --- targets ---------------------------------------------------------------------------------------------------------
+    ordered = sorted(items, key=lambda one: one.number)
+    return {dimension: [one.text for one in ordered if one.dimension == dimension] for dimension in DIMENSIONS}
 
 
 def _with_targets(tasks: Iterable[CurationTask], folder: Path) -> tuple[CurationTask, ...]:
-    """Tasks with the product that their query was made of, where the release's raw file of purchases tells it.
-
-    Tasks that name a target stay as they are. Raw files lie in ``user_raw`` in the folder of the profiles or beside it.
-    """
+    """Tasks with the product that their query was made of, where ``user_raw`` in or beside the folder tells it."""
 
     @cache
     def users(category: str) -> dict[str, RawUser]:
         places = [one / "user_raw" / f"{category}.json" for one in (folder.parent, folder)]
         return {one.id: one for path in places if path.is_file() for one in read_raw_users(path)}
 
-    def with_target(task: CurationTask) -> CurationTask:
+    found = []
+    for task in tasks:
         row = row_of(task.scenario)
         wanted = task.target is None and row.intent == "target_finding"
         bought = users(row.category).get(task.user) if wanted else None
-        if bought is None or bought.target is None:
-            return task
-        return msgspec.structs.replace(task, target=target_of(bought.target.product, task.product_type))
-
-    return tuple(map(with_target, tasks))
+        if bought is not None and bought.target is not None:
+            target = target_of(bought.target.product, task.product_type)
+            task = msgspec.structs.replace(task, target=target)
+        found.append(task)
+    return tuple(found)
 
 
 def target_of(product: RawProduct, product_type: str | None) -> Target:
@@ -273,15 +240,8 @@ def target_of(product: RawProduct, product_type: str | None) -> Target:
     return Target(title=product.title, brand=brand, product_type=kind)
 
 
-# --- one hash for the content ----------------------------------------------------------------------------------------
-
-
 def curation_fingerprint(tasks: Sequence[CurationTask], sites: Sequence[Site] = (), folder: Path | None = None) -> str:
-    """SHA-256 in hex of tasks and shops; neither the data set's name and place nor the order of the users count.
-
-    Hashed are the line ``grounding-curation-1`` and a line of compact JSON for every task by id, every shop and every
-    file of the shops in ``folder`` (path and SHA-256; hidden files and symbolic links are passed over).
-    """
+    """SHA-256 in hex of tasks and shops; neither the data set's name and place nor the order of the users count."""
     files = []
     for path in () if folder is None else (one for part in (SHOPS, PICTURES) for one in (folder / part).rglob("*")):
         name = path.relative_to(folder or "")
@@ -295,9 +255,6 @@ def curation_fingerprint(tasks: Sequence[CurationTask], sites: Sequence[Site] = 
     return digest.hexdigest()
 
 
-# --- what is wrong, and what is odd: a query that looks like another user's, and counts other than the card's --------
-
-
 def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
     """Read a data set whole and say what is wrong or odd; raises a UserError where it or its files are not there."""
     try:
@@ -305,11 +262,8 @@ def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
     except DatasetProblems as problems:
         return Inspection(problems=problems.problems)
     expected, counts = locate(dataset, data_dir).expected, count_curation(found)
-    odd = [*differences(counts, msgspec.structs.replace(expected, groups={}))]
+    odd = differences(counts, msgspec.structs.replace(expected, groups={}))
     by_scenario = Counter[str](task.scenario for task in found.tasks)
-    stated = expected.groups.get("scenario", {})
-    other = [f"{by_scenario[name]} {name} ({count})" for name, count in stated.items() if by_scenario[name] != count]
-    odd += [f"users by scenario, and what the card says: {', '.join(other)}"] if other else []
     parts = ", ".join(f"{by_scenario[name]} {name}" for name in SCENARIOS if by_scenario[name])
     checklists = {(task.user, task.checklist) for task in found.tasks}
     summary = (
@@ -317,7 +271,7 @@ def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
         f"{sum(len(items) for _, items in checklists):,} items; "
         + (f"{len(found.sites)} shops of its own" if found.sites else "the open web")
     )
-    return Inspection(warnings=(*found.warnings, *_pairing(found.tasks), *odd), summary=summary)
+    return Inspection(warnings=(*_pairing(found.tasks), *odd), summary=summary)
 
 
 def _pairing(tasks: Sequence[CurationTask]) -> Iterator[str]:
@@ -330,7 +284,5 @@ def _pairing(tasks: Sequence[CurationTask]) -> Iterator[str]:
         for doubt in report.doubts:
             mine, other = known[doubt.task_id], known[doubt.like]
             about, theirs = (shorten(one.product_type or one.situation or one.scenario) for one in (mine, other))
-            yield (
-                f"{mine.id} ({about}): the query {shorten(mine.query)} looks like that of {other.user} "
-                f"({theirs}): fits {doubt.fit:.2f} there, {doubt.own:.2f} here"
-            )
+            like = f"the query {shorten(mine.query)} looks like that of {other.user} ({theirs})"
+            yield f"{mine.id} ({about}): {like}: fits {doubt.fit:.2f} there, {doubt.own:.2f} here"

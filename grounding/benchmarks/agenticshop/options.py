@@ -16,19 +16,17 @@ from grounding.options import RunOptions, ScoringName
 from grounding.run.ray.cluster import check_executor
 
 REFERENCE, STRUCTURAL, OFFICIAL = "reference", "structural", "official"
-RELEASED_MODEL = "gpt-5-mini"
-"""What the release extracts and judges with; ``NAME@official`` asks NAME as the release asks it."""
+RELEASED_MODEL, RELEASED_SEARCH = "gpt-5-mini", "gpt-4o-search"
+"""What the release extracts and judges with, and the model of its script of curation (gpt_search.py).
 
-RELEASED_SEARCH = "gpt-4o-search"
-"""The model of the release's own script of curation (gpt_search.py)."""
+``NAME@official`` asks NAME as the release asks it.
+"""
 
 LONG_REPLY_TOKENS = 8192
 """Room for verdicts on twenty items with their reasons and quotes, and for thinking before."""
 
 
 class CurationOptions(RunOptions, frozen=True, kw_only=True):
-    """What a run that curates products is asked for; see ``grounding eval --help``."""
-
     dataset: str = "sample-mall"
     scenario: tuple[Scenario, ...] = ()
     agent: str = "site-search"
@@ -71,11 +69,7 @@ def as_released(options: CurationOptions) -> CurationOptions:
 
 
 def web_label(options: CurationOptions) -> str:
-    """What of the options changes how pages come: "" as long as nothing does.
-
-    Raises:
-        UserError: the profile is no file of cookies and local storage.
-    """
+    """What of the options changes how pages come; a UserError where the profile is no file of cookies."""
     parts = [f"blocked-retries:{options.blocked_retries}"] if options.blocked_retries else []
     if options.browser_profile is not None:
         try:
@@ -83,10 +77,9 @@ def web_label(options: CurationOptions) -> str:
             if "cookies" not in msgspec.json.decode(content, type=dict[str, list[Any]]):
                 raise ValueError("no cookies")
         except (OSError, ValueError) as error:
-            raise UserError(
-                f"--browser-profile {options.browser_profile}: expected cookies and local storage as "
-                f"`playwright open --save-storage=FILE URL` writes them: {error}"
-            ) from None
+            how = "`playwright open --save-storage=FILE URL`"
+            where = f"--browser-profile {options.browser_profile}"
+            raise UserError(f"{where}: expected cookies and local storage as {how} writes them: {error}") from None
         parts.append(f"profile:{hashlib.sha256(content).hexdigest()[:12]}")
     return " ".join(parts)
 
@@ -114,22 +107,17 @@ _POSITIVE = {"timeout": "seconds", "max_seconds": "seconds", "cost_limit": "US d
 
 
 def check_options(options: CurationOptions) -> None:
-    """Refuse what can't be meant.
-
-    Raises:
-        UserError: says which option, what came and what is expected.
-    """
+    """Raise a UserError about what can't be meant."""
     check_executor(options.executor, options.workers, options.ray_address)
-    for name, value in msgspec.structs.asdict(options).items():
-        flag = f"--{name.replace('_', '-')}"
-        if value is not None and name in _LEAST and value < _LEAST[name]:
-            raise UserError(f"{flag} {value}: expected {_LEAST[name]} or more")
-        if value is not None and name in _POSITIVE and not (math.isfinite(value) and value > 0):
-            raise UserError(f"{flag} {value}: expected {_POSITIVE[name]}, more than 0")
+    for name, least in _LEAST.items():
+        if (value := getattr(options, name)) is not None and value < least:
+            raise UserError(f"--{name.replace('_', '-')} {value}: expected {least} or more")
+    for name, unit in _POSITIVE.items():
+        if (value := getattr(options, name)) is not None and not (math.isfinite(value) and value > 0):
+            raise UserError(f"--{name.replace('_', '-')} {value}: expected {unit}, more than 0")
     agent, entry = options.agent, find_agent(options.agent)
     if entry is None:
-        *first, last = registered()
-        known = f"{', '.join(first)} or {last} for {options.dataset}, or your own FILE.py:NAME"
+        known = f"{', '.join(registered())} for {options.dataset}, or your own FILE.py:NAME"
         raise UserError(f"--agent {agent}: expected {known}")
     if entry.needs == "model" and options.model is None:
         raise UserError(f"--agent {agent} needs a model: --model NAME; see `grounding list {entry.listed}`")
@@ -140,14 +128,16 @@ def check_options(options: CurationOptions) -> None:
     twice = next((one for one in options.judges if judges.count(judge_choice(one)) > 1), None)
     if twice is not None:
         raise UserError(f"--judge {twice}: named twice")
-    no_model = {
-        **({} if entry.needs == "model" else dict.fromkeys(("model", "base_url"), f"the agent {agent} asks no model")),
-        **({} if agent == "browsing" else dict.fromkeys(("grounder", "max_steps", "max_seconds"), "is for browsing")),
-        **({"extractor_base_url": "structural asks no server"} if options.extractor == STRUCTURAL else {}),
-    }
+    no_use: dict[str, str] = {}
+    if entry.needs != "model":
+        no_use |= dict.fromkeys(("model", "base_url"), f"the agent {agent} asks no model")
+    if agent != "browsing":
+        no_use |= dict.fromkeys(("grounder", "max_steps", "max_seconds"), "is for browsing")
+    if options.extractor == STRUCTURAL:
+        no_use["extractor_base_url"] = "structural asks no server"
     if {who for who, _ in judges} <= {REFERENCE}:
-        no_model |= dict.fromkeys(("judge_base_url", "judge_prompt"), "no judge is a chat model")
-    for name, why in no_model.items():
+        no_use |= dict.fromkeys(("judge_base_url", "judge_prompt"), "no judge is a chat model")
+    for name, why in no_use.items():
         if value := getattr(options, name):
             shown = " ".join(value) if isinstance(value, tuple) else value
             raise UserError(f"--{name.replace('_', '-')} {shown}: {why}; leave it out")

@@ -1,15 +1,10 @@
 """Does a query belong to its user, or to another of the same file? Users with needs in, doubts and their reasons out.
 
-The release writes queries beside users by their places in two lists that need not be in one order; in its samples three
-of five grocery users carry another's query. Nothing but words is needed to see that.
-
-How well a query fits a user is between 0 and 1: the weighted share of the query's words that occur in what is said of
-the user (product type, situation, context, checklist), and once more of those that occur in product type and situation
-alone. A word weighs the more, the fewer users of the file it is said of, and the less, the more queries share it.
-
-There is a doubt where giving the file's queries to its users in the best possible way (an assignment problem) moves a
-query to another user, and those that move gain ``MIN_GAIN`` each on average. A query that three or more users share, as
-all do in open exploration, says nothing of anybody and is not looked at.
+In the release's samples three of five grocery users carry another's query. How well a query fits a user is between 0
+and 1: the weighted share of the query's words that occur in what is said of the user, and once more of those that occur
+in product type and situation alone. A word weighs the more, the fewer users of the file it is said of, and the less,
+the more queries share it. There is a doubt where giving the file's queries to its users in the best possible way (an
+assignment problem) moves a query to another user, and those that move gain ``MIN_GAIN`` each on average.
 """
 
 from __future__ import annotations
@@ -25,25 +20,19 @@ import numpy as np
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, CurationTask, Scenario
 from grounding.records import Record
 
-Table = np.ndarray[Any, np.dtype[np.float64]]
-
-MIN_GAIN = 0.12
-MIN_LOSS = 0.03
+MIN_GAIN, MIN_LOSS = 0.12, 0.03
 """A query that is moved only to make room for another is no doubt: it must itself fit better where it goes.
 
-Both were set on the release. Its nine exchanged queries (three in each grocery file) would move with average gains
-of 0.24 to 0.53, and no query of the four other files would move. Queries made of the titles of the 50 raw grocery
-histories, none exchanged and the title's own review taken out, move with average gains of 0.09 at most.
+Both were set on the release: its nine exchanged queries would move with average gains of 0.24 to 0.53, no other one;
+queries made of titles of the 50 raw grocery histories, none exchanged, with gains of 0.09 at most.
 """
 
 SHARED_BY = 3
+"""A query that so many users share, as all do in open exploration, says nothing of anybody and is not looked at."""
 
 
 class PairingDoubt(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A query that looks like another user's. ``like`` is the task whose user it fits, ``fit`` and ``own`` how well.
-
-    ``gain`` is what the users of the exchange gain on average.
-    """
+    """``like`` is the task whose user it fits, ``fit`` and ``own`` how well, ``gain`` what the exchange brings each."""
 
     task_id: str
     like: str
@@ -53,7 +42,7 @@ class PairingDoubt(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class PairingReport(Record, frozen=True, kw_only=True):
-    """What was found in one file; ``queries`` is how many were looked at: those that are their users' own."""
+    """``queries`` is how many were looked at: those that are their users' own."""
 
     scenario: Scenario
     queries: int = 0
@@ -71,11 +60,11 @@ def _check(scenario: Scenario, tasks: list[CurationTask]) -> PairingReport:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    shared = Counter(" ".join(task.query.casefold().split()) for task in tasks)
-    own = [task for task in tasks if shared[" ".join(task.query.casefold().split())] < SHARED_BY and _asked(task.query)]
+    said = [" ".join(task.query.casefold().split()) for task in tasks]
+    own = [task for task, query in zip(tasks, said, strict=True) if said.count(query) < SHARED_BY and _asked(query)]
     if len(own) < 2:
         return PairingReport(scenario=scenario)
-    fit = fit_table(own)
+    fit = _fit(own)
     # Ties between equal sums are broken in favour of the diagonal, by less than any difference that is looked at.
     rows, chosen = linear_sum_assignment(-fit - np.eye(len(fit)) * 1e-9)
     # Users who exchange queries with each other are a component of the graph of who gets whose.
@@ -83,20 +72,21 @@ def _check(scenario: Scenario, tasks: list[CurationTask]) -> PairingReport:
     gained = fit[rows, chosen] - fit.diagonal()
     doubts = []
     for query, user in sorted(zip(chosen.tolist(), rows.tolist(), strict=True)):
-        gain, better = float(gained[groups == groups[user]].mean()), float(fit[user, query] - fit[query, query])
-        if user != query and gain >= MIN_GAIN and better >= MIN_LOSS:
-            shares = {"own": fit[query, query], "fit": fit[user, query], "gain": gain}
-            rounded = {name: round(float(share), 4) for name, share in shares.items()}
+        found = {"own": fit[query, query], "fit": fit[user, query], "gain": gained[groups == groups[user]].mean()}
+        if user != query and found["gain"] >= MIN_GAIN and found["fit"] - found["own"] >= MIN_LOSS:
+            rounded = {name: round(float(share), 4) for name, share in found.items()}
             doubts.append(PairingDoubt(task_id=own[query].id, like=own[user].id, **rounded))
     return PairingReport(scenario=scenario, queries=len(own), doubts=tuple(doubts))
 
 
-def fit_table(tasks: Sequence[CurationTask]) -> Table:
+def _fit(tasks: Sequence[CurationTask]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """How well the query of column j fits the user of row i, 0 to 1."""
     heads = [_words(f"{task.product_type or ''} {task.situation}") for task in tasks]
-    contexts = [_words(" ".join(getattr(task.context, name) for name in DIMENSIONS)) for task in tasks]
-    items = [_words(" ".join(item.text for item in task.checklist)) for task in tasks]
-    said = [set().union(*sets) for sets in zip(heads, contexts, items, strict=True)]
+    told = [
+        " ".join([*(getattr(task.context, name) for name in DIMENSIONS), *(item.text for item in task.checklist)])
+        for task in tasks
+    ]
+    said = [head | _words(text) for head, text in zip(heads, told, strict=True)]
     queries = [_asked(task.query) for task in tasks]
     users = Counter(word for words in said for word in words)
     asked = Counter(word for words in queries for word in words)
@@ -109,11 +99,11 @@ def fit_table(tasks: Sequence[CurationTask]) -> Table:
     )
     wanted = np.array([[weights[one] * (one in words) for words in queries] for one in weights])
     total = 2 * wanted.sum(axis=0)
-    table: Table = known @ np.divide(wanted, total, out=np.zeros_like(wanted), where=total > 0)
+    table: np.ndarray[Any, np.dtype[np.float64]] = known @ np.divide(
+        wanted, total, out=np.zeros_like(wanted), where=total > 0
+    )
     return table
 
-
-# --- words ---------------------------------------------------------------------------------------------------------
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
 _ENDING = re.compile(r"(?<=...)(?:(?<=i)es|(?<=ss)es|ing|ed|(?<!s)s)$")

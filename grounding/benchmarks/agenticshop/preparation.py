@@ -7,15 +7,18 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from grounding import __version__
 from grounding.benchmarks.agenticshop.agents.base import AsksFirst, Browses, CurationAgent, CurationServices, find_agent
+from grounding.benchmarks.agenticshop.extraction.base import Extractor
 from grounding.benchmarks.agenticshop.extraction.model import ModelExtractor
+from grounding.benchmarks.agenticshop.extraction.structural import StructuralExtractor
 from grounding.benchmarks.agenticshop.judge.base import ProductJudge
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge
+from grounding.benchmarks.agenticshop.judge.reference import ReferenceJudge
 from grounding.benchmarks.agenticshop.loader import load_curation
 from grounding.benchmarks.agenticshop.options import (
     LONG_REPLY_TOKENS,
@@ -40,7 +43,6 @@ from grounding.benchmarks.agenticshop.scorebook import (
 from grounding.benchmarks.agenticshop.stages import (
     CurationStage,
     OneBrowser,
-    ReadOnce,
     RecordedPages,
     curate_stage,
     extract_stage,
@@ -72,56 +74,40 @@ CURATE, EXTRACT = "curate", "extract"
 
 
 class Parts:
-    """Who works in a run as its options name them, opened when first asked for; a UserError says what is missing.
+    """Who works in a run, or in one ``part`` of it in a worker, as the options name them; opened when asked for."""
 
-    Where there are several processes each has its own, with its own browser and the data set's own shops beside it.
-    """
-
-    def __init__(self, options: CurationOptions, budget: Budget, progress: Progress) -> None:
-        self.options, self._budget, self._progress = options, budget, progress
+    def __init__(self, options: CurationOptions, budget: Budget, progress: Progress, part: str = "") -> None:
+        self.options, self._budget, self._progress, self._part = options, budget, progress, part
         self.pages = options.pages or PAGES
         self.judge = cache(self._judge)
 
     @cached_property
     def dataset(self) -> CurationDataset:
-        """The data set; its tasks are those of the chosen scenarios."""
         return load_curation(self.options.dataset, self.options.data_dir, scenarios=self.options.scenario)
 
     @cached_property
-    def web(self) -> str:
-        """What stands for the content of the shops, and for how pages are asked for; "" for the open web."""
-        shops = self.dataset.fingerprint if self.dataset.sites else ""
-        return " ".join(filter(None, (shops, web_label(self.options))))
-
-    @cached_property
-    def extractor(self) -> ReadOnce | None:
-        """The extractor; None where extractions are recorded."""
+    def extractor(self) -> Extractor | None:
+        """None where extractions are recorded."""
         options = self.options
         if options.extractions is not None:
             return None
         if options.extractor == STRUCTURAL:
-            from grounding.benchmarks.agenticshop.extraction.structural import StructuralExtractor
-
-            return ReadOnce(StructuralExtractor())
+            return StructuralExtractor()
         who, _, how = options.extractor.rpartition("@")
         if who and how == OFFICIAL:
-            return ReadOnce(
-                ReleasedExtractor(self._model(who, options.extractor_base_url, "--extractor", as_released=True))
-            )
-        return ReadOnce(ModelExtractor(self._model(options.extractor, options.extractor_base_url, "--extractor")))
+            return ReleasedExtractor(self._model(who, options.extractor_base_url, "--extractor", as_released=True))
+        return ModelExtractor(self._model(options.extractor, options.extractor_base_url, "--extractor"))
 
-    def agent(self, extractor: ReadOnce | None = None) -> CurationAgent:
-        """The agent; what it has read of pages with the run's extractor is not read again."""
+    @cached_property
+    def agent(self) -> CurationAgent:
         entry, budget, progress = find_agent(self.options.agent), self._budget, self._progress
         assert entry is not None, "options with another are refused"
-        given: dict[str, Any] = {"options": self.options, "pages": self.pages, "extractor": extractor}
+        given: dict[str, Any] = {"options": self.options, "pages": self.pages}
         return entry.make(CurationServices(budget=budget, progress=progress, **given))
 
     def _judge(self, name: str) -> ProductJudge:
         (who, how), options = judge_choice(name), self.options
         if who == REFERENCE:
-            from grounding.benchmarks.agenticshop.judge.reference import ReferenceJudge
-
             return ReferenceJudge()
         if how == OFFICIAL:
             return released_judge(self._model(who, options.judge_base_url, "--judge", as_released=True))
@@ -129,7 +115,6 @@ class Parts:
         return ModelJudge(model, condition=msgspec.convert(how, Condition), prompt=options.judge_prompt)
 
     def _model(self, name: str, base_url: str | None, option: str, *, as_released: bool = False) -> Opened:
-        """A chat model at its address; ``as_released``: asked over the interface that the release uses."""
         options, flag = self.options, f"{option}-base-url"
         chat = chat_options(options, base_url)
         told: dict[str, Any] = {"budget": self._budget, "progress": self._progress, "flag": flag}
@@ -138,46 +123,43 @@ class Parts:
             return open_released(find_card(name, base_url, flag=flag, **named), chat, **told)
         return open_model(name, chat, min_output_tokens=LONG_REPLY_TOKENS, **told, **named)
 
-    def browser(self, agent: CurationAgent | None) -> OneBrowser:
-        """A browser for so many pages; a session of an agent holds its place for the whole task."""
+    @cached_property
+    def browser(self) -> OneBrowser:
+        """With room for so many pages, and for every session of an agent, which holds its place for the whole task."""
+        agent = None if self._part == EXTRACT else self.agent
         sessions = agent.max_concurrency if isinstance(agent, Browses) else 1
         return OneBrowser(self.dataset, max(self.pages, sessions), self.options.browser_profile)
 
-    def stage(
-        self, part: str, journal: Any, evidence: EvidenceFolder, agent: CurationAgent | None, browser: OneBrowser | None
-    ) -> CurationStage[Any, Any]:
-        """One of the stages: ``curate``, ``extract``, or a judge as the user named it."""
-        web = self.web
+    def stage(self, part: str, journal: Any, evidence: EvidenceFolder) -> CurationStage[Any, Any]:
+        if part not in (CURATE, EXTRACT):
+            return judge_stage(self.judge(part), evidence, journal)
+        # What stands for the content of the shops, and for how pages are asked for; "" for the open web.
+        sites = self.dataset.sites
+        web = " ".join(filter(None, (self.dataset.fingerprint if sites else "", web_label(self.options))))
         if part == CURATE:
-            assert agent is not None
-            sites = self.dataset.sites
-            return curate_stage(agent, journal, sites=sites, web=web, browser=browser, evidence=evidence)
-        if part == EXTRACT:
-            assert self.extractor is not None
-            assert browser is not None
-            extractor, retries = self.extractor, self.options.blocked_retries
-            return extract_stage(extractor, browser, evidence, journal, pages=self.pages, web=web, retries=retries)
-        return judge_stage(self.judge(part), evidence, journal)
+            return curate_stage(self.agent, journal, sites=sites, web=web, browser=self.browser, evidence=evidence)
+        assert self.extractor is not None
+        more: dict[str, Any] = {"pages": self.pages, "web": web, "retries": self.options.blocked_retries}
+        return extract_stage(self.extractor, self.browser, evidence, journal, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedCuration:
-    """Everything a run needs: its judges are those of ``parts`` and those that are recorded."""
+    """The judges are those of ``parts`` and those that are recorded."""
 
     options: CurationOptions
     parts: Parts
     tasks: tuple[CurationTask, ...]
-    agent: CurationAgent
     recorded: RecordedPages | None
     judges: tuple[ProductJudge, ...]
     info: CurationRunInfo
     warnings: tuple[str, ...] = ()
 
     async def aclose(self) -> None:
-        """Close what agent, extractor and judges hold."""
         async with AsyncExitStack() as closing:
-            for close in (one.aclose for one in (self.agent, self.parts.extractor, *self.judges) if one is not None):
-                closing.push_async_callback(close)
+            for one in (self.parts.agent, self.parts.extractor, *self.judges):
+                if one is not None:
+                    closing.push_async_callback(one.aclose)
 
 
 def prepare_curation(
@@ -188,11 +170,9 @@ def prepare_curation(
     check_options(options)
     # What is missing at an endpoint is said before anything that takes long.
     parts, label = Parts(options, budget, progress), web_label(options)
-    extractor, judges = parts.extractor, tuple(map(parts.judge, options.judges))
-    agent = parts.agent(extractor)
+    agent, extractor, judges = parts.agent, parts.extractor, tuple(map(parts.judge, options.judges))
     what = ("curation", options.dataset, options.data_dir, options.scenario)
-    dataset = shared.once(what, lambda: parts.dataset)
-    parts.dataset = dataset
+    dataset = parts.dataset = shared.once(what, lambda: parts.dataset)
     tasks = select_tasks(
         dataset.tasks, options, user_of=lambda task: task.user, id_of=lambda task: task.id, by="--scenario"
     )
@@ -202,25 +182,25 @@ def prepare_curation(
     names = [judge.name for judge in judges]
     if len(set(names)) < len(names):
         raise UserError(f"--judgements {options.judgements}: holds a judge that --judge names, too: {', '.join(names)}")
-    if not dry and (isinstance(agent, Browses) or extractor is not None):
-        # What is missing is said before anything is written, not when the first page is to be shown.
+    browses = isinstance(agent, Browses)
+    if not dry and (browses or extractor is not None):
         check_installed()
-    web: Literal["own", "open"] = "own" if dataset.sites else "open"
     several = {"scenarios": options.scenario, "users": options.participant, "tasks": options.sample_id}
     select = [f"{name}={','.join(sorted(chosen))}" for name, chosen in several.items() if chosen]
     select += [f"limit={options.limit}"] if options.limit is not None else []
+    shown = f"|{label}" if label else ""
     asked = CurationAsked(
         dataset=dataset.name,
         fingerprint=dataset.fingerprint,
         select=";".join(select) or "all",
         agent=options.agent.rpartition(":")[2],
-        agent_identity=agent.identity + (f"|{label}" if label and isinstance(agent, Browses) else ""),
+        agent_identity=agent.identity + (shown if browses else ""),
         model=options.model or "",
         base_url=" ".join(options.base_url),
         extractor="recorded" if extractor is None else extractor.name,
-        extractor_identity="" if extractor is None else extractor.identity + (f"|{label}" if label else ""),
+        extractor_identity="" if extractor is None else extractor.identity + shown,
         recorded="" if recorded is None else recorded.identity,
-        web=web,
+        web="own" if dataset.sites else "open",
         seed=options.seed or 0,
         version=__version__,
     )
@@ -237,15 +217,8 @@ def prepare_curation(
         started_at=utc_now(),
         departs=dataset.departs,
     )
-    return PreparedCuration(
-        options=options,
-        parts=parts,
-        tasks=tasks,
-        agent=agent,
-        recorded=recorded,
-        judges=judges,
-        info=msgspec.structs.replace(info, signature=curation_signature(info)),
-    )
+    info = msgspec.structs.replace(info, signature=curation_signature(info))
+    return PreparedCuration(options=options, parts=parts, tasks=tasks, recorded=recorded, judges=judges, info=info)
 
 
 # --- on a cluster ----------------------------------------------------------------------------------------------------
@@ -266,25 +239,24 @@ async def in_workers(own: Any, part: str, prepared: PreparedCuration, workers: W
         identity=own.identity,
         part=part,
         given=url_behind(prepared.options.data_dir),
-        models=_asked(prepared, part),
+        models=_asked(prepared.parts, part),
     )
     return await workers.stage(own, work)
 
 
-def _asked(prepared: PreparedCuration, part: str) -> list[ModelAddress]:
+def _asked(parts: Parts, part: str) -> list[ModelAddress]:
     """The models that a stage asks. ``GROUNDER=URL`` is the address of the agent's grounder, others are its model's."""
-    options, parts = prepared.options, prepared.parts
+    options = parts.options
     models: list[tuple[Any, str | None, str]]
     if part == CURATE:
-        lead, agent = f"{options.grounder}=", prepared.agent
+        lead = f"{options.grounder}="
         own = " ".join(url for url in options.base_url if not url.startswith(lead))
-        models = [(agent.card if isinstance(agent, AsksFirst) else None, own, "--base-url")]
+        models = [(parts.agent.card if isinstance(parts.agent, AsksFirst) else None, own, "--base-url")]
         if options.grounder is not None:
             at = " ".join(url.removeprefix(lead) for url in options.base_url if url.startswith(lead))
             models.append((card_behind(options.grounder, models_dir() / "grounders", at or None), at, "--base-url"))
     elif part == EXTRACT:
-        asker = None if parts.extractor is None else parts.extractor.inner
-        models = [(getattr(asker, "card", None), options.extractor_base_url, "--extractor-base-url")]
+        models = [(getattr(parts.extractor, "card", None), options.extractor_base_url, "--extractor-base-url")]
     else:
         models = [(getattr(parts.judge(part), "card", None), options.judge_base_url, "--judge-base-url")]
     return [ModelAddress(card, url or "", flag) for card, url, flag in models if card is not None]
@@ -298,12 +270,10 @@ def open_part(work: StageWork, budget: Budget, told: Any) -> OpenedStage:
         data_dir=local_folder(work.given) if work.given else options.data_dir,
         max_connections=work.connections or options.max_connections,
     )
-    parts = Parts(options, budget, told)
-    agent = parts.agent() if work.part == CURATE else None
-    writes = work.part != CURATE or isinstance(agent, Browses)
+    parts = Parts(options, budget, told, work.part)
+    writes = work.part != CURATE or isinstance(parts.agent, Browses)
     evidence = EvidenceFolder(seen(work.folder) / EVIDENCE if writes else Path())
-    browser = parts.browser(agent) if work.part in (CURATE, EXTRACT) else None
-    stage = parts.stage(work.part, told, evidence, agent, browser)
+    stage = parts.stage(work.part, told, evidence)
     worker = stage.worker
     assert worker is not None
 
@@ -312,8 +282,8 @@ def open_part(work: StageWork, budget: Budget, told: Any) -> OpenedStage:
         await stage.start()
 
     async def aclose() -> None:
-        if browser is not None:
-            await browser.aclose()
+        if work.part in (CURATE, EXTRACT):
+            await parts.browser.aclose()
         await worker.aclose()
 
     return OpenedStage(stage.identity, stage.max_concurrency, stage.run, check, aclose)

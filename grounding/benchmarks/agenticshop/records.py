@@ -43,11 +43,9 @@ DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 COUNTED_PRODUCTS = 3
 """How many products of a curation are scored; more are kept and not looked at (the release takes the first three)."""
 
-# --- data set -----------------------------------------------------------------------------------------------------
-
 
 class ChecklistItem(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One thing that a product for this user should be. ``number`` counts from 0 within the dimension."""
+    """``number`` counts from 0 within the dimension; ``id`` is such as ``price_sensitivity/0``."""
 
     dimension: Dimension
     number: int
@@ -55,12 +53,11 @@ class ChecklistItem(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def id(self) -> str:
-        """The name of the item within its checklist, such as ``price_sensitivity/0``."""
         return f"{self.dimension}/{self.number}"
 
 
 class UserContext(Record, frozen=True, kw_only=True):
-    """What is told of the user, a paragraph for each dimension; empty where nothing is."""
+    """A paragraph for each dimension; empty where nothing is told."""
 
     brand_preferences: str = ""
     price_sensitivity: str = ""
@@ -71,7 +68,7 @@ class UserContext(Record, frozen=True, kw_only=True):
 
 
 class Target(Record, frozen=True, kw_only=True):
-    """The product that a query was made of, as far as it is known; empty where it is not."""
+    """The product that a query was made of; empty where it is not known."""
 
     title: str = ""
     brand: str = ""
@@ -79,11 +76,7 @@ class Target(Record, frozen=True, kw_only=True):
 
 
 class CurationTask(Record, frozen=True, kw_only=True):
-    """One user with one need. ``id`` is ``SCENARIO/USER`` and unique in the data set.
-
-    ``product_type``, ``budget`` and ``target`` are None where the file has none (open exploration). ``query_type`` is
-    the release's word for the way in which the query was written.
-    """
+    """One user with one need. ``id`` is ``SCENARIO/USER``; what open exploration does not have is None."""
 
     id: str
     user: str
@@ -99,28 +92,19 @@ class CurationTask(Record, frozen=True, kw_only=True):
 
 
 class Site(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A shop that belongs to a data set: its name and the address of its first page."""
-
     name: str
     home_url: str
 
 
 class CurationDataset(Record, frozen=True, kw_only=True):
-    """A data set read from ``folder``. ``sites`` are its own shops, served on this machine; none: the open web.
-
-    ``fingerprint`` is a hash of its content, shops included.
-    """
+    """``sites`` are its own shops, served on this machine; none: the open web. ``fingerprint`` hashes its content."""
 
     name: str
     fingerprint: str
     folder: str
     tasks: tuple[CurationTask, ...]
     sites: tuple[Site, ...] = ()
-    warnings: tuple[str, ...] = ()
     departs: tuple[str, ...] = ()
-
-
-# --- what an agent may know ----------------------------------------------------------------------------------------
 
 
 class ShopperView(Record, frozen=True, kw_only=True):
@@ -138,16 +122,12 @@ class ShopperView(Record, frozen=True, kw_only=True):
 
 
 def view_of(task: CurationTask, sites: tuple[Site, ...] = ()) -> ShopperView:
-    """What an agent may know of a task."""
     told = {name: getattr(task, name) for name in ShopperView.__struct_fields__[1:-1]}
     return ShopperView(task_id=task.id, sites=sites, **told)
 
 
-# --- curate -------------------------------------------------------------------------------------------------------
-
-
 class Curated(Record, frozen=True, kw_only=True):
-    """A product as an agent named it. ``url`` is what the agent wrote, right or wrong; ``rank`` counts from 0."""
+    """``url`` is what the agent wrote, right or wrong; ``rank`` counts from 0."""
 
     rank: int
     url: str
@@ -160,10 +140,7 @@ BehaviourKind = Literal["information_seeking", "alternative_evaluation", "purcha
 
 
 class TraceStep(Record, frozen=True, kw_only=True):
-    """One thing that an agent did: a search, which brought ``cited_urls``, a page looked at, a click.
-
-    ``screenshot`` is the name of a picture in the run's folder of evidence. ``kind`` is "" where nobody said it.
-    """
+    """A search, which brought ``cited_urls``, a page looked at, a click. ``kind`` is "" where nobody said it."""
 
     action: str
     url: str = ""
@@ -176,10 +153,7 @@ class TraceStep(Record, frozen=True, kw_only=True):
 
 
 class Curation(Record, frozen=True, kw_only=True):
-    """What an agent made of one task: ``step_id`` is its id, ``raw`` the agent's last words as they came.
-
-    ``products`` may be fewer or more than three, and none with a failure. ``call`` is what all ``requests`` took.
-    """
+    """What an agent made of the task ``step_id``. ``call`` is what all ``requests`` took."""
 
     step_id: str
     key: str
@@ -193,14 +167,8 @@ class Curation(Record, frozen=True, kw_only=True):
     failure: Failure | None = None
 
 
-# --- extract ------------------------------------------------------------------------------------------------------
-
-
 class Segment(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A picture of one viewport of a page. ``file`` is its name in the folder of evidence, after its content.
-
-    ``top_px`` is where it begins, in pixels of the page; ``size`` is that of the picture, one pixel of the page each.
-    """
+    """A picture of one viewport of a page, a file of the evidence; ``top_px`` is where it begins."""
 
     file: str
     size: Size
@@ -208,18 +176,17 @@ class Segment(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class StructuredData(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One block of data that a page carries for machines, as JSON text."""
+    """One block of data for machines, as JSON text."""
 
     source: Literal["json-ld", "microdata", "opengraph"]
     json: str
 
 
 class RenderedPage(Record, frozen=True, kw_only=True):
-    """A page as a browser showed it, kept so that everything after can be done again without the web.
+    """A page as a browser showed it: ``url`` was asked for and led over ``redirects`` to ``final_url``.
 
-    ``url`` was asked for and led over ``redirects`` to ``final_url``. ``status`` is None where no answer came.
-    ``html_file`` is the rendered document (gzip) in the folder of evidence, ``html_sha256`` the hash of its bytes
-    before packing. ``text`` can be read on the page, cut off where it is ``text_cut``. ``failure`` says why none came.
+    ``status`` is None where no answer came. ``html_file`` is the rendered document (gzip), ``html_sha256`` the hash of
+    its bytes before packing. ``failure`` says why none came.
     """
 
     url: str
@@ -248,29 +215,25 @@ Availability = Literal["in_stock", "sold_out", "unknown"]
 
 
 class Money(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """An amount and its currency as an ISO 4217 code, "" where the page doesn't say which."""
+    """``currency`` is an ISO 4217 code, "" where the page doesn't say which."""
 
     amount: float
     currency: str = ""
 
 
 class Attribute(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A line of a page's table of facts, such as Material: oak."""
-
     name: str
     value: str
 
 
 class Variant(Record, frozen=True, kw_only=True):
-    """A form in which the product comes, such as a size, with a price of its own where it has one."""
-
     name: str
     price: Money | None = None
     availability: Availability = "unknown"
 
 
 class CustomerReview(Record, frozen=True, kw_only=True):
-    """What a customer wrote. ``rating`` is out of five."""
+    """``rating`` is out of five."""
 
     text: str
     title: str = ""
@@ -289,7 +252,6 @@ class ProductFacts(Record, frozen=True, kw_only=True):
     """What a page says of its product. Unknown is None or "", never 0.
 
     ``price`` is what the chosen form costs now, ``list_price`` the one struck out; free ``shipping`` costs 0.0.
-    ``rating`` is out of five, ``rating_count`` as the page counts them; ``reviews`` can be read on it.
     """
 
     title: str = ""
@@ -325,10 +287,9 @@ class ProductFacts(Record, frozen=True, kw_only=True):
 
 
 class Extraction(Record, frozen=True, kw_only=True):
-    """The evidence of one curated product. ``step_id`` is ``TASK/RANK``, ``facts`` None where the page is no product's.
+    """The evidence of the product ``step_id``, ``TASK/RANK``; ``facts`` is None where the page is no product's.
 
-    A page that can't be had is no ``failure``, which is of infrastructure, so that asking again may help: what the web
-    answered says ``page.failure``. ``page_class`` is None where there is no page; ``class_reason`` decided it.
+    ``failure`` is of infrastructure, so that asking again may help: what the web answered says ``page.failure``.
     """
 
     step_id: str
@@ -343,8 +304,6 @@ class Extraction(Record, frozen=True, kw_only=True):
     call: Call | None = None
     failure: Failure | None = None
 
-
-# --- judge --------------------------------------------------------------------------------------------------------
 
 Condition = Literal["full", "no-info", "url-only"]
 """What a judge is shown (paper, table 3): facts, text and pictures; URL and pictures; the URL alone."""
@@ -363,8 +322,6 @@ class PlaceOnPage(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ItemVerdict(Record, frozen=True, kw_only=True):
-    """What a judge says of one item of the checklist, and what that rests on."""
-
     item: str
     satisfied: bool
     reasoning: str = ""
@@ -374,12 +331,11 @@ class ItemVerdict(Record, frozen=True, kw_only=True):
 
     @property
     def dimension(self) -> str:
-        """The item's."""
         return self.item.partition("/")[0]
 
 
 class Reported(Record, frozen=True, kw_only=True):
-    """What a judge itself wrote that its verdicts add up to, for the official reading; ``dimensions`` are ``x / y``."""
+    """What a judge itself wrote that its verdicts add up to; ``dimensions`` are ``x / y``."""
 
     accessible: bool | None = None
     is_product_page: bool | None = None
@@ -407,18 +363,14 @@ class Judgement(Record, frozen=True, kw_only=True):
 
     @property
     def product(self) -> str:
-        """The id of what was judged."""
         return self.step_id.removesuffix(f"/{self.judge}")
 
 
 def product_id(task_id: str, rank: int) -> str:
-    """The name of one curated product of a task: ``SCENARIO/USER/RANK``."""
     return f"{task_id}/{rank}"
 
 
 class CuratedPage(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A product of a curation whose page is to be looked at."""
-
     product_id: str
     url: str
 

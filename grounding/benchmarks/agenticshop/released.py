@@ -13,7 +13,7 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -24,7 +24,8 @@ from grounding.benchmarks.agenticshop.extraction.structural import page_class_of
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge, judge_prompt, reply_object
 from grounding.benchmarks.agenticshop.options import OFFICIAL
 from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
-from grounding.benchmarks.agenticshop.release.evaluations import read_extraction
+from grounding.benchmarks.agenticshop.release import read_extraction
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder, load_html
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, read_wording
 from grounding.cards import Json, PlannerCard
@@ -37,17 +38,12 @@ from grounding.llm.wire import ImagePart, Message, TextPart
 from grounding.records import Failure, ImageSizes, Size
 from grounding.run.display import Progress
 
-if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-
 SEARCH_USD = 0.01
 """What one web search costs beside the tokens: 10 US dollars per 1,000 (OpenAI's pricing page)."""
 
 MAX_PARTS = 5
 _VIEWPORT = Size(width=1280, height=720)
 PICTURE_SIZES = ImageSizes(original=_VIEWPORT, sent=_VIEWPORT, model=_VIEWPORT)
-"""What a part of a page is counted as."""
-
 _DROPPED = ("script", "style", "noscript", "header", "footer", "nav", "template")
 
 
@@ -55,14 +51,9 @@ class ReleasedWire(VendorWire, frozen=True, kw_only=True):
     """OpenAI's ``POST /responses`` as the release's programs speak it, with ``openai.OpenAI().responses.parse``."""
 
     def encode(
-        self,
-        model: str,
-        messages: Sequence[Message],
-        parameters: dict[str, Json],
-        *,
-        tools: Sequence[dict[str, Any]] = (),
+        self, model: str, messages: Sequence[Message], parameters: dict[str, Json], *, tools: Sequence[Any] = ()
     ) -> bytes:
-        """The body of a request; ``tools`` is the form of the reply. Each picture is a message of its own."""
+        """``tools`` is the form of the reply. Each picture is a message of its own."""
         said: list[dict[str, Any]] = []
         for message in messages:
             for part in message.parts:
@@ -75,7 +66,7 @@ class ReleasedWire(VendorWire, frozen=True, kw_only=True):
         return msgspec.json.encode(body | parameters | {"tools": [{"type": "web_search"}]})
 
     def spent(self, body: bytes) -> Spent:
-        """Tokens, and the fee of each search; nothing of what can't be read."""
+        """Tokens, and the fee of each search."""
         found = super().spent(body)
         if found.usage is None:
             return found
@@ -84,14 +75,12 @@ class ReleasedWire(VendorWire, frozen=True, kw_only=True):
 
 
 def released_wire(card: PlannerCard) -> ReleasedWire:
-    """The interface of a card's endpoint, whatever else it speaks."""
     endpoint = msgspec.structs.replace(card.endpoint, interface="responses")
     usual = conversation_wire(msgspec.structs.replace(card, endpoint=endpoint))
     return ReleasedWire(**{name: getattr(usual, name) for name in VendorWire.__struct_fields__})
 
 
 def reply_form(name: str, schema: str) -> dict[str, Any]:
-    """The form of a reply by a schema as JSON text."""
     return {"type": "json_schema", "strict": True, "name": name, "schema": msgspec.Raw(schema.strip().encode())}
 
 
@@ -112,11 +101,8 @@ def released_judge(opened: Opened) -> ModelJudge:
     return ModelJudge(opened, prompt=OFFICIAL, name=f"{opened.card.name}@{OFFICIAL}", form=form)
 
 
-# --- extraction ------------------------------------------------------------------------------------------------------
-
-
 class ReleasedPrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The release's wording of extraction: the parts of its one message, and the schema of the reply as JSON text."""
+    """The parts of the release's one message about a page, and the schema of the reply as JSON text."""
 
     system: str
     head: str
@@ -128,15 +114,11 @@ class ReleasedPrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def released_extraction() -> ReleasedPrompt:
-    """The bundled file ``extraction-release.yaml``."""
     return read_wording("agenticshop", "extraction-release", ReleasedPrompt)
 
 
 class ReleasedExtractor:
-    """The release's extractor: address, text, data and up to five pictures of any link to two texts.
-
-    What kind of page it is the release does not keep; structure says it here, for the figures of wrong links.
-    """
+    """The release's extractor: address, text, data and up to five pictures of any link to two texts."""
 
     def __init__(self, opened: Opened) -> None:
         self._opened, self._prompt = opened, released_extraction()
@@ -147,7 +129,7 @@ class ReleasedExtractor:
         self.identity = f"extractor released {self._prompt.label} {opened.model.identity}"
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        """Read one link; asked also where no page came, as the release does. Raises as :func:`asking.ask`."""
+        """Asked also where no page came, as the release does."""
         try:
             messages, classed = await asyncio.to_thread(self._question, page, evidence)
         except (UserError, OSError) as error:
@@ -159,15 +141,13 @@ class ReleasedExtractor:
 
         form = reply_form(self._prompt.schema_name, self._prompt.schema)
         answer = await ask(self._opened, lambda: messages, PICTURE_SIZES, wrong, tools=(form,))
-        said: dict[str, Any] = {"facts": None, "raw": answer.text, "failure": answer.failure}
+        found = msgspec.structs.replace(classed, facts=None, raw=answer.text, call=answer.call, failure=answer.failure)
         if answer.failure is None:
-            found = read_extraction("", {"source_url": page.url, **(reply_object(answer.text, wanted) or {})})
-            said = {"facts": found.facts, "raw": found.raw}
-        return msgspec.structs.replace(classed, call=answer.call, **said)
+            read = read_extraction("", {"source_url": page.url, **(reply_object(answer.text, wanted) or {})})
+            found = msgspec.structs.replace(found, facts=read.facts, raw=read.raw)
+        return found
 
     def _question(self, page: RenderedPage, evidence: EvidenceFolder) -> tuple[tuple[Message, ...], Extracted]:
-        from grounding.benchmarks.agenticshop.web.evidence import load_html
-
         html = load_html(page, evidence) if page.html_file else ""
         pictures = released_pictures(page.segments, evidence.path, evidence)
         messages = extraction_messages(self._prompt, extraction_text(self._prompt, page.url, html), pictures)
@@ -175,14 +155,13 @@ class ReleasedExtractor:
 
 
 def extraction_messages(prompt: ReleasedPrompt, text: str, pictures: Sequence[str]) -> tuple[Message, ...]:
-    """The release's messages about one page; pictures are data URLs."""
     shown = (ImagePart(url_json=msgspec.Raw(msgspec.json.encode(url))) for url in pictures)
     system = Message(role="system", parts=(TextPart(text=prompt.system),))
     return system, Message(role="user", parts=(TextPart(text=text), *shown))
 
 
 def extraction_text(prompt: ReleasedPrompt, url: str, html: str) -> str:
-    """The words of the release's message about an address and the document after scripts, "" where there is none."""
+    """The words about an address and the document after scripts, "" where there is none."""
     parts = [prompt.head.replace("<URL>", url)]
     text, data = (page_text(html), page_data(html, url)) if html.strip() else ("", {})
     if text:
@@ -193,28 +172,15 @@ def extraction_text(prompt: ReleasedPrompt, url: str, html: str) -> str:
 
 
 def page_text(html: str) -> str:
-    """A document's words as the release reads them: every text by itself on lines of its own, without blank lines.
-
-    Heads, feet, menus and scripts of the page are left out.
-    """
-    import lxml.etree
-
+    """A document's words as the release reads them: every text by itself on lines of its own, without blank lines."""
     from grounding.benchmarks.agenticshop.extraction.structured import parsed
 
-    root = parsed(html)
-    texts: list[str] = []
-    for event, one in () if root is None else lxml.etree.iterwalk(root, events=("start", "end", "comment", "pi")):
-        if any(up.tag in _DROPPED for up in one.iterancestors()):
-            continue
-        if event == "start" and one.tag not in _DROPPED:
-            texts.append(one.text or "")
-        elif event != "start" and one is not root:
-            texts.append(one.tail or "")
+    root, dropped = parsed(html), " or ".join(f"ancestor::{name}" for name in _DROPPED)
+    texts = [] if root is None else root.xpath(f"//text()[not({dropped})]")
     return "\n".join(line for text in texts for line in text.strip().splitlines() if line.strip())
 
 
 def page_data(html: str, url: str) -> dict[str, Any]:
-    """What extruct finds in a document, by syntax; nothing where it fails, as in the release."""
     import extruct
 
     try:

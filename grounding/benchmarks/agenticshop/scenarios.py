@@ -8,6 +8,7 @@ pipeline's option, and the paper's column. Which belongs to which: paper, tables
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -15,14 +16,12 @@ from grounding.benchmarks.agenticshop.records import SCENARIOS, Intent, Scenario
 from grounding.errors import UserError
 from grounding.records import Record
 
+FileKind = Literal["user_profile", "search_input", "search_output"]
+"""The release's files of users, of prompts and of curated products."""
+
 
 class ScenarioRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One scenario under all its names.
-
-    ``key`` names the release's files, ``pipeline_key`` is its option ``--category``. ``folder`` is where its results
-    lie below the model's folder, ``CATEGORY`` or ``CATEGORY/VARIANT``. ``title`` is the paper's column, ``printed`` the
-    one in our file of its figures, ``query_type`` what the release writes beside queries, ``domain`` as in table 8.
-    """
+    """``key`` names the release's files, ``pipeline_key`` its ``--category``, ``folder`` is where its results lie."""
 
     scenario: Scenario
     intent: Intent
@@ -39,20 +38,8 @@ class ScenarioRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """The folder of its results without that of the variant: the name of its raw file, too."""
         return self.folder.partition("/")[0]
 
-    @property
-    def profile_file(self) -> str:
-        """The name of its file of users."""
-        return f"{self.key}_user_profile.json"
-
-    @property
-    def search_input_file(self) -> str:
-        """The name of its file of prompts."""
-        return f"{self.key}_search_input.json"
-
-    @property
-    def search_output_file(self) -> str:
-        """The name of its file of curated products."""
-        return f"{self.key}_search_output.json"
+    def file(self, kind: FileKind) -> str:
+        return f"{self.key}_{kind}.json"
 
 
 ROWS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes(), type=tuple[ScenarioRow, ...])
@@ -60,7 +47,6 @@ _BY_SCENARIO = {row.scenario: row for row in ROWS}
 
 
 def row_of(scenario: Scenario) -> ScenarioRow:
-    """All names of a scenario."""
     return _BY_SCENARIO[scenario]
 
 
@@ -74,5 +60,7 @@ def scenario_named(name: str) -> Scenario:
 
 
 def scenario_of_search_file(file_name: str) -> Scenario | None:
-    """The scenario of a file of prompts or of curated products by the file's name; None where it is none."""
-    return next((row.scenario for row in ROWS if file_name in (row.search_input_file, row.search_output_file)), None)
+    """The scenario of a file of prompts or of curated products by its name; None where it is none."""
+    return next(
+        (row.scenario for row in ROWS if file_name in (row.file("search_input"), row.file("search_output"))), None
+    )

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import sys
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
@@ -29,11 +27,10 @@ from grounding.benchmarks.agenticshop.records import (
     CurationTask,
     Extraction,
     Judgement,
-    RenderedPage,
     Site,
     view_of,
 )
-from grounding.benchmarks.agenticshop.release.folders import RecordedResults, read_eval_results
+from grounding.benchmarks.agenticshop.release import read_eval_results
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, is_curation_run
 from grounding.benchmarks.agenticshop.web.browser import WebBrowser, open_browser
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
@@ -44,7 +41,6 @@ from grounding.records import Failure
 from grounding.run.benchmark import nothing
 from grounding.run.journal import Journal
 
-_MOST_READ = 500
 _RETRY_S = 5.0
 """How long a shop that asked whether we are human is left alone before its page is asked for once more."""
 
@@ -57,48 +53,39 @@ RecordT = TypeVar("RecordT", bound=Any)
 
 @dataclass(frozen=True, kw_only=True)
 class CurationStage(Generic[ItemT, RecordT]):
-    """One of the stages, with who works in it.
+    """``identity`` is all but the item that can change an answer, ``key_of`` has all of it.
 
-    ``identity`` is all but the item that can change an answer, ``key_of`` has all of it. ``lost`` is what is kept of an
-    item that nobody could work on, None where the stage never leaves this process. ``worker`` is who works, None for
-    nobody, and ``start`` makes that ready in this process.
+    ``about`` are the fields of a record, beside id and key, that hang on the item alone.
     """
 
     name: str
+    kind: type[RecordT]
     journal: Journal[RecordT]
     max_concurrency: int
     id_of: Callable[[ItemT], str]
     key_of: Callable[[ItemT], str]
     answer: Callable[[ItemT, str], Awaitable[RecordT]]
+    about: Callable[[ItemT], dict[str, Any]] = lambda _: {}
     identity: str = ""
-    lost: Callable[[ItemT, str, Failure], RecordT] | None = None
     worker: CurationAgent | Extractor | ProductJudge | None = None
     start: Callable[[], Awaitable[object]] = nothing
 
     def item_id(self, item: ItemT) -> str:
-        """The item's id."""
         return self.id_of(item)
 
     def key(self, item: ItemT, earlier: None) -> str:  # noqa: ARG002
-        """Everything that the answer hangs on."""
         return self.key_of(item)
 
     async def run(self, item: ItemT, earlier: None, key: str) -> RecordT:  # noqa: ARG002
-        """Answer one item."""
         return await self.answer(item, key)
 
     def failed(self, item: ItemT, key: str, failure: Failure) -> RecordT:
-        """What is kept of an item that nobody could work on."""
-        assert self.lost is not None, "such a stage never leaves this process"
-        return self.lost(item, key, failure)
+        record: RecordT = self.kind(step_id=self.id_of(item), key=key, failure=failure, **self.about(item))
+        return record
 
 
 class OneBrowser:
-    """Started when somebody first needs it, with the data set's own shops served beside it.
-
-    ``parallel`` is how many pages or sessions may be open at once, ``profile`` what pages start with, of the user's own
-    browser.
-    """
+    """Started when somebody first needs it, with the data set's own shops served beside it."""
 
     def __init__(self, dataset: CurationDataset, parallel: int, profile: Path | None = None) -> None:
         self._dataset, self._parallel, self._profile = dataset, parallel, profile
@@ -107,48 +94,18 @@ class OneBrowser:
         self.aclose = self._stack.aclose
 
     async def start(self) -> WebBrowser:
-        """The browser, started where it was not."""
         async with self._lock:
             if self._browser is None:
                 hosts: dict[str, tuple[str, int]] = {}
                 if self._dataset.sites:
-                    from grounding.benchmarks.agenticshop.mall import open_mall
+                    from grounding.benchmarks.agenticshop.mall.server import open_mall
 
-                    mall = await self._stack.enter_async_context(open_mall(Path(self._dataset.folder)))
-                    hosts = dict(mall.hosts)
+                    hosts = (await self._stack.enter_async_context(open_mall(Path(self._dataset.folder)))).hosts
                 # A data set with shops of its own has nothing to look for elsewhere.
                 policy = WebPolicy(hosts=hosts, open_web=not hosts)
-                self._browser = await self._stack.enter_async_context(
-                    open_browser(policy, parallel=self._parallel, profile=self._profile)
-                )
+                opening = open_browser(policy, parallel=self._parallel, profile=self._profile)
+                self._browser = await self._stack.enter_async_context(opening)
         return self._browser
-
-
-class ReadOnce:
-    """An extractor that reads a page once, whoever asks: an agent, and the extraction of its products after it.
-
-    What a model reads is paid with the first answer; those that follow say nothing of a call.
-    """
-
-    def __init__(self, extractor: Extractor) -> None:
-        self.inner = extractor
-        self.name, self.identity, self.max_concurrency = extractor.name, extractor.identity, extractor.max_concurrency
-        self.check, self.aclose = extractor.check, extractor.aclose
-        self._read: OrderedDict[str, Extracted] = OrderedDict()
-        self._locks: dict[str, asyncio.Lock] = {}
-
-    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        """Read one page, or say again what was read; an error is no answer."""
-        key = hashlib.sha256(msgspec.json.encode(page)).hexdigest()
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            if key in self._read:
-                return msgspec.structs.replace(self._read[key], call=None)
-            read = await self.inner.extract(page, evidence)
-            if read.failure is None or read.failure.kind != "error":
-                self._read[key] = read
-                if len(self._read) > _MOST_READ:
-                    self._read.popitem(last=False)
-        return read
 
 
 def _digest(*parts: Any) -> str:
@@ -161,13 +118,13 @@ def curate_stage(
     *,
     sites: tuple[Site, ...],
     web: str,
-    browser: OneBrowser | None = None,
-    evidence: EvidenceFolder | None = None,
+    browser: OneBrowser | None,
+    evidence: EvidenceFolder,
 ) -> CurationStage[CurationTask, Curation]:
     """Lets the agent look for products for each task, in the browser if it takes one."""
 
     async def start() -> None:
-        if isinstance(agent, Browses) and browser is not None and evidence is not None:
+        if isinstance(agent, Browses) and browser is not None:
             agent.use(await browser.start(), evidence)
 
     async def answer(task: CurationTask, key: str) -> Curation:
@@ -179,13 +136,13 @@ def curate_stage(
 
     return CurationStage(
         name="curate",
+        kind=Curation,
         journal=journal,
         max_concurrency=agent.max_concurrency,
         identity=msgspec.json.encode((agent.identity, sites, web)).decode(),
         id_of=lambda task: task.id,
         key_of=lambda task: curation_key(agent.identity, view_of(task, sites), web),
         answer=answer,
-        lost=lambda task, key, failure: Curation(step_id=task.id, key=key, failure=failure),
         worker=agent,
         start=start,
     )
@@ -203,44 +160,40 @@ def extract_stage(
 ) -> CurationStage[CuratedPage, Extraction]:
     """Shows a product's page in a browser, keeps it, and reads what it says; while one is read the next is shown.
 
-    Of the open web's content nothing can be said beforehand: the key has the extractor, the rules of rendering, the URL
-    and ``web``, what stands for the shops. ``retries``: so often a page is asked for again that wants to see a human.
+    ``web`` stands for the shops' content. ``retries``: so often a page is asked for again that wants to see a human.
     """
     made_by = ("extract", extractor.identity, RENDERING, web)
     showing, reading = asyncio.Semaphore(pages), asyncio.Semaphore(extractor.max_concurrency)
 
-    async def look(item: CuratedPage, key: str, *, again: bool = False) -> Extraction:
-        shown = await browser.start()
-        async with showing:
-            page = await shown.render(item.url, evidence, again=again)
-        read = Extracted(failure=page.failure)
-        if page.failure is None or page.failure.kind != "error":
-            async with reading:
-                read = await extractor.extract(page, evidence)
-        said = msgspec.structs.asdict(read)
-        del said["sure"]
-        return Extraction(step_id=item.product_id, key=key, url=item.url, extractor=extractor.name, page=page, **said)
+    def about(item: CuratedPage) -> dict[str, Any]:
+        return {"url": item.url, "extractor": extractor.name}
 
     async def answer(item: CuratedPage, key: str) -> Extraction:
-        found = await look(item, key)
-        for number in range(1, retries + 1):
-            if found.page_class != "blocked":
-                break
+        shown = await browser.start()
+        for number in range(retries + 1):
             await asyncio.sleep(_RETRY_S * number)
-            found = await look(item, key, again=True)
-        return found
+            async with showing:
+                page = await shown.render(item.url, evidence, again=number > 0)
+            read = Extracted(failure=page.failure)
+            if page.failure is None or page.failure.kind != "error":
+                async with reading:
+                    read = await extractor.extract(page, evidence)
+            if read.page_class != "blocked":
+                break
+        said = msgspec.structs.asdict(read)
+        del said["sure"]
+        return Extraction(step_id=item.product_id, key=key, page=page, **about(item), **said)
 
     return CurationStage(
         name="extract",
+        kind=Extraction,
         journal=journal,
         max_concurrency=pages + extractor.max_concurrency,
         identity=msgspec.json.encode(made_by).decode(),
         id_of=lambda item: item.product_id,
         key_of=lambda item: _digest(*made_by, item.url),
+        about=about,
         answer=answer,
-        lost=lambda item, key, failure: Extraction(
-            step_id=item.product_id, key=key, url=item.url, extractor=extractor.name, failure=failure
-        ),
         worker=extractor,
         start=browser.start,
     )
@@ -250,41 +203,32 @@ def judge_stage(
     judge: ProductJudge, evidence: EvidenceFolder, journal: Journal[Judgement]
 ) -> CurationStage[JudgedProduct, Judgement]:
     """Lets one judge say of each item of the checklist whether a product satisfies it."""
-
-    def id_of(item: JudgedProduct) -> str:
-        return judgement_id(item.extraction.step_id, judge.name)
-
     return CurationStage(
         name=f"judge {judge.name}",
+        kind=Judgement,
         journal=journal,
         max_concurrency=judge.max_concurrency,
         identity=judge.identity,
-        id_of=id_of,
+        id_of=lambda item: judgement_id(item.extraction.step_id, judge.name),
         key_of=lambda item: judgement_key(judge.identity, item),
+        about=lambda _: {"judge": judge.name},
         answer=lambda item, key: judge.judge(item, evidence, key),
-        lost=lambda item, key, failure: Judgement(step_id=id_of(item), key=key, judge=judge.name, failure=failure),
         worker=judge,
     )
 
 
-# --- what was recorded ------------------------------------------------------------------------------------------------
-
-
-def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> RecordedResults:
-    if is_curation_run(path):
-        folder = CurationFolder(path)
-        with (
-            closing(folder.extractions(read_only=True)) as extractions,
-            closing(folder.judgements(read_only=True)) as judgements,
-        ):
-            # A page that could not be looked at is looked at again.
-            return RecordedResults([one for one in extractions if one.failure is None], list(judgements))
+def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> tuple[list[Extraction], list[Judgement]]:
     if not path.is_dir():
         raise UserError(f"{flag} {path}: expected the folder of an earlier run, or the release's eval_results")
-    found = read_eval_results(path, tasks)
-    for each in found.odd:
-        print(f"grounding: warning: {path}: {each}", file=sys.stderr)
-    return found
+    if not is_curation_run(path):
+        return read_eval_results(path, tasks)
+    folder = CurationFolder(path)
+    with (
+        closing(folder.extractions(read_only=True)) as extractions,
+        closing(folder.judgements(read_only=True)) as judgements,
+    ):
+        # A page that could not be looked at is looked at again.
+        return [one for one in extractions if one.failure is None], list(judgements)
 
 
 def _content(records: Mapping[str, msgspec.Struct]) -> str:
@@ -293,33 +237,25 @@ def _content(records: Mapping[str, msgspec.Struct]) -> str:
 
 
 class RecordedPages:
-    """Extractions by product. Raises a UserError where the folder is neither a run's nor the release's, or damaged."""
+    """Extractions by product; a UserError where the folder is neither a run's nor the release's, or damaged."""
 
     def __init__(self, path: Path, tasks: Sequence[CurationTask]) -> None:
         self.path, self._tasks = path, tasks
-        self.extractions = {one.step_id: one for one in _read(path, tasks, "--extractions").extractions}
+        self.extractions = {one.step_id: one for one in _read(path, tasks, "--extractions")[0]}
         self.identity = _content(self.extractions)
 
     def take_over(self, wanted: Sequence[str], evidence: EvidenceFolder) -> None:
-        """Bring the evidence of the wanted products into a folder of its own.
-
-        Raises:
-            UserError: a file is missing or was changed.
-            OSError: the folder can't be written.
-        """
+        """Bring the evidence of the wanted products into a folder of its own."""
         if not is_curation_run(self.path):
-            found = read_eval_results(self.path, self._tasks, evidence=evidence).extractions
-            self.extractions = {one.step_id: one for one in found}
+            self.extractions = {one.step_id: one for one in read_eval_results(self.path, self._tasks, evidence)[0]}
             return
         source = EvidenceFolder(CurationFolder(self.path).evidence)
-        for page in (one.page for product in wanted if (one := self.extractions.get(product)) is not None):
-            names = () if page is None else (page.html_file, *(segment.file for segment in page.segments))
-            for name in filter(None, names):
-                evidence.put(source.get(name), name[name.index(".") :])
+        for found in filter(None, map(self.extractions.get, wanted)):
+            for name in (found.page.html_file, *(one.file for one in found.page.segments)) if found.page else ():
+                if name:
+                    evidence.put(source.get(name), name[name.index(".") :])
 
     def stage(self, journal: Journal[Extraction]) -> CurationStage[CuratedPage, Extraction]:
-        """Takes over what is recorded of each product's page."""
-
         async def answer(item: CuratedPage, key: str) -> Extraction:
             found = self.extractions.get(item.product_id)
             if found is not None and found.url == item.url:
@@ -328,28 +264,11 @@ class RecordedPages:
             failure = Failure(kind="missing", message=f"{what} is recorded")
             return Extraction(step_id=item.product_id, key=key, url=item.url, extractor="recorded", failure=failure)
 
-        return CurationStage(
-            name="extract",
-            journal=journal,
-            max_concurrency=MANY,
-            id_of=lambda item: item.product_id,
-            key_of=lambda item: _digest("recorded", item.product_id, item.url, self.extractions.get(item.product_id)),
-            answer=answer,
-        )
+        def key_of(item: CuratedPage) -> str:
+            return _digest("recorded", item.product_id, item.url, self.extractions.get(item.product_id))
 
-
-def recorded_judges(path: Path, tasks: Sequence[CurationTask]) -> tuple[RecordedJudge, ...]:
-    """The judges of an earlier run, or the one of the release's results, as judges who say it again.
-
-    Raises:
-        UserError: it is neither, or it is damaged, or nobody judged anything.
-    """
-    by_judge: dict[str, dict[str, Judgement]] = {}
-    for one in _read(path, tasks, "--judgements").judgements:
-        by_judge.setdefault(one.judge, {})[one.product] = one
-    if not by_judge:
-        raise UserError(f"--judgements {path}: nobody judged anything there")
-    return tuple(RecordedJudge(name, known) for name, known in by_judge.items())
+        made: dict[str, Any] = {"name": "extract", "kind": Extraction, "journal": journal, "max_concurrency": MANY}
+        return CurationStage(**made, id_of=lambda item: item.product_id, key_of=key_of, answer=answer)
 
 
 class RecordedJudge:
@@ -364,10 +283,18 @@ class RecordedJudge:
         self.check = self.aclose = nothing
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:  # noqa: ARG002
-        """Take over what is recorded of one product."""
         product = subject.extraction.step_id
         missing = Failure(kind="missing", message="no judgement of this product is recorded")
         found = self._known.get(product) or Judgement(step_id="", key="", judge="", failure=missing)
-        return msgspec.structs.replace(
-            found, step_id=judgement_id(product, self.name), key=key, judge=self.name, call=None
-        )
+        made = {"step_id": judgement_id(product, self.name), "key": key, "judge": self.name}
+        return msgspec.structs.replace(found, **made, call=None)
+
+
+def recorded_judges(path: Path, tasks: Sequence[CurationTask]) -> tuple[RecordedJudge, ...]:
+    """The judges of an earlier run, or the one of the release's results, as judges who say it again."""
+    by_judge: dict[str, dict[str, Judgement]] = {}
+    for one in _read(path, tasks, "--judgements")[1]:
+        by_judge.setdefault(one.judge, {})[one.product] = one
+    if not by_judge:
+        raise UserError(f"--judgements {path}: nobody judged anything there")
+    return tuple(RecordedJudge(name, known) for name, known in by_judge.items())

@@ -128,10 +128,6 @@ def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
         seen(str(tmp_path / "nowhere"))
 
 
-def test_what_does_not_go_together_is_a_sentence(mall: Mall) -> None:
-    assert "--workers 2: is for --executor ray" in mall.run("none", "--workers", "2", code=2)
-
-
 @pytest.mark.slow
 def test_pages_are_found_shown_and_judged_in_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("playwright.async_api", reason="needs playwright")

@@ -97,7 +97,6 @@ def test_any_of_the_files_will_do_and_the_order_is_the_papers(tmp_path: Path) ->
     write_profiles(tmp_path, [profile()], "garden")
     found = read_curation(tmp_path)
     assert [task.scenario for task in found.tasks] == ["explicit_title", "low_involvement", "casual_browsing"]
-    assert found.warnings == ("garden_user_profile.json is passed over: no scenario has such a file",)
     assert [task.scenario for task in read_curation(tmp_path, scenarios=["casual_browsing"]).tasks] == [
         "casual_browsing"
     ]
@@ -114,7 +113,6 @@ def test_where_the_files_may_lie(tmp_path: Path) -> None:
     both = read_curation(tmp_path)
     assert [task.user for task in both.tasks] == ["USER1"]
     assert both.folder == str(tmp_path / "data" / "user_profiles")
-    assert both.warnings == ("user_profiles_samples/ is passed over: the users are those of user_profiles/",)
     (tmp_path / "data" / "user_profiles" / "home_user_profile.json").unlink()
     write_profiles(tmp_path / "data" / "mine", [profile(1)])
     with pytest.raises(UserError, match=r"several folders \(mine, user_profiles_samples\)"):
@@ -165,10 +163,9 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
 def test_the_released_samples() -> None:
     found = load_curation("agenticshop", REAL)
     assert len(found.tasks) == 35
-    assert found.warnings == ()
     assert sum(len(task.checklist) for task in found.tasks) == 682
     for task in found.tasks:
-        file = next(REAL.glob(row_of(task.scenario).profile_file))
+        file = next(REAL.glob(row_of(task.scenario).file("user_profile")))
         entry = next(one for one in json.loads(file.read_text()) if one["user"] == task.user)
         assert profile_of(task) == entry
 

@@ -52,13 +52,6 @@ def test_a_shared_query_says_nothing_of_anybody(users: tuple[CurationTask, ...])
     assert report.queries == 0
 
 
-def test_scenarios_are_looked_at_each_for_itself(users: tuple[CurationTask, ...]) -> None:
-    other = [msgspec.structs.replace(task, scenario="high_involvement") for task in reordered(users, [1, 0, 2, 3, 4])]
-    first, second = check_pairing([*users, *other])
-    assert (first.scenario, len(first.doubts)) == ("low_involvement", 0)
-    assert (second.scenario, len(second.doubts)) == ("high_involvement", 2)
-
-
 # --- the release ---------------------------------------------------------------------------------------------------
 
 

@@ -213,7 +213,7 @@ def test_every_name_of_a_scenario_leads_back() -> None:
     for row in ROWS:
         for name in (row.scenario, row.key, row.pipeline_key, row.title.upper(), row.folder):
             assert scenario_named(name) == row.scenario
-        assert scenario_of_search_file(row.search_output_file) == row.scenario
+        assert scenario_of_search_file(row.file("search_output")) == row.scenario
     # Three scenarios share this folder, so that it names none of them.
     with pytest.raises(UserError, match="no scenario is called"):
         scenario_named("Grocery_and_Gourmet_Food")

@@ -8,7 +8,7 @@ import pytest
 
 from grounding.benchmarks.agenticshop.extraction.base import Extracted
 from grounding.benchmarks.agenticshop.records import CuratedPage, Extraction, RenderedPage
-from grounding.benchmarks.agenticshop.stages import CurationStage, ReadOnce, extract_stage
+from grounding.benchmarks.agenticshop.stages import CurationStage, extract_stage
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.run.journal import Journal
 from grounding.run.runner import Runner
@@ -72,15 +72,3 @@ def test_a_page_that_wants_to_see_a_human_is_asked_for_again_as_often_as_allowed
     page = CuratedPage(product_id="s/u/0", url="http://a.test/0")
     assert asyncio.run(stage.run(page, None, "k")).page_class == seen
     stage.journal.close()
-
-
-def test_a_page_is_read_once_for_all_who_ask(tmp_path: Path) -> None:
-    reader = Worker()
-    once, evidence = ReadOnce(reader), EvidenceFolder(tmp_path / "evidence")
-    page = RenderedPage(url="http://a.test/0", status=200)
-
-    async def both() -> None:
-        await asyncio.gather(once.extract(page, evidence), once.extract(page, evidence))
-
-    asyncio.run(both())
-    assert reader.count == 1

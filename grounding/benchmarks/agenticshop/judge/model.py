@@ -41,7 +41,7 @@ from grounding.benchmarks.agenticshop.records import (
     Segment,
     VerdictFlag,
 )
-from grounding.benchmarks.agenticshop.release.evaluations import extraction_json, read_evaluation, read_reported
+from grounding.benchmarks.agenticshop.release import extraction_json, read_evaluation, read_reported
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.errors import UserError
@@ -218,7 +218,7 @@ def read_verdicts(text: str, items: Sequence[ChecklistItem], shown: ShownEvidenc
 
 def read_official(text: str, items: Sequence[ChecklistItem]) -> Read | None:
     """Read a reply in the release's form, which asks for no evidence and gets none; None where it is none."""
-    read, _ = read_evaluation("", reply_object(text, "annotated_checklist"), items)
+    read = read_evaluation("", reply_object(text, "annotated_checklist"), items)
     if read.failure is not None:
         return None
     flagged = (

@@ -37,11 +37,7 @@ def words_of(text: str) -> list[str]:
 
 
 def find(goods: Sequence[Goods], query: str) -> list[Goods]:
-    """The products that have any word of the query, those first that have most of its words.
-
-    A word in the title counts three, in the brand or category two, anywhere else in what the page says one. Ties stay
-    in the shop's own order. A query without words finds nothing.
-    """
+    """The products that have any word of the query, those first that have most of its words."""
     asked = list(dict.fromkeys(word for word in words_of(query) if word not in _SMALL))[:MAX_QUERY_WORDS]
     ranked = []
     for place, one in enumerate(goods):
@@ -55,7 +51,7 @@ def find(goods: Sequence[Goods], query: str) -> list[Goods]:
 
 
 class PageReply(NamedTuple):
-    """An answer. ``location`` is where a redirect leads, "" without one."""
+    """``location`` is where a redirect leads, "" without one."""
 
     status: int
     content_type: str
@@ -64,11 +60,9 @@ class PageReply(NamedTuple):
 
 
 class ShopPages:
-    """All pages of one shop. ``pictures`` are the drawings by the name of their file."""
-
     def __init__(self, shop: Shop, pictures: Mapping[str, bytes]) -> None:
         self.shop = shop
-        self.design = DESIGNS[shop.design]
+        design = self.design = DESIGNS[shop.design]
         self._goods = {goods.slug: goods for goods in shop.goods}
         self._products = {self.design.product_path(goods): goods for goods in shop.goods}
         self._categories = {self.design.category_path(name): name for name in shop.categories}
@@ -95,9 +89,7 @@ class ShopPages:
             delivery_text=lambda goods: goods.delivery or shop.delivery,
             returns_text=lambda goods: goods.returns or shop.returns,
             stock_text=self._stock,
-            terms=self.design.terms.format(
-                fee=self.design.money(shop.shipping), bound=self.design.money(shop.free_above)
-            ),
+            terms=design.terms.format(fee=design.money(shop.shipping), bound=design.money(shop.free_above)),
             root=shop.home_url.rstrip("/"),
             address=lambda goods: address(shop, goods),
         )
@@ -108,7 +100,8 @@ class ShopPages:
         if path == design.search_path:
             asked = form if design.search_method == "post" else query
             if design.search_method != "post" or method == "POST":
-                return self._search(asked.get(design.search_parameter, ""), asked)
+                words = asked.get(design.search_parameter, "")
+                return self._listing("Search", find(self.shop.goods, words), path, asked, words)
             return PageReply(302, "text/html", b"", "/")
         if method == "POST":
             return self._page(405, "message.html", title="That doesn't work", text=("This page takes no forms.",))
@@ -138,7 +131,7 @@ class ShopPages:
         return "" if rating is None else self.design.rating(rating)
 
     def _product(self, goods: Goods) -> PageReply:
-        """A product's page; its script knows for every form what is to be shown when it is chosen."""
+        """Its script knows for every form what is to be shown when it is chosen."""
         if goods.guarded:
             return self._page(403, "human.html")
         money, shop = self.design.money, self.shop
@@ -167,36 +160,28 @@ class ShopPages:
         shown = [{"title": one.title, "text": one.text, "rating": self._rating(one.rating)} for one in reviews]
         return _json({"reviews": shown, "next": end if end < len(goods.reviews) else None})
 
-    def _listing(self, title: str, goods: Sequence[Goods], path: str, query: Mapping[str, str]) -> PageReply:
-        design, size = self.design, self.design.page_size
+    def _listing(
+        self, title: str, goods: Sequence[Goods], path: str, query: Mapping[str, str], searched: str | None = None
+    ) -> PageReply:
+        design, script = self.design, self.design.search_method == "script"
+        if script and searched is not None:
+            return self._cards(goods, None)
+        # A form's results stand on one page: there is no address that could name its second.
+        size = design.page_size if searched is None or design.search_method == "get" else max(1, len(goods))
         asked, pages = query.get(design.page_parameter, ""), max(1, -(-len(goods) // size))
         page = _whole(asked, 0) // size if design.page_counts_goods else _whole(asked, 1) - 1
         if not 0 <= page < pages:
             return self._page(design.missing_status, "missing.html")
         shown = goods[page * size : (page + 1) * size]
-        if design.search_method == "script" and query.get("as") == "json":
+        if script and query.get("as") == "json":
             return self._cards(shown, page + 2 if page + 1 < pages else None)
+        words = {} if searched is None else {design.search_parameter: searched}
         counts = [one * size if design.page_counts_goods else one + 1 for one in range(pages)]
-        paths = [path, *(f"{path}?{urlencode({design.page_parameter: count})}" for count in counts[1:])]
-        return self._page(
-            200, "listing.html", title=title, goods=shown, count=len(goods), page=page + 1,
-            pages=list(enumerate(paths, 1)), searched=None, path=path,
-        )  # fmt: skip
-
-    def _search(self, words: str, asked: Mapping[str, str]) -> PageReply:
-        design, found = self.design, find(self.shop.goods, words)
-        if design.search_method == "script":
-            return self._cards(found, None)
-        # A form's results stand on one page: there is no address that could name its second.
-        size = design.page_size if design.search_method == "get" else max(1, len(found))
-        pages = max(1, -(-len(found) // size))
-        page = min(max(_whole(asked.get(design.page_parameter, ""), 1), 1), pages) - 1
-        asks = [urlencode({design.search_parameter: words, design.page_parameter: one}) for one in range(1, pages + 1)]
-        return self._page(
-            200, "listing.html", title="Search", goods=found[page * size : (page + 1) * size], count=len(found),
-            page=page + 1, pages=[(one, f"{design.search_path}?{ask}") for one, ask in enumerate(asks, 1)],
-            searched=words, path=design.search_path,
-        )  # fmt: skip
+        paths = [f"{path}?{urlencode({**words, design.page_parameter: count})}" for count in counts]
+        if searched is None:
+            paths[0] = path
+        told: dict[str, Any] = {"title": title, "goods": shown, "count": len(goods), "searched": searched, "path": path}
+        return self._page(200, "listing.html", page=page + 1, pages=list(enumerate(paths, 1)), **told)
 
     def _cards(self, goods: Sequence[Goods], following: int | None) -> PageReply:
         cards = [

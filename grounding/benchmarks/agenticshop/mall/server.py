@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 MAX_FORM_BYTES = 16_000
 MAX_PICTURE_BYTES = 1_000_000
-EXIT_OK = 0
 
 
 class Mall(NamedTuple):
-    """A mall that is served. ``hosts`` leads each shop's name to where it answers."""
+    """``hosts`` leads each shop's name to where it answers."""
 
     sites: tuple[Site, ...]
     port: int
@@ -35,12 +34,8 @@ class Mall(NamedTuple):
 async def open_mall(folder: Path, port: int = 0) -> AsyncIterator[Mall]:
     """Serve the shops of a data set's folder on loopback until the block ends; port 0 takes any that is free.
 
-    A shop answers under ``NAME.mall.test`` and, for people's browsers, ``NAME.localhost``: names under ``localhost``
-    are this machine's own (RFC 6761), and the shops' links hold no name, so all of them work there. Nothing is kept
-    between requests: the same address brings the same bytes.
-
-    Raises:
-        UserError: the folder has no shops, one can't be read, jinja2 is missing, or the port is taken.
+    A shop answers under ``NAME.mall.test`` and, for people's browsers, ``NAME.localhost``, which is this machine's own
+    (RFC 6761). Raises a UserError where there are no shops, jinja2 is missing, or the port is taken.
     """
     from aiohttp import web
 
@@ -87,11 +82,7 @@ async def open_mall(folder: Path, port: int = 0) -> AsyncIterator[Mall]:
 
 
 def read_pictures(folder: Path, shop: Shop) -> dict[str, bytes]:
-    """The drawings of a shop's products and pages by the name of their file, from ``pictures/SHOP``.
-
-    Raises:
-        UserError: one that the shop names is not there, too large, or not a name of an SVG file in that folder.
-    """
+    """The drawings that a shop names, from ``pictures/SHOP``; a UserError where one is not there or no SVG file."""
     names = {name for goods in shop.goods for name in goods.pictures}
     names |= {place.picture for place in shop.places if place.picture}
     found = {}
@@ -104,17 +95,12 @@ def read_pictures(folder: Path, shop: Shop) -> dict[str, bytes]:
     return found
 
 
-def serve_dataset(dataset: str, data_dir: Path | None, port: int) -> int:
-    """Serve the shops of a data set until Ctrl-C, the addresses on standard output; the exit code is 0 then.
-
-    Raises:
-        UserError: the data set can't be read, has no shops, or the port is taken.
-    """
+def serve_dataset(dataset: str, data_dir: Path | None, port: int) -> None:
+    """Serve the shops of a data set until Ctrl-C; raises a UserError where it can't."""
     loaded = load_curation(dataset, data_dir)
     if not loaded.sites:
         raise UserError(
-            f"{dataset} has no shops of its own: its users shop on the open web. Name a data set with a folder "
-            "`shops`, such as sample-mall."
+            f"{dataset} has no shops of its own. Name a data set with a folder `shops`, such as sample-mall."
         )
 
     async def serve() -> None:
@@ -126,4 +112,3 @@ def serve_dataset(dataset: str, data_dir: Path | None, port: int) -> int:
     # Ctrl-C is how this ends.
     with suppress(KeyboardInterrupt), terminated_like_interrupted():
         asyncio.run(serve())
-    return EXIT_OK

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.records import Attribute, CustomerReview, Site
+from grounding.benchmarks.agenticshop.records import Attribute, CustomerReview
 from grounding.errors import UserError
 from grounding.records import Record
 
@@ -23,7 +23,7 @@ PlaceKind = Literal["hidden", "listing", "redirect", "article", "missing"]
 
 
 class Form(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A form in which a product is sold, such as a size or a pack; ``list_price`` is struck out beside the price."""
+    """``list_price`` is struck out beside the price."""
 
     name: str
     price: float
@@ -32,12 +32,7 @@ class Form(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Goods(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A product. ``chosen`` is the form that its page shows first.
-
-    ``shipping`` is its own cost where the shop's terms don't hold (0.0: always free). ``guarded``: its page asks
-    whether we are human and shows nothing else. ``rating`` None: nobody has rated it yet. ``promotes`` is the product
-    that its page advertises.
-    """
+    """``chosen`` is the form that its page shows first, ``guarded``: its page asks whether we are human."""
 
     slug: str
     title: str
@@ -62,17 +57,15 @@ class Goods(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def form(self) -> Form:
-        """The form that the page shows first."""
         return self.forms[self.chosen]
 
     @property
     def sold_out(self) -> bool:
-        """Whether no form of it can be had."""
         return all(form.sold_out for form in self.forms)
 
 
 class ShopPage(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A page that is no product's, at ``path``. ``to`` is where a redirect leads; ``goods`` are slugs."""
+    """A page that is no product's. ``to`` is where a redirect leads; ``goods`` are slugs."""
 
     path: str
     kind: PlaceKind
@@ -84,7 +77,7 @@ class ShopPage(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Shop(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A shop. ``shipping`` is what delivery costs for goods under ``free_above``, which ship free at that price."""
+    """``shipping`` is what delivery costs for goods under ``free_above``, which ship free at that price."""
 
     name: str
     title: str
@@ -103,7 +96,6 @@ class Shop(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def home_url(self) -> str:
-        """The address of its first page."""
         return f"http://{self.name}.{DOMAIN}/"
 
     def shipping_of(self, goods: Goods, form: Form) -> float:
@@ -120,12 +112,9 @@ _WORDS = ("No", "One", "Two", "Three", "Four", "Five")
 
 
 class Design(NamedTuple):
-    """One design. Paths begin with a slash; ``page_size`` is how many products a page of a listing holds.
+    """``page_parameter`` of a listing's address counts pages from 1, or goods where ``page_counts_goods``.
 
-    ``page_parameter`` is that by which a listing's address names its page: a number that counts from 1, or, where
-    ``page_counts_goods``, that of the first product. ``search_method`` ``script``: only a script's request, answered as
-    JSON, brings results. ``free`` and ``priced`` are said of delivery, ``terms`` of the shop's rule for its cost,
-    ``gone`` and ``there`` of stock.
+    ``search_method`` ``script``: only a script's request, answered as JSON, brings results.
     """
 
     product_path: Callable[[Goods], str]
@@ -147,27 +136,22 @@ class Design(NamedTuple):
 
 
 def slug_of(text: str) -> str:
-    """A category as an address names it."""
     return "-".join(re.findall(r"[^\W_]+", text.lower().replace("&", "and")))
 
 
 def dollars(amount: float) -> str:
-    """As in ``$1,299.00``."""
     return f"${amount:,.2f}"
 
 
 def euros(amount: float) -> str:
-    """As in ``1.299,00 €``."""
     return f"{amount:,.2f}".translate(str.maketrans(",.", ".,")) + " €"
 
 
 def code_first(amount: float) -> str:
-    """As in ``USD 12.5``: no cents where there are none, and no last zero."""
     return "USD " + f"{amount:,.2f}".rstrip("0").rstrip(".")
 
 
 def in_words(rating: float) -> str:
-    """As in ``Four and a half stars out of five``; the shop rounds to halves."""
     whole, half = divmod(round(rating * 2), 2)
     if not whole:
         return "Half a star out of five" if half else "No stars out of five"
@@ -204,30 +188,16 @@ DESIGNS: dict[DesignName, Design] = {
 
 
 def shipping_text(shop: Shop, goods: Goods, form: Form) -> str:
-    """What a page says that delivery of one costs, in the words of the shop's design."""
     cost, design = shop.shipping_of(goods, form), DESIGNS[shop.design]
     return design.priced.format(cost=design.money(cost)) if cost else design.free
 
 
 def address(shop: Shop, goods: Goods) -> str:
-    """The address of a product's page."""
     return shop.home_url.rstrip("/") + DESIGNS[shop.design].product_path(goods)
 
 
-# --- reading them -----------------------------------------------------------------------------------------------------
-
-
-def shops_of(folder: Path) -> tuple[Site, ...]:
-    """The shops that belong to a data set, as :func:`read_shops` reads them."""
-    return tuple(Site(name=shop.name, home_url=shop.home_url) for shop in read_shops(folder))
-
-
 def read_shops(folder: Path) -> tuple[Shop, ...]:
-    """All shops of a data set's folder, sorted by name; none where it has no ``shops/``.
-
-    Raises:
-        UserError: a shop's file can't be read, or is named otherwise than the shop.
-    """
+    """All shops of a data set's folder, sorted by name; a UserError where one can't be read or is named otherwise."""
     shops = []
     for path in sorted((folder / "shops").glob("*.json")):
         try:

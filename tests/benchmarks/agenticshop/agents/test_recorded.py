@@ -312,9 +312,9 @@ def test_an_earlier_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.json", "{}", "is not a list of curated products"),
+        ("a.json", "{}", "item 0: expected an object with a user"),
         ("a.json", '[{"search_results": []}]', "item 0: expected an object with a user"),
-        ("a.json", '[{"user": "u", "search_results": [3]}]', "search_results must be a list of objects"),
+        ("a.json", '[{"user": "u", "search_results": [3]}]', "search_results, a list of objects"),
         ("a.json", "[", "is no JSON"),
         ("a.jsonl", '{"step_id": "nonsense", "key": "k"}\n', "is no task of users"),
         ("a.txt", "x", "unknown form"),

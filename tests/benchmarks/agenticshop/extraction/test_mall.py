@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grounding.benchmarks.agenticshop.extraction.structural import StructuralExtractor
-from grounding.benchmarks.agenticshop.mall import open_mall
+from grounding.benchmarks.agenticshop.mall.server import open_mall
 from grounding.benchmarks.agenticshop.records import ProductFacts
 from grounding.benchmarks.agenticshop.web.browser import find_chromium, open_browser
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder

@@ -28,7 +28,7 @@ from grounding.benchmarks.agenticshop.figures import official_figures
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
 from grounding.benchmarks.agenticshop.judge.model import judge_prompt, official_messages
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, Judgement, PageClass
-from grounding.benchmarks.agenticshop.release.evaluations import read_evaluation, read_extraction
+from grounding.benchmarks.agenticshop.release import read_evaluation, read_extraction
 from grounding.benchmarks.agenticshop.released import (
     extraction_messages,
     extraction_text,
@@ -105,7 +105,7 @@ def figures_of(scenario: Any, users: dict[str, list[dict[str, Any] | None]]) -> 
             judgements[product] = (
                 Judgement(step_id=f"{product}/release", key="", judge="release", failure=missing)
                 if stats is None
-                else read_evaluation(product, {"stats": stats}, task.checklist)[0]
+                else read_evaluation(product, {"stats": stats}, task.checklist)
             )
         answers = JudgeAnswers(
             curation=made_curation(task, urls),

@@ -30,18 +30,18 @@ from grounding.benchmarks.agenticshop.records import (
     Variant,
     product_id,
 )
-from grounding.benchmarks.agenticshop.release.evaluations import (
+from grounding.benchmarks.agenticshop.release import (
+    Exported,
     evaluation_json,
     extraction_json,
+    input_entry,
+    read_eval_results,
     read_evaluation,
     read_extraction,
-)
-from grounding.benchmarks.agenticshop.release.folders import Exported, read_eval_results, write_release
-from grounding.benchmarks.agenticshop.release.search import (
-    input_entry,
     read_search_answers,
     search_entry,
     search_outputs,
+    write_release,
 )
 from grounding.benchmarks.agenticshop.scorebook import StoredRun
 from grounding.benchmarks.agenticshop.verdicts import JudgeAnswers
@@ -99,7 +99,7 @@ def test_facts_are_told_as_a_description() -> None:
 @settings(max_examples=40)
 @given(st.recursive(st.none() | st.integers() | words, lambda inner: st.lists(inner) | st.dictionaries(words, inner)))
 def test_anything_else_is_unparsed(junk: Any) -> None:
-    judged = read_evaluation(PRODUCT, junk, CHECKLIST)[0]
+    judged = read_evaluation(PRODUCT, junk, CHECKLIST)
     for failure in (read_extraction(PRODUCT, junk).failure, judged.failure):
         assert failure is not None
         assert failure.kind == "unparsed"
@@ -130,9 +130,9 @@ def test_a_judgement_is_written_and_read_again(reported: Reported, said: list[tu
     )
     judgement = Judgement(step_id=f"{PRODUCT}/release", key="", judge="release", verdicts=verdicts, reported=reported)
     written = json.loads(json.dumps(evaluation_json(judgement, CHECKLIST)))
-    assert read_evaluation(PRODUCT, written["evaluation_result"], CHECKLIST) == (judgement, 0)
+    assert read_evaluation(PRODUCT, written["evaluation_result"], CHECKLIST) == judgement
     read = read_evaluation(PRODUCT, written, CHECKLIST)
-    assert read == (judgement, 0)
+    assert read == judgement
 
 
 def test_a_judge_of_ours_reports_what_its_verdicts_add_up_to() -> None:
@@ -163,27 +163,26 @@ def test_a_judge_of_ours_reports_what_its_verdicts_add_up_to() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entries", "satisfied", "surplus"),
+    ("entries", "satisfied"),
     [
         # By their words, else by their place where there are as many.
-        ([("shipping is  free.", "SUCCESS"), ("Costs at most $20", "FAIL")], {"0": False, "1": True}, 0),
-        ([("The shipping is free", " success "), ("Costs at most $20", "fail")], {"0": False, "1": True}, 0),
-        ([("Something else", "SUCCESS")], {}, 1),
-        ([("Costs at most $20", "PARTIAL"), ("Something", "SUCCESS"), ("Other", "SUCCESS")], {"0": False}, 2),
+        ([("shipping is  free.", "SUCCESS"), ("Costs at most $20", "FAIL")], {"0": False, "1": True}),
+        ([("The shipping is free", " success "), ("Costs at most $20", "fail")], {"0": False, "1": True}),
+        ([("Something else", "SUCCESS")], {}),
+        ([("Costs at most $20", "PARTIAL"), ("Something", "SUCCESS"), ("Other", "SUCCESS")], {"0": False}),
     ],
 )
-def test_verdicts_find_their_items(entries: list[tuple[str, str]], satisfied: dict[str, bool], surplus: int) -> None:
+def test_verdicts_find_their_items(entries: list[tuple[str, str]], satisfied: dict[str, bool]) -> None:
     said = [{"context": context, "status": status, "reasoning": "r"} for context, status in entries]
-    read, unasked = read_evaluation(PRODUCT, {"annotated_checklist": {"price_sensitivity": said}}, CHECKLIST)
+    read = read_evaluation(PRODUCT, {"annotated_checklist": {"price_sensitivity": said}}, CHECKLIST)
     found = {one.item: one.satisfied for one in read.verdicts if not one.flags}
     assert found == {f"price_sensitivity/{name}": one for name, one in satisfied.items()}
-    assert unasked == surplus
 
 
 def test_numbers_are_those_that_the_release_adds() -> None:
     stats = {"satisfaction_percentage": 0.5, "satisfied_items": True, "not_satisfied_items": "3", "is_product_page": 1}
     stats |= {"total_checklist_items": 20, "price_sensitivity_percentage": " 2 / 3", "brand_preferences_percentage": 5}
-    assert read_evaluation(PRODUCT, {"stats": stats}, CHECKLIST)[0].reported == Reported(
+    assert read_evaluation(PRODUCT, {"stats": stats}, CHECKLIST).reported == Reported(
         total_items=20, satisfaction_percentage=0.5, satisfied_items=1.0, dimensions={"price_sensitivity": " 2 / 3"}
     )
 
@@ -218,15 +217,14 @@ def test_a_tree_of_results(tmp_path: Path) -> None:
         write(tmp_path, place, content)
     tasks = (made_task("u1"), made_task("u1", "low_involvement"), made_task("u2"))
     for folder in (tmp_path, tmp_path / "web_agents", tmp_path / "web_agents" / "seeact"):
-        found = read_eval_results(folder, tasks)
-        assert [(one.step_id, one.url, one.failure is None) for one in found.extractions] == [
+        extractions, judgements = read_eval_results(folder, tasks)
+        assert [(one.step_id, one.url, one.failure is None) for one in extractions] == [
             ("explicit_title/u1/0", "http://a", True),
             ("explicit_title/u1/2", "http://c", True),
             ("low_involvement/u1/0", "", False),
         ]
-        judged = [one.step_id for one in found.judgements]
+        judged = [one.step_id for one in judgements]
         assert judged == ["explicit_title/u1/0/release", "explicit_title/u1/2/release"]
-        assert found.odd == ["Home_and_Kitchen: 1 users that the data set does not have, such as user_stranger"]
     write(tmp_path, "search_llms/gpt/Electronics/user_u1/result_000/evaluation_result.json", JUDGED)
     with pytest.raises(UserError, match="results of several models"):
         read_eval_results(tmp_path, (TASK,))
@@ -261,12 +259,12 @@ def test_pictures_go_there_and_back(tmp_path: Path) -> None:
     results = Path(released(tmp_path / "m", {PRODUCT: extraction}, {}, evidence=evidence).results)
     folder = results / "Grocery_and_Gourmet_Food" / "explicit" / "user_u1" / "result_000" / "artifacts"
     assert sorted(path.name for path in folder.iterdir()) == [f"fullpage_part_{number}.png" for number in (1, 2, 3)]
-    (found,) = read_eval_results(results, [TASK], evidence=other).extractions
+    (found,) = read_eval_results(results, [TASK], evidence=other)[0]
     assert found.page is not None
     assert found.page.segments == segments
     assert other.get(segments[1].file) == picture(6)
     (folder / "fullpage_part_2.png").write_bytes(b"no picture")
-    (cut,) = read_eval_results(results, [TASK], evidence=other).extractions
+    (cut,) = read_eval_results(results, [TASK], evidence=other)[0]
     assert cut.page is not None
     assert cut.page.segments == segments[:1]
 
@@ -282,11 +280,11 @@ def test_results_are_written_and_read_again(
         file = {"source_url": text, "available_product_info": {"description": text}, "reviews": {}}
         extractions[product] = read_extraction(product, file)
         if judged:
-            judgements[product] = read_evaluation(product, JUDGED, CHECKLIST)[0]
+            judgements[product] = read_evaluation(product, JUDGED, CHECKLIST)
     done = released(tmp_path_factory.mktemp("model") / "m", extractions, judgements)
-    found = read_eval_results(Path(done.results), [TASK])
-    assert {one.step_id: one for one in found.extractions} == extractions
-    assert {one.step_id.removesuffix("/release"): one for one in found.judgements} == judgements
+    read, judged_again = read_eval_results(Path(done.results), [TASK])
+    assert {one.step_id: one for one in read} == extractions
+    assert {one.step_id.removesuffix("/release"): one for one in judged_again} == judgements
 
 
 def test_a_whole_tree(tmp_path: Path) -> None:
@@ -308,8 +306,8 @@ def test_a_whole_tree(tmp_path: Path) -> None:
     ]
     outputs = search_outputs(tmp_path / "out" / "product_curation_artifacts" / "web_agents" / "m-1")
     assert read_search_answers(outputs["explicit_title"])["u1"].products == curation.products
-    found = read_eval_results(tmp_path / "out" / "eval_results", [TASK])
-    assert [one.satisfied for one in found.judgements[0].verdicts] == [True, False, False, False]
+    _, (judged,) = read_eval_results(tmp_path / "out" / "eval_results", [TASK])
+    assert [one.satisfied for one in judged.verdicts] == [True, False, False, False]
 
 
 # --- prompts and products ------------------------------------------------------------------------------------------

@@ -1,0 +1,469 @@
+"""The release's files and folders, read and written, so that its programs can go on from a run and a run from theirs.
+
+::
+
+    eval_results/MODEL_TYPE/MODEL/Category[/variant]/user_ID/result_000/extraction_result.json
+                                                                        evaluation_result.json
+                                                                        artifacts/fullpage_part_1.png ...
+    data/user_profiles/KEY_user_profile.json
+    product_curation_artifacts/inputs/KEY_search_input.json
+    product_curation_artifacts/MODEL_TYPE/MODEL/KEY_search_output.json
+
+    {"source_url": "...", "available_product_info": {"description": "..."},
+     "reviews": {"available": true, "details": "..."}}
+
+    {"page_accessibility": {"accessible", "status", "is_specific_product_page", "reason"},
+     "stats": {"is_product_page", "total_checklist_items", "satisfaction_percentage", "satisfied_items",
+               "not_satisfied_items", "DIMENSION_percentage": "x / y", ...},
+     "annotated_checklist": {DIMENSION: [{"context", "status": "SUCCESS" | "FAIL", "reasoning"}, ...], ...}}
+
+    [{"user", "seed_product_type", "prompt", "variables", "check_list"}, ...]                KEY_search_input.json
+    [{"user", "search_results": [{"product_name", "product_url", "reasoning"}], "error"}]   KEY_search_output.json
+
+The release keeps no page: what a model wrote of it is the page's text. An empty description is what it writes when an
+extraction took too long: there are no facts then, and no page. Evaluations are bare or wrapped in
+``evaluation_result``. Reports may be on the wrong product of their user: the release writes them in the order of the
+tasks and collects them in that in which they were done; the mean over a user's products is not changed by that.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from grounding.atomic import atomic_write
+from grounding.benchmarks.agenticshop.agents.search import curation_prompt, curation_prompts
+from grounding.benchmarks.agenticshop.asking import fact_lines
+from grounding.benchmarks.agenticshop.loader import checklist_of, profile_of
+from grounding.benchmarks.agenticshop.records import (
+    DIMENSIONS,
+    ChecklistItem,
+    Curated,
+    Curation,
+    CurationTask,
+    CustomerReview,
+    Extraction,
+    FactSource,
+    ItemVerdict,
+    Judgement,
+    ProductFacts,
+    RenderedPage,
+    Reported,
+    Scenario,
+    Segment,
+    product_id,
+    view_of,
+)
+from grounding.benchmarks.agenticshop.scenarios import ROWS, FileKind, row_of
+from grounding.benchmarks.agenticshop.scorebook import CurationFolder, StoredRun, headline_of, read_stored
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+from grounding.errors import UserError
+from grounding.records import Failure, Size
+
+MAX_BYTES = 64 << 20
+
+
+def read_json(path: Path, what: str) -> Any:
+    """The content of a file that should be ``what``; a UserError where it can't be read, is too large, or no JSON."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"it has more than {MAX_BYTES:,} bytes")
+        return msgspec.json.decode(path.read_bytes().removeprefix(codecs.BOM_UTF8))
+    except OSError as error:
+        raise UserError(f"{path}: {what} can't be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: is no JSON, so it is not {what}: {error}") from error
+
+
+def write_json(path: Path, value: object, *, indent: int) -> None:
+    """Write a file as the release does: UTF-8, indented, in the order of the keys. A UserError where it can't be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path, json.dumps(value, ensure_ascii=False, indent=indent).encode())
+    except OSError as error:
+        raise UserError(f"{path}: can't be written: {error.strerror}; give another folder") from error
+
+
+def text_of(value: object) -> str:
+    """A text as it is; null as the empty text; anything else as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+EXTRACTOR = JUDGE = "release"
+_KEPT = ("available_product_info", "reviews")
+_NUMBERS = {
+    "total_items": "total_checklist_items",
+    "satisfaction_percentage": "satisfaction_percentage",
+    "satisfied_items": "satisfied_items",
+    "not_satisfied_items": "not_satisfied_items",
+}
+"""The numbers of a report, and what the release calls them."""
+
+
+def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, ...] = ()) -> Extraction:
+    """One extraction from a decoded file, with the pictures that were kept of the page; ``unparsed`` if it is none."""
+    made = partial(Extraction, step_id=step_id, key="", extractor=EXTRACTOR)
+    if not isinstance(decoded, dict) or not isinstance(decoded.get("source_url"), str):
+        why = "expected an object with source_url and available_product_info"
+        return made(url="", failure=Failure(kind="unparsed", message=why))
+    url, info, said = decoded["source_url"], decoded.get("available_product_info"), decoded.get("reviews")
+    if isinstance(info, dict) and set(info) == {"description"}:
+        info = info["description"]
+    described = text_of(info or "")
+    reviews = text_of(said.get("details") if isinstance(said, dict) else said or "")
+    reason, text = "the release keeps no page", "\n\n".join(filter(None, (described, reviews)))
+    if not text and not segments:
+        return made(url=url, class_reason=reason)
+    said_of = tuple(CustomerReview(text=one) for one in (reviews,) if one)
+    sources = (FactSource(field="description", source="model"),) if described else ()
+    facts = ProductFacts(description=described, reviews=said_of, sources=sources) if text else None
+    page = RenderedPage(url=url, text=text, segments=segments)
+    raw = json.dumps({name: decoded[name] for name in _KEPT if name in decoded}, ensure_ascii=False)
+    return made(url=url, class_reason=reason, page=page, facts=facts, raw=raw)
+
+
+def extraction_json(extraction: Extraction) -> dict[str, Any]:
+    """An extraction as the release writes it: the facts told as a description, the reviews as one text."""
+    if extraction.extractor == EXTRACTOR or extraction.extractor.endswith("@official"):
+        # What the release's own extractor wrote stands as it is.
+        try:
+            decoded = json.loads(extraction.raw)
+        except ValueError:
+            decoded = None
+        if isinstance(decoded, dict):
+            return {"source_url": extraction.url, **{name: decoded.get(name, {}) for name in _KEPT}}
+    lines = [] if extraction.facts is None else list(fact_lines(extraction.facts))
+    of_reviews = ("rating", "rating_count", "reviews")
+    reviews = "\n".join(f"{name}: {said}" for field, name, said in lines if field in of_reviews)
+    description = "\n".join(f"{name}: {said}" for field, name, said in lines if field not in of_reviews)
+    return {
+        "source_url": extraction.url,
+        "available_product_info": {"description": description},
+        "reviews": {"available": bool(reviews), "details": reviews or None},
+    }
+
+
+def read_evaluation(product_id: str, decoded: object, checklist: Sequence[ChecklistItem]) -> Judgement:
+    """One judgement of a product; ``unparsed`` if it is none."""
+    found = Judgement(step_id=f"{product_id}/{JUDGE}", key="", judge=JUDGE)
+    inner = decoded.get("evaluation_result", decoded) if isinstance(decoded, dict) else None
+    annotated = inner.get("annotated_checklist", {}) if isinstance(inner, dict) else None
+    if inner is None or not isinstance(annotated, dict) or not inner.keys() & {"annotated_checklist", "stats"}:
+        failure = Failure(kind="unparsed", message="expected an object with stats and annotated_checklist")
+        return msgspec.structs.replace(found, failure=failure)
+    given: dict[str, dict[str, Any]] = {}
+    for dimension, said in annotated.items():
+        entries = [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
+        given |= _placed([item for item in checklist if item.dimension == dimension], entries)
+    verdicts = []
+    for item in checklist:
+        entry = given.get(item.id)
+        success = entry is not None and text_of(entry.get("status")).strip().upper() == "SUCCESS"
+        reasoning = "" if entry is None else text_of(entry.get("reasoning"))
+        flags: Any = ("missing",) if entry is None else ()
+        verdicts.append(ItemVerdict(item=item.id, satisfied=success, reasoning=reasoning, flags=flags))
+    return msgspec.structs.replace(found, verdicts=tuple(verdicts), reported=read_reported(inner))
+
+
+def _placed(items: list[ChecklistItem], entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The entries of one dimension by the id of their item."""
+    left, given, unplaced = {item.id: _plain(item.text) for item in items}, {}, []
+    for entry in entries:
+        words = _plain(text_of(entry.get("context")))
+        item = next((name for name, text in left.items() if text == words), None)
+        if item is None:
+            unplaced.append(entry)
+        else:
+            given[item] = entry
+            del left[item]
+    return given | dict(zip(left, unplaced, strict=True)) if len(entries) == len(items) else given
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(".")
+
+
+def read_reported(evaluation: dict[str, Any]) -> Reported:
+    """What the judge says that its verdicts add up to; as in the release, true and false are numbers."""
+    parts = (evaluation.get("stats"), evaluation.get("page_accessibility"))
+    stats, page = (one if isinstance(one, dict) else {} for one in parts)
+    numbers = {
+        ours: float(said) if isinstance(said := stats.get(theirs), int | float) and math.isfinite(said) else None
+        for ours, theirs in _NUMBERS.items()
+    }
+    total = numbers.pop("total_items")
+    is_product = stats.get("is_product_page", page.get("is_specific_product_page"))
+    return Reported(
+        accessible=page["accessible"] if isinstance(page.get("accessible"), bool) else None,
+        is_product_page=is_product if isinstance(is_product, bool) else None,
+        reason=text_of(page.get("reason")),
+        total_items=None if total is None else int(total),
+        **numbers,
+        dimensions={name: said for name in DIMENSIONS if isinstance(said := stats.get(f"{name}_percentage"), str)},
+    )
+
+
+def evaluation_json(
+    judgement: Judgement, checklist: Sequence[ChecklistItem], extraction: Extraction | None = None
+) -> dict[str, Any]:
+    """A judgement without a failure as the release's collector reads it.
+
+    ``stats`` are what the judge reported, else what its verdicts add up to over all items of the checklist.
+    """
+    verdicts = {verdict.item: verdict for verdict in judgement.verdicts if "missing" not in verdict.flags}
+    reported = judgement.reported or _added_up(verdicts, checklist, extraction)
+    kind = None if judgement.reported or extraction is None else extraction.page_class
+    page: dict[str, Any] = {}
+    if reported.accessible is not None:
+        usual = "success" if reported.accessible else "error"
+        status = {"error": "not_found", "blocked": "restricted"}.get(kind or "", usual)
+        page |= {"accessible": reported.accessible, "status": status}
+    if reported.is_product_page is not None:
+        page["is_specific_product_page"] = reported.is_product_page
+    annotated: dict[str, list[dict[str, str]]] = {dimension: [] for dimension in DIMENSIONS}
+    for item in checklist:
+        if (verdict := verdicts.get(item.id)) is not None:
+            said = "SUCCESS" if verdict.satisfied else "FAIL"
+            annotated[item.dimension].append({"context": item.text, "status": said, "reasoning": verdict.reasoning})
+    stats: dict[str, Any] = {"is_product_page": reported.is_product_page}
+    for ours, theirs in _NUMBERS.items():
+        one = getattr(reported, ours)
+        stats[theirs] = int(one) if isinstance(one, float) and one.is_integer() and ours.endswith("_items") else one
+    stats = {name: value for name, value in stats.items() if value is not None}
+    stats |= {f"{dimension}_percentage": text for dimension, text in reported.dimensions.items()}
+    page["reason"] = reported.reason
+    return {"evaluation_result": {"page_accessibility": page, "stats": stats, "annotated_checklist": annotated}}
+
+
+def _added_up(
+    verdicts: dict[str, ItemVerdict], checklist: Sequence[ChecklistItem], extraction: Extraction | None
+) -> Reported:
+    yes = {name for name, verdict in verdicts.items() if verdict.satisfied}
+    items = {dimension: [one.id for one in checklist if one.dimension == dimension] for dimension in DIMENSIONS}
+    page = None if extraction is None else extraction.page
+    kind = None if extraction is None else extraction.page_class
+    failed = (extraction and extraction.failure) or (page and page.failure)
+    return Reported(
+        accessible=page is not None and not failed and kind not in ("error", "blocked"),
+        is_product_page=kind == "product" or (kind is None and extraction is not None and extraction.facts is not None),
+        reason=failed.message if failed else "no evidence" if extraction is None else extraction.class_reason,
+        total_items=len(checklist),
+        satisfaction_percentage=round(100 * len(yes) / len(checklist), 4) if checklist else 0.0,
+        satisfied_items=len(yes),
+        not_satisfied_items=len(checklist) - len(yes),
+        dimensions={name: f"{len(yes.intersection(ids))} / {len(ids)}" for name, ids in items.items()},
+    )
+
+
+class OutputEntry(NamedTuple):
+    products: tuple[Curated, ...] = ()
+    failure: Failure | None = None
+
+
+def read_search_answers(path: Path) -> dict[str, OutputEntry]:
+    """The entries of a file of curated products, by user, the last of each."""
+    names = {"url": "product_url", "name": "product_name", "reasoning": "reasoning"}
+    decoded: Any = read_json(path, "a list of curated products")
+    found: dict[str, OutputEntry] = {}
+    for item, entry in enumerate(decoded if isinstance(decoded, list) else [decoded]):
+        results: Any = (entry.get("search_results") or []) if isinstance(entry, dict) else None
+        objects = isinstance(results, list) and all(isinstance(one, dict) for one in results)
+        if not objects or not isinstance(entry.get("user"), str):
+            form = "an object with a user and search_results, a list of objects with a product_url"
+            raise UserError(f"{path}: item {item}: expected {form}")
+        products = tuple(
+            Curated(rank=rank, **{ours: text_of(one.get(theirs)) for ours, theirs in names.items()})
+            for rank, one in enumerate(results)
+        )
+        failure, error = None, text_of(entry.get("error"))
+        if not products:
+            failure = Failure(kind="error" if error else "unparsed", message=error or "the answer holds no products")
+        found[entry["user"]] = OutputEntry(products=products, failure=failure)
+    return found
+
+
+def search_entry(task: CurationTask, curation: Curation) -> dict[str, Any]:
+    products = sorted(curation.products, key=lambda product: product.rank)
+    results = [{"product_name": one.name, "product_url": one.url, "reasoning": one.reasoning} for one in products]
+    error: dict[str, str] = {} if curation.failure is None else {"error": curation.failure.message}
+    return {"user": task.user, "search_results": results, **error}
+
+
+def input_entry(task: CurationTask) -> dict[str, Any]:
+    """A task as ``prepare_search_input.py`` of the release writes it: the prompt, and what it was filled with."""
+    context: dict[str, Any] = {name: getattr(task.context, name) for name in DIMENSIONS}
+    about = {"seed_product_type": task.product_type, "situation": task.situation, "budget_range": task.budget}
+    return {
+        "user": task.user,
+        "seed_product_type": task.product_type,
+        "prompt": curation_prompt(curation_prompts(), view_of(task)),
+        "variables": about | {"user_query": task.query} | context,
+        "check_list": checklist_of(task.checklist),
+    }
+
+
+DEPTH = 3
+"""How many folders above that of a model may be given: ``eval_results`` itself, or what holds it."""
+
+MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 100, 50, 32 << 20
+
+
+def search_outputs(path: Path) -> dict[Scenario, Path]:
+    """The files of curated products in the folder of one model, by scenario; raises a UserError where none are."""
+    files = {row.scenario: path / row.file("search_output") for row in ROWS}
+    found = {scenario: file for scenario, file in files.items() if file.is_file()}
+    if not found:
+        raise UserError(f"{path}: no *_search_output.json in it; give the folder of one model")
+    return found
+
+
+def _model_folder(path: Path) -> Path:
+    """The folder of one model, at or below a path; raises a UserError where there is none, or there are several."""
+    categories = {row.category for row in ROWS}
+    for depth in range(DEPTH + 1):
+        found = sorted({one.parent for name in categories for one in path.glob("*/" * depth + name) if one.is_dir()})
+        if len(found) > 1:
+            raise UserError(f"{path}: results of several models; give one of: {', '.join(map(str, found[:10]))}")
+        if found:
+            return found[0]
+    raise UserError(
+        f"{path}: no results in it: expected folders such as {ROWS[0].folder}, each with "
+        "user_ID/result_000/evaluation_result.json"
+    )
+
+
+def read_eval_results(
+    folder: Path, tasks: Sequence[CurationTask], evidence: EvidenceFolder | None = None
+) -> tuple[list[Extraction], list[Judgement]]:
+    """Everything that a folder of results holds for the tasks of a data set.
+
+    A file that is no JSON is a record with a failure of the kind ``unparsed``; an empty one counts as absent, as in the
+    release. The pictures of pages are kept in ``evidence``, and left out without it.
+    """
+    root = _model_folder(folder)
+    extractions, judgements = [], []
+    for task in tasks:
+        for rank in range(MAX_RESULTS):
+            result, product = _result(root, task, rank), product_id(task.id, rank)
+            for extracted in _decoded(result / "extraction_result.json"):
+                segments = () if evidence is None else _segments(result / "artifacts", evidence)
+                extractions.append(read_extraction(product, extracted, segments=segments))
+            for evaluated in _decoded(result / "evaluation_result.json"):
+                judgements.append(read_evaluation(product, evaluated, task.checklist))
+    return extractions, judgements
+
+
+def _result(root: Path, task: CurationTask, rank: int) -> Path:
+    return root / row_of(task.scenario).folder / f"user_{task.user}" / f"result_{rank:03d}"
+
+
+def _decoded(path: Path) -> list[object]:
+    """The content of a file; nothing where it is absent or empty, a text about it where it is no JSON."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return []
+    try:
+        return [read_json(path, "a result")]
+    except UserError as error:
+        return [str(error)]
+
+
+def _segments(folder: Path, evidence: EvidenceFolder) -> tuple[Segment, ...]:
+    """The pictures of a page in order, one below the other; what is no picture ends the page."""
+    from PIL import Image
+
+    segments: list[Segment] = []
+    top_px = 0
+    for number in range(1, MAX_PARTS + 1):
+        path = folder / f"fullpage_part_{number}.png"
+        if not path.is_file() or path.is_symlink() or path.stat().st_size > MAX_PART_BYTES:
+            break
+        content = path.read_bytes()
+        try:
+            with Image.open(io.BytesIO(content), formats=("PNG",)) as picture:
+                size = Size(width=picture.width, height=picture.height)
+        except (OSError, ValueError, Image.DecompressionBombError):
+            break
+        segments.append(Segment(file=evidence.put(content, ".png"), size=size, top_px=top_px))
+        top_px += size.height
+    return tuple(segments)
+
+
+class Exported(NamedTuple):
+    users: int
+    curations: int
+    products: int
+    results: str
+
+
+def write_profiles(folder: Path, tasks: Sequence[CurationTask]) -> None:
+    """Write ``KEY_user_profile.json`` for every scenario; raises a UserError where a file can't be written."""
+    _write_lists(folder, "user_profile", tasks, profile_of, indent=4)
+
+
+def _write_lists(
+    folder: Path, kind: FileKind, tasks: Sequence[CurationTask], entry: Callable[[CurationTask], Any], *, indent: int
+) -> None:
+    by_file: dict[str, list[Any]] = {}
+    for task in tasks:
+        by_file.setdefault(row_of(task.scenario).file(kind), []).append(entry(task))
+    for file, said in by_file.items():
+        write_json(folder / file, said, indent=indent)
+
+
+def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
+    """Write a run as the release has its own; ``judge``: whose verdicts, of the one that counts where None."""
+    folder = CurationFolder(run)
+    info = folder.read_info()
+    stored, asked = read_stored(folder, info), info.asked
+    chosen = judge or headline_of(stored.judgements)
+    if chosen not in stored.judgements:
+        known = ", ".join(stored.judgements) or "none"
+        raise UserError(f"--judge {chosen}: no such judge in {run}; there are: {known}")
+    name = f"{asked.agent}-{asked.model}" if asked.model else asked.agent
+    name = re.sub(r"[^A-Za-z0-9_.\-]+", "-", name).lstrip("-.")[:100] or "model"
+    kind = "search_llms" if asked.agent == "search" else "web_agents"
+    return write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(folder.evidence))
+
+
+def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evidence: EvidenceFolder) -> Exported:
+    """Write users, prompts, curated products and results into a folder that holds nothing yet.
+
+    A judgement with a failure has no file, as in the release. ``model`` is ``search_llms/NAME`` or ``web_agents/NAME``.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder}: is there already and not empty; give a new folder")
+    artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
+    write_profiles(folder / "data" / "user_profiles", stored.tasks)
+    _write_lists(artifacts / "inputs", "search_input", stored.tasks, input_entry, indent=2)
+    answers = [(task, stored.answers[task.id]) for task in stored.tasks]
+    curated = {task.id: said.curation for task, said in answers if said.curation is not None}
+    outputs = [task for task in stored.tasks if task.id in curated]
+    _write_lists(
+        artifacts / model, "search_output", outputs, lambda task: search_entry(task, curated[task.id]), indent=4
+    )
+    for task, said in answers:
+        for rank, extraction in enumerate(said.extractions):
+            if extraction is None:
+                continue
+            result = _result(results, task, rank)
+            write_json(result / "extraction_result.json", extraction_json(extraction), indent=2)
+            for number, segment in enumerate(extraction.page.segments if extraction.page else (), start=1):
+                (result / "artifacts").mkdir(exist_ok=True)
+                (result / "artifacts" / f"fullpage_part_{number}.png").write_bytes(evidence.get(segment.file))
+            judgement = stored.judgements[judge].get(extraction.step_id)
+            if judgement is not None and judgement.failure is None:
+                evaluation = evaluation_json(judgement, task.checklist, extraction)
+                write_json(result / "evaluation_result.json", evaluation, indent=2)
+    users = len({task.user for task in stored.tasks})
+    return Exported(users, len(outputs), len(stored.extractions), str(results))
