@@ -65,7 +65,6 @@ KINDS: dict[Kind, tuple[str, str]] = {
 
 
 def print_kinds() -> None:
-    """Print what can be listed, and how much there is of each."""
     table = Table("grounding list", "what", Column("there are", justify="right"))
     for kind, (_, words) in KINDS.items():
         table.add_row(kind, words, str(len(_names(kind))))
@@ -86,7 +85,6 @@ def meant_by(word: str, command: str, commands: Sequence[str]) -> str:
 
 
 def _names(kind: Kind) -> list[str]:
-    """The names of all that there are of a kind."""
     if kind == "datasets":
         return list(dataset_cards())
     if kind == "search":
@@ -108,7 +106,6 @@ def _console(width: int | None) -> Console:
 
 
 def print_catalogue(what: Kind, *, width: int | None = None) -> None:
-    """Print one of the tables, as wide as asked for: without a width as the terminal, elsewhere 120."""
     console = _console(width)
     match what:
         case "datasets":
@@ -130,7 +127,6 @@ def print_catalogue(what: Kind, *, width: int | None = None) -> None:
 
 
 def served(card: ChatCard) -> str:
-    """Where a card's model runs, in a few words."""
     return "hosted" if card.endpoint.base_url else SERVED[card.serving.how]
 
 
@@ -142,7 +138,6 @@ def _datasets() -> Table:
 
 
 def _planners(cards: Sequence[PlannerCard], today: datetime.date) -> Table:
-    """Every planner: its model, what it needs, US dollars per million tokens in and out, and its vendor's last day."""
     price = Column("$/M in, out", justify="right")
     table = Table("--planner", Column("model", min_width=27), "needs", price, "retires")
     for name, what in planners.BUILTIN.items():
@@ -156,7 +151,6 @@ def _planners(cards: Sequence[PlannerCard], today: datetime.date) -> Table:
 
 
 def _search_models(cards: Sequence[SearchCard], today: datetime.date) -> Table:
-    """Every model that searches the web itself: what it needs, and what tokens and searches cost."""
     price, fee = Column("$/M in, out", justify="right"), Column("$ for searching")
     table = Table(Column("--model", no_wrap=True), "model", Column("needs", no_wrap=True), price, fee, "retires")
     for card in cards:
@@ -207,7 +201,6 @@ def _grounders(cards: Sequence[GrounderCard], width: int) -> Table:
 
 
 def _agents(cards: Sequence[GrounderCard]) -> Table:
-    """Who acts on desktop tasks: those without a model, and the cards that say how to ask in a model's own words."""
     table = Table(Column("--grounder", no_wrap=True), "model", "--style native answers in", "runs")
     for name, agent in DESKTOP_AGENTS.items():
         table.add_row(name, agent.what, "", "--predictions FILE" if name == "replay" else "anywhere")
@@ -220,7 +213,6 @@ def _agents(cards: Sequence[GrounderCard]) -> Table:
 
 
 def _shop_agents() -> Table:
-    """Who calls web functions for a user."""
     table = Table(Column("--agent", no_wrap=True), "what", Column("memory", no_wrap=True), "needs")
     needs = {
         "model": "--model CARD; see grounding list planners",
@@ -233,7 +225,6 @@ def _shop_agents() -> Table:
 
 
 def _curation_agents() -> Table:
-    """Who looks for products for a user."""
     table = Table(Column("--agent", no_wrap=True), "what", "needs")
     needs = {
         "model": "--model CARD; see grounding list {}",
@@ -248,7 +239,6 @@ def _curation_agents() -> Table:
 
 
 def _builtin_needs(name: str) -> str:
-    """What a grounder that is built in needs."""
     if name == "replay":
         return "--predictions FILE"
     card = find_som_card(name, models_dir() / "pipelines")
@@ -256,7 +246,6 @@ def _builtin_needs(name: str) -> str:
 
 
 def _reasons(cards: Sequence[GrounderCard]) -> Table:
-    """Why a card's model is not simply served by vLLM."""
     table = Table("--grounder", "what is not simply vLLM, and why", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     alike: dict[str, list[str]] = {}
     for card in cards:

@@ -16,9 +16,8 @@ REST_S = 2.0
 
 
 def proxy_for(base_url: str) -> str | None:
-    """The proxy that the environment names for an address.
-
-    Looked up here because aiohttp's ``trust_env`` would also read ~/.netrc, and refuse to send a key beside an entry.
+    """The proxy that the environment names for an address. Looked up here because aiohttp's ``trust_env`` would also
+    read ~/.netrc, and refuse to send a key beside an entry.
     """
     parts = urlsplit(base_url)
     if parts.hostname in ("127.0.0.1", "localhost", "::1"):  # This machine, which no proxy reaches.
@@ -29,8 +28,6 @@ def proxy_for(base_url: str) -> str | None:
 
 
 class ServerAddress:
-    """One server: how busy it is, whether it is away, and until when it rests."""
-
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url
         self.proxy = proxy_for(base_url)
@@ -40,8 +37,6 @@ class ServerAddress:
 
 
 class Addresses:
-    """The servers of one model."""
-
     def __init__(self, base_urls: Sequence[str]) -> None:
         self.all = tuple(map(ServerAddress, base_urls))
 
@@ -58,18 +53,14 @@ class Addresses:
         return chosen
 
     def give_back(self, address: ServerAddress) -> None:
-        """The request is over, in whatever way."""
         address.open -= 1
 
     def answered(self, address: ServerAddress) -> None:
-        """A response came, whatever it says."""
         address.rests_until = float("-inf")
 
     def failed(self, address: ServerAddress) -> None:
-        """No connection, or a broken one."""
         address.rests_until = time.monotonic() + REST_S
 
     @property
     def there(self) -> int:
-        """How many are there, without those that are away."""
         return sum(not address.away for address in self.all)

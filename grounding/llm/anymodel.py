@@ -52,8 +52,7 @@ def find_planner(
         kind: What is looked for, for messages.
         listed_by: The command that lists the cards, for messages.
 
-    Raises:
-        UserError: no card is called so, and there is no address; or ``any`` is not the only one there.
+    Raises UserError: no card is called so, and there is no address; or ``any`` is not the only one there.
     """
     plain = _at(read_card(models_dir() / "planners" / "any.yaml", PlannerCard), base_url)
     found = find_card(
@@ -130,7 +129,6 @@ def find_grounder(
 
 
 def _is_name(text: str) -> bool:
-    """Whether an endpoint could have a model of that name, and a table and a signature can show it."""
     return re.search(r"[\s|]", text) is None and text.isprintable() and text != ""
 
 

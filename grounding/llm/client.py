@@ -38,11 +38,9 @@ from grounding.records import Call, Record, Usage
 
 
 class Bill:
-    """What one try cost, as far as is known by now.
-
-    ``spent`` is what a response said. ``unreported_usd`` is the most that may have been charged without a report: all
-    of it once the try was sent, nothing again once a response says otherwise. A refusal (any status but 200) without a
-    usage is free: no provider is known to charge for one.
+    """What one try cost, as far as is known by now. ``spent`` is what a response said. ``unreported_usd`` is the most
+    that may have been charged without a report: all of it once the try was sent, nothing again once a response says
+    otherwise. A refusal (any status but 200) without a usage is free: no provider is known to charge for one.
     """
 
     def __init__(self, price: Price | None, most_usd: float) -> None:
@@ -53,9 +51,8 @@ class Bill:
 
     @property
     def cost_usd(self) -> float | None:
-        """What the server reported, in dollars; None where it reported nothing or there is no price.
-
-        Its own sum counts where it tells one, else the price of its tokens and what it takes beside them.
+        """What the server reported, in dollars; None where it reported nothing or there is no price. Its own sum counts
+        where it tells one, else the price of its tokens and what it takes beside them.
         """
         if self.spent.total_usd is not None:
             return self.spent.total_usd
@@ -63,7 +60,6 @@ class Bill:
         return None if of_tokens is None else of_tokens + self.spent.fee_usd
 
     def tokens(self, expected: int) -> int:
-        """What the try used of a limit on tokens; as expected where nobody says."""
         usage = self.spent.usage
         return expected if usage is None else usage.input_tokens + usage.output_tokens
 
@@ -85,12 +81,10 @@ class TryBills:
 
     @property
     def attempts(self) -> int:
-        """How many tries there were."""
         return len(self._bills)
 
     @property
     def bill(self) -> Bill:
-        """That of the last try."""
         return self._bills[-1]
 
     def next_try(self, most_usd: float) -> Bill:
@@ -99,7 +93,6 @@ class TryBills:
         return self.bill
 
     def forget_try(self) -> None:
-        """The last try never left: it was none."""
         self._bills.pop()
 
     def most_usd(self, tokens: RequestTokens | None) -> float | None:
@@ -112,7 +105,6 @@ class TryBills:
         return (tokens.input_most * dearest_usd + tokens.output_most * self._price.output_usd) / 1_000_000
 
     def call(self, model: str) -> Call:
-        """What an answer of this model took, with all tries before it."""
         return self._call(self.bill.spent.usage, model, self._bills[:-1])
 
     def failed_call(self) -> Call | None:
@@ -150,15 +142,13 @@ class ServerGone(Halted):
 
 
 class ServerHealth:
-    """Whether the servers behind one client are there, and what becomes of tries that failed because they were not.
-
-    A try that broke, ran into its timeout or was answered with a 5xx makes us look: does the address answer at all
-    (any status below 500 on its list of models)? One that does not is away: it gets no more requests until it answers
-    again, and the try does not count. While all are away nothing is sent.
-
-    Where the list is answered and yet nobody gets a reply, two requests or more, tries do not count either, as long as
-    the wait lasts. Of one request alone that keeps failing, the request may be the reason, and of a client that was
-    never answered the address may be: those tries count.
+    """Whether the servers behind one client are there, and what becomes of tries that failed because they were not. A
+    try that broke, ran into its timeout or was answered with a 5xx makes us look: does the address answer at all (any
+    status below 500 on its list of models)? One that does not is away: it gets no more requests until it answers again,
+    and the try does not count. While all are away nothing is sent. Where the list is answered and yet nobody gets a
+    reply, two requests or more, tries do not count either, as long as the wait lasts. Of one request alone that keeps
+    failing, the request may be the reason, and of a client that was never answered the address may be: those tries
+    count.
     """
 
     def __init__(
@@ -185,18 +175,13 @@ class ServerHealth:
         self._unanswered_since = 0.0
 
     def answered(self) -> None:
-        """A response came that says nothing of trouble at the server."""
         self._answered_at = time.monotonic()
         if self._unanswered:
             self._unanswered.clear()
             self._await_nobody()
 
     async def wait(self) -> None:
-        """Return as soon as a server is there.
-
-        Raises:
-            ServerGone: none was for too long.
-        """
+        """Return as soon as a server is there. Raises ServerGone: none was for too long."""
         while not self._addresses.there:
             left_s = self._none_since + self._wait_s - time.monotonic()
             if left_s <= 0 or all(address.base_url in ENDED for address in self._addresses.all):
@@ -206,10 +191,8 @@ class ServerHealth:
                     await self._back.wait()
 
     async def excuses(self, failed: TryAgain, request: TryBills) -> bool:
-        """Whether a try failed for want of a server and doesn't count.
-
-        Raises:
-            ServerGone: nobody was answered for too long.
+        """Whether a try failed for want of a server and doesn't count. Raises ServerGone: nobody was answered for too
+        long.
         """
         fault = failed.fault
         if fault is None:
@@ -220,7 +203,6 @@ class ServerHealth:
         return await self._nobody_is_answered(failed, fault.began, request)
 
     async def aclose(self) -> None:
-        """Look at nobody any more."""
         for watch in self._watches:
             watch.cancel()
         await asyncio.gather(*self._watches, return_exceptions=True)
@@ -257,7 +239,6 @@ class ServerHealth:
         return await asyncio.shield(self._watched[address])
 
     async def _watch(self, address: ServerAddress, verdict: asyncio.Future[bool], *, twice: bool) -> None:
-        """Look at an address; one that is away is looked at until it is back."""
         try:
             wrong = await self._look(address)
             if twice and not wrong:
@@ -325,8 +306,6 @@ TOLD_PAUSE_S = 5.0
 
 
 class Reply(Record, Generic[AnswerT], frozen=True, kw_only=True):
-    """A complete answer and what it took."""
-
     completion: AnswerT
     call: Call
 
@@ -335,16 +314,11 @@ ChatReply = Reply[Completion]
 
 
 class ModelClient(Generic[AnswerT]):
-    """Asynchronous client for one model: bounded connections, bounded retries by class of error, one budget.
-
-    ``wire`` is the interface that the model is behind.
-
-    ``role`` is the model's part in the run (agent, user, judge), under which the budget is told of paid requests.
-
-    ``max_connections`` bounds the requests open at once at each address. Each request, and each retry, goes to the
-    least busy server; one that is away gets none until it answers again, which is told.
-
-    Retried with backoff (and the server's Retry-After): 408, 409, 425, 429 and 5xx, timeouts, dropped or refused
+    """Asynchronous client for one model: bounded connections, bounded retries by class of error, one budget. ``wire``
+    is the interface that the model is behind. ``role`` is the model's part in the run (agent, user, judge), under which
+    the budget is told of paid requests. ``max_connections`` bounds the requests open at once at each address. Each
+    request, and each retry, goes to the least busy server; one that is away gets none until it answers again, which is
+    told. Retried with backoff (and the server's Retry-After): 408, 409, 425, 429 and 5xx, timeouts, dropped or refused
     connections, replies that are not complete JSON. Anything else is final at once, redirects among it: nobody follows
     them. A 429 with a wait stops all requests of the model until that time. While no server is there all requests wait,
     up to ``server_wait_s``; see :mod:`grounding.llm.client`.
@@ -389,7 +363,6 @@ class ModelClient(Generic[AnswerT]):
 
     @property
     def max_connections(self) -> int:
-        """How many requests may be open at once, at all addresses together."""
         return self._max_connections
 
     def _open(self) -> aiohttp.ClientSession:
@@ -405,7 +378,6 @@ class ModelClient(Generic[AnswerT]):
         return self._session
 
     async def aclose(self) -> None:
-        """Close the connections."""
         await self._health.aclose()
         if self._session is not None:
             await self._session.close()
@@ -418,23 +390,17 @@ class ModelClient(Generic[AnswerT]):
         return clean(text, self._endpoint.key())
 
     async def check(self) -> None:
-        """Ask every address for its models, so that a wrong address, key or model name is known before a run.
-
-        Raises:
-            UserError: nothing answers at one of them, the key is refused, or the model is not served.
+        """Ask every address for its models, so that a wrong address, key or model name is known before a run. Raises
+        UserError: nothing answers at one of them, the key is refused, or the model is not served.
         """
         for address in self._addresses.all:
             await check_address(self._open(), address, self._card, self._endpoint, self._wire)
 
     async def complete(self, body: bytes, tokens: RequestTokens | None = None) -> Reply[AnswerT]:
-        """Send one request and wait for the whole reply.
-
-        ``tokens`` is what it will take, for the cost limit and the limits per minute; None where nobody knows.
-
-        Raises:
-            CallFailed: no reply, after the retries.
-            BudgetReached: the cost limit leaves no room for it; nothing was sent.
-            ServerGone: no server was there for too long; nothing was paid.
+        """Send one request and wait for the whole reply. ``tokens`` is what it will take, for the cost limit and the
+        limits per minute; None where nobody knows. Raises CallFailed: no reply, after the retries. Raises
+        BudgetReached: the cost limit leaves no room for it; nothing was sent. Raises ServerGone: no server was there
+        for too long; nothing was paid.
         """
         async with self._slots:
             tally = TryBills(self._card.price)
@@ -594,8 +560,6 @@ class ModelClient(Generic[AnswerT]):
 
 
 class ChatClient(ModelClient[Completion]):
-    """The client of a chat endpoint; ``options`` are those of :class:`ModelClient`."""
-
     def __init__(self, card: ChatCard, endpoint: Endpoint, wire: ConversationWire = CHAT, **options: Any) -> None:
         super().__init__(card, endpoint, wire, **options)
         self.encode = wire.encode

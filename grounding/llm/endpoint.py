@@ -18,30 +18,24 @@ from grounding.records import Record
 
 
 class Endpoint(Record, frozen=True, kw_only=True):
-    """An address and, apart from it, the key: the key is read when a request is sent and shown by nothing.
-
-    ``base_url`` may be several addresses, separated by blanks, where servers of the same model share the work.
+    """An address and, apart from it, the key: the key is read when a request is sent and shown by nothing. ``base_url``
+    may be several addresses, separated by blanks, where servers of the same model share the work.
     """
 
     base_url: str
     key_variable: str | None = None
 
     def key(self) -> str | None:
-        """The key from the environment, or None."""
         return os.environ.get(self.key_variable) if self.key_variable else None
 
 
 def resolve_endpoint(
     card: ChatCard, base_url: str | None, *, flag: str, dry: bool = False, wire: Wire[Any] = CHAT
 ) -> Endpoint:
-    """The endpoint a card is to be reached at; ``base_url`` is the user's and wins over the card's.
-
-    Several addresses are separated by blanks. ``dry`` is for looking at requests that nobody will send: the address
-    may then be missing ("") and so may the key. An address may end in the path of the wire's requests, as people copy
-    it; it is left out.
-
-    Raises:
-        UserError: no address, an address that is none, or no key where the card's own endpoint wants one.
+    """The endpoint a card is to be reached at; ``base_url`` is the user's and wins over the card's. Several addresses
+    are separated by blanks. ``dry`` is for looking at requests that nobody will send: the address may then be missing
+    ("") and so may the key. An address may end in the path of the wire's requests, as people copy it; it is left out.
+    Raises UserError: no address, an address that is none, or no key where the card's own endpoint wants one.
     """
     chosen = base_url or card.endpoint.base_url
     if not chosen and dry:
@@ -82,7 +76,6 @@ def _address(chosen: str, flag: str, wire: Wire[Any], model: str) -> str:
 
 
 def _is_address(text: str) -> bool:
-    """Whether a request could be sent there at all."""
     try:
         parts = urlsplit(text)
         _ = parts.port  # Raises for a port that is none.
@@ -99,10 +92,8 @@ LOOK_S = 30.0
 async def check_address(
     session: aiohttp.ClientSession, address: ServerAddress, card: ChatCard, endpoint: Endpoint, wire: Wire[Any] = CHAT
 ) -> None:
-    """Ask an address for its models, unless the card says that it can't be asked.
-
-    Raises:
-        UserError: nothing answers there, no API does, the key is refused, or the model is not served.
+    """Ask an address for its models, unless the card says that it can't be asked. Raises UserError: nothing answers
+    there, no API does, the key is refused, or the model is not served.
     """
     if not card.endpoint.lists_models:
         return
@@ -115,10 +106,8 @@ async def check_address(
 
 
 def only_model(card: ChatCard, base_url: str | None, *, flag: str, name_flag: str) -> str:
-    """The name of the one model that an endpoint serves, for a card that names none.
-
-    Raises:
-        UserError: nothing answers there, or it serves another number of models than one, or doesn't say.
+    """The name of the one model that an endpoint serves, for a card that names none. Raises UserError: nothing answers
+    there, or it serves another number of models than one, or doesn't say.
     """
     endpoint = resolve_endpoint(card, base_url, flag=flag)
     listed = asyncio.run(_ask_first(card, endpoint))

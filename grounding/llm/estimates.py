@@ -49,12 +49,10 @@ class ExtraCost(Record, frozen=True, kw_only=True):
 
 
 def output_spread(card: ChatCard, replies: Sequence[int], requests: int, limit: int | None) -> TokenRange | None:
-    """The output tokens of a request; None where neither the card nor earlier replies say anything.
-
-    Real replies give their mean, and as low and high what the mean of the coming ones is within with about 95 %: twice
-    the standard error of both. No reply is longer than the request's own limit.
-
-    ``limit`` is the most that a reply can have; ``requests`` are to come.
+    """The output tokens of a request; None where neither the card nor earlier replies say anything. Real replies give
+    their mean, and as low and high what the mean of the coming ones is within with about 95 %: twice the standard error
+    of both. No reply is longer than the request's own limit. ``limit`` is the most that a reply can have; ``requests``
+    are to come.
     """
     if len(replies) >= MIN_REPLIES:
         mean = statistics.fmean(replies)
@@ -84,10 +82,9 @@ TEXT_ERROR = 0.05
 
 
 class AlreadyAnswered(Record, frozen=True, kw_only=True):
-    """What is there already: steps answered in the run folder, and in the plan store.
-
-    ``outputs`` are the output tokens of real replies to the same prompt. ``shared`` are plans that an earlier run of
-    the same command will have asked for by then.
+    """What is there already: steps answered in the run folder, and in the plan store. ``outputs`` are the output tokens
+    of real replies to the same prompt. ``shared`` are plans that an earlier run of the same command will have asked for
+    by then.
     """
 
     answered: int = 0
@@ -97,11 +94,10 @@ class AlreadyAnswered(Record, frozen=True, kw_only=True):
 
 
 class ModelEstimate(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What one model would be asked for. Dollars are None without a price, and None where tokens are not known.
-
-    Where an answer takes more than one request, ``requests`` is the least and ``most_requests`` the most: tokens are
-    those of the least, the high figure that of the most, and nothing is expected in between.
-    ``image_tokens`` is None where no rule for the model's pictures is known: its input is then the text alone.
+    """What one model would be asked for. Dollars are None without a price, and None where tokens are not known. Where
+    an answer takes more than one request, ``requests`` is the least and ``most_requests`` the most: tokens are those of
+    the least, the high figure that of the most, and nothing is expected in between. ``image_tokens`` is None where no
+    rule for the model's pictures is known: its input is then the text alone.
     """
 
     role: Role
@@ -132,10 +128,7 @@ def estimate_model(
     usual: TokenRange | None = None,
     beside: ExtraCost | None = None,
 ) -> ModelEstimate:
-    """Add up the requests to one model.
-
-    Input that a provider has cached is billed for less: that is not counted on.
-
+    """Add up the requests to one model. Input that a provider has cached is billed for less: that is not counted on.
     ``asks`` are the requests, or the first request of each answer, which takes between the least and the most
     ``calls``, each counted as long as the first. ``usual`` is how long replies are taken for as long as there are too
     few of them, ``beside`` what each answer costs in addition.
@@ -199,7 +192,6 @@ def total_usd(models: Sequence[ModelEstimate]) -> tuple[float, float | None, flo
 
 
 def usd_words(total: tuple[float, float | None, float]) -> str:
-    """What a total says: the expected figure and the range, or the range alone."""
     low, expected, high = total
     between = f"{dollars(low)} to {dollars(high)}"
     return between if expected is None else f"{dollars(expected)} expected, {between}"
@@ -214,10 +206,8 @@ _ENDINGS = {"png": "png", "jpeg": "jpg", "webp": "webp"}
 
 
 def clear(folder: Path) -> None:
-    """Make the folder, without what an earlier look left in it; files of others stay.
-
-    Raises:
-        UserError: it can't be made or cleared.
+    """Make the folder, without what an earlier look left in it; files of others stay. Raises UserError: it can't be
+    made or cleared.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -229,10 +219,8 @@ def clear(folder: Path) -> None:
 
 
 def write_request(folder: Path, name: str, content: bytes) -> str:
-    """Write the body of a request, and its pictures byte for byte beside it; returns the file's name.
-
-    Raises:
-        UserError: the disk is full or the folder can't be written.
+    """Write the body of a request, and its pictures byte for byte beside it; returns the file's name. Raises UserError:
+    the disk is full or the folder can't be written.
     """
     pictures: dict[str, bytes] = {}
     body = _without_pictures(msgspec.json.decode(content), pictures)
@@ -243,11 +231,7 @@ def write_request(folder: Path, name: str, content: bytes) -> str:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file of the folder.
-
-    Raises:
-        UserError: the disk is full or the folder can't be written.
-    """
+    """Write a file of the folder. Raises UserError: the disk is full or the folder can't be written."""
     try:
         path.write_bytes(content)
     except OSError as error:
@@ -273,7 +257,6 @@ def _without_pictures(node: Any, pictures: dict[str, bytes]) -> Any:
 
 
 def print_estimates(console: Console, models: Sequence[ModelEstimate], *, title: str) -> None:
-    """Print what each model would be asked, what it would cost, and what these figures rest on."""
     table = Table(title=Text(title), title_style="bold", title_justify="left")
     table.add_column("model", overflow="fold")
     names = ["requests", "there already", "text in", "pictures in", "out", "low", "expected", "high"]

@@ -68,8 +68,6 @@ class _Reply(msgspec.Struct):
 
 
 class VendorWire(Record, frozen=True, kw_only=True):
-    """One interface: where its requests go, what they are made of, and what is in its replies."""
-
     request_path: str
     models_path: str
     key_headers: Callable[[str | None], dict[str, str]]
@@ -79,11 +77,9 @@ class VendorWire(Record, frozen=True, kw_only=True):
     more_headers: dict[str, str] = msgspec.field(default_factory=dict)
 
     def path(self, _model: str) -> str:
-        """The same for every model."""
         return self.request_path
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """The vendor's for the key, and the card's."""
         return self.key_headers(key) | self.more_headers
 
     def encode(
@@ -94,23 +90,17 @@ class VendorWire(Record, frozen=True, kw_only=True):
         *,
         tools: Sequence[dict[str, Any]] = (),
     ) -> bytes:
-        """The body of a request."""
         body = {"model": model, **self.body(messages), **({"tools": list(tools)} if tools else {}), **parameters}
         return msgspec.json.encode(body)
 
     def read(self, body: bytes) -> Completion:
-        """The text and the calls of a reply.
-
-        Raises:
-            MalformedReply: it is none, or one that failed at the vendor's.
-        """
+        """The text and the calls of a reply. Raises MalformedReply: it is none, or one that failed at the vendor's."""
         try:
             return self.reply(msgspec.json.decode(body, type=_Reply))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise malformed("a reply of this interface", body, error) from error
 
     def spent(self, body: bytes) -> Spent:
-        """The tokens; nothing of what can't be read."""
         try:
             counts = msgspec.json.decode(body, type=_Reply).usage
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -118,11 +108,9 @@ class VendorWire(Record, frozen=True, kw_only=True):
         return Spent(usage=counts.usage() if counts else None)
 
     def model(self, answer: Completion) -> str:
-        """As the reply says."""
         return answer.model
 
     def listed(self, body: bytes) -> list[str]:
-        """The ids of a list."""
         return listed_ids(body)
 
 
@@ -202,7 +190,6 @@ def _messages_reply(reply: _Reply) -> Completion:
 
 
 def anthropic_headers(key: str | None) -> dict[str, str]:
-    """What every request to Anthropic carries."""
     return {"anthropic-version": ANTHROPIC_VERSION, **({"x-api-key": key} if key else {})}
 
 
@@ -219,6 +206,5 @@ _MESSAGES = VendorWire(
 
 
 def conversation_wire(card: ChatCard) -> ConversationWire:
-    """The interface that a card's endpoint speaks."""
     known = {"responses": _RESPONSES, "messages": _MESSAGES}.get(card.endpoint.interface)
     return msgspec.structs.replace(known, more_headers=card.endpoint.headers) if known else CHAT

@@ -17,8 +17,6 @@ from grounding.records import Record, Usage
 
 
 class TextPart(Record, frozen=True, kw_only=True):
-    """A piece of text in a message."""
-
     text: str
 
 
@@ -38,7 +36,6 @@ class ToolCall(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 class Message(Record, frozen=True, kw_only=True):
     """One message of a conversation. A lone text goes out as a plain string, everything else as a list of parts.
-
     ``tool_calls`` are those of an assistant's message, which may have no part; ``answers`` is the id of the call that a
     message of the role ``tool`` answers, ``name`` that call's function.
     """
@@ -57,9 +54,8 @@ def encode_request(
     *,
     tools: Sequence[dict[str, Any]] = (),
 ) -> bytes:
-    """The JSON body of a chat completion, as the ``openai`` package would send it.
-
-    ``tools`` are the functions that the model may call, as the API has them; without any the field is left out.
+    """The JSON body of a chat completion, as the ``openai`` package would send it. ``tools`` are the functions that the
+    model may call, as the API has them; without any the field is left out.
     """
     body = {"messages": [_message_json(message) for message in messages], "model": model, **parameters}
     return msgspec.json.encode({**body, "tool_choice": "auto", "tools": list(tools)} if tools else body)
@@ -126,7 +122,6 @@ class Completion(Record, frozen=True, kw_only=True):
 
     @property
     def filtered(self) -> bool:
-        """Whether the reply was stopped on purpose, whatever of it came."""
         reason = self.finish_reason.lower()
         return reason in FILTERED or reason.startswith("content_filter")
 
@@ -183,11 +178,8 @@ class _WireReply(msgspec.Struct):
 
 
 def decode_reply(body: bytes) -> Completion:
-    """Read the body of a successful response.
-
-    Raises:
-        MalformedReply: it is not JSON (cut off, say), not UTF-8, not a completion, or has no choice.
-        UnreadableReply: it is all that, and yet can't be read.
+    """Read the body of a successful response. Raises MalformedReply: it is not JSON (cut off, say), not UTF-8, not a
+    completion, or has no choice. Raises UnreadableReply: it is all that, and yet can't be read.
     """
     try:
         wire = msgspec.json.decode(body, type=_WireReply)
@@ -207,10 +199,9 @@ def decode_reply(body: bytes) -> Completion:
 
 
 def malformed(what: str, body: bytes, error: Exception) -> MalformedReply:
-    """What to raise for a body that could not be decoded; ``what`` it should have been.
-
-    JSON that Python itself reads, though strictly it is none, has halves of characters in it; what Python gives up on
-    is nested too deeply. Either is what a model wrote and no fault of the server.
+    """What to raise for a body that could not be decoded; ``what`` it should have been. JSON that Python itself reads,
+    though strictly it is none, has halves of characters in it; what Python gives up on is nested too deeply. Either is
+    what a model wrote and no fault of the server.
     """
     try:
         _lenient(body)
@@ -255,10 +246,9 @@ def reported_usage(body: bytes) -> Usage | None:
 
 
 def _usage(wire: _WireUsage | None) -> Usage | None:
-    """The usage by OpenAI's definitions, in which reasoning is part of the output.
-
-    Google's compatible endpoint counts its thinking in ``total_tokens`` alone: what prompt and completion leave of the
-    total is reasoning, and billed as output.
+    """The usage by OpenAI's definitions, in which reasoning is part of the output. Google's compatible endpoint counts
+    its thinking in ``total_tokens`` alone: what prompt and completion leave of the total is reasoning, and billed as
+    output.
     """
     if wire is None:
         return None
@@ -275,10 +265,8 @@ def _usage(wire: _WireUsage | None) -> Usage | None:
 
 
 class Spent(Record, frozen=True, kw_only=True):
-    """What a response says that it took.
-
-    ``fee_usd`` is charged beside the tokens, such as for searches. ``total_usd`` is the vendor's own sum, tokens and
-    fees together; where it is there, it is what counts.
+    """What a response says that it took. ``fee_usd`` is charged beside the tokens, such as for searches. ``total_usd``
+    is the vendor's own sum, tokens and fees together; where it is there, it is what counts.
     """
 
     usage: Usage | None = None
@@ -303,29 +291,20 @@ class Wire(Protocol[AnswerT]):
         """What every request carries beside its type, the key among it."""
 
     def read(self, body: bytes) -> AnswerT:
-        """The answer in a successful response.
-
-        Raises:
-            MalformedReply: it is cut off or something else.
-        """
+        """The answer in a successful response. Raises MalformedReply: it is cut off or something else."""
 
     def spent(self, body: bytes) -> Spent:
         """What any response, also a broken one, says of its cost; nothing where it says nothing."""
 
-    def model(self, answer: AnswerT) -> str:
-        """The model that answered, in the server's words."""
+    def model(self, answer: AnswerT) -> str: ...
 
     @property
-    def models_path(self) -> str:
-        """Where the models are listed, below the address."""
+    def models_path(self) -> str: ...
 
-    def listed(self, body: bytes) -> list[str]:
-        """The names in such a list; none where it can't be read."""
+    def listed(self, body: bytes) -> list[str]: ...
 
 
 class ConversationWire(Wire[Completion], Protocol):
-    """An interface for conversations with pictures and tools."""
-
     def encode(
         self,
         model: str,
@@ -333,39 +312,30 @@ class ConversationWire(Wire[Completion], Protocol):
         parameters: dict[str, Json],
         *,
         tools: Sequence[dict[str, Any]] = (),
-    ) -> bytes:
-        """The body of a request."""
+    ) -> bytes: ...
 
 
 class ChatWire:
-    """Chat completions as the ``openai`` package speaks them."""
-
     base_path = "/v1"
     models_path = "/models"
     encode = staticmethod(encode_request)
 
     def path(self, _model: str) -> str:
-        """The same for every model."""
         return "/chat/completions"
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """A bearer."""
         return bearer(key)
 
     def read(self, body: bytes) -> Completion:
-        """A completion."""
         return decode_reply(body)
 
     def spent(self, body: bytes) -> Spent:
-        """The tokens."""
         return Spent(usage=reported_usage(body))
 
     def model(self, answer: Completion) -> str:
-        """As the completion says."""
         return answer.model
 
     def listed(self, body: bytes) -> list[str]:
-        """The ids of a list."""
         return listed_ids(body)
 
 
@@ -373,7 +343,6 @@ CHAT = ChatWire()
 
 
 def bearer(key: str | None) -> dict[str, str]:
-    """The header of most vendors; nothing without a key."""
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 

@@ -56,11 +56,10 @@ _RESULTS = {"green": "hit", "yellow": "miss", "magenta": "unparsed", "red": "err
 
 
 class QueuedRun(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One of the runs. Times are those of :func:`grounding.run.folder.utc_now`, "" where they have not come.
-
-    ``folder`` is the run's folder; of it only the last part counts (see :func:`folder_of`). ``steps`` is how many are
-    scored, 0 where nobody knows yet. ``server`` names the group of runs that share one server, "" for a run that asks
-    none or none of the command's. ``problem`` says why a run failed or ended early.
+    """One of the runs. Times are those of :func:`grounding.run.folder.utc_now`, "" where they have not come. ``folder``
+    is the run's folder; of it only the last part counts (see :func:`folder_of`). ``steps`` is how many are scored, 0
+    where nobody knows yet. ``server`` names the group of runs that share one server, "" for a run that asks none or
+    none of the command's. ``problem`` says why a run failed or ended early.
     """
 
     name: str
@@ -86,14 +85,11 @@ class QueueState(Record, frozen=True, kw_only=True, omit_defaults=False):
     runs: tuple[QueuedRun, ...] = ()
 
     def with_run(self, run_id: str, **changes: Any) -> QueueState:
-        """The same with fields of one run changed."""
         runs = tuple(msgspec.structs.replace(run, **changes) if run.run_id == run_id else run for run in self.runs)
         return msgspec.structs.replace(self, runs=runs)
 
 
 class LatestStep(Record, frozen=True, kw_only=True):
-    """A step that a run has just come through."""
-
     id: str
     instruction: str
     screenshot: Screenshot
@@ -103,13 +99,11 @@ class LatestStep(Record, frozen=True, kw_only=True):
 
 
 class RunState(Record, frozen=True, kw_only=True):
-    """The content of ``progress.json``.
-
-    ``doing`` is what is done before the first step, "" from then on. ``kept`` steps were answered by an earlier start
-    of the same run; ``rate_per_s`` leaves them out and is None until it can be told. ``waiting_s`` is for how long a
-    server has been waited for. ``spent_usd`` is what servers reported, None where no price is known, and
-    ``unreported_usd`` the most that may have been charged besides; ``limit_usd`` is the run's limit
-    on both. ``latest`` has the newest step first.
+    """The content of ``progress.json``. ``doing`` is what is done before the first step, "" from then on. ``kept``
+    steps were answered by an earlier start of the same run; ``rate_per_s`` leaves them out and is None until it can be
+    told. ``waiting_s`` is for how long a server has been waited for. ``spent_usd`` is what servers reported, None where
+    no price is known, and ``unreported_usd`` the most that may have been charged besides; ``limit_usd`` is the run's
+    limit on both. ``latest`` has the newest step first.
     """
 
     doing: str = ""
@@ -147,10 +141,8 @@ def folder_of(folder: Path, run: QueuedRun) -> Path:
 
 
 def write_queue(folder: Path, state: QueueState) -> None:
-    """Replace ``queue.json`` in one step; the folder is made where there is none.
-
-    Raises:
-        UserError: it can't be written.
+    """Replace ``queue.json`` in one step; the folder is made where there is none. Raises UserError: it can't be
+    written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -164,11 +156,7 @@ def write_queue(folder: Path, state: QueueState) -> None:
 
 
 def read_queue(folder: Path) -> QueueState:
-    """Read ``queue.json``.
-
-    Raises:
-        UserError: there is none in the folder, or it is damaged.
-    """
+    """Read ``queue.json``. Raises UserError: there is none in the folder, or it is damaged."""
     path = folder / QUEUE
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -194,7 +182,6 @@ def write_progress(folder: Path, state: RunState | None) -> None:
 
 
 def read_progress(folder: Path) -> RunState | None:
-    """Read ``progress.json``; None where there is none of this version."""
     try:
         return msgspec.json.decode((folder / PROGRESS).read_bytes(), type=RunState)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -202,10 +189,9 @@ def read_progress(folder: Path) -> RunState | None:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a process of this machine is at work on a folder, by the lock that it holds on it.
-
-    To find out, the lock is taken for an instant where it is free: ask this only of folders in which nothing has moved
-    for a while, so as not to keep a run that is just starting out of its own folder.
+    """Whether a process of this machine is at work on a folder, by the lock that it holds on it. To find out, the lock
+    is taken for an instant where it is free: ask this only of folders in which nothing has moved for a while, so as not
+    to keep a run that is just starting out of its own folder.
     """
     try:
         opened = os.open(folder, os.O_RDONLY)
@@ -258,7 +244,6 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """How many are through."""
         return self._outcomes.total()
 
     @property
@@ -272,7 +257,6 @@ class Progress:
 
     @contextmanager
     def phase(self, words: str) -> Iterator[None]:
-        """Say what is being done before the first step."""
         before, self.doing = self.doing, words
         shown = self._console.status(f"{words} …") if self._display == "rich" else contextlib.nullcontext()
         try:
@@ -283,7 +267,6 @@ class Progress:
 
     @contextmanager
     def steps(self, total: int) -> Iterator[None]:
-        """Show the steps go by."""
         self.total, self._started, self.doing = total, time.monotonic(), ""
         self._samples.append((self._started, 0))
         if self._display == "rich":
@@ -312,16 +295,13 @@ class Progress:
             self._line()
 
     def retried(self) -> None:
-        """A request is tried again."""
         self._retries += 1
         self._show()
 
     def kept(self) -> None:
-        """An answer was there from before."""
         self._kept += 1
 
     def count(self, outcome: str, step: LatestStep | None = None) -> None:
-        """A step is through; ``step`` is what there is to see of it."""
         self._outcomes[outcome] += 1
         if step is not None:
             self._latest.appendleft(step)
@@ -349,7 +329,6 @@ class Progress:
         return " · ".join([*words, *([f"kept from before {self._kept}"] if self._kept else [])])
 
     def line(self) -> str:
-        """How far it is, in a line."""
         elapsed = time.monotonic() - self._started
         return f"{self.done}/{self.total} {self._unit}, {elapsed:.0f} s: {self._words(colour=False)}"
 
@@ -359,14 +338,12 @@ class Progress:
 
     @property
     def hit_words(self) -> str:
-        """The share of good outcomes so far, and the errors."""
         errors = self._outcomes["error"]
         words = f" · {errors:,} error{'s' if errors > 1 else ''}" if errors else ""
         good = "hits" if self._always[0] == "hit" else self._always[0]
         return f"{100 * self._outcomes[self._always[0]] / self.done:.1f} % {good}{words}" if self.done else ""
 
     def ended_words(self) -> str:
-        """How far the run came, in how long."""
         elapsed_s = time.monotonic() - self._started if self._started else 0.0
         words = [f"{self.done:,}/{self.total:,} {self._unit} in {clock(elapsed_s)}", self.hit_words]
         return ", ".join(filter(None, words))
@@ -397,7 +374,6 @@ class Progress:
 
 class ManyProgress:
     """Says which of a command's runs begins, how each ended, and what all came to; each shows its own steps meanwhile.
-
     The runs are called as by :func:`distinct_names`.
     """
 
@@ -409,19 +385,16 @@ class ManyProgress:
         self._began = time.monotonic()
 
     def begins(self, name: str, progress: Progress) -> None:
-        """A run starts now."""
         self._runs[name] = progress
         self._say(f"{name}: starting")
 
     def ended(self, name: str, state: QueueStateName, problem: str = "") -> None:
-        """A run is over; ``problem`` says why it failed or is not complete."""
         self._ended[state] += 1
         run = self._runs.get(name)
         words = [run.ended_words() if run is not None and run.total else "", problem]
         self._say("; ".join([f"{name}: {state}", *filter(None, words)]))
 
     def close(self) -> None:
-        """All are over."""
         done = sum(run.done for run in self._runs.values())
         words = [f"{self._ended[name]} {name}" for name in ("complete", "partial", "failed") if self._ended[name]]
         words = [" · ".join([*words[:-1], f"{words[-1]} of {self._count}"])] if words else []
@@ -432,14 +405,11 @@ class ManyProgress:
         self._say(" · ".join([f"all: {done:,} steps in {clock(time.monotonic() - self._began)}", *words]))
 
     def _say(self, text: str) -> None:
-        """One line, without anything that moves a cursor."""
         if not self._silent:
             print(" ".join(printable(text).split()), file=sys.stderr, flush=True)
 
 
 class _Awaited(ProgressColumn):
-    """For how long the servers are being waited for, while they are."""
-
     max_refresh = 0.5
 
     def render(self, _task: Task) -> Text:
@@ -453,7 +423,6 @@ def _waiting_s() -> float | None:
 
 
 def _left(run: Progress) -> str:
-    """How fast the steps go by, and when they are through at that rate."""
     rate = run.rate_per_s
     if rate is None:
         return ""

@@ -45,13 +45,11 @@ WIDE = 140
 
 @dataclass(frozen=True)
 class AskedModel:
-    """A chat model that a stage sends requests to.
-
-    ``first`` makes the first request about an item, given the item and its key, and raises NotSent with it; None where
-    that can't be known before others have answered, which ``unknown`` then says. ``calls`` are the least and the most
-    requests that one item takes. ``expected`` are items of a usual size, which ``unknown`` then describes, in the place
-    of those that others have not found yet. ``replies`` is how long its replies are taken for, and ``beside`` what an
-    answer costs beside its tokens.
+    """A chat model that a stage sends requests to. ``first`` makes the first request about an item, given the item and
+    its key, and raises NotSent with it; None where that can't be known before others have answered, which ``unknown``
+    then says. ``calls`` are the least and the most requests that one item takes. ``expected`` are items of a usual
+    size, which ``unknown`` then describes, in the place of those that others have not found yet. ``replies`` is how
+    long its replies are taken for, and ``beside`` what an answer costs beside its tokens.
     """
 
     role: Role
@@ -79,10 +77,8 @@ class DryRun(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def dry_run_command(benchmark: Benchmark[Any, Any, Any], runs: Sequence[Any], *, as_json: bool) -> int:
-    """Look at every run of a command, print what it would take, and write the first requests out.
-
-    Raises:
-        UserError: something that the run itself would be refused for, but for keys and servers.
+    """Look at every run of a command, print what it would take, and write the first requests out. Raises UserError:
+    something that the run itself would be refused for, but for keys and servers.
     """
     shared = Shared(alone=len(runs) == 1)
     found = [dry_run(benchmark, options, shared) for options in runs]
@@ -115,11 +111,7 @@ def dry_run_command(benchmark: Benchmark[Any, Any, Any], runs: Sequence[Any], *,
 
 
 def dry_run(benchmark: Benchmark[Any, Any, Any], options: Any, shared: Shared) -> DryRun:
-    """Look at one run.
-
-    Raises:
-        UserError: something that the run itself would be refused for, but for keys and servers.
-    """
+    """Raises UserError for whatever the run itself would be refused for, but for keys and servers."""
     unlimited = msgspec.structs.replace(options, cost_limit=None, executor="local", workers=None, ray_address=None)
     prepared = benchmark.prepare(unlimited, Budget(None), benchmark.progress("none"), shared, dry=True)
     for warning in prepared.warnings:
@@ -163,9 +155,8 @@ class Looked:
         made: Sequence[ChatRequest] = (),
         **more: Any,
     ) -> None:
-        """A model with the requests to it; the first of those that are ``made`` are shown.
-
-        ``more`` is as for :func:`grounding.llm.estimates.estimate_model`.
+        """A model with the requests to it; the first of those that are ``made`` are shown. ``more`` is as for
+        :func:`grounding.llm.estimates.estimate_model`.
         """
         self.models.append(estimate_model(role, card, asks, known, **more))
         first = 1 + sum(name.partition("-")[0] == role for name, _ in self.shown)

@@ -58,12 +58,8 @@ def attended(
     *,
     around: AbstractContextManager[object] | None = None,
 ) -> str:
-    """Ask everything there is to ask; returns why that stopped early, or nothing.
-
-    ``around`` is what has to be there meanwhile, such as servers.
-
-    Raises:
-        UserError: the disk failed; what was answered is kept.
+    """Ask everything there is to ask; returns why that stopped early, or nothing. ``around`` is what has to be there
+    meanwhile, such as servers. Raises UserError: the disk failed; what was answered is kept.
     """
     try:
         with terminated_like_interrupted(), around or nullcontext():
@@ -83,22 +79,16 @@ MIN_ERRORS_IN_A_ROW = 100
 
 
 class Stage(Protocol[ItemT_contra]):
-    """One room of the pipeline."""
+    @property
+    def name(self) -> str: ...
 
     @property
-    def name(self) -> str:
-        """The name for progress and messages."""
+    def journal(self) -> Journal[Any]: ...
 
     @property
-    def journal(self) -> Journal[Any]:
-        """Where its records are kept."""
+    def max_concurrency(self) -> int: ...
 
-    @property
-    def max_concurrency(self) -> int:
-        """How many items it works on at once."""
-
-    def item_id(self, item: ItemT_contra) -> str:
-        """The id under which the item's record is kept."""
+    def item_id(self, item: ItemT_contra) -> str: ...
 
     def key(self, item: ItemT_contra, earlier: Any) -> str:
         """Hash of everything that can change the record."""
@@ -122,8 +112,6 @@ class Stopped(Record, frozen=True, kw_only=True):
 
 
 class Runner(Generic[ItemT]):
-    """One pass of items through stages."""
-
     def __init__(
         self,
         stages: tuple[Stage[ItemT], ...],
@@ -143,15 +131,10 @@ class Runner(Generic[ItemT]):
         self._halted = self._halted or reason
 
     async def run(self, items: Iterable[ItemT] | AsyncIterable[ItemT]) -> Stopped | None:
-        """Take every item through the stages; None when all went through, or why not.
-
-        Items are drawn only as fast as they are worked off, so memory doesn't grow with their number. At a halt
-        (the cost limit, a cluster out of reach, too many errors in a row) nothing new is started and what is in flight
-        is waited for.
-
-        Raises:
-            OSError: a record could not be written.
-            UserError: a stage can't go on, and the user can put it right.
+        """Take every item through the stages; None when all went through, or why not. Items are drawn only as fast as
+        they are worked off, so memory doesn't grow with their number. At a halt (the cost limit, a cluster out of
+        reach, too many errors in a row) nothing new is started and what is in flight is waited for. Raises OSError: a
+        record could not be written. Raises UserError: a stage can't go on, and the user can put it right.
         """
         slots = {stage.name: asyncio.Semaphore(stage.max_concurrency) for stage in self._stages}
         in_flight = asyncio.Semaphore(sum(stage.max_concurrency for stage in self._stages))

@@ -20,10 +20,9 @@ from grounding.scoring.summary import RunSums, Summariser, Summary, TimeTotals
 
 
 class ScoredClicks(Record, frozen=True, kw_only=True):
-    """A scored run: its description as it stands now, its verdicts in step order and its figures.
-
-    ``time`` is what differs each time. ``warnings`` are what the probe before the run found. ``set_aside`` is where an
-    earlier run of the same command was moved, if one was, ``report`` the page that was written, if one was.
+    """A scored run: its description as it stands now, its verdicts in step order and its figures. ``time`` is what
+    differs each time. ``warnings`` are what the probe before the run found. ``set_aside`` is where an earlier run of
+    the same command was moved, if one was, ``report`` the page that was written, if one was.
     """
 
     folder: Path
@@ -57,14 +56,10 @@ class _PredictionLine(msgspec.Struct, frozen=True):
 
 
 class EndedAtPlan(msgspec.Struct, frozen=True):
-    """A plan that is none: the step went no further."""
-
     failure: Failure
 
 
 class StepAnswer(msgspec.Struct, frozen=True):
-    """What the grounder said last about a step."""
-
     point: Point | None
     failure: Failure | None
     declined: bool
@@ -79,10 +74,8 @@ class RunAnswers(msgspec.Struct, frozen=True):
 
 
 def read_answers(path: Path) -> RunAnswers:
-    """Read ``plans.jsonl`` and ``predictions.jsonl`` of a run folder; another process may be appending to them.
-
-    Raises:
-        UserError: a file is missing or damaged.
+    """Read ``plans.jsonl`` and ``predictions.jsonl`` of a run folder; another process may be appending to them. Raises
+    UserError: a file is missing or damaged.
     """
     ended: dict[str, EndedAtPlan] = {}
     predictions: dict[str, StepAnswer] = {}
@@ -100,12 +93,9 @@ def read_answers(path: Path) -> RunAnswers:
 
 
 def score_run(folder: RunFolder, sessions: Sequence[Session] | None = None) -> ScoredClicks:
-    """Judge every stored answer of a run again and write what is derived from them. Asks no model.
-
-    ``sessions`` are corrected steps to judge against; None for those stored with the run.
-
-    Raises:
-        UserError: the folder holds no run, or a file in it is damaged.
+    """Judge every stored answer of a run again and write what is derived from them. Asks no model. ``sessions`` are
+    corrected steps to judge against; None for those stored with the run. Raises UserError: the folder holds no run, or
+    a file in it is damaged.
     """
     scored = weigh(folder, sessions)
     folder.write_verdicts(scored.verdicts)
@@ -116,11 +106,7 @@ def score_run(folder: RunFolder, sessions: Sequence[Session] | None = None) -> S
 
 def weigh(folder: RunFolder, sessions: Sequence[Session] | None = None) -> ScoredClicks:
     """Judge every stored answer of a run and write nothing, as for a run that another process is at work on.
-
-    ``sessions`` as for :func:`score_run`.
-
-    Raises:
-        UserError: the folder holds no run, or a file in it is damaged.
+    ``sessions`` as for :func:`score_run`. Raises UserError: the folder holds no run, or a file in it is damaged.
     """
     info = folder.read_info()
     with no_cycles():
@@ -180,20 +166,16 @@ def no_cycles() -> Iterator[None]:
 
 
 def scored_tasks(scored: ScoredClicks) -> tuple[ScoredTask, ...]:
-    """The tasks of a run with what became of each of their steps: what runs are compared by.
-
-    Raises:
-        UserError: the stored steps are missing or damaged.
+    """The tasks of a run with what became of each of their steps: what runs are compared by. Raises UserError: the
+    stored steps are missing or damaged.
     """
     sessions = join(RunFolder(scored.folder).read_sessions(), scored.verdicts)
     return tuple(task for session in sessions for task in session.tasks)
 
 
 def read_run(path: Path) -> ScoredClicks:
-    """A run as it was scored last, from its folder. Judges nothing and writes nothing.
-
-    Raises:
-        UserError: there is no run in the folder, it was never scored, or a file is damaged.
+    """A run as it was scored last, from its folder. Judges nothing and writes nothing. Raises UserError: there is no
+    run in the folder, it was never scored, or a file is damaged.
     """
     folder = RunFolder(path)
     info = folder.read_info()

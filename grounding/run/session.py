@@ -39,13 +39,10 @@ def evaluate(
     elsewhere: Iterable[Call] = (),
     begun: Callable[[], None] | None = None,
 ) -> ScoredT:
-    """Run what the options ask for, or continue it where it stopped; score it and write the run folder.
-
-    ``elsewhere`` is what other runs paid under the same cost limit; ``begun`` is called when the folder is open.
-
-    Raises:
-        UserError: something is missing or wrong and nothing was asked of any model yet, another process is at work in
-            the folder, or the disk failed in mid-run (what was answered is kept).
+    """Run what the options ask for, or continue it where it stopped; score it and write the run folder. ``elsewhere``
+    is what other runs paid under the same cost limit; ``begun`` is called when the folder is open. Raises UserError:
+    something is missing or wrong and nothing was asked of any model yet, another process is at work in the folder, or
+    the disk failed in mid-run (what was answered is kept).
     """
     if shared is None:
         shared = Shared()
@@ -97,12 +94,9 @@ def evaluate(
 
 
 def rescore(benchmark: Benchmark[OptionsT, PreparedT, ScoredT], path: Path, **chosen: Any) -> ScoredT:
-    """Score a finished or stopped run again from its folder alone; asks no chat model.
-
-    ``chosen`` are parameters of the benchmark's ``score``: what is judged otherwise than before.
-
-    Raises:
-        UserError: there is no run in the folder, it is damaged, or a run is at work in it.
+    """Score a finished or stopped run again from its folder alone; asks no chat model. ``chosen`` are parameters of the
+    benchmark's ``score``: what is judged otherwise than before. Raises UserError: there is no run in the folder, it is
+    damaged, or a run is at work in it.
     """
     folder = benchmark.folder(path)
     folder.read_info()
@@ -132,10 +126,8 @@ def journals(
     fresh: bool = False,
     rows: dict[str, int] | None = None,
 ) -> Iterator[dict[str, Journal[Any]]]:
-    """The journals of a run, by their names.
-
-    Read-only ones that are not there are empty, and so are all that are ``fresh``. ``rows`` is one table for all of
-    them.
+    """The journals of a run, by their names. Read-only ones that are not there are empty, and so are all that are
+    ``fresh``. ``rows`` is one table for all of them.
     """
     with ExitStack() as stack:
         opened = {}
@@ -154,7 +146,6 @@ async def _ask(
     budget: Budget,
     money: Callable[[], tuple[float, float]],
 ) -> str:
-    """Ask everything that has no answer yet; returns why it stopped early, or nothing."""
     options = prepared.options
     async with AsyncExitStack() as ending, _told(work, budget.limit_usd):
         ending.push_async_callback(prepared.aclose)
@@ -272,10 +263,8 @@ class _Line:
 
 
 async def _stream(first: Pass) -> str:
-    """A pass and its followers at the same time. Where one can't go on, the others end what they have begun.
-
-    Raises:
-        UserError, OSError: as :meth:`grounding.run.runner.Runner.run`; the first one that came.
+    """A pass and its followers at the same time. Where one can't go on, the others end what they have begun. Raises
+    UserError, OSError: as :meth:`grounding.run.runner.Runner.run`; the first one that came.
     """
     lines = [_Line(one) for one in first.together()]
     for line in lines:
@@ -325,8 +314,6 @@ async def _beside(line: _Line, bar: asyncio.Lock) -> str:
 
 @asynccontextmanager
 async def _told(work: Work, limit_usd: float | None) -> AsyncIterator[None]:
-    """Keep ``progress.json`` up to date inside the block, for those who look at the run."""
-
     async def tell() -> None:
         while True:
             write_progress(work.folder, msgspec.structs.replace(work.progress.state(), limit_usd=limit_usd))
@@ -345,8 +332,7 @@ async def check_endpoints(benchmark: Benchmark[Any, PreparedT, Any], prepared: P
     Returns:
         How many items go through the first pass.
 
-    Raises:
-        UserError: one of them can't answer what the run has to ask.
+    Raises UserError: one of them can't answer what the run has to ask.
     """
     options = prepared.options
     folder = options.log_dir / prepared.info.run_id

@@ -54,8 +54,7 @@ def evaluate_command(
     Returns:
         The exit code: 0 where every run is complete, 1 where not, 2 where nothing was measured, 130 at Ctrl-C.
 
-    Raises:
-        UserError: something is missing or wrong for one of the runs; nothing was asked of any model yet.
+    Raises UserError: something is missing or wrong for one of the runs; nothing was asked of any model yet.
     """
     dataset = given["dataset"] if isinstance(given["dataset"], str) else " ".join(given["dataset"])
     benchmark.takes.check(given, usual, dataset)
@@ -97,12 +96,8 @@ def evaluate_command(
 def score_command(
     benchmark: AnyBenchmark, run: Path, given: Mapping[str, Any], *, as_json: bool, published: bool
 ) -> int:
-    """Score a run again and print it, as ``grounding score`` does.
-
-    ``given`` has None for options that nobody gave.
-
-    Raises:
-        UserError: an option is for other runs, there is no run in the folder, or it is damaged.
+    """Score a run again and print it, as ``grounding score`` does. ``given`` has None for options that nobody gave.
+    Raises UserError: an option is for other runs, there is no run in the folder, or it is damaged.
     """
     shown = {**given, "published": published or None}
     names = {*benchmark.again, "scoring"} | ({"published"} & benchmark.takes.names)
@@ -150,7 +145,6 @@ def _show(
 
 
 def _end(console: Console, benchmark: AnyBenchmark, result: Result[Any], *, as_json: bool, now: bool = True) -> int:
-    """Name the page over all runs and, for who reads it, what can be done next; returns the exit code."""
     if result.page is not None and not as_json:
         console.print(Text(f"report     {result.page}"), soft_wrap=True, highlight=False)
     if console.is_terminal and not as_json:
@@ -197,8 +191,6 @@ def _varying(runs: Sequence[Any], axes: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Planned:
-    """One of several runs, before it starts: its id is known, and that nothing it needs is missing."""
-
     name: str
     options: Any
     run_id: str
@@ -207,7 +199,6 @@ class Planned:
 
     @property
     def folder(self) -> Path:
-        """Where the run is written."""
         folder: Path = self.options.log_dir / self.run_id
         return folder
 
@@ -251,7 +242,6 @@ def _plan(
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Put the run before what is wrong with it."""
     try:
         yield
     except UserError as error:
@@ -259,9 +249,8 @@ def _named(name: str) -> Iterator[None]:
 
 
 def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, shared: Shared) -> tuple[Row[Any], ...]:
-    """Run one after the other; one that can't go on leaves its reason, and the others are run.
-
-    The cost limit is for all together. Servers, and workers on a cluster, stay until no run needs them any more.
+    """Run one after the other; one that can't go on leaves its reason, and the others are run. The cost limit is for
+    all together. Servers, and workers on a cluster, stay until no run needs them any more.
     """
     rows: list[Row[Any]] = []
     first = planned[0].options
@@ -341,7 +330,6 @@ def _print_repeats(
     *,
     as_json: bool,
 ) -> None:
-    """How far the figures of each run's epochs lie apart, over those that are complete."""
     printed, epochs = [], len(result.rows) // len(names)
     for start, named in zip(range(0, len(result.rows), epochs), names, strict=True):
         rows = result.rows[start : start + epochs]

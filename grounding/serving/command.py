@@ -50,7 +50,6 @@ def share(devices: Sequence[str], replicas: int, number: int) -> dict[str, str]:
 
 
 def with_share(environment: Mapping[str, str], devices: Sequence[str], replicas: int, number: int) -> dict[str, str]:
-    """A whole environment for one of several servers."""
     return {**environment, **share(devices, replicas, number)}
 
 
@@ -67,10 +66,8 @@ def _is_free(host: str, port: int) -> bool:
 
 
 def consecutive_ports(host: str, count: int, first: int | None) -> tuple[int, ...]:
-    """So many ports in a row: from the one given, or from any where all are free.
-
-    Raises:
-        UserError: one of those asked for is taken, or the host is no address of this machine.
+    """So many ports in a row: from the one given, or from any where all are free. Raises UserError: one of those asked
+    for is taken, or the host is no address of this machine.
     """
     if first is not None:
         wanted = tuple(range(first, first + count))
@@ -96,10 +93,8 @@ _WILDCARDS = {"0.0.0.0": LOOPBACK, "::": "::1", "": LOOPBACK}
 
 
 class ServerOptions(Record, frozen=True, kw_only=True):
-    """What a user may say about a server.
-
-    ``command`` is what the model's name is appended to: ``vllm serve``, or ``python -m
-    vllm.entrypoints.openai.api_server --model``. ``model`` is a local checkpoint in place of the card's id.
+    """What a user may say about a server. ``command`` is what the model's name is appended to: ``vllm serve``, or
+    ``python -m vllm.entrypoints.openai.api_server --model``. ``model`` is a local checkpoint in place of the card's id.
     ``media_dir`` is the folder whose files the server may open (file:// URLs). ``port`` None takes free ones.
     """
 
@@ -115,10 +110,8 @@ class ServerOptions(Record, frozen=True, kw_only=True):
 
 
 def server_command(given: str | None) -> tuple[str, ...]:
-    """The words of the command that starts a server: the option's, the environment's, or ``vllm serve``.
-
-    Raises:
-        UserError: a quote is not closed.
+    """The words of the command that starts a server: the option's, the environment's, or ``vllm serve``. Raises
+    UserError: a quote is not closed.
     """
     text = given or os.environ.get(COMMAND_VARIABLE) or ""
     try:
@@ -129,10 +122,8 @@ def server_command(given: str | None) -> tuple[str, ...]:
 
 
 def check_servable(card: ChatCard) -> None:
-    """Refuse a card that a stock vLLM server can't serve, with the card's reason and the ways out.
-
-    Raises:
-        UserError: the card is served in another way.
+    """Refuse a card that a stock vLLM server can't serve, with the card's reason and the ways out. Raises UserError:
+    the card is served in another way.
     """
     if card.endpoint.base_url:
         raise UserError(
@@ -153,11 +144,9 @@ def check_servable(card: ChatCard) -> None:
 
 
 def check_weights(card: ChatCard, options: ServerOptions) -> None:
-    """Refuse a card whose weights no server can fetch by their name, with the commands that get them.
-
-    Raises:
-        UserError: the weights are one folder of a repository, and no local copy is given; or those of an adapter's
-            base have moved or are others, or vLLM can't run the adapter.
+    """Refuse a card whose weights no server can fetch by their name, with the commands that get them. Raises UserError:
+    the weights are one folder of a repository, and no local copy is given; or those of an adapter's base have moved or
+    are others, or vLLM can't run the adapter.
     """
     if card.adapter is not None:
         _check_adapter(card, card.adapter, options)
@@ -219,9 +208,8 @@ def _picture_limits(card: ChatCard) -> tuple[str, ...]:
 
 
 def server_arguments(card: ChatCard, options: ServerOptions, port: int) -> tuple[str, ...]:
-    """The whole command line of one server; what the user adds comes last and so wins over the card's flags.
-
-    An adapter's server answers as its base, too, under the name by which the base's card asks.
+    """The whole command line of one server; what the user adds comes last and so wins over the card's flags. An
+    adapter's server answers as its base, too, under the name by which the base's card asks.
     """
     command = options.command
     if any(word.endswith("api_server") for word in command) and command[-1] != "--model":
@@ -242,6 +230,5 @@ def server_arguments(card: ChatCard, options: ServerOptions, port: int) -> tuple
 
 
 def base_url(host: str, port: int) -> str:
-    """The address that a client on this machine reaches a server at."""
     reached = _WILDCARDS.get(host, host)
     return f"http://[{reached}]:{port}/v1" if ":" in reached else f"http://{reached}:{port}/v1"
