@@ -235,12 +235,12 @@ class Pointing:
 def agent_probe(model: StyledModel, agent: Agent) -> EvalProbe:
     """The probe of a run of this agent, whose places are read back into the space that its model answers in."""
 
-    def said(reply: Prediction) -> tuple[ModelPoint, ...]:
+    def read(reply: Prediction) -> ModelPoint:
         assert reply.point is not None
         assert reply.sizes is not None
-        return (point_from_original(reply.point, model.space, reply.sizes),)
+        return point_from_original(reply.point, model.space, reply.sizes)
 
-    return EvalProbe(model.card, Pointing(agent), lent=True, space=model.space, said=said)
+    return EvalProbe(model.card, Pointing(agent), lent=True, space=model.space, read=read)
 
 
 # --- an agent by its name ----------------------------------------------------------------------------------------
