@@ -265,8 +265,7 @@ def find_card(
     bundled card comes before a folder of its name. Ids are compared whole, never by a part of them: several releases
     share parts of their names. A model's id means the card that extends no other. ``listed_by`` is the command that
     lists the cards, where it is not named after the kind; ``otherwise`` is taken where nothing is called so, and
-    ``more`` is said where there is no such card either. Raises UserError: nothing is called so; names what there is and
-    the nearest.
+    ``more`` is said where there is no such card either.
     """
     if name.endswith((".yaml", ".yml")):
         return read_card(Path(name), card_type)

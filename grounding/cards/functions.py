@@ -135,9 +135,7 @@ class FunctionPlanner(UserFunction):
 
 
 def loaded_function(spec: str) -> tuple[Callable[..., Any], bytes]:
-    """The function that ``FILE.py:NAME`` names, and the bytes of its file. Raises UserError: there is no such file or
-    function, or the file can't be run.
-    """
+    """The function that ``FILE.py:NAME`` names, and the bytes of its file."""
     match = _SPEC.fullmatch(spec)
     if match is None:
         raise UserError(f"{spec}: a function that was given from Python; here name its file, FILE.py:NAME")

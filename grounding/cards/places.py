@@ -27,7 +27,6 @@ def published_dir() -> Path:
 def find_data_dir(kind: str, package: Path) -> Path:
     """The data folder called ``kind`` that belongs to the package folder ``package``. A checkout keeps it beside the
     package, a wheel inside it, under ``_data``. The checkout's goes first, so that an edited card takes effect at once.
-    Raises UserError: Neither place has the folder.
     """
     checkout = package.parent
     beside, inside = checkout / kind, package / "_data" / kind

@@ -48,9 +48,7 @@ class AdapterFacts(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def resolve(card: CardT, card_path: Path) -> CardT:
-    """The card with the folders of its weights on this disk, and the hashes of what is there; others as they are.
-    Raises UserError: the files are not there, are damaged, or are not those that the card was written for.
-    """
+    """The card with the folders of its weights on this disk, and the hashes of what is there; others as they are."""
     if card.weights is not None:
         folder = _folder(card_path, card.weights.path, "weights.path", "config.json")
         found = checkpoint_sha256(folder)
@@ -89,9 +87,7 @@ def _check_same(card_path: Path, field: str, stated: str, found: str, folder: Pa
 
 
 def adapter_facts(folder: Path) -> AdapterFacts:
-    """Read what PEFT stored, without the weights themselves. Raises UserError: a file is missing or damaged, or the
-    adapter is of another kind than LoRA.
-    """
+    """Read what PEFT stored, without the weights themselves."""
     try:
         stamps = tuple(
             (status.st_size, status.st_mtime_ns)
@@ -137,9 +133,7 @@ def max_lora_rank(rank: int) -> int | None:
 
 
 def tensor_names(path: Path) -> tuple[str, ...]:
-    """The names of the tensors in a safetensors file, from its header. Raises UserError: it can't be read, or is no
-    such file.
-    """
+    """The names of the tensors in a safetensors file, from its header."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
@@ -182,9 +176,7 @@ def update_sampled(digest: Any, paths: Iterable[Path]) -> None:
 
 
 def check_base(card: ChatCard, folder: Path) -> None:
-    """Make sure that an adapter is put on the weights that it was trained on. Raises UserError: the checkpoint is
-    another.
-    """
+    """Make sure that an adapter is put on the weights that it was trained on."""
     adapter = card.adapter
     if adapter is None or not adapter.base_sha256:
         return

@@ -191,8 +191,7 @@ class ChatModel:
     ) -> Exchange:
         """Ask with any conversation. ``render`` makes the conversation, in a worker thread; an OSError or ValueError in
         it is the answer's failure. ``sizes`` are those of the largest picture in it. Raises BudgetReached: the cost
-        limit leaves no room; nothing was sent. Raises NotSent: this is a dry run. Raises UserError: the endpoint
-        refuses for a reason that holds for every request, and has answered none so far.
+        limit leaves no room; nothing was sent. Raises NotSent: this is a dry run.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -288,9 +287,7 @@ def asked_as(card: ChatCard, options: ChatOptions) -> dict[str, Any]:
 def open_chat(
     card: ChatCard, options: ChatOptions, *, flag: str, budget: Budget, on_retry: Callable[[], None]
 ) -> OpenedChat:
-    """Put a card, a user's options and an endpoint together. Sends nothing yet. Raises UserError: the address or the
-    key is missing or can't be right, or the model's answer is not text.
-    """
+    """Put a card, a user's options and an endpoint together. Sends nothing yet."""
     if card.serving.how == "in-process":
         raise UserError(
             f"{card.name} ({card.title}) can't be asked over a chat endpoint: {card.serving.reason}. Run it in this "

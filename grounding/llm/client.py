@@ -181,7 +181,7 @@ class ServerHealth:
             self._await_nobody()
 
     async def wait(self) -> None:
-        """Return as soon as a server is there. Raises ServerGone: none was for too long."""
+        """Return as soon as a server is there."""
         while not self._addresses.there:
             left_s = self._none_since + self._wait_s - time.monotonic()
             if left_s <= 0 or all(address.base_url in ENDED for address in self._addresses.all):

@@ -35,7 +35,6 @@ def resolve_endpoint(
     """The endpoint a card is to be reached at; ``base_url`` is the user's and wins over the card's. Several addresses
     are separated by blanks. ``dry`` is for looking at requests that nobody will send: the address may then be missing
     ("") and so may the key. An address may end in the path of the wire's requests, as people copy it; it is left out.
-    Raises UserError: no address, an address that is none, or no key where the card's own endpoint wants one.
     """
     chosen = base_url or card.endpoint.base_url
     if not chosen and dry:
@@ -92,9 +91,7 @@ LOOK_S = 30.0
 async def check_address(
     session: aiohttp.ClientSession, address: ServerAddress, card: ChatCard, endpoint: Endpoint, wire: Wire[Any] = CHAT
 ) -> None:
-    """Ask an address for its models, unless the card says that it can't be asked. Raises UserError: nothing answers
-    there, no API does, the key is refused, or the model is not served.
-    """
+    """Ask an address for its models, unless the card says that it can't be asked."""
     if not card.endpoint.lists_models:
         return
     listed = await _listed(session, address, card, endpoint, wire)
@@ -106,9 +103,7 @@ async def check_address(
 
 
 def only_model(card: ChatCard, base_url: str | None, *, flag: str, name_flag: str) -> str:
-    """The name of the one model that an endpoint serves, for a card that names none. Raises UserError: nothing answers
-    there, or it serves another number of models than one, or doesn't say.
-    """
+    """The name of the one model that an endpoint serves, for a card that names none."""
     endpoint = resolve_endpoint(card, base_url, flag=flag)
     listed = asyncio.run(_ask_first(card, endpoint))
     if len(listed) == 1:

@@ -206,9 +206,7 @@ _ENDINGS = {"png": "png", "jpeg": "jpg", "webp": "webp"}
 
 
 def clear(folder: Path) -> None:
-    """Make the folder, without what an earlier look left in it; files of others stay. Raises UserError: it can't be
-    made or cleared.
-    """
+    """Make the folder, without what an earlier look left in it; files of others stay."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in folder.iterdir():
@@ -231,7 +229,7 @@ def write_request(folder: Path, name: str, content: bytes) -> str:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file of the folder. Raises UserError: the disk is full or the folder can't be written."""
+    """Write a file of the folder."""
     try:
         path.write_bytes(content)
     except OSError as error:

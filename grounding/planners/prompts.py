@@ -25,9 +25,7 @@ def read_prompts(folder: Path) -> tuple[PromptCard, ...]:
 
 
 def find_prompt(name: str, folder: Path) -> PromptCard:
-    """The prompt that a user means: the name of a bundled one or the path of a file. Raises UserError: nothing is
-    called so, or the file is wrong.
-    """
+    """The prompt that a user means: the name of a bundled one or the path of a file."""
     if name.endswith((".yaml", ".yml")):
         return read_card(Path(name), PromptCard)
     prompts = read_prompts(folder)
@@ -45,8 +43,7 @@ def find_prompt(name: str, folder: Path) -> PromptCard:
 
 def prompted(card: PlannerCard, name: str | None, folder: Path, *, ahead: bool = False) -> PlannerCard:
     """The card with the prompt that was asked for, else its own, else the usual one. With ``ahead`` the prompt has to
-    ask for all actions of an instruction, and without it for the next one. Raises UserError: the prompt that was asked
-    for is not there or wrong, or asks for the other thing.
+    ask for all actions of an instruction, and without it for the next one.
     """
     wanted = "instruction" if ahead else "step"
     if name is None and card.user and (card.plan.covers == wanted or not ahead):

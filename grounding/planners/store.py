@@ -78,7 +78,7 @@ class PlanStore:
             self._cache.write(self._address(plan.key), self._planner, StoredPlan(base_url=self._base_url, plan=plan))
 
     def prepare(self) -> None:
-        """Make the folder, and see that it can be written. Raises UserError: it can't."""
+        """Make the folder, and see that it can be written."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder):

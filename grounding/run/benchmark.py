@@ -175,7 +175,7 @@ class Takes:
 
     def check(self, given: Mapping[str, Any], usual: Mapping[str, Any], dataset: str) -> None:
         """Refuse options and values that are for other data sets. ``given`` and ``usual`` are arguments of ``eval`` or
-        ``score`` by their names; a value may stand alone in a tuple. Raises UserError: says which, and why.
+        ``score`` by their names; a value may stand alone in a tuple.
         """
         for name, value in given.items():
             if value in (usual[name], (usual[name],)):

@@ -23,7 +23,7 @@ _POSITIVE = {"timeout": "seconds", "cost_limit": "US dollars"}
 
 
 def check_numbers(options: Record) -> None:
-    """Refuse numbers that can't be meant. Raises UserError: says which option, what came and what is expected."""
+    """Refuse numbers that can't be meant."""
     for name, value in msgspec.structs.asdict(options).items():
         if value is not None and name in _LEAST and value < _LEAST[name]:
             raise UserError(f"--{name.replace('_', '-')} {value}: expected {_LEAST[name]} or more")
@@ -102,9 +102,7 @@ def grounder_card(options: EvalOptions) -> GrounderCard | None:
 
 
 def hf_options(options: EvalOptions, card: GrounderCard | None) -> HfOptions | None:
-    """How the weights run in this process, where the user or the card asks for that. Raises UserError: options for
-    weights contradict the others.
-    """
+    """How the weights run in this process, where the user or the card asks for that."""
     given = (options.model_path, options.dtype, options.device, options.batch_size)
     in_process = card is not None and card.serving.how == "in-process"
     if options.backend != "hf" and not (in_process and options.backend is None and not options.base_url):

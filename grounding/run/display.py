@@ -141,9 +141,7 @@ def folder_of(folder: Path, run: QueuedRun) -> Path:
 
 
 def write_queue(folder: Path, state: QueueState) -> None:
-    """Replace ``queue.json`` in one step; the folder is made where there is none. Raises UserError: it can't be
-    written.
-    """
+    """Replace ``queue.json`` in one step; the folder is made where there is none."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # Several commands at once may change it in the same moment.
@@ -156,7 +154,7 @@ def write_queue(folder: Path, state: QueueState) -> None:
 
 
 def read_queue(folder: Path) -> QueueState:
-    """Read ``queue.json``. Raises UserError: there is none in the folder, or it is damaged."""
+    """Read ``queue.json``."""
     path = folder / QUEUE
     try:
         if path.stat().st_size > _MOST_BYTES:

@@ -180,7 +180,7 @@ class RunFolder(DescribedFolder[RunInfo]):
         self.replace_lines("verdicts.jsonl", verdicts)
 
     def stream_verdicts(self) -> Iterator[Verdict]:
-        """Read ``verdicts.jsonl``. Raises UserError: the run was never scored, or the file is damaged."""
+        """Read ``verdicts.jsonl``."""
         try:
             yield from self.stream_lines("verdicts.jsonl", Verdict, what="a verdict")
         except UserError as error:

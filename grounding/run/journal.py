@@ -86,7 +86,7 @@ class Journal(Generic[RecordT]):
         self, path: Path, record_type: type[RecordT], *, read_only: bool = False, rows: dict[str, int] | None = None
     ) -> None:
         """Open the file, made if there is none, and read where its records are. ``rows`` as by :func:`rows_for`; steps
-        that it lacks are added to it. Raises UserError: the file can't be opened, or a line of it is damaged.
+        that it lacks are added to it.
         """
         self.path = path
         self._read_only = read_only

@@ -45,9 +45,7 @@ class LockedFolder:
         self._lock: int | None = None
 
     def create(self) -> None:
-        """Make the folder and keep other processes out of it. Raises UserError: it can't be made, or another process is
-        writing to it.
-        """
+        """Make the folder and keep other processes out of it."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -55,7 +53,7 @@ class LockedFolder:
         self.lock()
 
     def lock(self) -> None:
-        """Keep other processes out until ``release``. Raises UserError: another process is writing to it."""
+        """Keep other processes out until ``release``."""
         try:
             self._lock = os.open(self.path, os.O_RDONLY)
         except OSError as error:
@@ -201,7 +199,7 @@ class DescribedFolder(LockedFolder, Generic[InfoT]):
         self.replace_json("run.json", info)
 
     def read_info(self) -> InfoT:
-        """Read ``run.json``. Raises UserError: this is not the folder of such a run, or its ``run.json`` is damaged."""
+        """Read ``run.json``."""
         path = self.path / "run.json"
         try:
             info: InfoT = msgspec.json.decode(path.read_bytes(), type=self.info_type)
@@ -223,7 +221,7 @@ class DescribedFolder(LockedFolder, Generic[InfoT]):
         self.replace_json("summary.json", summary)
 
     def read_summary(self, summary_type: type[SummaryT]) -> SummaryT:
-        """Read ``summary.json``. Raises UserError: the run was not scored, or the file is damaged."""
+        """Read ``summary.json``."""
         path = self.path / "summary.json"
         try:
             return msgspec.json.decode(path.read_bytes(), type=summary_type)
@@ -258,7 +256,7 @@ class _Older(msgspec.Struct):
 
 def read_time(path: Path, *, wall_s: float = 0.0) -> TimeTotals:
     """What a scored run took; of a run of an earlier version, from its ``summary.json``. ``wall_s`` is what
-    ``run.json`` says of the clock, for a folder that has nothing more. Raises UserError: the file is damaged.
+    ``run.json`` says of the clock, for a folder that has nothing more.
     """
     file = path / TIME_FILE
     try:

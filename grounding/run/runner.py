@@ -59,7 +59,7 @@ def attended(
     around: AbstractContextManager[object] | None = None,
 ) -> str:
     """Ask everything there is to ask; returns why that stopped early, or nothing. ``around`` is what has to be there
-    meanwhile, such as servers. Raises UserError: the disk failed; what was answered is kept.
+    meanwhile, such as servers.
     """
     try:
         with terminated_like_interrupted(), around or nullcontext():

@@ -221,14 +221,13 @@ _END = object()
 
 
 class _Line:
-    """A pass and the items that it is handed while it runs; ``closed`` is set when no more will come."""
+    """A pass and the items that it is handed while it runs."""
 
     def __init__(self, one: Pass) -> None:
         self.one = one
         self.runner = _runner(one, one.stages, self._through)
         self.fed: list[_Line] = []
         self.count = 0
-        self.closed = asyncio.Event()
         self.checked = self.started = False
         self._items: asyncio.Queue[Any] = asyncio.Queue()
 
@@ -239,7 +238,6 @@ class _Line:
 
     def close(self) -> None:
         self._items.put_nowait(_END)
-        self.closed.set()
 
     async def check(self) -> None:
         if not self.checked:
@@ -263,8 +261,8 @@ class _Line:
 
 
 async def _stream(first: Pass) -> str:
-    """A pass and its followers at the same time. Where one can't go on, the others end what they have begun. Raises
-    UserError, OSError: as :meth:`grounding.run.runner.Runner.run`; the first one that came.
+    """A pass and its followers at the same time. Where one can't go on, the others end what they have begun, and the
+    first error is raised: UserError, OSError as by :meth:`grounding.run.runner.Runner.run`.
     """
     lines = [_Line(one) for one in first.together()]
     for line in lines:
@@ -276,40 +274,32 @@ async def _stream(first: Pass) -> str:
         for line in lines:
             if line.one is first or line.one.early:
                 await line.check()
-    bar = asyncio.Lock()
 
     async def through(line: _Line) -> str:
         try:
-            return await _beside(line, bar)
+            stopped = await line.runner.run(line)
         except BaseException as error:
             for each in lines:
                 each.runner.halt(str(error))
             raise
-        finally:
+        return "" if stopped is None else stopped.reason
+
+    working = [asyncio.create_task(through(line)) for line in lines]
+    try:
+        for line, work in zip(lines, working, strict=True):
+            # What it is handed is known once those before it are through; so only one bar is on the screen.
+            with line.one.progress.steps(line.count):
+                await asyncio.wait([work])
             for follower in line.fed:
                 follower.close()
-
-    ended = await asyncio.gather(*map(through, lines), return_exceptions=True)
+    finally:
+        for work in working:
+            work.cancel()
+        ended = await asyncio.gather(*working, return_exceptions=True)
     for one in ended:
         if isinstance(one, BaseException):
             raise one
     return next((one for one in ended if isinstance(one, str) and one), "")
-
-
-async def _beside(line: _Line, bar: asyncio.Lock) -> str:
-    """Run a pass; its bar is on the screen once those of the passes before it are gone."""
-    work = asyncio.ensure_future(line.runner.run(line))
-    closed = asyncio.ensure_future(line.closed.wait())
-    try:
-        await asyncio.wait((work, closed), return_when=asyncio.FIRST_COMPLETED)
-        async with bar:
-            with line.one.progress.steps(line.count):
-                stopped = await work
-    finally:
-        for each in (work, closed):
-            each.cancel()
-        await asyncio.gather(work, closed, return_exceptions=True)
-    return "" if stopped is None else stopped.reason
 
 
 @asynccontextmanager

@@ -66,9 +66,7 @@ def _is_free(host: str, port: int) -> bool:
 
 
 def consecutive_ports(host: str, count: int, first: int | None) -> tuple[int, ...]:
-    """So many ports in a row: from the one given, or from any where all are free. Raises UserError: one of those asked
-    for is taken, or the host is no address of this machine.
-    """
+    """So many ports in a row: from the one given, or from any where all are free."""
     if first is not None:
         wanted = tuple(range(first, first + count))
         taken = [port for port in wanted if not _is_free(host, port)]

@@ -67,9 +67,7 @@ def waiting_line(*, live: bool) -> Iterator[OnWait]:
 
 
 def find_program(command: tuple[str, ...]) -> None:
-    """Make sure that the program exists before anything is waited for. Raises UserError: it doesn't; says how to name
-    another.
-    """
+    """Make sure that the program exists before anything is waited for."""
     if shutil.which(command[0]) is None:
         raise UserError(
             f"the program {command[0]!r} that starts a server is not there: install vLLM (pip install vllm, in an "
@@ -137,9 +135,7 @@ class Fleet:
                     self._lost.discard(number)
 
     def watch(self) -> None:
-        """Stay until an interrupt; a replica that ends is reported, the last one ends it all. Raises UserError: no
-        server is left.
-        """
+        """Stay until an interrupt; a replica that ends is reported, the last one ends it all."""
         while True:
             for server in self.newly_lost():
                 if len(self._lost) == len(self.servers):
@@ -226,9 +222,7 @@ def starts_servers(card: GrounderCard | None, options: EvalOptions) -> bool:
 def manage_servers(
     card: GrounderCard | None, options: EvalOptions, sessions: Sequence[Session]
 ) -> ManagedServers | None:
-    """What to start for a run; None where nothing is to be: no card, an address, or a card that vLLM doesn't serve.
-    Raises UserError: a server is needed and can't be started here; names the ways out.
-    """
+    """What to start for a run; None where nothing is to be: no card, an address, or a card that vLLM doesn't serve."""
     if not _starts(card, options) or card is None:
         return None
     told = options.server_command or os.environ.get(COMMAND_VARIABLE)

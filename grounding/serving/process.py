@@ -85,9 +85,7 @@ class Server:
         terminate_s: float = TERMINATE_S,
         apart: bool = False,
     ) -> None:
-        """Start it; its output goes to the end of ``log``. ``apart`` is for a process whose children may be killed.
-        Raises UserError: the log can't be written.
-        """
+        """Start it; its output goes to the end of ``log``. ``apart`` is for a process whose children may be killed."""
         self.base_url = base_url
         self.log = log
         self.arguments = tuple(arguments)
@@ -119,9 +117,7 @@ class Server:
         return self._code
 
     def wait_healthy(self, timeout_s: float, on_wait: OnWait) -> float:
-        """Wait until it answers ``GET /health``; returns the seconds that took. Raises UserError: it ended instead, or
-        the time is up; with the last lines of its log.
-        """
+        """Wait until it answers ``GET /health``; returns the seconds that took."""
         started = time.monotonic()
         while True:
             seconds = time.monotonic() - started

@@ -161,7 +161,6 @@ class AuditReport(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def audit_run(path: Path) -> AuditReport:
-    """Raises UserError: there is no run, it is damaged or of another version, or its grounder leaves no raw replies."""
     folder = RunFolder(path)
     info = folder.read_info()
     try:

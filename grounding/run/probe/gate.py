@@ -340,8 +340,7 @@ class EvalProbe:
 
     async def run(self, folder: Path, progress: Progress, *, untouched: bool = False) -> None:
         """Ask about the pictures, unless that was done; say what doesn't fit. ``untouched`` is how the run's own
-        pictures go out. Raises UserError: nobody answered, or not one reply could be read, so that the run would be
-        paid for in vain.
+        pictures go out.
         """
         before = read_probe(folder)
         if before is not None and before.settled:

@@ -383,7 +383,7 @@ class ProbeReport(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def read_probe(folder: Path) -> ProbeReport | None:
-    """A run's probe; None where there is none. Raises UserError: the file is damaged."""
+    """A run's probe; None where there is none."""
     path = folder / PROBE_FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=ProbeReport)
