@@ -278,17 +278,24 @@ AnswerT = TypeVar("AnswerT")
 
 
 class Wire(Protocol[AnswerT]):
-    """One interface. ``base_path`` is that of an address which has none of its own."""
+    """One interface. ``base_path`` is that of an address which has none of its own; ``models_path`` is where the models
+    are listed, below the address.
+    """
 
     @property
     def base_path(self) -> str:
-        """Such as ``/v1``."""
+        return "/v1"
+
+    @property
+    def models_path(self) -> str:
+        return "/models"
 
     def path(self, model: str) -> str:
         """Where a request goes, below the address."""
 
     def headers(self, key: str | None) -> dict[str, str]:
         """What every request carries beside its type, the key among it."""
+        return bearer(key)
 
     def read(self, body: bytes) -> AnswerT:
         """The answer in a successful response. Raises MalformedReply: it is cut off or something else."""
@@ -296,12 +303,11 @@ class Wire(Protocol[AnswerT]):
     def spent(self, body: bytes) -> Spent:
         """What any response, also a broken one, says of its cost; nothing where it says nothing."""
 
-    def model(self, answer: AnswerT) -> str: ...
+    def model(self, answer: AnswerT) -> str:
+        """The model that answered, in the server's words."""
 
-    @property
-    def models_path(self) -> str: ...
-
-    def listed(self, body: bytes) -> list[str]: ...
+    def listed(self, body: bytes) -> list[str]:
+        return listed_ids(body)
 
 
 class ConversationWire(Wire[Completion], Protocol):
@@ -314,29 +320,23 @@ class ConversationWire(Wire[Completion], Protocol):
         tools: Sequence[dict[str, Any]] = (),
     ) -> bytes: ...
 
+    def model(self, answer: Completion) -> str:
+        return answer.model
 
-class ChatWire:
-    base_path = "/v1"
-    models_path = "/models"
+
+class ChatWire(ConversationWire):
+    """Chat completions as the ``openai`` package speaks them."""
+
     encode = staticmethod(encode_request)
 
     def path(self, _model: str) -> str:
         return "/chat/completions"
-
-    def headers(self, key: str | None) -> dict[str, str]:
-        return bearer(key)
 
     def read(self, body: bytes) -> Completion:
         return decode_reply(body)
 
     def spent(self, body: bytes) -> Spent:
         return Spent(usage=reported_usage(body))
-
-    def model(self, answer: Completion) -> str:
-        return answer.model
-
-    def listed(self, body: bytes) -> list[str]:
-        return listed_ids(body)
 
 
 CHAT = ChatWire()

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable,
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from grounding.run.runner import Stage
 
 T = TypeVar("T")
-AnyScored = TypeVar("AnyScored")
 OptionsT = TypeVar("OptionsT", bound=msgspec.Struct)
-PreparedT = TypeVar("PreparedT", bound="Prepared")
+PreparedT = TypeVar("PreparedT")
 ScoredT = TypeVar("ScoredT", bound="Scored")
+AnyBenchmark: TypeAlias = "Benchmark[Any, Any, Any]"
 
 
 class Shared:
@@ -55,36 +55,12 @@ class Shared:
         return found
 
 
-class Prepared(Protocol):
-    @property
-    def options(self) -> Any: ...
-
-    @property
-    def info(self) -> Any: ...
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What the user should know of it, though it can be run."""
-
-    async def aclose(self) -> None: ...
-
-
 class Scored(Protocol):
     @property
     def folder(self) -> Path: ...
 
     @property
-    def info(self) -> Any: ...
-
-    @property
-    def summary(self) -> Any:
-        """The content of ``summary.json``, with a ``status``."""
-
-    @property
-    def set_aside(self) -> Path | None: ...
-
-    @property
-    def report(self) -> Path | None: ...
+    def summary(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -196,22 +172,22 @@ class Takes:
 
 
 @dataclass(frozen=True)
-class Row(Generic[AnyScored]):
+class Row(Generic[ScoredT]):
     name: str
     options: Any
-    scored: AnyScored | None = None
+    scored: ScoredT | None = None
     problem: str = ""
 
 
 @dataclass(frozen=True)
-class Result(Generic[AnyScored]):
+class Result(Generic[ScoredT]):
     """The runs of a command in their order. ``varying`` are the options that they differ in. ``baseline`` is the number
     of the run that the others are compared with. ``folder`` is the command's own, None for one run. ``swept``: the
     options were given by ``grounding sweep``, and ``written`` is what was written of that. ``page`` is the page over
     several runs, if one was written.
     """
 
-    rows: tuple[Row[AnyScored], ...]
+    rows: tuple[Row[ScoredT], ...]
     command: str = ""
     varying: tuple[str, ...] = ()
     baseline: int = 0
@@ -221,12 +197,16 @@ class Result(Generic[AnyScored]):
     page: Path | None = None
 
     @property
-    def scored(self) -> tuple[AnyScored, ...]:
+    def scored(self) -> tuple[ScoredT, ...]:
         return tuple(row.scored for row in self.rows if row.scored is not None)
 
 
 class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
-    """One benchmark. Subclasses have no state: everything is in options, prepared and scored runs."""
+    """One benchmark. Subclasses have no state: everything is in options, prepared and scored runs. What is prepared has
+    ``options``, ``info`` (the content of ``run.json``), ``warnings`` for the user and ``aclose``. What is scored is a
+    struct with ``folder``, ``info`` and ``summary``, which has a ``status``; ``set_aside`` (where an earlier run of the
+    same command was moved) and ``report`` (the page) are put in by whoever ran it.
+    """
 
     name: ClassVar[str]
     """The field ``benchmark`` of ``run.json``."""
@@ -383,13 +363,13 @@ _KNOWN = {
 """Where the benchmarks are, by their names; each module has one as BENCHMARK. Imported when it is asked for."""
 
 
-def benchmark_called(name: str) -> Benchmark[Any, Any, Any]:
+def benchmark_called(name: str) -> AnyBenchmark:
     """The benchmark of a run whose ``run.json`` says so, or of a layout; clicks where it is none of the others."""
-    found: Benchmark[Any, Any, Any] = importlib.import_module(_KNOWN.get(name, _KNOWN[""])).BENCHMARK
+    found: AnyBenchmark = importlib.import_module(_KNOWN.get(name, _KNOWN[""])).BENCHMARK
     return found
 
 
-def benchmark_for(dataset: str) -> Benchmark[Any, Any, Any]:
+def benchmark_for(dataset: str) -> AnyBenchmark:
     """The benchmark of a data set, by the name or path of its card. Raises UserError: the card is wrong."""
     return benchmark_called(name_for(dataset))
 

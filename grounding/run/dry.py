@@ -33,7 +33,7 @@ from grounding.llm.estimates import (
 )
 from grounding.llm.tokens import RequestTokens
 from grounding.records import Record
-from grounding.run.benchmark import Benchmark, Pass, Shared, Work
+from grounding.run.benchmark import AnyBenchmark, Pass, Shared, Work
 from grounding.run.session import journals
 
 SHOWN = 3
@@ -76,7 +76,7 @@ class DryRun(Record, frozen=True, kw_only=True, omit_defaults=False):
     pages: tuple[str, ...]
 
 
-def dry_run_command(benchmark: Benchmark[Any, Any, Any], runs: Sequence[Any], *, as_json: bool) -> int:
+def dry_run_command(benchmark: AnyBenchmark, runs: Sequence[Any], *, as_json: bool) -> int:
     """Look at every run of a command, print what it would take, and write the first requests out. Raises UserError:
     something that the run itself would be refused for, but for keys and servers.
     """
@@ -110,7 +110,7 @@ def dry_run_command(benchmark: Benchmark[Any, Any, Any], runs: Sequence[Any], *,
     return 0
 
 
-def dry_run(benchmark: Benchmark[Any, Any, Any], options: Any, shared: Shared) -> DryRun:
+def dry_run(benchmark: AnyBenchmark, options: Any, shared: Shared) -> DryRun:
     """Raises UserError for whatever the run itself would be refused for, but for keys and servers."""
     unlimited = msgspec.structs.replace(options, cost_limit=None, executor="local", workers=None, ray_address=None)
     prepared = benchmark.prepare(unlimited, Budget(None), benchmark.progress("none"), shared, dry=True)
@@ -163,7 +163,7 @@ class Looked:
         self.shown += [(f"{role}-{first + number}", one.content) for number, one in enumerate(made[:SHOWN])]
 
 
-async def _look(benchmark: Benchmark[Any, Any, Any], prepared: Any, run_folder: Path) -> Looked:
+async def _look(benchmark: AnyBenchmark, prepared: Any, run_folder: Path) -> Looked:
     looked, behind = Looked(), False
     options = prepared.options
     try:

@@ -138,10 +138,6 @@ def utc_now() -> str:
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class ScatteredSessions(Exception):
-    """Steps of a participant came after those of another and before more of its own."""
-
-
 class RunFolder(DescribedFolder[RunInfo]):
     info_type = RunInfo
     kind = "a run of clicks"
@@ -150,23 +146,18 @@ class RunFolder(DescribedFolder[RunInfo]):
         self.replace_lines("steps.jsonl", (step for session in sessions for step in session.steps))
 
     def read_sessions(self) -> tuple[Session, ...]:
-        """The steps of the run, by participant. Raises UserError: the file is missing or damaged."""
-        by_participant: dict[str, list[Step]] = {}
-        for step in self.stream_lines("steps.jsonl", Step, what="a step"):
-            by_participant.setdefault(step.participant, []).append(step)
-        return tuple(Session(participant=name, steps=tuple(steps)) for name, steps in by_participant.items())
+        """The steps of the run, by participant; raises as :meth:`stream_sessions`."""
+        return tuple(self.stream_sessions())
 
     def stream_sessions(self) -> Iterator[Session]:
         """The same one after the other, so that only one is held at a time. Raises UserError: the file is missing or
-        damaged. Raises ScatteredSessions: the steps of a participant do not follow one another, as in a file that was
-        put together by hand; ``read_sessions`` reads that too.
+        damaged, or the steps of a participant do not follow one another.
         """
         seen: set[str] = set()
-        for participant, steps in groupby(
-            self.stream_lines("steps.jsonl", Step, what="a step"), key=attrgetter("participant")
-        ):
+        lines = self.stream_lines("steps.jsonl", Step, what="a step")
+        for participant, steps in groupby(lines, key=attrgetter("participant")):
             if participant in seen:
-                raise ScatteredSessions(participant)
+                raise UserError(f"{self.path / 'steps.jsonl'}: the steps of {participant} do not follow one another")
             seen.add(participant)
             yield Session(participant=participant, steps=tuple(steps))
 

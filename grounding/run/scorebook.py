@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from grounding.records import Call, Failure, Point, Record, Session, Verdict
-from grounding.run.folder import RunFolder, RunInfo, ScatteredSessions
+from grounding.run.folder import RunFolder, RunInfo
 from grounding.run.journal import scan
 from grounding.run.lock import read_time, write_time
 from grounding.run.probe.replies import probe_predictions, probe_warnings
@@ -113,12 +113,7 @@ def weigh(folder: RunFolder, sessions: Sequence[Session] | None = None) -> Score
         answers = read_answers(folder.path)
         for reply in probe_predictions(folder.path):
             answers.sums.grounder.add(reply.call)
-        if sessions is not None:
-            return _weigh(folder, info, answers, sessions)
-        try:
-            return _weigh(folder, info, answers, folder.stream_sessions())
-        except ScatteredSessions:
-            return _weigh(folder, info, answers, folder.read_sessions())
+        return _weigh(folder, info, answers, folder.stream_sessions() if sessions is None else sessions)
 
 
 def _weigh(folder: RunFolder, info: RunInfo, answers: RunAnswers, sessions: Iterable[Session]) -> ScoredClicks:

@@ -17,7 +17,7 @@ import msgspec
 from grounding.errors import Halted
 from grounding.llm.budget import Budget
 from grounding.records import Call
-from grounding.run.benchmark import Benchmark, OptionsT, Pass, PreparedT, ScoredT, Shared, Work
+from grounding.run.benchmark import AnyBenchmark, Benchmark, OptionsT, Pass, ScoredT, Shared, Work
 from grounding.run.display import Progress, write_progress
 from grounding.run.journal import Journal, PaidCalls, rows_for
 from grounding.run.runner import Done, Runner, Stage, attended
@@ -31,7 +31,7 @@ TOLD_EVERY_S = 1.0
 
 
 def evaluate(
-    benchmark: Benchmark[OptionsT, PreparedT, ScoredT],
+    benchmark: Benchmark[OptionsT, Any, ScoredT],
     options: OptionsT,
     shared: Shared | None = None,
     *,
@@ -87,13 +87,15 @@ def evaluate(
         info = msgspec.structs.replace(scored.info, status=scored.summary.status)
         folder.write_info(info)
         scored = msgspec.structs.replace(scored, info=info, set_aside=set_aside)
+        if not asked.no_report:
+            scored = _with_page(benchmark, scored)
         found: ScoredT = scored
-        return found if asked.no_report else _with_page(benchmark, found)
+        return found
     finally:
         folder.release()
 
 
-def rescore(benchmark: Benchmark[OptionsT, PreparedT, ScoredT], path: Path, **chosen: Any) -> ScoredT:
+def rescore(benchmark: Benchmark[OptionsT, Any, ScoredT], path: Path, **chosen: Any) -> ScoredT:
     """Score a finished or stopped run again from its folder alone; asks no chat model. ``chosen`` are parameters of the
     benchmark's ``score``: what is judged otherwise than before. Raises UserError: there is no run in the folder, it is
     damaged, or a run is at work in it.
@@ -102,19 +104,17 @@ def rescore(benchmark: Benchmark[OptionsT, PreparedT, ScoredT], path: Path, **ch
     folder.read_info()
     folder.lock()
     try:
-        scored = benchmark.score(folder, **chosen)
+        scored: Any = benchmark.score(folder, **chosen)
         # A page that shows other figures than the table would be believed.
-        return _with_page(benchmark, scored) if (path / REPORT).exists() else scored
+        found: ScoredT = _with_page(benchmark, scored) if (path / REPORT).exists() else scored
+        return found
     finally:
         folder.release()
 
 
-def _with_page(benchmark: Benchmark[Any, Any, ScoredT], scored: ScoredT) -> ScoredT:
+def _with_page(benchmark: AnyBenchmark, scored: Any) -> Any:
     report = benchmark.page(scored)
-    if report is None:
-        return scored
-    paged: ScoredT = msgspec.structs.replace(scored, report=report)  # type: ignore[type-var]
-    return paged
+    return scored if report is None else msgspec.structs.replace(scored, report=report)
 
 
 @contextmanager
@@ -140,8 +140,8 @@ def journals(
 
 
 async def _ask(
-    benchmark: Benchmark[Any, PreparedT, Any],
-    prepared: PreparedT,
+    benchmark: AnyBenchmark,
+    prepared: Any,
     work: Work,
     budget: Budget,
     money: Callable[[], tuple[float, float]],
@@ -316,7 +316,7 @@ async def _told(work: Work, limit_usd: float | None) -> AsyncIterator[None]:
         telling.cancel()
 
 
-async def check_endpoints(benchmark: Benchmark[Any, PreparedT, Any], prepared: PreparedT) -> int:
+async def check_endpoints(benchmark: AnyBenchmark, prepared: Any) -> int:
     """Ask the servers of a run that is to come whether they can be asked: free of charge, and before any run is paid.
 
     Returns:

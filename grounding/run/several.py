@@ -23,15 +23,13 @@ from rich.text import Text
 from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_WRONG, folded, print_json, wide_console
 from grounding.errors import UserError
 from grounding.llm.budget import Budget
-from grounding.run.benchmark import Benchmark, OptionsT, PreparedT, Result, Row, ScoredT, Shared
+from grounding.run.benchmark import AnyBenchmark, Result, Row, Shared
 from grounding.run.display import ManyProgress, QueuedRun, QueueState, QueueStateName, distinct_names, write_queue
 from grounding.run.folder import utc_now
 from grounding.run.lock import LockedFolder
 from grounding.run.ray.cluster import kept
 from grounding.run.runner import INTERRUPTED
 from grounding.run.session import check_endpoints, evaluate, rescore
-
-AnyBenchmark = Benchmark[Any, Any, Any]
 
 
 def evaluate_command(
@@ -208,8 +206,8 @@ def command_folder(kind: str, planned: Sequence[Planned]) -> Path:
 
 
 def _plan(
-    benchmark: Benchmark[OptionsT, PreparedT, ScoredT],
-    runs: Sequence[OptionsT],
+    benchmark: AnyBenchmark,
+    runs: Sequence[Any],
     varying: Sequence[str],
     shared: Shared,
     *,

@@ -266,8 +266,10 @@ def token_lines(
     size that the model sees; otherwise the server may do as it likes.
     """
     factor = None if family is None else PIXELS_PER_SIDE.get(family)
+    if factor is None:
+        return ()
     groups: dict[tuple[Size, Size, int], list[float]] = defaultdict(list)
-    for reply in replies if factor is not None else ():
+    for reply in replies:
         original = reply.sizes.original
         most = original.width * original.height * 4
         # A picture that is neither shrunk nor enlarged: the processors round its sides to whole tokens.
@@ -275,7 +277,7 @@ def token_lines(
         expected = image_tokens(family, size)
         if expected is not None and reply.input_tokens:
             groups[original, size, expected].append(reply.input_tokens - reply.text_chars / CHARS_PER_TOKEN)
-    if factor is None or not groups:
+    if not groups:
         return ()
     chars = statistics.median(reply.text_chars for reply in replies)
     left = {group: statistics.median(counts) for group, counts in groups.items()}
