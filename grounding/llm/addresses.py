@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import urllib.request
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -11,8 +10,6 @@ AWAITED: dict[str, float] = {}
 """Since when (``time.monotonic``) somebody in this process waits for an address, for those who show progress."""
 ENDED: set[str] = set()
 """Addresses of servers that this process had started and that have ended for good: nobody need wait for them."""
-REST_S = 2.0
-"""How long a server whose connection broke is passed over while others are well."""
 
 
 def proxy_for(base_url: str) -> str | None:
@@ -32,7 +29,6 @@ class ServerAddress:
         self.base_url = base_url
         self.proxy = proxy_for(base_url)
         self.open = self.taken = 0
-        self.rests_until = float("-inf")
         self.away = False
 
 
@@ -41,25 +37,11 @@ class Addresses:
         self.all = tuple(map(ServerAddress, base_urls))
 
     def take(self) -> ServerAddress:
-        """The least busy one, to be given back; one whose connection just broke rests while others are well."""
-        now = time.monotonic()
-        rested = [address for address in self.all if address.rests_until <= now and not address.away]
-        if rested:
-            chosen = min(rested, key=lambda address: (address.open, address.taken))
-        else:
-            chosen = min(self.all, key=lambda address: (address.away, address.rests_until))
+        """The least busy one that is there; its ``open`` is to be counted down when the request is over."""
+        chosen = min(self.all, key=lambda address: (address.away, address.open, address.taken))
         chosen.open += 1
         chosen.taken += 1
         return chosen
-
-    def give_back(self, address: ServerAddress) -> None:
-        address.open -= 1
-
-    def answered(self, address: ServerAddress) -> None:
-        address.rests_until = float("-inf")
-
-    def failed(self, address: ServerAddress) -> None:
-        address.rests_until = time.monotonic() + REST_S
 
     @property
     def there(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -133,7 +132,6 @@ MOST_LOST = 3
 _LOOK_AGAIN_S = 0.25
 """A server that is being ended may still answer a moment after it has dropped its requests."""
 _MOST_BETWEEN_LOOKS_S = 5.0
-_MOST_BETWEEN_TRIES_S = 10.0
 _TELL_EVERY_S = 60.0
 
 
@@ -145,87 +143,45 @@ class ServerHealth:
     """Whether the servers behind one client are there, and what becomes of tries that failed because they were not. A
     try that broke, ran into its timeout or was answered with a 5xx makes us look: does the address answer at all (any
     status below 500 on its list of models)? One that does not is away: it gets no more requests until it answers again,
-    and the try does not count. While all are away nothing is sent. Where the list is answered and yet nobody gets a
-    reply, two requests or more, tries do not count either, as long as the wait lasts. Of one request alone that keeps
-    failing, the request may be the reason, and of a client that was never answered the address may be: those tries
-    count.
+    and the try does not count. While all are away nothing is sent.
     """
 
     def __init__(
-        self,
-        addresses: Addresses,
-        look: Callable[[ServerAddress], Awaitable[str]],
-        *,
-        name: str,
-        wait_s: float,
-        backoff_s: float,
+        self, addresses: Addresses, look: Callable[[ServerAddress], Awaitable[str]], *, name: str, wait_s: float
     ) -> None:
-        self._addresses = addresses
-        self._look = look
-        self._name = name
-        self._wait_s = wait_s
-        self._backoff_s = backoff_s
+        self._addresses, self._look, self._name, self._wait_s = addresses, look, name, wait_s
         self._watched: dict[ServerAddress, asyncio.Future[bool]] = {}
         self._watches: set[asyncio.Task[None]] = set()
         self._back = asyncio.Event()
         self._none_since = 0.0
         self._wrong = ""
-        self._answered_at: float | None = None
-        self._unanswered: dict[TryBills, int] = {}
-        self._unanswered_since = 0.0
-
-    def answered(self) -> None:
-        self._answered_at = time.monotonic()
-        if self._unanswered:
-            self._unanswered.clear()
-            self._await_nobody()
 
     async def wait(self) -> None:
         """Return as soon as a server is there."""
         while not self._addresses.there:
-            left_s = self._none_since + self._wait_s - time.monotonic()
-            if left_s <= 0 or all(address.base_url in ENDED for address in self._addresses.all):
-                raise ServerGone(self._gone(self._wrong))
+            waited_s = time.monotonic() - self._none_since
+            if waited_s >= self._wait_s or all(address.base_url in ENDED for address in self._addresses.all):
+                answered = f"answered for {waited_s:.0f} s" if waited_s > 1 else "answers"
+                raise ServerGone(
+                    f"no server of {self._name} {answered} ({self._wrong}); what was answered is kept, and the same "
+                    "command goes on from there once one is back"
+                )
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(left_s, 1.0)):
+                async with asyncio.timeout(min(self._wait_s - waited_s, 1.0)):
                     await self._back.wait()
 
-    async def excuses(self, failed: TryAgain, request: TryBills) -> bool:
-        """Whether a try failed for want of a server and doesn't count. Raises ServerGone: nobody was answered for too
-        long.
-        """
-        fault = failed.fault
-        if fault is None:
+    async def excuses(self, fault: Fault | None, request: TryBills) -> bool:
+        """Whether a try failed for want of a server and doesn't count."""
+        if fault is None or not await self._is_away(fault):
             return False
-        if await self._is_away(fault):
-            request.lost += fault.sent
-            return request.lost <= MOST_LOST
-        return await self._nobody_is_answered(failed, fault.began, request)
+        request.lost += fault.sent
+        return request.lost <= MOST_LOST
 
     async def aclose(self) -> None:
         for watch in self._watches:
             watch.cancel()
         await asyncio.gather(*self._watches, return_exceptions=True)
         self._await_nobody()
-
-    async def _nobody_is_answered(self, failed: TryAgain, began: float, request: TryBills) -> bool:
-        if self._answered_at is not None and self._answered_at >= began:
-            return False
-        if not self._unanswered:
-            self._unanswered_since = time.monotonic()
-        tries = self._unanswered[request] = self._unanswered.get(request, 0) + 1
-        if len(self._unanswered) < 2 or self._wait_s <= 0:
-            return False
-        if time.monotonic() - self._unanswered_since >= self._wait_s:
-            raise ServerGone(self._gone(str(failed)))
-        if self._answered_at is None or failed.fault is None:
-            return False
-        if failed.fault.address.base_url not in AWAITED:
-            AWAITED[failed.fault.address.base_url] = self._unanswered_since
-            self._say(f"no request is answered ({failed}); trying again for up to {self._wait_s:g} s")
-        pause_s = min(_MOST_BETWEEN_TRIES_S, self._backoff_s * 2**tries) * random.random()
-        await asyncio.sleep(pause_s if failed.retry_after_s is None else failed.retry_after_s)
-        return True
 
     async def _is_away(self, fault: Fault) -> bool:
         address = fault.address
@@ -261,24 +217,21 @@ class ServerHealth:
             self._say(f"nothing answers at {address.base_url} any more; going on with {others}")
             return
         self._none_since, self._wrong = time.monotonic(), f"{address.base_url}: {wrong}"
-        if self._wait_s <= 0:
-            return
-        AWAITED[address.base_url] = self._none_since
-        self._say(f"nothing answers at {address.base_url} ({wrong}); waiting for it, up to {self._wait_s:g} s")
+        if self._wait_s > 0:
+            AWAITED[address.base_url] = self._none_since
+            self._say(f"nothing answers at {address.base_url} ({wrong}); waiting for it, up to {self._wait_s:g} s")
 
     async def _until_back(self, address: ServerAddress) -> None:
         since, told_s, every_s = time.monotonic(), 0.0, _LOOK_AGAIN_S
-        while True:
-            await asyncio.sleep(every_s)
-            if not await self._look(address):
-                break
+        await asyncio.sleep(every_s)
+        while await self._look(address):
             every_s = min(1.5 * every_s, _MOST_BETWEEN_LOOKS_S)
             waited_s = time.monotonic() - since
             if not self._addresses.there and waited_s - told_s >= _TELL_EVERY_S and waited_s < self._wait_s:
                 told_s = waited_s
                 self._say(f"still waiting for {address.base_url}, {waited_s:.0f} of {self._wait_s:g} s")
+            await asyncio.sleep(every_s)
         address.away = False
-        self._addresses.answered(address)
         self._await_nobody()
         self._say(f"{address.base_url} answers again after {time.monotonic() - since:.0f} s")
         self._back.set()
@@ -287,14 +240,6 @@ class ServerHealth:
     def _await_nobody(self) -> None:
         for address in self._addresses.all:
             AWAITED.pop(address.base_url, None)
-
-    def _gone(self, wrong: str) -> str:
-        waited_s = time.monotonic() - (self._unanswered_since if self._addresses.there else self._none_since)
-        answered = f"answered for {waited_s:.0f} s" if waited_s > 1 else "answers"
-        return (
-            f"no server of {self._name} {answered} ({wrong}); what was answered is kept, and the same command goes on "
-            "from there once one is back"
-        )
 
     def _say(self, words: str) -> None:
         print(f"grounding: {self._name}: {words}", file=sys.stderr, flush=True)
@@ -356,9 +301,7 @@ class ModelClient(Generic[AnswerT]):
         self._backoff_s = backoff_s
         self._limiter = limiter or shared_limiter(card, endpoint)
         self._look_s = min(LOOK_S, timeout_s, max(5.0, server_wait_s))
-        self._health = ServerHealth(
-            self._addresses, self._look, name=card.name, wait_s=server_wait_s, backoff_s=backoff_s
-        )
+        self._health = ServerHealth(self._addresses, self._look, name=card.name, wait_s=server_wait_s)
         self._session: aiohttp.ClientSession | None = None
 
     @property
@@ -439,7 +382,7 @@ class ModelClient(Generic[AnswerT]):
                 try:
                     return await self._within_budget(body, tokens, tally)
                 except TryAgain as error:
-                    if not await self._health.excuses(error, tally):
+                    if not await self._health.excuses(error.fault, tally):
                         raise
                     if error.fault is not None and not error.fault.sent:
                         tally.forget_try()
@@ -483,13 +426,13 @@ class ModelClient(Generic[AnswerT]):
 
     async def _once(self, body: bytes, tally: TryBills) -> Reply[AnswerT]:
         bill = tally.bill
-        started, began = time.perf_counter(), time.monotonic()
+        started = time.perf_counter()
         address = self._addresses.take()
         url = f"{address.base_url}{self._wire.path(self._card.model)}"
         bill.unreported_usd = bill.most_usd  # Once sent it may be charged, even if nothing ever comes back.
 
         def fault(*, sent: bool, broken: bool) -> Fault:
-            return Fault(address=address, began=began, sent=sent, broken=broken)
+            return Fault(address=address, sent=sent, broken=broken)
 
         try:
             slot = self._open_at[address.base_url]
@@ -497,10 +440,8 @@ class ModelClient(Generic[AnswerT]):
             async with slot, post() as response:
                 status, headers, leads = response.status, response.headers, led_on(response)
                 content = await read_body(response)
-            self._addresses.answered(address)
         except aiohttp.ConnectionTimeoutError as error:
             bill.unreported_usd = 0.0
-            self._addresses.failed(address)
             message = f"no connection within {min(CONNECT_S, self._timeout_s):g} s"
             raise TryAgain(message, fault=fault(sent=False, broken=True)) from error
         except TimeoutError as error:
@@ -511,18 +452,13 @@ class ModelClient(Generic[AnswerT]):
             if refused:
                 bill.unreported_usd = 0.0
             broken = isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError)
-            if broken:
-                self._addresses.failed(address)
             message = f"connection failed: {self._clean(str(error)) or type(error).__name__}"
             raise TryAgain(message, fault=fault(sent=not refused, broken=True) if broken else None) from error
         except BodyTooLong as error:
-            self._health.answered()
             raise self._unreadable(str(error), tally) from error
         finally:
             tally.seconds = time.perf_counter() - started
-            self._addresses.give_back(address)
-        if status < 500:
-            self._health.answered()
+            address.open -= 1
         if status != 200:
             bill.told(self._wire.spent(content), free=True)
             text = leads or content.decode("utf-8", "replace")

@@ -96,13 +96,12 @@ class CallFailed(Exception):
 
 
 class Fault(Record, frozen=True, kw_only=True, eq=False):
-    """A try that may have failed because its server is not there. ``began`` is when it was sent (``time.monotonic``).
+    """A try that may have failed because its server is not there.
     ``sent``: the server may have worked on it. ``broken``: the connection was refused or broke; otherwise no reply came
     in time, or the server said that something is wrong there.
     """
 
     address: ServerAddress
-    began: float
     sent: bool
     broken: bool
 
