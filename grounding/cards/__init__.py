@@ -51,7 +51,7 @@ __all__ = [
     "PREFILL_PARAMETERS", "RESERVED_PARAMETERS", "WRITTEN_NUMBER", "ActionRule", "AdapterRule", "AnswerRule",
     "CardPart", "ChatCard", "EndpointCard", "Family", "FitRule", "GrounderCard", "ImageRule", "Json", "JsonScalar",
     "PlanRule", "PlannerCard", "Price", "PromptCard", "PublishedScore", "ScaleRule", "SearchCard", "SearchFee",
-    "ServingCard", "WeightsRule", "find_card", "read_card", "read_cards",
+    "ServingCard", "WeightsRule", "find_card", "prompt_file", "read_card", "read_cards",
 ]  # fmt: skip
 
 CardT = TypeVar("CardT", bound=ChatCard | PromptCard)
@@ -248,6 +248,21 @@ def _pattern_problems(field: str, pattern: str, counts: tuple[int, ...], what: s
 def read_cards(folder: Path, card_type: type[CardT]) -> tuple[CardT, ...]:
     paths = sorted(folder.glob("*.yaml"), key=lambda path: path.stem)
     return tuple(card for path in paths for card in read_sizes(path, card_type))
+
+
+def prompt_file(name: str, folder: Path, *, flag: str) -> Path:
+    """The file of the prompt that a user means: the name of one in the folder, or the path of a file (.yaml)."""
+    known = sorted(each.stem for each in folder.glob("*.yaml"))
+    if name in known:
+        return folder / f"{name}.yaml"
+    if not name.endswith((".yaml", ".yml")):
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UserError(
+            f"{flag} {name}: no prompt for {folder.name} is called so.{hint} There are: {', '.join(known)}; or give "
+            "the path of a prompt (.yaml)"
+        )
+    return Path(name)
 
 
 def find_card(

@@ -13,31 +13,9 @@ from grounding.records import Record
 
 _NEVER_CHANGES_AN_ANSWER = frozenset(
     {
-        "title",
-        "aliases",
-        "extends",
-        "family",
-        "serving",
-        "endpoint",
-        "price",
-        "max_connections",
-        "timeout_s",
-        "takes",
-        "refuses",
-        "image_tokens",
-        "output_tokens",
-        "requests_per_minute",
-        "tokens_per_minute",
-        "retires",
-        "successor",
-        "published",
-        "disagreements",
-        "source",
-        "verified",
-        "notes",
-        "action",
-        "writes",
-        "zoom",
+        *("title", "aliases", "extends", "family", "published", "disagreements", "source", "verified", "notes"),
+        *("serving", "endpoint", "price", "max_connections", "timeout_s", "takes", "refuses", "retires", "successor"),
+        *("image_tokens", "output_tokens", "requests_per_minute", "tokens_per_minute", "action", "writes", "zoom"),
     }
 )
 

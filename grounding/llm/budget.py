@@ -127,12 +127,7 @@ def charged_usd(call: Call | None) -> float:
 def added(usages: Sequence[Usage]) -> Usage | None:
     if not usages:
         return None
-    return Usage(
-        input_tokens=sum(usage.input_tokens for usage in usages),
-        output_tokens=sum(usage.output_tokens for usage in usages),
-        cached_input_tokens=sum(usage.cached_input_tokens for usage in usages),
-        reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
-    )
+    return Usage(**{name: sum(getattr(usage, name) for usage in usages) for name in Usage.__struct_fields__})
 
 
 def together(calls: Sequence[Call]) -> Call | None:

@@ -62,7 +62,17 @@ def encode_request(
 
 
 def _message_json(message: Message) -> dict[str, Any]:
-    plain = _plain_json(message)
+    content: Any = [
+        {"type": "text", "text": part.text}
+        if isinstance(part, TextPart)
+        else {"type": "image_url", "image_url": {"url": part.url_json}}
+        for part in message.parts
+    ]
+    if not message.parts:
+        content = None
+    elif len(message.parts) == 1 and isinstance(message.parts[0], TextPart):
+        content = message.parts[0].text
+    plain = {"role": message.role, "content": content}
     if message.tool_calls:
         plain["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
@@ -75,32 +85,10 @@ def _message_json(message: Message) -> dict[str, Any]:
     return plain
 
 
-def _plain_json(message: Message) -> dict[str, Any]:
-    if not message.parts:
-        return {"role": message.role, "content": None}
-    if len(message.parts) == 1 and isinstance(message.parts[0], TextPart):
-        return {"role": message.role, "content": message.parts[0].text}
-    content: list[dict[str, Any]] = []
-    for part in message.parts:
-        if isinstance(part, TextPart):
-            content.append({"type": "text", "text": part.text})
-        else:
-            content.append({"type": "image_url", "image_url": {"url": part.url_json}})
-    return {"role": message.role, "content": content}
-
-
 FILTERED = frozenset(
     {
-        "content_filter",
-        "refusal",
-        "safety",
-        "recitation",
-        "blocklist",
-        "prohibited_content",
-        "spii",
-        "image_safety",
-        "image_prohibited_content",
-        "image_recitation",
+        *("content_filter", "refusal", "safety", "recitation", "blocklist", "prohibited_content", "spii"),
+        *("image_safety", "image_prohibited_content", "image_recitation"),
     }
 )
 """Finish reasons, in lower case, of a reply that the vendor or the model stopped on purpose.
@@ -134,20 +122,12 @@ class UnreadableReply(MalformedReply):
     """It is whole, and what the model wrote in it can't be held: half a character, or lists nested without end."""
 
 
-class _PromptDetails(msgspec.Struct):
-    cached_tokens: int | None = None
-
-
-class _CompletionDetails(msgspec.Struct):
-    reasoning_tokens: int | None = None
-
-
 class _WireUsage(msgspec.Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     total_tokens: int | None = None
-    prompt_tokens_details: _PromptDetails | None = None
-    completion_tokens_details: _CompletionDetails | None = None
+    prompt_tokens_details: dict[str, Any] | None = None
+    completion_tokens_details: dict[str, Any] | None = None
 
 
 class _WireFunction(msgspec.Struct):
@@ -252,15 +232,14 @@ def _usage(wire: _WireUsage | None) -> Usage | None:
     """
     if wire is None:
         return None
-    prompt, completion = wire.prompt_tokens_details, wire.completion_tokens_details
+    prompt, completion = wire.prompt_tokens_details or {}, wire.completion_tokens_details or {}
     input_tokens, said = wire.prompt_tokens or 0, wire.completion_tokens or 0
     hidden = max(0, (wire.total_tokens or 0) - input_tokens - said)
-    reasoning = (completion.reasoning_tokens or 0) if completion else 0
     return Usage(
         input_tokens=input_tokens,
         output_tokens=said + hidden,
-        cached_input_tokens=(prompt.cached_tokens or 0) if prompt else 0,
-        reasoning_tokens=max(reasoning, hidden),
+        cached_input_tokens=prompt.get("cached_tokens") or 0,
+        reasoning_tokens=max(completion.get("reasoning_tokens") or 0, hidden),
     )
 
 

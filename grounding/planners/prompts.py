@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import difflib
 import re
 import sys
 from pathlib import Path
 
-from grounding.cards import ChatCard, PlannerCard, PromptCard, read_card
+from grounding.cards import ChatCard, PlannerCard, PromptCard, prompt_file, read_card
 from grounding.errors import UserError
 from grounding.llm.wire import Completion
 from grounding.records import Failure, Record
@@ -24,23 +23,6 @@ def read_prompts(folder: Path) -> tuple[PromptCard, ...]:
     return tuple(read_card(path, PromptCard) for path in sorted(folder.glob("*.yaml")))
 
 
-def find_prompt(name: str, folder: Path) -> PromptCard:
-    """The prompt that a user means: the name of a bundled one or the path of a file."""
-    if name.endswith((".yaml", ".yml")):
-        return read_card(Path(name), PromptCard)
-    prompts = read_prompts(folder)
-    for prompt in prompts:
-        if prompt.name == name:
-            return prompt
-    known = [prompt.name for prompt in prompts]
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
-    raise UserError(
-        f"--planner-prompt {name}: no prompt is called so.{hint} There are: {', '.join(known)}; or give the path of a "
-        "prompt (.yaml)"
-    )
-
-
 def prompted(card: PlannerCard, name: str | None, folder: Path, *, ahead: bool = False) -> PlannerCard:
     """The card with the prompt that was asked for, else its own, else the usual one. With ``ahead`` the prompt has to
     ask for all actions of an instruction, and without it for the next one.
@@ -49,7 +31,8 @@ def prompted(card: PlannerCard, name: str | None, folder: Path, *, ahead: bool =
     if name is None and card.user and (card.plan.covers == wanted or not ahead):
         found = card
     else:
-        found = card.with_prompt(find_prompt(name or (AHEAD_PROMPT if ahead else DEFAULT_PROMPT), folder))
+        usual = AHEAD_PROMPT if ahead else DEFAULT_PROMPT
+        found = card.with_prompt(read_card(prompt_file(name or usual, folder, flag="--planner-prompt"), PromptCard))
     if found.plan.covers != wanted:
         which = f"--planner-prompt {name}" if name else f"the prompt in the card of {card.name}"
         raise UserError(

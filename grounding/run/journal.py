@@ -40,30 +40,31 @@ _NONE, _ERROR, _ANSWERED, _FAILED = range(4)  # what the last record of a step s
 AnyT = TypeVar("AnyT")
 
 
-def scan(path: Path, record_type: type[AnyT]) -> Iterator[AnyT]:
-    """Every record of such a file in the order in which it was written, one at a time; a torn last line is passed over.
-    ``record_type`` may have fewer fields than were written. Another process may be appending to the file. Raises
-    UserError: the file can't be read, or a line of it is damaged.
+def scan(path: Path, record_type: type[AnyT], *, what: str = "") -> Iterator[AnyT]:
+    """Every record of such a file in the order in which it was written, one at a time. ``record_type`` may have fewer
+    fields than were written. A torn last line is passed over, as another process may be appending to the file; but not
+    of a file that was written as a whole, of which ``what`` a line is is said. Raises UserError: the file can't be
+    read, or a line of it is damaged.
     """
     try:
         lines = path.open("rb", buffering=_BUFFER)
     except OSError as error:
-        raise UserError(f"{path}: can't be opened: {error.strerror}") from error
+        raise UserError(f"{path}: can't be read: {error.strerror}") from error
     decode = msgspec.json.Decoder(record_type).decode
-    number = 0
     with lines:
-        for line in lines:
-            number += 1
-            if not line.endswith(b"\n"):
+        for number, line in enumerate(lines, start=1):
+            if not what and not line.endswith(b"\n"):
                 return
             try:
                 record = decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise _damaged(path, number, error) from error
+                raise _damaged(path, number, error, what) from error
             yield record
 
 
-def _damaged(path: Path, number: int, error: Exception) -> UserError:
+def _damaged(path: Path, number: int, error: Exception, what: str = "") -> UserError:
+    if what:
+        return UserError(f"{path}, line {number}: not {what}: {error}")
     return UserError(
         f"{path}, line {number}: not a record of this run ({error}); delete that line to have the step asked again, or "
         "start over with --fresh"

@@ -20,6 +20,7 @@ import msgspec
 from grounding.atomic import atomic_write
 from grounding.errors import UserError
 from grounding.records import Record
+from grounding.run.journal import scan
 from grounding.scoring.summary import TimeTotals
 
 RecordT = TypeVar("RecordT", bound=Record)
@@ -28,7 +29,6 @@ InfoT = TypeVar("InfoT", bound=Record)
 SummaryT = TypeVar("SummaryT", bound=Record)
 
 TIME_FILE = "time.json"
-_BUFFER = 1 << 20  # bytes read at a time
 _KINDS = {
     "desktop": "a desktop run",
     "personalwab": "a run over a shop",
@@ -123,20 +123,7 @@ class LockedFolder:
         return tuple(self.stream_lines(name, record_type, what=what))
 
     def stream_lines(self, name: str, record_type: type[StructT], *, what: str) -> Iterator[StructT]:
-        path, decode = self.path / name, msgspec.json.Decoder(record_type).decode
-        try:
-            lines = path.open("rb", buffering=_BUFFER)
-        except OSError as error:
-            raise UserError(f"{path}: can't be read: {error.strerror}") from error
-        number = 0
-        with lines:
-            for line in lines:
-                number += 1
-                try:
-                    record = decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                    raise UserError(f"{path}, line {number}: not {what}: {error}") from error
-                yield record
+        return scan(self.path / name, record_type, what=what)
 
     def replace(self, name: str, content: bytes) -> None:
         """Write a file beside the old one and put it in its place in one step; it ends with a line end. Raises

@@ -55,10 +55,6 @@ class _PredictionLine(msgspec.Struct, frozen=True):
     declined: bool = False
 
 
-class EndedAtPlan(msgspec.Struct, frozen=True):
-    failure: Failure
-
-
 class StepAnswer(msgspec.Struct, frozen=True):
     point: Point | None
     failure: Failure | None
@@ -68,7 +64,7 @@ class StepAnswer(msgspec.Struct, frozen=True):
 class RunAnswers(msgspec.Struct, frozen=True):
     """What came. ``ended`` and ``predictions`` hold the last word about each step that has one, by its id."""
 
-    ended: dict[str, EndedAtPlan]
+    ended: dict[str, _PlanLine]
     predictions: dict[str, StepAnswer]
     sums: RunSums
 
@@ -77,13 +73,13 @@ def read_answers(path: Path) -> RunAnswers:
     """Read ``plans.jsonl`` and ``predictions.jsonl`` of a run folder; another process may be appending to them. Raises
     UserError: a file is missing or damaged.
     """
-    ended: dict[str, EndedAtPlan] = {}
+    ended: dict[str, _PlanLine] = {}
     predictions: dict[str, StepAnswer] = {}
     sums = RunSums()
     for plan in scan(path / "plans.jsonl", _PlanLine):
         (sums.reused if plan.reused else sums.planner).add(plan.call)
         if plan.failure is not None:
-            ended[plan.step_id] = EndedAtPlan(plan.failure)
+            ended[plan.step_id] = plan
         elif ended:
             ended.pop(plan.step_id, None)
     for line in scan(path / "predictions.jsonl", _PredictionLine):

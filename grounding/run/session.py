@@ -20,7 +20,7 @@ from grounding.records import Call
 from grounding.run.benchmark import AnyBenchmark, Benchmark, OptionsT, Pass, ScoredT, Shared, Work
 from grounding.run.display import Progress, write_progress
 from grounding.run.journal import Journal, PaidCalls, rows_for
-from grounding.run.runner import Done, Runner, Stage, attended
+from grounding.run.runner import Runner, Stage, attended
 
 if TYPE_CHECKING:
     from grounding.run.ray.pool import Workers
@@ -173,7 +173,8 @@ async def _ask(
                     elif left:
                         await one.check()
                         await one.start()
-                    stopped = await _through(one, _runner(one, stages))
+                    with one.progress.steps(len(one.items)):
+                        stopped = await _runner(one, stages).run(one.items)
                     if workers is not None:
                         await workers.send_away()  # Each pass has workers of its own.
                     if stopped:
@@ -189,8 +190,8 @@ async def _ask(
 def _runner(one: Pass, stages: tuple[Stage[Any], ...], gives: Callable[[Any, Any], None] | None = None) -> Runner[Any]:
     progress, last = one.progress, stages[-1].name
 
-    def told(done: Done) -> None:
-        if done.source == "stored" and done.stage == last:
+    def told(stage: str, stored: bool) -> None:
+        if stored and stage == last:
             progress.kept()
 
     def through(item: Any, record: Any) -> None:
@@ -200,12 +201,6 @@ def _runner(one: Pass, stages: tuple[Stage[Any], ...], gives: Callable[[Any, Any
             gives(item, record)
 
     return Runner[Any](stages, on_record=told, on_item=through)
-
-
-async def _through(one: Pass, runner: Runner[Any]) -> str:
-    with one.progress.steps(len(one.items)):
-        stopped = await runner.run(one.items)
-    return "" if stopped is None else stopped.reason
 
 
 def _in_turn(one: Pass) -> Iterator[Pass]:
@@ -277,12 +272,11 @@ async def _stream(first: Pass) -> str:
 
     async def through(line: _Line) -> str:
         try:
-            stopped = await line.runner.run(line)
+            return await line.runner.run(line)
         except BaseException as error:
             for each in lines:
                 each.runner.halt(str(error))
             raise
-        return "" if stopped is None else stopped.reason
 
     working = [asyncio.create_task(through(line)) for line in lines]
     try:

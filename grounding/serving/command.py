@@ -30,15 +30,13 @@ def gpus() -> tuple[str, ...]:
     if chosen is not None:
         return tuple(name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1"))
     program = shutil.which("nvidia-smi")
-    if program is not None:
-        try:
-            listed = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False)
-        except (OSError, subprocess.TimeoutExpired):
-            listed = None
-        if listed is not None and listed.returncode == 0:
-            found = [line for line in listed.stdout.splitlines() if line.startswith("GPU ")]
-            return tuple(str(number) for number in range(len(found)))
-    return tuple(str(number) for number in range(64) if Path(f"/dev/nvidia{number}").exists())
+    try:
+        listed = subprocess.run(
+            [program or "nvidia-smi", "-L"], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return tuple(str(number) for number in range(64) if Path(f"/dev/nvidia{number}").exists())
+    return tuple(str(number) for number in range(sum(line.startswith("GPU ") for line in told.splitlines())))
 
 
 def share(devices: Sequence[str], replicas: int, number: int) -> dict[str, str]:
