@@ -83,10 +83,7 @@ def allowed_at(card_type: type, path: list[str]) -> str:
 
 
 def read_card(path: Path, card_type: type[CardT]) -> CardT:
-    """Read and check one card; of a file with several sizes the first. Raises UserError: the file can't be read, is not
-    YAML, or a field is wrong; says which and what is allowed. Or the weights of a tuned model are not where the card
-    says.
-    """
+    """Read and check one card; of a file with several sizes the first."""
     return read_sizes(path, card_type)[0]
 
 

@@ -170,8 +170,7 @@ class ChatModel:
     async def ask(self, query: Query) -> Exchange:
         """Ask about one step. Waits for a free connection; pictures are made ready meanwhile. An instruction that is
         longer than the model can take is ``unparsed`` and not sent. Raises BudgetReached: the cost limit leaves no
-        room; nothing was sent. Raises UserError: the endpoint refuses for a reason that holds for every request, and
-        has answered none so far.
+        room; nothing was sent.
         """
         long = too_long(self.card, query.instruction)
         if long is not None:

@@ -333,9 +333,7 @@ class ModelClient(Generic[AnswerT]):
         return clean(text, self._endpoint.key())
 
     async def check(self) -> None:
-        """Ask every address for its models, so that a wrong address, key or model name is known before a run. Raises
-        UserError: nothing answers at one of them, the key is refused, or the model is not served.
-        """
+        """Ask every address for its models, so that a wrong address, key or model name is known before a run."""
         for address in self._addresses.all:
             await check_address(self._open(), address, self._card, self._endpoint, self._wire)
 

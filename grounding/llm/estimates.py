@@ -205,9 +205,7 @@ def clear(folder: Path) -> None:
 
 
 def write_request(folder: Path, name: str, content: bytes) -> str:
-    """Write the body of a request, and its pictures byte for byte beside it; returns the file's name. Raises UserError:
-    the disk is full or the folder can't be written.
-    """
+    """Write the body of a request, and its pictures byte for byte beside it; returns the file's name."""
     pictures: dict[str, bytes] = {}
     body = _without_pictures(msgspec.json.decode(content), pictures)
     for picture, shown in pictures.items():

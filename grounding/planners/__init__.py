@@ -43,8 +43,7 @@ def build_planner(
     card: PlannerCard | None = None,
 ) -> BuiltPlanner:
     """Make the planner that a user named: built in, a function, another package's, a card's, any model at an address.
-    ``card`` is taken instead of the one that goes by the name, with the prompt and the model that are in it. Raises
-    UserError: nothing is called so, or something it needs is missing; says what.
+    ``card`` is taken instead of the one that goes by the name, with the prompt and the model that are in it.
     """
     name, plans = options.planner, options.plans
     if name == "replay" or (plans is not None and name == "none"):

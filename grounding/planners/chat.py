@@ -28,9 +28,7 @@ class ChatPlanner:
         return self._model.max_concurrency
 
     async def plan(self, query: Query) -> Plan:
-        """Ask once; an empty reply, a refusal or one without a plan is ``unparsed``, kept in full. Raises UserError:
-        the endpoint refuses the very first request for a reason that holds for all.
-        """
+        """Ask once; an empty reply, a refusal or one without a plan is ``unparsed``, kept in full."""
         asked = await self._model.ask(query)
         if asked.completion is None:
             return Plan(step_id=query.step_id, key=query.key, text=None, failure=asked.failure, call=asked.call)

@@ -17,9 +17,7 @@ AHEAD_PROMPT = "ahead"
 
 
 def read_prompts(folder: Path) -> tuple[PromptCard, ...]:
-    """The prompts of a folder, in order of file names. Raises UserError: a file is wrong; says which field and what is
-    allowed there.
-    """
+    """The prompts of a folder, in order of file names."""
     return tuple(read_card(path, PromptCard) for path in sorted(folder.glob("*.yaml")))
 
 
@@ -85,8 +83,7 @@ def check_card(
     card: ChatCard, *, own_address: bool, option: str, address_flag: str, cost_limit: float | None = None
 ) -> None:
     """See that a chat model can still be asked; says on standard error what is odd about it. ``own_address`` as for
-    :func:`warning`; ``option`` names another model, such as ``--judge``, ``address_flag`` an address. Raises UserError:
-    its vendor has retired the model, or it has no price where a limit is to be kept.
+    :func:`warning`; ``option`` names another model, such as ``--judge``, ``address_flag`` an address.
     """
     today = today_utc()
     if has_retired(card, today) and not own_address:

@@ -22,8 +22,7 @@ MAX_RANGES = 20
 
 def read_plans(path: Path) -> dict[str, str]:
     """Read a file of saved plans into ``{step id: text}``; the step id is ``<participant>/<image number>``. Where
-    several steps share a screenshot, the entry ``42`` belongs to the first and ``42#2`` to the second. Raises
-    UserError: the file can't be read, is not JSON, or has another shape; says where.
+    several steps share a screenshot, the entry ``42`` belongs to the first and ``42#2`` to the second.
     """
     try:
         content = path.read_bytes()

@@ -35,9 +35,7 @@ class StoredPlan(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def plan_store_dir(chosen: Path | None, *, off: bool) -> Path | None:
-    """Where plans are kept: the folder that was chosen, else ``plans`` in the user's cache; None for ``none``. Raises
-    UserError: it was both chosen and switched off.
-    """
+    """Where plans are kept: the folder that was chosen, else ``plans`` in the user's cache; None for ``none``."""
     off, chosen = off or chosen == Path("none"), None if chosen == Path("none") else chosen
     if off and chosen is not None:
         raise UserError(f"--plan-store {chosen} and --no-plan-store contradict each other: give one of the two")

@@ -53,9 +53,7 @@ def grounder_of(
     budget: Budget,
     on_retry: Callable[[], None],
 ) -> BuiltGrounder:
-    """The grounder that a run's options name. ``sessions`` are for grounders that answer out of the data set. Raises
-    UserError: nothing is called so, or something it needs is missing; says what.
-    """
+    """The grounder that a run's options name. ``sessions`` are for grounders that answer out of the data set."""
     return build_grounder(
         options.grounder,
         card=card,
@@ -71,9 +69,7 @@ def grounder_of(
 
 
 def open_grounder(name: str, chat: ChatOptions, budget: Budget, on_retry: Callable[[], None]) -> BuiltGrounder:
-    """A grounder for pictures that are no data set's: a built-in one, a card's name or path, Set-of-Mark. Raises
-    UserError: nothing is called so, it needs a data set, or something it needs is missing.
-    """
+    """A grounder for pictures that are no data set's: a built-in one, a card's name or path, Set-of-Mark."""
     if name in ("replay", "oracle"):
         raise UserError(f"--grounder {name}: it answers for the steps of a data set; name ocr, som or a model's card")
     return build_grounder(
@@ -89,9 +85,7 @@ def open_grounder(name: str, chat: ChatOptions, budget: Budget, on_retry: Callab
 
 
 def grounder_card(options: EvalOptions) -> GrounderCard | None:
-    """The card behind the grounder with the user's --send; None where no card stands behind it. Raises UserError:
-    nothing is called so, or --send is for a grounder that sends nothing.
-    """
+    """The card behind the grounder with the user's --send; None where no card stands behind it."""
     address = " ".join(options.base_url) or None
     card = None
     if options.predictions is None:

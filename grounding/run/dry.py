@@ -77,9 +77,7 @@ class DryRun(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def dry_run_command(benchmark: AnyBenchmark, runs: Sequence[Any], *, as_json: bool) -> int:
-    """Look at every run of a command, print what it would take, and write the first requests out. Raises UserError:
-    something that the run itself would be refused for, but for keys and servers.
-    """
+    """Look at every run of a command, print what it would take, and write the first requests out."""
     shared = Shared(alone=len(runs) == 1)
     found = [dry_run(benchmark, options, shared) for options in runs]
     if as_json:

@@ -150,9 +150,7 @@ class RunFolder(DescribedFolder[RunInfo]):
         return tuple(self.stream_sessions())
 
     def stream_sessions(self) -> Iterator[Session]:
-        """The same one after the other, so that only one is held at a time. Raises UserError: the file is missing or
-        damaged, or the steps of a participant do not follow one another.
-        """
+        """The same one after the other, so that only one is held at a time."""
         seen: set[str] = set()
         lines = self.stream_lines("steps.jsonl", Step, what="a step")
         for participant, steps in groupby(lines, key=attrgetter("participant")):
@@ -178,7 +176,7 @@ class RunFolder(DescribedFolder[RunInfo]):
             raise UserError(f"{error}; `grounding score {self.path}` makes it from the stored answers") from error
 
     def read_summary(self) -> Summary:  # type: ignore[override]
-        """Read ``summary.json``. Raises UserError: the run was never scored, or the file is damaged."""
+        """Read ``summary.json``."""
         return super().read_summary(Summary)
 
 

@@ -43,8 +43,7 @@ AnyT = TypeVar("AnyT")
 def scan(path: Path, record_type: type[AnyT], *, what: str = "") -> Iterator[AnyT]:
     """Every record of such a file in the order in which it was written, one at a time. ``record_type`` may have fewer
     fields than were written. A torn last line is passed over, as another process may be appending to the file; but not
-    of a file that was written as a whole, of which ``what`` a line is is said. Raises UserError: the file can't be
-    read, or a line of it is damaged.
+    of a file that was written as a whole, of which ``what`` a line is is said.
     """
     try:
         lines = path.open("rb", buffering=_BUFFER)
@@ -241,7 +240,7 @@ class _Paid(msgspec.Struct):
 
 def paid_calls(folder: Path, answers: Iterable[str]) -> Iterator[Call]:
     """All requests that a run made so far; none where it never began. Runs that kept none have their answers' calls.
-    ``answers`` are the names of the run's journals. Raises UserError: a file of the folder is damaged.
+    ``answers`` are the names of the run's journals.
     """
     if (folder / CALLS).exists():
         yield from (one.call for one in scan(folder / CALLS, PaidCall))
@@ -272,9 +271,7 @@ class PaidCalls:
     """The requests of a run, each kept as soon as it is paid; give :meth:`add` to a budget's ``on_paid``."""
 
     def __init__(self, folder: Path) -> None:
-        """Open ``calls.jsonl``, made at the first request. Raises UserError: it can't be opened, or a line of it is
-        damaged.
-        """
+        """Open ``calls.jsonl``, made at the first request."""
         self._path = folder / CALLS
         self._journal: Journal[PaidCall] | None = None
 
@@ -290,9 +287,7 @@ class PaidCalls:
 
 
 def calls_of(folder: Path, role: str) -> list[Call] | None:
-    """The requests to the models of one part in a run; None where a run asked nobody, or kept answers alone. Raises
-    UserError: the file is damaged.
-    """
+    """The requests to the models of one part in a run; None where a run asked nobody, or kept answers alone."""
     if not (folder / CALLS).exists():
         return None
     return [one.call for one in scan(folder / CALLS, PaidCall) if one.role == role]

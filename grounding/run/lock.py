@@ -85,9 +85,7 @@ class LockedFolder:
             self.release()
 
     def set_aside(self) -> Path | None:
-        """Rename the folder, if there is one, so that a run starts afresh and nothing paid for is lost. Raises
-        UserError: another process is writing to it, or it can't be renamed.
-        """
+        """Rename the folder, if there is one, so that a run starts afresh and nothing paid for is lost."""
         if not self.path.exists():
             return None
         number = 1
@@ -105,8 +103,7 @@ class LockedFolder:
     def earlier(self, read: Callable[[], RecordT]) -> RecordT | None:
         """What ``read`` finds in ``run.json`` of a run that is to go on; None where there is none. Neither is there
         where it is empty or cut off, as by a full disk or a power cut: it is then written anew, since the folder is
-        known to be this run's by its name. What was answered lies in other files. Raises UserError: it is that of
-        something else.
+        known to be this run's by its name. What was answered lies in other files.
         """
         path = self.path / "run.json"
         if not path.exists():
@@ -117,18 +114,14 @@ class LockedFolder:
         return read()
 
     def read_lines(self, name: str, record_type: type[RecordT], *, what: str) -> tuple[RecordT, ...]:
-        """The records of a file of JSON lines that was replaced as a whole. ``what`` a line is, for the message. Raises
-        UserError: the file is missing or damaged.
-        """
+        """The records of a file of JSON lines that was replaced as a whole. ``what`` a line is, for the message."""
         return tuple(self.stream_lines(name, record_type, what=what))
 
     def stream_lines(self, name: str, record_type: type[StructT], *, what: str) -> Iterator[StructT]:
         return scan(self.path / name, record_type, what=what)
 
     def replace(self, name: str, content: bytes) -> None:
-        """Write a file beside the old one and put it in its place in one step; it ends with a line end. Raises
-        UserError: it can't be written.
-        """
+        """Write a file beside the old one and put it in its place in one step; it ends with a line end."""
         self._replace(name, (content, b"" if content.endswith(b"\n") or not content else b"\n"))
 
     def replace_json(self, name: str, record: Record) -> None:
@@ -231,7 +224,7 @@ def benchmark_of(path: Path) -> str:
 
 
 def write_time(folder: LockedFolder, time: Record) -> None:
-    """Replace ``time.json`` by these figures of a benchmark. Raises UserError: it can't be written."""
+    """Replace ``time.json`` by these figures of a benchmark."""
     folder.replace_json(TIME_FILE, time)
 
 

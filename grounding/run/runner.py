@@ -118,7 +118,7 @@ class Runner(Generic[ItemT]):
         """Take every item through the stages; "" when all went through, or why not. Items are drawn only as fast as
         they are worked off, so memory doesn't grow with their number. At a halt (the cost limit, a cluster out of
         reach, too many errors in a row) nothing new is started and what is in flight is waited for. Raises OSError: a
-        record could not be written. Raises UserError: a stage can't go on, and the user can put it right.
+        record could not be written.
         """
         slots = {stage.name: asyncio.Semaphore(stage.max_concurrency) for stage in self._stages}
         in_flight = asyncio.Semaphore(sum(stage.max_concurrency for stage in self._stages))

@@ -70,9 +70,7 @@ class RunAnswers(msgspec.Struct, frozen=True):
 
 
 def read_answers(path: Path) -> RunAnswers:
-    """Read ``plans.jsonl`` and ``predictions.jsonl`` of a run folder; another process may be appending to them. Raises
-    UserError: a file is missing or damaged.
-    """
+    """Read ``plans.jsonl`` and ``predictions.jsonl`` of a run folder; another process may be appending to them."""
     ended: dict[str, _PlanLine] = {}
     predictions: dict[str, StepAnswer] = {}
     sums = RunSums()
@@ -90,8 +88,7 @@ def read_answers(path: Path) -> RunAnswers:
 
 def score_run(folder: RunFolder, sessions: Sequence[Session] | None = None) -> ScoredClicks:
     """Judge every stored answer of a run again and write what is derived from them. Asks no model. ``sessions`` are
-    corrected steps to judge against; None for those stored with the run. Raises UserError: the folder holds no run, or
-    a file in it is damaged.
+    corrected steps to judge against; None for those stored with the run.
     """
     scored = weigh(folder, sessions)
     folder.write_verdicts(scored.verdicts)
@@ -102,7 +99,7 @@ def score_run(folder: RunFolder, sessions: Sequence[Session] | None = None) -> S
 
 def weigh(folder: RunFolder, sessions: Sequence[Session] | None = None) -> ScoredClicks:
     """Judge every stored answer of a run and write nothing, as for a run that another process is at work on.
-    ``sessions`` as for :func:`score_run`. Raises UserError: the folder holds no run, or a file in it is damaged.
+    ``sessions`` as for :func:`score_run`.
     """
     info = folder.read_info()
     with no_cycles():
@@ -157,17 +154,13 @@ def no_cycles() -> Iterator[None]:
 
 
 def scored_tasks(scored: ScoredClicks) -> tuple[ScoredTask, ...]:
-    """The tasks of a run with what became of each of their steps: what runs are compared by. Raises UserError: the
-    stored steps are missing or damaged.
-    """
+    """The tasks of a run with what became of each of their steps: what runs are compared by."""
     sessions = join(RunFolder(scored.folder).read_sessions(), scored.verdicts)
     return tuple(task for session in sessions for task in session.tasks)
 
 
 def read_run(path: Path) -> ScoredClicks:
-    """A run as it was scored last, from its folder. Judges nothing and writes nothing. Raises UserError: there is no
-    run in the folder, it was never scored, or a file is damaged.
-    """
+    """A run as it was scored last, from its folder. Judges nothing and writes nothing."""
     folder = RunFolder(path)
     info = folder.read_info()
     return ScoredClicks(

@@ -40,9 +40,7 @@ def evaluate(
     begun: Callable[[], None] | None = None,
 ) -> ScoredT:
     """Run what the options ask for, or continue it where it stopped; score it and write the run folder. ``elsewhere``
-    is what other runs paid under the same cost limit; ``begun`` is called when the folder is open. Raises UserError:
-    something is missing or wrong and nothing was asked of any model yet, another process is at work in the folder, or
-    the disk failed in mid-run (what was answered is kept).
+    is what other runs paid under the same cost limit; ``begun`` is called when the folder is open.
     """
     if shared is None:
         shared = Shared()
@@ -97,8 +95,7 @@ def evaluate(
 
 def rescore(benchmark: Benchmark[OptionsT, Any, ScoredT], path: Path, **chosen: Any) -> ScoredT:
     """Score a finished or stopped run again from its folder alone; asks no chat model. ``chosen`` are parameters of the
-    benchmark's ``score``: what is judged otherwise than before. Raises UserError: there is no run in the folder, it is
-    damaged, or a run is at work in it.
+    benchmark's ``score``: what is judged otherwise than before.
     """
     folder = benchmark.folder(path)
     folder.read_info()
@@ -315,8 +312,6 @@ async def check_endpoints(benchmark: AnyBenchmark, prepared: Any) -> int:
 
     Returns:
         How many items go through the first pass.
-
-    Raises UserError: one of them can't answer what the run has to ask.
     """
     options = prepared.options
     folder = options.log_dir / prepared.info.run_id

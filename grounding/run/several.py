@@ -91,9 +91,7 @@ def evaluate_command(
 def score_command(
     benchmark: AnyBenchmark, run: Path, given: Mapping[str, Any], *, as_json: bool, published: bool
 ) -> int:
-    """Score a run again and print it, as ``grounding score`` does. ``given`` has None for options that nobody gave.
-    Raises UserError: an option is for other runs, there is no run in the folder, or it is damaged.
-    """
+    """Score a run again and print it, as ``grounding score`` does. ``given`` has None for options that nobody gave."""
     shown = {**given, "published": published or None}
     names = {*benchmark.again, "scoring"} | ({"published"} & benchmark.takes.names)
     benchmark.takes.only(*names).check(shown, dict.fromkeys(shown), str(run))

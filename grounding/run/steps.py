@@ -34,9 +34,7 @@ class StepSelection(Record, frozen=True, kw_only=True):
 def select_steps(
     sessions: Sequence[Session], *, participants: Sequence[str], sample_ids: Sequence[str], limit: int | None
 ) -> StepSelection:
-    """Choose by participant, by step id, and the first ``limit`` of what is left; without options, everything. Raises
-    UserError: a name that the data set doesn't have, a step that is not scored, or nothing left.
-    """
+    """Choose by participant, by step id, and the first ``limit`` of what is left; without options, everything."""
     _check_names(sessions, participants, sample_ids)
     if limit is not None and limit < 1:
         raise UserError(f"--limit {limit}: expected 1 or more")

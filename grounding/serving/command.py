@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from grounding.cards import AdapterRule, ChatCard
@@ -29,12 +28,9 @@ def gpus() -> tuple[str, ...]:
     chosen = os.environ.get(VISIBLE)
     if chosen is not None:
         return tuple(name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1"))
-    program = shutil.which("nvidia-smi")
     try:
-        listed = subprocess.run(
-            [program or "nvidia-smi", "-L"], capture_output=True, text=True, timeout=30, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        told = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=30, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
         return tuple(str(number) for number in range(64) if Path(f"/dev/nvidia{number}").exists())
     return tuple(str(number) for number in range(sum(line.startswith("GPU ") for line in told.splitlines())))
 
@@ -45,10 +41,6 @@ def share(devices: Sequence[str], replicas: int, number: int) -> dict[str, str]:
     if replicas == 1 or each == 0:
         return {}
     return {VISIBLE: ",".join(devices[number * each : (number + 1) * each])}
-
-
-def with_share(environment: Mapping[str, str], devices: Sequence[str], replicas: int, number: int) -> dict[str, str]:
-    return {**environment, **share(devices, replicas, number)}
 
 
 def _is_free(host: str, port: int) -> bool:
@@ -106,9 +98,7 @@ class ServerOptions(Record, frozen=True, kw_only=True):
 
 
 def server_command(given: str | None) -> tuple[str, ...]:
-    """The words of the command that starts a server: the option's, the environment's, or ``vllm serve``. Raises
-    UserError: a quote is not closed.
-    """
+    """The words of the command that starts a server: the option's, the environment's, or ``vllm serve``."""
     text = given or os.environ.get(COMMAND_VARIABLE) or ""
     try:
         words = tuple(shlex.split(text))
@@ -118,9 +108,7 @@ def server_command(given: str | None) -> tuple[str, ...]:
 
 
 def check_servable(card: ChatCard) -> None:
-    """Refuse a card that a stock vLLM server can't serve, with the card's reason and the ways out. Raises UserError:
-    the card is served in another way.
-    """
+    """Refuse a card that a stock vLLM server can't serve, with the card's reason and the ways out."""
     if card.endpoint.base_url:
         raise UserError(
             f"{card.name} ({card.title}) is served at {card.endpoint.base_url}; there is nothing to start here"
@@ -140,10 +128,7 @@ def check_servable(card: ChatCard) -> None:
 
 
 def check_weights(card: ChatCard, options: ServerOptions) -> None:
-    """Refuse a card whose weights no server can fetch by their name, with the commands that get them. Raises UserError:
-    the weights are one folder of a repository, and no local copy is given; or those of an adapter's base have moved or
-    are others, or vLLM can't run the adapter.
-    """
+    """Refuse a card whose weights no server can fetch by their name, with the commands that get them."""
     if card.adapter is not None:
         _check_adapter(card, card.adapter, options)
     inside = hub_folder(card.checkpoint)
