@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic
 
@@ -33,20 +34,20 @@ from grounding.llm.http import (
 from grounding.llm.ratelimits import RateLimiter, shared_limiter
 from grounding.llm.tokens import RequestTokens
 from grounding.llm.wire import CHAT, AnswerT, Completion, ConversationWire, MalformedReply, Spent, UnreadableReply, Wire
-from grounding.records import Call, Record, Usage
+from grounding.records import Call, Record
 
 
+@dataclass
 class Bill:
     """What one try cost, as far as is known by now. ``spent`` is what a response said. ``unreported_usd`` is the most
-    that may have been charged without a report: all of it once the try was sent, nothing again once a response says
-    otherwise. A refusal (any status but 200) without a usage is free: no provider is known to charge for one.
+    that may have been charged without a report: all of it (``most_usd``) once the try was sent, nothing again once a
+    response says otherwise. A refusal (any status but 200) without a usage is free: no provider is known to charge.
     """
 
-    def __init__(self, price: Price | None, most_usd: float) -> None:
-        self._price = price
-        self.most_usd = 0.0 if price is None else most_usd
-        self.spent = Spent()
-        self.unreported_usd = 0.0
+    price: Price | None
+    most_usd: float
+    spent: Spent = field(default_factory=Spent)
+    unreported_usd: float = 0.0
 
     @property
     def cost_usd(self) -> float | None:
@@ -55,12 +56,8 @@ class Bill:
         """
         if self.spent.total_usd is not None:
             return self.spent.total_usd
-        of_tokens = cost_usd(self.spent.usage, self._price)
+        of_tokens = cost_usd(self.spent.usage, self.price)
         return None if of_tokens is None else of_tokens + self.spent.fee_usd
-
-    def tokens(self, expected: int) -> int:
-        usage = self.spent.usage
-        return expected if usage is None else usage.input_tokens + usage.output_tokens
 
     def told(self, spent: Spent, *, free: bool) -> None:
         """A response came. ``free``: without a usage it cost nothing; else it stays unreported."""
@@ -73,56 +70,42 @@ class TryBills:
     """The bills of all tries of one request. ``lost`` counts those in which the server went away."""
 
     def __init__(self, price: Price | None) -> None:
-        self._price = price
-        self._bills: list[Bill] = []
+        self.price = price
+        self.bills: list[Bill] = []
         self.seconds = 0.0
         self.lost = 0
 
-    @property
-    def attempts(self) -> int:
-        return len(self._bills)
-
-    @property
-    def bill(self) -> Bill:
-        return self._bills[-1]
-
-    def next_try(self, most_usd: float) -> Bill:
-        """Begin another try, which can cost as much as this, or is set aside so much for."""
-        self._bills.append(Bill(self._price, most_usd))
-        return self.bill
-
-    def forget_try(self) -> None:
-        self._bills.pop()
-
     def most_usd(self, tokens: RequestTokens | None) -> float | None:
         """The most that a try can cost: nothing where there is no price, None where nobody knows."""
-        if self._price is None:
+        if self.price is None:
             return 0.0
         if tokens is None or tokens.input_most is None or tokens.output_most is None:
             return None
-        dearest_usd = max(self._price.input_usd, self._price.cached_input_usd or 0.0)
-        return (tokens.input_most * dearest_usd + tokens.output_most * self._price.output_usd) / 1_000_000
+        dearest_usd = max(self.price.input_usd, self.price.cached_input_usd or 0.0)
+        return (tokens.input_most * dearest_usd + tokens.output_most * self.price.output_usd) / 1_000_000
 
-    def call(self, model: str) -> Call:
-        return self._call(self.bill.spent.usage, model, self._bills[:-1])
-
-    def failed_call(self) -> Call | None:
-        """What a request without an answer took; None where nothing was charged and nothing may have been."""
-        if all(bill.spent.usage is None and not bill.unreported_usd for bill in self._bills):
-            return None
-        return self._call(None, "", self._bills)
-
-    def _call(self, usage: Usage | None, model: str, failed: list[Bill]) -> Call:
-        costs = [bill.cost_usd for bill in self._bills if bill.cost_usd is not None]
+    def call(self, model: str = "", *, answered: bool = True) -> Call:
+        costs = [bill.cost_usd for bill in self.bills if bill.cost_usd is not None]
+        failed = self.bills[:-1] if answered else self.bills
         return Call(
             seconds=self.seconds,
-            attempts=self.attempts,
-            usage=usage,
+            attempts=len(self.bills),
+            usage=self.bills[-1].spent.usage if answered else None,
             cost_usd=sum(costs) if costs else None,
             model=model,
             failed_usage=added([bill.spent.usage for bill in failed if bill.spent.usage is not None]),
-            unreported_usd=sum(bill.unreported_usd for bill in self._bills),
+            unreported_usd=sum(bill.unreported_usd for bill in self.bills),
         )
+
+    def failed_call(self) -> Call | None:
+        """What a request without an answer took; None where nothing was charged and nothing may have been."""
+        if all(bill.spent.usage is None and not bill.unreported_usd for bill in self.bills):
+            return None
+        return self.call(answered=False)
+
+    def failed(self, message: str, *, status: int | None = None, unparsed: bool = False) -> CallFailed:
+        """The end of a request; its record keeps what the tries cost, or may have."""
+        return CallFailed(message, status=status, attempts=len(self.bills), call=self.failed_call(), unparsed=unparsed)
 
 
 SERVER_WAIT_S = 600.0
@@ -366,10 +349,8 @@ class ModelClient(Generic[AnswerT]):
                 with attempt:
                     return await self._while_there(body, tokens, tally)
         except TryAgain as error:
-            tries = f" (after {tally.attempts} tries)" if tally.attempts > 1 else ""
-            raise CallFailed(
-                f"{error}{tries}", status=error.status, attempts=tally.attempts, call=tally.failed_call()
-            ) from error
+            tries = f" (after {len(tally.bills)} tries)" if len(tally.bills) > 1 else ""
+            raise tally.failed(f"{error}{tries}", status=error.status) from error
         raise AssertionError("tenacity ends with a result or an exception")
 
     async def _while_there(self, body: bytes, tokens: RequestTokens | None, tally: TryBills) -> Reply[AnswerT]:
@@ -383,13 +364,11 @@ class ModelClient(Generic[AnswerT]):
                     if not await self._health.excuses(error.fault, tally):
                         raise
                     if error.fault is not None and not error.fault.sent:
-                        tally.forget_try()
+                        tally.bills.pop()
         except ServerGone as gone:
-            call = tally.failed_call()
-            if call is None:
+            if tally.failed_call() is None:
                 raise
-            # As with the cost limit: only a record keeps what the tries before may have cost.
-            raise CallFailed(str(gone), status=None, attempts=tally.attempts, call=call) from gone
+            raise tally.failed(str(gone)) from gone
 
     def _wait_s(self, state: tenacity.RetryCallState) -> float:
         failed = state.outcome.exception() if state.outcome else None
@@ -407,23 +386,25 @@ class ModelClient(Generic[AnswerT]):
         try:
             reserved_usd = await self._budget.reserve(most_usd)
         except BudgetReached as reached:
-            call = tally.failed_call()
-            if call is None:
+            if tally.failed_call() is None:
                 raise
-            # What the tries before cost must not be forgotten: only a record keeps it.
-            raise CallFailed(f"no other try: {reached}", status=None, attempts=tally.attempts, call=call) from reached
-        bill = tally.next_try(reserved_usd if most_usd is None else most_usd)
+            raise tally.failed(f"no other try: {reached}") from reached
+        most_usd = reserved_usd if most_usd is None else most_usd
+        bill = Bill(tally.price, 0.0 if tally.price is None else most_usd)
+        tally.bills.append(bill)
         try:
             admission = await self._limiter.acquire(tokens.expected if tokens else 0)
             try:
                 return await self._once(body, tally)
             finally:
-                self._limiter.settle(admission, bill.tokens(admission.tokens))
+                usage = bill.spent.usage
+                used = admission.tokens if usage is None else usage.input_tokens + usage.output_tokens
+                self._limiter.settle(admission, used)
         finally:
             self._budget.settle(reserved_usd, bill.cost_usd, bill.unreported_usd)
 
     async def _once(self, body: bytes, tally: TryBills) -> Reply[AnswerT]:
-        bill = tally.bill
+        bill = tally.bills[-1]
         started = time.perf_counter()
         address = self._addresses.take()
         url = f"{address.base_url}{self._wire.path(self._card.model)}"
@@ -453,7 +434,7 @@ class ModelClient(Generic[AnswerT]):
             message = f"connection failed: {self._clean(str(error)) or type(error).__name__}"
             raise TryAgain(message, fault=fault(sent=not refused, broken=True) if broken else None) from error
         except BodyTooLong as error:
-            raise self._unreadable(str(error), tally) from error
+            raise tally.failed(str(error), status=200, unparsed=True) from error
         finally:
             tally.seconds = time.perf_counter() - started
             address.open -= 1
@@ -471,16 +452,13 @@ class ModelClient(Generic[AnswerT]):
             # What it says instead may be the reason, such as an error under the status 200.
             message = self._clean(f"{error}: {content[:MAX_REFUSAL_BYTES].decode('utf-8', 'replace')}")
             if isinstance(error, UnreadableReply):
-                raise self._unreadable(message, tally) from error
+                raise tally.failed(message, status=200, unparsed=True) from error
             raise TryAgain(message) from error
         bill.told(self._wire.spent(content), free=False)
         return Reply(completion=completion, call=tally.call(self._clean(self._wire.model(completion))))
 
-    def _unreadable(self, message: str, tally: TryBills) -> CallFailed:
-        return CallFailed(message, status=200, attempts=tally.attempts, call=tally.failed_call(), unparsed=True)
-
     def _refused(self, status: int, wait_s: float | None, text: str, tally: TryBills) -> Exception:
-        failed = refusal(status, text, retry_after_s=wait_s, attempts=tally.attempts, call=tally.failed_call())
+        failed = refusal(status, text, retry_after_s=wait_s, attempts=len(tally.bills), call=tally.failed_call())
         if status != 429 or wait_s is None or not isinstance(failed, TryAgain):
             return failed
         if self._limiter.pause(wait_s) and wait_s >= TOLD_PAUSE_S:

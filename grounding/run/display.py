@@ -33,6 +33,7 @@ from grounding.llm.addresses import AWAITED
 from grounding.llm.budget import dollars
 from grounding.options import Display
 from grounding.records import Point, Record, Region, Screenshot
+from grounding.run.lock import LockedFolder
 
 QUEUE, PROGRESS = "queue.json", "progress.json"
 LINE_EVERY_S = 5.0
@@ -142,15 +143,8 @@ def folder_of(folder: Path, run: QueuedRun) -> Path:
 
 def write_queue(folder: Path, state: QueueState) -> None:
     """Replace ``queue.json`` in one step; the folder is made where there is none."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Several commands at once may change it in the same moment.
-        atomic_write(folder / QUEUE, msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n", shared=True)
-    except OSError as error:
-        raise UserError(
-            f"{folder / QUEUE}: can't be written: {error.strerror}. What was answered is kept; make room and run the "
-            "same command again."
-        ) from error
+    folder.mkdir(parents=True, exist_ok=True)
+    LockedFolder(folder).replace_json(QUEUE, state)
 
 
 def read_queue(folder: Path) -> QueueState:
@@ -197,11 +191,11 @@ def is_held(folder: Path) -> bool:
         return False
     try:
         fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
     except OSError:
         return True
     finally:
         os.close(opened)
-    return False
 
 
 # --- one run ----------------------------------------------------------------------------------------------------------
@@ -313,7 +307,7 @@ class Progress:
     def _show(self) -> None:
         if self._bar is not None:
             words = self._words(colour=True) if self._console.width >= WIDE_ENOUGH else self.hit_words
-            left = _left(self) if self._console.width >= NARROW else ""
+            left = self._left() if self._console.width >= NARROW else ""
             self._bar.update(self._bar.task_ids[0], completed=self.done, words=words, left=left)
         elif self._display == "plain" and self._started and time.monotonic() - self._last_line > LINE_EVERY_S:
             self._line()
@@ -326,13 +320,17 @@ class Progress:
         words += [f"retries {self._retries}"] if self._retries else []
         return " · ".join([*words, *([f"kept from before {self._kept}"] if self._kept else [])])
 
-    def line(self) -> str:
-        elapsed = time.monotonic() - self._started
-        return f"{self.done}/{self.total} {self._unit}, {elapsed:.0f} s: {self._words(colour=False)}"
-
     def _line(self) -> None:
         self._last_line = time.monotonic()
-        print(self.line(), file=sys.stderr, flush=True)
+        words = f"{self.done}/{self.total} {self._unit}, {self._last_line - self._started:.0f} s"
+        print(f"{words}: {self._words(colour=False)}", file=sys.stderr, flush=True)
+
+    def _left(self) -> str:
+        rate = self.rate_per_s
+        if rate is None:
+            return ""
+        left = f" · {clock((self.total - self.done) / rate)} left" if self.total > self.done else ""
+        return f"{rate:,.0f}/s{left}" if rate >= 100 else f"{rate:.{1 if rate >= 1 else 2}f}/s{left}"
 
     @property
     def hit_words(self) -> str:
@@ -418,14 +416,6 @@ class _Awaited(ProgressColumn):
 def _waiting_s() -> float | None:
     since = min(AWAITED.values(), default=None)
     return None if since is None else time.monotonic() - since
-
-
-def _left(run: Progress) -> str:
-    rate = run.rate_per_s
-    if rate is None:
-        return ""
-    left = f" · {clock((run.total - run.done) / rate)} left" if run.total > run.done else ""
-    return f"{rate:,.0f}/s{left}" if rate >= 100 else f"{rate:.{1 if rate >= 1 else 2}f}/s{left}"
 
 
 def clock(seconds: float) -> str:

@@ -35,7 +35,16 @@ def select_steps(
     sessions: Sequence[Session], *, participants: Sequence[str], sample_ids: Sequence[str], limit: int | None
 ) -> StepSelection:
     """Choose by participant, by step id, and the first ``limit`` of what is left; without options, everything."""
-    _check_names(sessions, participants, sample_ids)
+    known = [session.participant for session in sessions]
+    for name in participants:
+        if name not in known:
+            raise UserError(f"--participant {name}: the data set has {', '.join(known)}")
+    regions = {step.id: step.region for session in sessions for step in session.steps}
+    for step_id in sample_ids:
+        if step_id not in regions:
+            raise UserError(f"--sample-id {step_id}: no such step; ids look like {next(iter(regions), '1/1')}")
+        if regions[step_id] is None:
+            raise UserError(f"--sample-id {step_id}: no click was made there, so the step is not scored")
     if limit is not None and limit < 1:
         raise UserError(f"--limit {limit}: expected 1 or more")
     chosen = [session for session in sessions if not participants or session.participant in participants]
@@ -69,19 +78,6 @@ def select_steps(
         step_ids=ids,
         text=";".join(word for word in words if word) or "all",
     )
-
-
-def _check_names(sessions: Sequence[Session], participants: Sequence[str], sample_ids: Sequence[str]) -> None:
-    known = [session.participant for session in sessions]
-    for name in participants:
-        if name not in known:
-            raise UserError(f"--participant {name}: the data set has {', '.join(known)}")
-    regions = {step.id: step.region for session in sessions for step in session.steps}
-    for step_id in sample_ids:
-        if step_id not in regions:
-            raise UserError(f"--sample-id {step_id}: no such step; ids look like {next(iter(regions), '1/1')}")
-        if regions[step_id] is None:
-            raise UserError(f"--sample-id {step_id}: no click was made there, so the step is not scored")
 
 
 _A_NUMBER = re.compile(r"(?:task|episode|unknown)?[\W\d_]*", re.IGNORECASE)

@@ -55,24 +55,16 @@ BUTTON_COLOUR = (30, 110, 220)
 _WINDOW, _TITLE_BAR, _LINE, _WHITE = (245, 245, 245), (210, 214, 220), (160, 165, 172), (255, 255, 255)
 _BUTTON = Size(width=96, height=40)
 _MARGIN, _TITLE_HEIGHT = 12, 32
-_PLACES = {
-    "centre": (0.5, 0.5),
-    "right edge": (1.0, 0.4),
-    "left edge": (0.0, 0.7),
-    "lower edge": (0.65, 1.0),
-    "upper right": (1.0, 0.0),
-    "lower right": (1.0, 1.0),
-    "inside": (0.75, 0.7),
-}
-_LAYOUT: tuple[tuple[int, int, tuple[str, ...]], ...] = (
-    (320, 240, ("centre",)),
-    (1000, 1000, ("lower right",)),
-    (1280, 720, ("centre", "lower edge")),
-    (1920, 1080, ("right edge", "lower edge", "upper right")),
-    (2560, 1440, ("lower right", "inside", "left edge")),
-    (1080, 1920, ("centre", "lower edge")),
+_LAYOUT = (
+    *((320, 240, "centre", 0.5, 0.5), (1000, 1000, "lower right", 1.0, 1.0)),
+    *((1280, 720, "centre", 0.5, 0.5), (1280, 720, "lower edge", 0.65, 1.0)),
+    *((1920, 1080, "right edge", 1.0, 0.4), (1920, 1080, "lower edge", 0.65, 1.0)),
+    *((1920, 1080, "upper right", 1.0, 0.0), (2560, 1440, "lower right", 1.0, 1.0)),
+    *((2560, 1440, "inside", 0.75, 0.7), (2560, 1440, "left edge", 0.0, 0.7)),
+    *((1080, 1920, "centre", 0.5, 0.5), (1080, 1920, "lower edge", 0.65, 1.0)),
 )
-SIZES = tuple(Size(width=width, height=height) for width, height, _ in _LAYOUT)
+"""Width, height, and where the button is: in words, and in fractions of the room that there is for it."""
+SIZES = tuple(dict.fromkeys(Size(width=width, height=height) for width, height, *_ in _LAYOUT))
 TOKEN_TOLERANCE = 8
 """Sizes in a prompt are written digit by digit, so that a larger screenshot can take a few tokens more of text."""
 MOST_SIZES = 4
@@ -102,13 +94,11 @@ class ProbeTarget(Record, frozen=True, kw_only=True):
 
 def draw_targets(folder: Path) -> tuple[ProbeTarget, ...]:
     """Draw all pictures into a folder, the same on every machine."""
-    return tuple(
-        _draw(folder, Size(width=width, height=height), place) for width, height, places in _LAYOUT for place in places
-    )
+    return tuple(_draw(folder, *each) for each in _LAYOUT)
 
 
-def _draw(folder: Path, size: Size, place: str) -> ProbeTarget:
-    across, down = _PLACES[place]
+def _draw(folder: Path, width: int, height: int, place: str, across: float, down: float) -> ProbeTarget:
+    size = Size(width=width, height=height)
     left = round(_MARGIN + across * (size.width - 2 * _MARGIN - _BUTTON.width))
     top = round(_TITLE_HEIGHT + _MARGIN + down * (size.height - _TITLE_HEIGHT - 2 * _MARGIN - _BUTTON.height))
     box = Box(left_px=left, top_px=top, right_px=left + _BUTTON.width - 1, bottom_px=top + _BUTTON.height - 1)
@@ -241,7 +231,7 @@ async def make_the_sizes(
     grounders = [open_for_probe(short_card(card), each, budget=budget, on_retry=on_retry) for each in addresses]
     try:
         with tempfile.TemporaryDirectory(prefix="grounding-sizes-") as folder:
-            shots = await asyncio.to_thread(_blank_pictures, Path(folder), sizes)
+            shots = [await asyncio.to_thread(_blank_picture, Path(folder), size) for size in sizes]
             return all(await asyncio.gather(*(_fits(card, each, shots) for each in grounders)))
     finally:
         await asyncio.gather(*(grounder.aclose() for grounder in grounders))
@@ -285,13 +275,10 @@ def _sizes_to_ask(card: GrounderCard, shown: Iterable[Size]) -> tuple[Size, ...]
     return tuple(sizes)
 
 
-def _blank_pictures(folder: Path, sizes: Sequence[Size]) -> tuple[Screenshot, ...]:
-    shots = []
-    for size in sizes:
-        path = folder / f"{size.width}x{size.height}.png"
-        Image.new("L", (size.width, size.height), 255).save(path, compress_level=1)
-        shots.append(Screenshot(path=str(path), size=size, sha256=""))
-    return tuple(shots)
+def _blank_picture(folder: Path, size: Size) -> Screenshot:
+    path = folder / f"{size.width}x{size.height}.png"
+    Image.new("L", (size.width, size.height), 255).save(path, compress_level=1)
+    return Screenshot(path=str(path), size=size, sha256="")
 
 
 # --- before a run -----------------------------------------------------------------------------------------------------
