@@ -155,8 +155,17 @@ class ServerHealth:
 
     async def excuses(self, fault: Fault | None, request: TryBills) -> bool:
         """Whether a try failed for want of a server and doesn't count."""
-        if fault is None or not await self._is_away(fault):
+        if fault is None:
             return False
+        address = fault.address
+        if not address.away:
+            if address not in self._watched:
+                self._watched[address] = asyncio.get_running_loop().create_future()
+                watch = asyncio.create_task(self._watch(address, self._watched[address], twice=fault.broken))
+                self._watches.add(watch)
+                watch.add_done_callback(self._watches.discard)
+            if not await asyncio.shield(self._watched[address]):
+                return False
         request.lost += fault.sent
         return request.lost <= MOST_LOST
 
@@ -165,17 +174,6 @@ class ServerHealth:
             watch.cancel()
         await asyncio.gather(*self._watches, return_exceptions=True)
         self._await_nobody()
-
-    async def _is_away(self, fault: Fault) -> bool:
-        address = fault.address
-        if address.away:
-            return True
-        if address not in self._watched:
-            self._watched[address] = asyncio.get_running_loop().create_future()
-            watch = asyncio.create_task(self._watch(address, self._watched[address], twice=fault.broken))
-            self._watches.add(watch)
-            watch.add_done_callback(self._watches.discard)
-        return await asyncio.shield(self._watched[address])
 
     async def _watch(self, address: ServerAddress, verdict: asyncio.Future[bool], *, twice: bool) -> None:
         try:
@@ -280,7 +278,7 @@ class ModelClient(Generic[AnswerT]):
         self._timeout_s = timeout_s
         self._max_retries = max_retries
         self._budget = budget or Budget(None)
-        self._on_retry = on_retry
+        self._on_retry = on_retry or (lambda: None)
         self._backoff_s = backoff_s
         self._limiter = limiter or shared_limiter(card, endpoint)
         self._look_s = min(LOOK_S, timeout_s, max(5.0, server_wait_s))
@@ -343,7 +341,7 @@ class ModelClient(Generic[AnswerT]):
                 retry=tenacity.retry_if_exception_type(TryAgain),
                 stop=tenacity.stop_after_attempt(self._max_retries + 1),
                 wait=self._wait_s,
-                before_sleep=self._count_retry,
+                before_sleep=lambda _: self._on_retry(),
                 reraise=True,
             ):
                 with attempt:
@@ -375,10 +373,6 @@ class ModelClient(Generic[AnswerT]):
         if isinstance(failed, TryAgain) and failed.retry_after_s is not None:
             return failed.retry_after_s
         return float(tenacity.wait_random_exponential(multiplier=self._backoff_s, max=30)(state))
-
-    def _count_retry(self, _state: tenacity.RetryCallState) -> None:
-        if self._on_retry is not None:
-            self._on_retry()
 
     async def _within_budget(self, body: bytes, tokens: RequestTokens | None, tally: TryBills) -> Reply[AnswerT]:
         """One try: money is set aside first, then the provider's limits are waited for, then it is sent."""

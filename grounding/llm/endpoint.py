@@ -46,10 +46,7 @@ def resolve_endpoint(
             f"http://HOST:PORT{wire.base_path}.{serve}"
         )
     addresses = dict.fromkeys(_address(each, flag, wire, card.model) for each in chosen.split(" "))
-    endpoint = Endpoint(
-        base_url=" ".join(sorted(addresses)),
-        key_variable=card.endpoint.key_variable,
-    )
+    endpoint = Endpoint(base_url=" ".join(sorted(addresses)), key_variable=card.endpoint.key_variable)
     key = endpoint.key()
     if key is not None and any(character.isspace() or not character.isprintable() for character in key):
         raise UserError(f"the key in {endpoint.key_variable} has a blank or a line end in it: set it without")
@@ -67,21 +64,16 @@ def _address(chosen: str, flag: str, wire: Wire[Any], model: str) -> str:
             f"{flag}: the address has a user, a password or a query in it (@, ? or #); give the plain address, and the "
             "key in the environment variable that the card names (endpoint.key_variable)"
         )
-    if not _is_address(chosen):
-        raise UserError(f"{flag} {chosen!r}: expected an address such as http://127.0.0.1:8000{wire.base_path}")
-    parts = urlsplit(chosen)
-    path = parts.path.rstrip("/").removesuffix(wire.path(model)) or wire.base_path
-    return f"{parts.scheme}://{parts.netloc}{path}"
-
-
-def _is_address(text: str) -> bool:
     try:
-        parts = urlsplit(text)
+        parts = urlsplit(chosen)
         _ = parts.port  # Raises for a port that is none.
         host = (parts.hostname or "").encode("idna")  # Raises for two dots in a row and names that are too long.
     except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(host) and not any(character.isspace() for character in text)
+        host = b""
+    if not host or parts.scheme not in ("http", "https") or any(character.isspace() for character in chosen):
+        raise UserError(f"{flag} {chosen!r}: expected an address such as http://127.0.0.1:8000{wire.base_path}")
+    path = parts.path.rstrip("/").removesuffix(wire.path(model)) or wire.base_path
+    return f"{parts.scheme}://{parts.netloc}{path}"
 
 
 LOOK_S = 30.0
@@ -105,18 +97,17 @@ async def check_address(
 def only_model(card: ChatCard, base_url: str | None, *, flag: str, name_flag: str) -> str:
     """The name of the one model that an endpoint serves, for a card that names none."""
     endpoint = resolve_endpoint(card, base_url, flag=flag)
-    listed = asyncio.run(_ask_first(card, endpoint))
+
+    async def ask() -> list[str]:
+        headers = {"Accept": "application/json"} | CHAT.headers(endpoint.key())
+        async with aiohttp.ClientSession(headers=headers) as session:
+            return await _listed(session, Addresses(endpoint.base_url.split(" ")).all[0], card, endpoint, CHAT)
+
+    listed = asyncio.run(ask())
     if len(listed) == 1:
         return listed[0]
     what = f"serves {_shown(listed)}" if listed else "does not say which models it serves"
     raise UserError(f"{endpoint.base_url} {what}: name the one to ask with {name_flag} NAME")
-
-
-async def _ask_first(card: ChatCard, endpoint: Endpoint) -> list[str]:
-    addresses = Addresses(endpoint.base_url.split(" "))
-    headers = {"Accept": "application/json"} | CHAT.headers(endpoint.key())
-    async with aiohttp.ClientSession(headers=headers) as session:
-        return await _listed(session, addresses.all[0], card, endpoint, CHAT)
 
 
 async def _listed(

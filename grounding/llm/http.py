@@ -63,15 +63,15 @@ def led_on(response: aiohttp.ClientResponse) -> str:
     """Where a redirect leads, in words, without what may be secret in it; "" for any other response. Nobody follows:
     the key and the picture were meant for one host only.
     """
-    if not 300 <= response.status < 400 or "Location" not in response.headers:
+    place = response.headers.get("Location", "")
+    if not place or not 300 <= response.status < 400:
         return ""
     try:
-        parts = urlsplit(response.headers["Location"])
-        place = f"{parts.scheme}://{parts.hostname}" if parts.hostname else ""
-        place += f":{parts.port}" if parts.port else ""
+        parts = urlsplit(place)
+        host = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.hostname else ""
+        return f"it leads to {host}{parts.path}, which is not followed"
     except ValueError:
         return "it leads elsewhere, which is not followed"
-    return f"it leads to {place}{parts.path}, which is not followed"
 
 
 MAX_WAIT_S = 900.0

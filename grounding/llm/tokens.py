@@ -239,7 +239,8 @@ def request_tokens(
     # A token is at least one byte of text.
     text_most = sum(len(text.encode("utf-8", "replace")) for text in texts)
     text_most += MOST_PER_MESSAGE * len(messages) + MOST_PER_REQUEST
-    output_most = output_limit(parameters)
+    stated = (parameters.get(name) for name in OUTPUT_LIMITS)
+    output_most = next((value for value in stated if isinstance(value, int)), None)
     expected = card.output_tokens.expected if card.output_tokens else None
     return RequestTokens(
         text=sum(text_tokens(text) for text in texts) + PER_MESSAGE * len(messages) + PER_REQUEST,
@@ -256,11 +257,3 @@ def picture_tokens(card: ChatCard, sizes: ImageSizes) -> int | None:
         return billed_image_tokens(card.image_tokens, sizes.sent)
     found = image_tokens(card.family, sizes.model)
     return None if found is None else found + 2  # The marks before and after it.
-
-
-def output_limit(parameters: dict[str, Json]) -> int | None:
-    for name in OUTPUT_LIMITS:
-        value = parameters.get(name)
-        if isinstance(value, int):
-            return value
-    return None

@@ -286,7 +286,11 @@ class Wire(Protocol[AnswerT]):
         """The model that answered, in the server's words."""
 
     def listed(self, body: bytes) -> list[str]:
-        return listed_ids(body)
+        """The ids of a list of models in OpenAI's or Anthropic's shape; none where it is neither."""
+        try:
+            return [item["id"] for item in msgspec.json.decode(body)["data"] if isinstance(item["id"], str)]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
+            return []
 
 
 class ConversationWire(Wire[Completion], Protocol):
@@ -323,11 +327,3 @@ CHAT = ChatWire()
 
 def bearer(key: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"} if key else {}
-
-
-def listed_ids(body: bytes) -> list[str]:
-    """The ids of a list of models in OpenAI's or Anthropic's shape; none where it is neither."""
-    try:
-        return [item["id"] for item in msgspec.json.decode(body)["data"] if isinstance(item["id"], str)]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
-        return []

@@ -165,9 +165,6 @@ class RunFolder(DescribedFolder[RunInfo]):
     def predictions(self, *, read_only: bool = False) -> Journal[Prediction]:
         return Journal(self.path / "predictions.jsonl", Prediction, read_only=read_only)
 
-    def write_verdicts(self, verdicts: Iterable[Verdict]) -> None:
-        self.replace_lines("verdicts.jsonl", verdicts)
-
     def stream_verdicts(self) -> Iterator[Verdict]:
         """Read ``verdicts.jsonl``."""
         try:

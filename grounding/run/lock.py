@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
@@ -100,19 +99,6 @@ class LockedFolder:
             self.release()
         return aside
 
-    def earlier(self, read: Callable[[], RecordT]) -> RecordT | None:
-        """What ``read`` finds in ``run.json`` of a run that is to go on; None where there is none. Neither is there
-        where it is empty or cut off, as by a full disk or a power cut: it is then written anew, since the folder is
-        known to be this run's by its name. What was answered lies in other files.
-        """
-        path = self.path / "run.json"
-        if not path.exists():
-            return None
-        if _is_cut_off(path):
-            print(f"grounding: warning: {path} is empty or cut off and is written anew", file=sys.stderr, flush=True)
-            return None
-        return read()
-
     def read_lines(self, name: str, record_type: type[RecordT], *, what: str) -> tuple[RecordT, ...]:
         """The records of a file of JSON lines that was replaced as a whole. ``what`` a line is, for the message."""
         return tuple(self.stream_lines(name, record_type, what=what))
@@ -139,14 +125,6 @@ class LockedFolder:
                 f"{self.path / name}: can't be written: {error.strerror}. What was answered is kept; make room and run "
                 "the same command again."
             ) from error
-
-
-def _is_cut_off(path: Path) -> bool:
-    """Whether a file of one JSON object that is there has not got its end: it is empty, cut off, or zeros."""
-    try:
-        return not path.read_bytes().rstrip().endswith(b"}")
-    except OSError:
-        return False
 
 
 class AboutRun(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -192,10 +170,12 @@ class DescribedFolder(LockedFolder, Generic[InfoT]):
                     f"{self.path} is {other}, which this command is not for: `grounding score` shows its figures, and "
                     "report.html in it every item"
                 ) from error
-            again = "give the command that began the run again, which writes it anew and keeps what was answered"
-            cut = f"; the file is empty or cut off: {again}" if _is_cut_off(path) else ""
-            raise UserError(f"{path}: not a description of {self.kind} of this version: {error}{cut}") from error
+            raise UserError(f"{path}: not a description of {self.kind} of this version: {error}") from error
         return info
+
+    def earlier_info(self) -> InfoT | None:
+        """What ``run.json`` says of a run that is to go on; None where there is none."""
+        return self.read_info() if (self.path / "run.json").exists() else None
 
     def write_summary(self, summary: Record) -> None:
         self.replace_json("summary.json", summary)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -91,7 +90,7 @@ def score_run(folder: RunFolder, sessions: Sequence[Session] | None = None) -> S
     corrected steps to judge against; None for those stored with the run.
     """
     scored = weigh(folder, sessions)
-    folder.write_verdicts(scored.verdicts)
+    folder.replace_lines("verdicts.jsonl", scored.verdicts)
     write_time(folder, scored.time)
     folder.write_summary(scored.summary)
     return scored
@@ -102,11 +101,16 @@ def weigh(folder: RunFolder, sessions: Sequence[Session] | None = None) -> Score
     ``sessions`` as for :func:`score_run`.
     """
     info = folder.read_info()
-    with no_cycles():
+    was_on = gc.isenabled()
+    gc.disable()  # It would look for cycles through millions of records, which hold none.
+    try:
         answers = read_answers(folder.path)
         for reply in probe_predictions(folder.path):
             answers.sums.grounder.add(reply.call)
         return _weigh(folder, info, answers, folder.stream_sessions() if sessions is None else sessions)
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _weigh(folder: RunFolder, info: RunInfo, answers: RunAnswers, sessions: Iterable[Session]) -> ScoredClicks:
@@ -139,18 +143,6 @@ def _weigh(folder: RunFolder, info: RunInfo, answers: RunAnswers, sessions: Iter
         time=answers.sums.time(info.wall_s),
         warnings=tuple(probe_warnings(folder.path)),
     )
-
-
-@contextlib.contextmanager
-def no_cycles() -> Iterator[None]:
-    """Keep the collector of cyclic garbage from looking through millions of records, which hold no cycle."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def scored_tasks(scored: ScoredClicks) -> tuple[ScoredTask, ...]:

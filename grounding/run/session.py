@@ -58,7 +58,7 @@ def evaluate(
     set_aside = folder.set_aside() if asked.fresh else None
     folder.create()
     try:
-        before = folder.earlier(folder.read_info)
+        before = folder.earlier_info()
         if before is not None:
             info = msgspec.structs.replace(info, started_at=before.started_at, wall_s=before.wall_s)
         folder.write_info(info)

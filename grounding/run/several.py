@@ -156,7 +156,9 @@ def _run_all(
     with closing(shared.servers):
         planned = _plan(benchmark, runs, varying, shared, swept=kind == "sweep")
         first = _baseline(benchmark, planned, varying, wanted)
-        folder = command_folder(kind, planned)
+        # The same for the same runs in whatever order.
+        ids = hashlib.sha256(msgspec.json.encode(sorted(each.run_id for each in planned))).hexdigest()[:10]
+        folder = runs[0].log_dir / f"{kind}_{ids}"
         rows = _in_turn(benchmark, planned, folder, shared)
     return Result(rows, runs[0].command, tuple(varying), first, folder, swept=kind == "sweep")
 
@@ -194,13 +196,6 @@ class Planned:
     def folder(self) -> Path:
         folder: Path = self.options.log_dir / self.run_id
         return folder
-
-
-def command_folder(kind: str, planned: Sequence[Planned]) -> Path:
-    """The own folder of a command with several runs, beside theirs: the same for the same runs in whatever order."""
-    ids = hashlib.sha256(msgspec.json.encode(sorted(each.run_id for each in planned))).hexdigest()[:10]
-    folder: Path = planned[0].options.log_dir / f"{kind}_{ids}"
-    return folder
 
 
 def _plan(

@@ -32,7 +32,6 @@ from grounding.run.probe.replies import (
     SpaceFit,
     TokenLine,
     judge_replies,
-    size_words,
     text_chars,
     token_findings,
     token_lines,
@@ -130,7 +129,6 @@ def audit_command(run: Path, /, *, json: Annotated[bool, Parameter(negative="", 
     else:
         console = wide_console()
         _print_fits(console, report.fits, report.declared, report.steps)
-        _print_tokens(console, report.tokens)
         _print_verdict(console, report.findings, report.level)
     return 0 if report.level == "ok" else EXIT_WARNINGS
 
@@ -222,7 +220,6 @@ def audit_run(path: Path) -> AuditReport:
 
 
 def _print_probe(console: Console, report: ProbeReport) -> None:
-    _print_tokens(console, report.tokens)
     sizes = [reply.sizes for reply in report.replies if reply.sizes is not None]
     if any(size.sent != size.model for size in sizes):
         _say(console, "pictures   sent as they are: the server resizes them")
@@ -264,21 +261,6 @@ def _print_fits(console: Console, fits: Sequence[SpaceFit], declared: Space | No
             "-" if fit.median_px is None else f"{fit.median_px:,.1f} px",
             style="bold" if own else None,
         )
-    console.print(table)
-
-
-def _print_tokens(console: Console, lines: Sequence[TokenLine]) -> None:
-    if not lines:
-        return
-    table = Table("screenshot", "the card says", "the server saw", title="image tokens", title_justify="left")
-    table.add_column("replies", justify="right")
-    for line in lines:
-        said = "the server's size"
-        if line.expected is not None:
-            said = f"{size_words(line.expected)} ({line.expected_tokens:,})"
-        seen = f"{'' if line.agrees else 'about '}{size_words(line.seen)} ({line.seen_tokens:,})"
-        style = None if line.agrees or line.expected is None else "yellow"
-        table.add_row(size_words(line.original), said, seen, str(line.replies), style=style)
     console.print(table)
 
 
