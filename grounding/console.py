@@ -65,14 +65,12 @@ def leave(command: Callable[[], Any], program: str) -> NoReturn:
 
 
 def command_names(app: App) -> list[str]:
-    """The commands of an app, without flags such as ``--help``."""
     return [name for name in app if not name.startswith("-")]
 
 
 def answer(app: App, arguments: Sequence[str]) -> object:
-    """Run a command line of an app whose commands have a line each, and are imported when they are asked for.
-
-    The one that is asked for gets the help of its docstring, and at its end ``NAME_EXAMPLES`` of its module.
+    """Run a command line of an app whose commands have a line each, and are imported when they are asked for. The one
+    that is asked for gets the help of its docstring, and at its end ``NAME_EXAMPLES`` of its module.
     """
     wants_help = not {"--help", "-h"}.isdisjoint(arguments)
     at = app
@@ -89,9 +87,8 @@ def answer(app: App, arguments: Sequence[str]) -> object:
 
 
 def _as_plain_text(app: App) -> None:
-    """Have help say what the docstring says without its line breaks, and examples without what marks them as code.
-
-    To render them as Markdown takes longer than everything else of ``--help``, and fills lines of code with blanks.
+    """Have help say what the docstring says without its line breaks, and examples without what marks them as code. To
+    render them as Markdown takes longer than everything else of ``--help``, and fills lines of code with blanks.
     """
     if (command := app.default_command) is not None:
         command.__doc__ = re.sub(r"(?<=\S)\n(?: {8})?(?=\S)", " ", inspect.cleandoc(command.__doc__ or ""))
@@ -134,7 +131,6 @@ def wide_console(width: int = 100, **more: Any) -> Console:
 
 
 def print_json(value: Any) -> None:
-    """Print records as JSON that people can read."""
     import msgspec
 
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

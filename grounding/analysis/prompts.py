@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from grounding.cards import prompt_file
 from grounding.cards.places import models_dir
 from grounding.errors import UserError
 from grounding.records import Record
@@ -37,16 +36,7 @@ def find_prompt(name: str, kind: type[PromptT], folder: str, *, flag: str) -> Pr
     Raises:
         UserError: nothing is called so, the file can't be read, is not YAML, or a field is wrong.
     """
-    bundled = models_dir() / "prompts" / folder
-    known = sorted(each.stem for each in bundled.glob("*.yaml"))
-    path = bundled / f"{name}.yaml" if name in known else Path(name)
-    if path.suffix not in (".yaml", ".yml"):
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise UserError(
-            f"{flag} {name}: no prompt for {folder} is called so.{hint} There are: {', '.join(known)}; or give the "
-            "path of a prompt (.yaml)"
-        )
+    path = prompt_file(name, models_dir() / "prompts" / folder, flag=flag)
     try:
         return msgspec.yaml.decode(path.read_bytes(), type=kind)
     except OSError as error:

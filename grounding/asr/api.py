@@ -22,7 +22,7 @@ from grounding.errors import UserError
 from grounding.llm import CallFailed, Endpoint, ModelClient, Spent, resolve_endpoint
 from grounding.llm.client import ServerGone
 from grounding.llm.http import where_to_look
-from grounding.llm.wire import CHAT, bearer, listed_ids, malformed
+from grounding.llm.wire import Wire, bearer, malformed
 from grounding.records import Record
 
 OPENAI = "https://api.openai.com/v1"
@@ -46,10 +46,7 @@ class _Reply(Record, frozen=True, kw_only=True):
     words: tuple[_SaidWord, ...] | None = None
 
 
-class _Transcriptions:
-    base_path = CHAT.base_path
-    models_path = CHAT.models_path
-
+class _Transcriptions(Wire[_Reply]):
     def path(self, _model: str) -> str:
         return _PATH
 
@@ -67,9 +64,6 @@ class _Transcriptions:
 
     def model(self, _answer: _Reply) -> str:
         return ""
-
-    def listed(self, body: bytes) -> list[str]:
-        return listed_ids(body)
 
 
 class ApiRecogniser:

@@ -22,7 +22,7 @@ from grounding.records import Call, Failure, Record
 from grounding.run.display import Progress
 from grounding.run.journal import Journal, Keyed
 from grounding.run.lock import LockedFolder
-from grounding.run.runner import Done, Runner, Stage, attended
+from grounding.run.runner import Runner, Stage, attended
 
 ItemT = TypeVar("ItemT")
 COLOURS = {"done": "green", "unparsed": "magenta", "error": "red"}
@@ -146,9 +146,9 @@ async def run_stage(
     """
     asked = 0
 
-    def told(done: Done) -> None:
+    def told(_stage: str, stored: bool) -> None:
         nonlocal asked
-        if done.source == "stored":
+        if stored:
             progress.kept()
         else:
             asked += 1
@@ -160,7 +160,7 @@ async def run_stage(
         await check()
     with progress.steps(len(items)):
         stopped = await Runner[ItemT]((stage,), on_record=told, on_item=through).run(items)
-    return AskingResult(answers=asked, stopped=stopped.reason if stopped else "")
+    return AskingResult(answers=asked, stopped=stopped)
 
 
 def tally(stage: Stage[ItemT], items: Iterable[ItemT]) -> Tally:

@@ -51,7 +51,7 @@ __all__ = [
     "PREFILL_PARAMETERS", "RESERVED_PARAMETERS", "WRITTEN_NUMBER", "ActionRule", "AdapterRule", "AnswerRule",
     "CardPart", "ChatCard", "EndpointCard", "Family", "FitRule", "GrounderCard", "ImageRule", "Json", "JsonScalar",
     "PlanRule", "PlannerCard", "Price", "PromptCard", "PublishedScore", "ScaleRule", "SearchCard", "SearchFee",
-    "ServingCard", "WeightsRule", "find_card", "read_card", "read_cards",
+    "ServingCard", "WeightsRule", "find_card", "prompt_file", "read_card", "read_cards",
 ]  # fmt: skip
 
 CardT = TypeVar("CardT", bound=ChatCard | PromptCard)
@@ -83,12 +83,7 @@ def allowed_at(card_type: type, path: list[str]) -> str:
 
 
 def read_card(path: Path, card_type: type[CardT]) -> CardT:
-    """Read and check one card; of a file with several sizes the first.
-
-    Raises:
-        UserError: the file can't be read, is not YAML, or a field is wrong; says which and what is allowed. Or the
-            weights of a tuned model are not where the card says.
-    """
+    """Read and check one card; of a file with several sizes the first."""
     return read_sizes(path, card_type)[0]
 
 
@@ -114,7 +109,6 @@ def read_sizes(path: Path, card_type: type[CardT]) -> tuple[CardT, ...]:
 
 
 def _fields(path: Path) -> list[typing.Any]:
-    """The fields of each card as the file says them, with those of the card that it extends."""
     fields = msgspec.yaml.decode(path.read_bytes())
     sizes = fields.pop("sizes", None) if isinstance(fields, dict) else None
     if sizes is not None:
@@ -135,7 +129,6 @@ def _fields(path: Path) -> list[typing.Any]:
 
 
 def _problems(card: ChatCard | PromptCard) -> Iterator[str]:
-    """What makes no sense in a card whose fields are right one by one, the first first."""
     if isinstance(card, PromptCard):
         yield from (*_user_problems(card.user), *_plan_problems(card.plan))
         return
@@ -250,9 +243,23 @@ def _pattern_problems(field: str, pattern: str, counts: tuple[int, ...], what: s
 
 
 def read_cards(folder: Path, card_type: type[CardT]) -> tuple[CardT, ...]:
-    """Read every card of a folder, in order of file names, and of a file's sizes."""
     paths = sorted(folder.glob("*.yaml"), key=lambda path: path.stem)
     return tuple(card for path in paths for card in read_sizes(path, card_type))
+
+
+def prompt_file(name: str, folder: Path, *, flag: str) -> Path:
+    """The file of the prompt that a user means: the name of one in the folder, or the path of a file (.yaml)."""
+    known = sorted(each.stem for each in folder.glob("*.yaml"))
+    if name in known:
+        return folder / f"{name}.yaml"
+    if not name.endswith((".yaml", ".yml")):
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UserError(
+            f"{flag} {name}: no prompt for {folder.name} is called so.{hint} There are: {', '.join(known)}; or give "
+            "the path of a prompt (.yaml)"
+        )
+    return Path(name)
 
 
 def find_card(
@@ -266,15 +273,11 @@ def find_card(
     otherwise: FoundT | None = None,
     more: str = "",
 ) -> FoundT:
-    """The card that a user means: a path to a file or to a tuned model's folder, or a bundled card's name or id.
-
-    A bundled card comes before a folder of its name. Ids are compared whole, never by a part of them: several releases
+    """The card that a user means: a path to a file or to a tuned model's folder, or a bundled card's name or id. A
+    bundled card comes before a folder of its name. Ids are compared whole, never by a part of them: several releases
     share parts of their names. A model's id means the card that extends no other. ``listed_by`` is the command that
     lists the cards, where it is not named after the kind; ``otherwise`` is taken where nothing is called so, and
     ``more`` is said where there is no such card either.
-
-    Raises:
-        UserError: nothing is called so; names what there is and the nearest.
     """
     if name.endswith((".yaml", ".yml")):
         return read_card(Path(name), card_type)

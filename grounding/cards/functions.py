@@ -44,10 +44,9 @@ def is_function(name: str) -> bool:
 
 
 class UserFunction:
-    """The function behind a name. ``identity`` has the hash of its file, or of its own text where it was offered.
-
-    What that text does not show, such as weights that the function loads, is no part of the identity. ``context`` are
-    the fields of a query that it may have as parameters.
+    """The function behind a name. ``identity`` has the hash of its file, or of its own text where it was offered. What
+    that text does not show, such as weights that the function loads, is no part of the identity. ``context`` are the
+    fields of a query that it may have as parameters.
     """
 
     context: ClassVar[tuple[str, ...]] = CONTEXT
@@ -69,8 +68,7 @@ class UserFunction:
         parameters = inspect.signature(self._function).parameters
         self.reads: frozenset[Any] = frozenset(each for each in self.context if each in parameters)
 
-    async def check(self) -> None:
-        """Nothing can be missing: the function is there."""
+    async def check(self) -> None: ...
 
     async def aclose(self) -> None:
         """Let go of the thread; the end of a command waits for no call that is still in it."""
@@ -79,7 +77,6 @@ class UserFunction:
             stuck.append(self.name)
 
     async def _call(self, query: Any) -> tuple[Any, Failure | None, Call]:
-        """What the function returns, or why it returns nothing; and how long it took without reading the picture."""
         import asyncio  # Not at the top: a command's --help reads this module, too.
 
         loop = asyncio.get_running_loop()
@@ -106,10 +103,7 @@ class UserFunction:
 
 
 class FunctionGrounder(UserFunction):
-    """A function that finds the place."""
-
     async def ground(self, query: Query) -> Prediction:
-        """Call it with one step's screenshot and words."""
         found, failure, call = await self._call(query)
         point, box = None, None
         if failure is None and found is None:
@@ -132,10 +126,7 @@ class FunctionGrounder(UserFunction):
 
 
 class FunctionPlanner(UserFunction):
-    """A function that rewrites the instruction."""
-
     async def plan(self, query: Query) -> Plan:
-        """Call it with one step's screenshot and words."""
         found, failure, call = await self._call(query)
         if failure is None and not (isinstance(found, str) and found.strip()):
             failure = Failure(kind="unparsed", message=f"{self.name} returned {_shown(found)}; expected an instruction")
@@ -144,11 +135,7 @@ class FunctionPlanner(UserFunction):
 
 
 def loaded_function(spec: str) -> tuple[Callable[..., Any], bytes]:
-    """The function that ``FILE.py:NAME`` names, and the bytes of its file.
-
-    Raises:
-        UserError: there is no such file or function, or the file can't be run.
-    """
+    """The function that ``FILE.py:NAME`` names, and the bytes of its file."""
     match = _SPEC.fullmatch(spec)
     if match is None:
         raise UserError(f"{spec}: a function that was given from Python; here name its file, FILE.py:NAME")
@@ -195,7 +182,6 @@ def _opened(path: str) -> Any:
 
 
 def _place(found: object) -> tuple[Point | None, Box | None]:
-    """A point, or a box and its centre, out of what a function returned."""
     if isinstance(found, Point):
         return found, None
     if isinstance(found, Box):

@@ -13,40 +13,17 @@ from grounding.records import Record
 
 _NEVER_CHANGES_AN_ANSWER = frozenset(
     {
-        "title",
-        "aliases",
-        "extends",
-        "family",
-        "serving",
-        "endpoint",
-        "price",
-        "max_connections",
-        "timeout_s",
-        "takes",
-        "refuses",
-        "image_tokens",
-        "output_tokens",
-        "requests_per_minute",
-        "tokens_per_minute",
-        "retires",
-        "successor",
-        "published",
-        "disagreements",
-        "source",
-        "verified",
-        "notes",
-        "action",
-        "writes",
-        "zoom",
+        *("title", "aliases", "extends", "family", "published", "disagreements", "source", "verified", "notes"),
+        *("serving", "endpoint", "price", "max_connections", "timeout_s", "takes", "refuses", "retires", "successor"),
+        *("image_tokens", "output_tokens", "requests_per_minute", "tokens_per_minute", "action", "writes", "zoom"),
     }
 )
 
 
 def card_identity(card: ChatCard, *, leave_out: Collection[str] = (), **more: Json) -> str:
-    """The card's model, prompt, image rule and reading rule as JSON with sorted names.
-
-    ``more`` is what else counts, such as the parameters that are really sent; it wins over the card's fields, and
-    ``leave_out`` are fields that it says better.
+    """The card's model, prompt, image rule and reading rule as JSON with sorted names. ``more`` is what else counts,
+    such as the parameters that are really sent; it wins over the card's fields, and ``leave_out`` are fields that it
+    says better.
     """
     unwanted = _NEVER_CHANGES_AN_ANSWER.union(leave_out)
     fields = {name: value for name, value in msgspec.to_builtins(card).items() if name not in unwanted}
@@ -71,12 +48,10 @@ class HubFolder(Record, frozen=True, kw_only=True):
 
     @property
     def download(self) -> str:
-        """The command that fetches it, into a folder called as the repository."""
         return f"hf download {self.repository} --include '{self.folder}/*' --local-dir {self.local.split('/')[0]}"
 
     @property
     def local(self) -> str:
-        """Where that command leaves the weights."""
         return f"{self.repository.partition('/')[2]}/{self.folder}"
 
 
@@ -90,9 +65,8 @@ def hub_folder(model: str) -> HubFolder | None:
 
 
 def hub_repository(folder: Path) -> Path | None:
-    """The repository's folder in a Hugging Face hub client's cache that a folder is a snapshot of, or lies in one.
-
-    A cache keeps each file once, in ``datasets--OWNER--NAME/blobs``; ``snapshots/REVISION`` beside it holds links.
+    """The repository's folder in a Hugging Face hub client's cache that a folder is a snapshot of, or lies in one. A
+    cache keeps each file once, in ``datasets--OWNER--NAME/blobs``; ``snapshots/REVISION`` beside it holds links.
     """
     real = folder.resolve()
     for above in real.parents:

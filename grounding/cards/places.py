@@ -13,28 +13,20 @@ _NO_CACHE = "GROUNDING_NO_CACHE"
 
 
 def datasets_dir() -> Path:
-    """The folder of the data set cards and the bundled sample sets; a UserError where it is missing."""
     return find_data_dir("datasets", _PACKAGE)
 
 
 def models_dir() -> Path:
-    """The folder of the planner and grounder cards; a UserError where it is missing."""
     return find_data_dir("models", _PACKAGE)
 
 
 def published_dir() -> Path:
-    """The folder of the figures that papers print; a UserError where it is missing."""
     return find_data_dir("results/published", _PACKAGE)
 
 
 def find_data_dir(kind: str, package: Path) -> Path:
-    """The data folder called ``kind`` that belongs to the package folder ``package``.
-
-    A checkout keeps it beside the package, a wheel inside it, under ``_data``. The checkout's goes first, so that an
-    edited card takes effect at once.
-
-    Raises:
-        UserError: Neither place has the folder.
+    """The data folder called ``kind`` that belongs to the package folder ``package``. A checkout keeps it beside the
+    package, a wheel inside it, under ``_data``. The checkout's goes first, so that an edited card takes effect at once.
     """
     checkout = package.parent
     beside, inside = checkout / kind, package / "_data" / kind
@@ -50,7 +42,6 @@ def find_data_dir(kind: str, package: Path) -> Path:
 
 def cache_dir() -> Path | None:
     """Where what was made once is kept for later runs: ``grounding`` in the user's cache folder; it may not exist yet.
-
     None where the environment variable GROUNDING_NO_CACHE is set, or no home directory is known.
     """
     if os.environ.get(_NO_CACHE, "") not in ("", "0"):

@@ -25,7 +25,6 @@ _Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 class OpenAiTiles(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="openai_tiles"):
     """OpenAI's older rule: scaled down into 2048 x 2048, then to a short side of 768, then counted in 512-pixel tiles.
-
     ``base`` tokens for the picture and ``per_tile`` for each tile that is begun. Nothing is ever scaled up.
     """
 
@@ -36,9 +35,8 @@ class OpenAiTiles(Record, frozen=True, kw_only=True, forbid_unknown_fields=True,
 class OpenAiPatches(
     Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="openai_patches"
 ):
-    """OpenAI's newer rule: patches of 32 x 32 pixels, after scaling down, times ``multiplier``.
-
-    ``max_patches`` and ``max_side_px`` are the limits that a picture is scaled down to; None where there is none.
+    """OpenAI's newer rule: patches of 32 x 32 pixels, after scaling down, times ``multiplier``. ``max_patches`` and
+    ``max_side_px`` are the limits that a picture is scaled down to; None where there is none.
     """
 
     multiplier: Annotated[float, msgspec.Meta(gt=0)] = 1.0
@@ -49,10 +47,9 @@ class OpenAiPatches(
 class AnthropicPatches(
     Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="anthropic_patches"
 ):
-    """Anthropic's rule: one token for each patch of ``patch_px`` x ``patch_px`` pixels that is begun.
-
-    The picture is first scaled down, its shape kept, until its longer side is at most ``max_side_px`` and it takes at
-    most ``max_tokens`` patches. (The older formula, width x height / 750, is the same within five per cent.)
+    """Anthropic's rule: one token for each patch of ``patch_px`` x ``patch_px`` pixels that is begun. The picture is
+    first scaled down, its shape kept, until its longer side is at most ``max_side_px`` and it takes at most
+    ``max_tokens`` patches. (The older formula, width x height / 750, is the same within five per cent.)
     """
 
     max_side_px: _Positive
@@ -61,9 +58,8 @@ class AnthropicPatches(
 
 
 class GeminiTiles(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="gemini_tiles"):
-    """Google's rule for Gemini 2: ``per_tile`` for a picture with both sides up to 384, else for each tile.
-
-    A tile is a square of 768 pixels after scaling; its side in the picture's own pixels is a matter of the shape.
+    """Google's rule for Gemini 2: ``per_tile`` for a picture with both sides up to 384, else for each tile. A tile is a
+    square of 768 pixels after scaling; its side in the picture's own pixels is a matter of the shape.
     """
 
     per_tile: _Positive = 258
@@ -77,7 +73,6 @@ class FixedTokens(Record, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
 class QwenGrid(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="qwen"):
     """Qwen-VL's rule: the picture is made whole multiples of ``factor`` within a number of pixels; one token a square.
-
     Plus ``extra`` tokens for the marks before and after the picture.
     """
 
@@ -93,7 +88,6 @@ ImageTokens = OpenAiTiles | OpenAiPatches | AnthropicPatches | GeminiTiles | Fix
 
 class OutputTokens(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many tokens a reply is billed for, hidden reasoning included: for estimating before a run, never for costs.
-
     ``source`` says where the three figures come from.
     """
 
@@ -136,11 +130,9 @@ PREFILL_PARAMETERS: dict[str, bool] = {"add_generation_prompt": False, "continue
 
 
 class CardPart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One part of the user message: either a text template or the screenshot.
-
-    Templates know ``{instruction}``, ``{history}``, ``{goal}`` (the task in words), ``{steps_done}`` (how many scored
-    steps of the same instruction came before), ``{width}`` and ``{height}`` (of the image as the model sees it); all
-    other braces are plain text.
+    """One part of the user message: either a text template or the screenshot. Templates know ``{instruction}``,
+    ``{history}``, ``{goal}`` (the task in words), ``{steps_done}`` (how many scored steps of the same instruction came
+    before), ``{width}`` and ``{height}`` (of the image as the model sees it); all other braces are plain text.
     """
 
     text: str | None = None
@@ -153,11 +145,10 @@ be a text and no code); ``second-hand`` is what others than the authors say or s
 
 
 class EndpointCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the model is served; ``base_url`` is what the ``openai`` package would be given.
-
-    ``lists_models`` is false where ``GET /models`` can't be asked with the key that requests are sent with.
-    ``interface``: chat completions, or a vendor's own: OpenAI's ``responses``, Anthropic's ``messages``. ``headers``
-    are what a vendor's own wants beside the key.
+    """Where the model is served; ``base_url`` is what the ``openai`` package would be given. ``lists_models`` is false
+    where ``GET /models`` can't be asked with the key that requests are sent with. ``interface``: chat completions, or a
+    vendor's own: OpenAI's ``responses``, Anthropic's ``messages``. ``headers`` are what a vendor's own wants beside the
+    key.
     """
 
     base_url: str | None = None
@@ -169,9 +160,8 @@ class EndpointCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ScaleRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Scaling in proportion, to an area of at least ``min_pixels`` and at most ``max_pixels``.
-
-    ``sides``: what becomes of a side that is no whole number.
+    """Scaling in proportion, to an area of at least ``min_pixels`` and at most ``max_pixels``. ``sides``: what becomes
+    of a side that is no whole number.
     """
 
     min_pixels: _Positive | None = None
@@ -188,19 +178,17 @@ class FitRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ImageRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which size of the screenshot the model sees, and who makes it so.
-
-    ``resize``: ``none`` sends the file as it is and the model's space is relative or in its pixels; ``client`` scales
-    it here; ``server`` sends the file as it is and knows what the server's processor will make of it; ``auto`` sends it
-    as it is where the server is seen to make this very size of it, and scales it here anywhere else. The model sees the
-    same size either way, so that an ``auto`` run may change its server without becoming another run.
-    ``first`` is what the authors' own code does to the picture before the processor rounds its sides to multiples of
-    ``factor``: two steps end in other sizes than one, which no server makes by itself.
-    ``fit`` with ``client``, instead of the numbers of a processor: what a vendor would scale down is scaled here, so
-    that its answer is in pixels of the picture that was sent.
-    ``canvas`` with ``client``, instead of those numbers, is a width and a height: the screenshot is made as large as
-    fits there (Lanczos) and laid on white in the upper left corner; what is relative is so to the canvas.
-    ``send``: ``base64`` in the request, or ``file`` as a file:// URL for a server that reads the same disk.
+    """Which size of the screenshot the model sees, and who makes it so. ``resize``: ``none`` sends the file as it is
+    and the model's space is relative or in its pixels; ``client`` scales it here; ``server`` sends the file as it is
+    and knows what the server's processor will make of it; ``auto`` sends it as it is where the server is seen to make
+    this very size of it, and scales it here anywhere else. The model sees the same size either way, so that an ``auto``
+    run may change its server without becoming another run. ``first`` is what the authors' own code does to the picture
+    before the processor rounds its sides to multiples of ``factor``: two steps end in other sizes than one, which no
+    server makes by itself. ``fit`` with ``client``, instead of the numbers of a processor: what a vendor would scale
+    down is scaled here, so that its answer is in pixels of the picture that was sent. ``canvas`` with ``client``,
+    instead of those numbers, is a width and a height: the screenshot is made as large as fits there (Lanczos) and laid
+    on white in the upper left corner; what is relative is so to the canvas. ``send``: ``base64`` in the request, or
+    ``file`` as a file:// URL for a server that reads the same disk.
     """
 
     resize: Literal["none", "client", "server", "auto"] = "none"
@@ -219,13 +207,12 @@ class ImageRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class AnswerRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to read a reply: the shape of the answer, the space of its numbers, which match counts.
-
-    ``within`` is a regular expression with one group: only that part of the reply is read, and a reply without it
-    holds no answer. ``pattern`` is a regular expression with two groups (point) or four (box), or several to be tried
-    in turn; without one the usual bracketed forms are taken. ``refusal`` is a regular expression that marks a reply
-    which declines to answer. ``whole_numbers`` is the space of an answer in whole numbers of which one is above 1, for
-    a model that was trained on fractions (space ``rel_1``) and on a grid.
+    """How to read a reply: the shape of the answer, the space of its numbers, which match counts. ``within`` is a
+    regular expression with one group: only that part of the reply is read, and a reply without it holds no answer.
+    ``pattern`` is a regular expression with two groups (point) or four (box), or several to be tried in turn; without
+    one the usual bracketed forms are taken. ``refusal`` is a regular expression that marks a reply which declines to
+    answer. ``whole_numbers`` is the space of an answer in whole numbers of which one is above 1, for a model that was
+    trained on fractions (space ``rel_1``) and on a grid.
     """
 
     form: Literal["point", "box", "point_or_box"]
@@ -238,24 +225,20 @@ class AnswerRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def patterns(self) -> tuple[str, ...]:
-        """The card's own patterns in the order in which they are tried; none where the usual forms are taken."""
         return (self.pattern,) if isinstance(self.pattern, str) else self.pattern or ()
 
 
 class ZoomRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a grounder looks again: after each answer but the last, a crop around it is shown in the screenshot's place.
-
     A crop has ``share`` of the width and the height of what was looked at, or the ``size`` in its pixels; never less
     than ``least`` pixels a side. At an edge it keeps its size (``shift``) or is cut off (``clip``). ``resize`` is the
-    size at which it is shown. ``passes`` counts the looks, the first included.
-
-    ``pixels``: a crop is of ``whole`` pixels and an answer is placed by them; or its corners are fractions, by which
-    an answer is placed, and the pixels cut are those that ``floor`` or ``round`` make of them. ``rounds``: the final
-    point is moved into the screenshot and onto a whole ``pixel``, or a whole ``thousandth`` of its sides.
-    ``unparsed``: where a later look has no answer the one before is ``kept``, or it ``counts`` as the step's.
-
-    ``patches``: at first the screenshot is also shown in so many rows and columns. The nearest of their answers to
-    that of the whole is taken where it is less than ``near_px`` away; a patch without an answer stands for its middle.
+    size at which it is shown. ``passes`` counts the looks, the first included. ``pixels``: a crop is of ``whole``
+    pixels and an answer is placed by them; or its corners are fractions, by which an answer is placed, and the pixels
+    cut are those that ``floor`` or ``round`` make of them. ``rounds``: the final point is moved into the screenshot and
+    onto a whole ``pixel``, or a whole ``thousandth`` of its sides. ``unparsed``: where a later look has no answer the
+    one before is ``kept``, or it ``counts`` as the step's. ``patches``: at first the screenshot is also shown in so
+    many rows and columns. The nearest of their answers to that of the whole is taken where it is less than ``near_px``
+    away; a patch without an answer stands for its middle.
     """
 
     passes: Annotated[int, msgspec.Meta(ge=2, le=5)] = 2
@@ -273,12 +256,11 @@ class ZoomRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ActionRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a model is asked for an action on a desktop in its own words, and what the numbers of its reply mean.
-
-    Without ``user`` the card's own prompt is sent as it stands. Memory and instruction go where ``{instruction}``
-    stands. ``space`` is that of all coordinates, but for replies in ShowUI's form, which is always ``rel_1``.
-    ``scroll``: the amount of a scroll is in ``pixels``, or in ``notches`` of a wheel, of which only the direction can
-    be compared with pixels. ``image`` and ``parameters`` are the card's own where they are left out.
+    """How a model is asked for an action on a desktop in its own words, and what the numbers of its reply mean. Without
+    ``user`` the card's own prompt is sent as it stands. Memory and instruction go where ``{instruction}`` stands.
+    ``space`` is that of all coordinates, but for replies in ShowUI's form, which is always ``rel_1``. ``scroll``: the
+    amount of a scroll is in ``pixels``, or in ``notches`` of a wheel, of which only the direction can be compared with
+    pixels. ``image`` and ``parameters`` are the card's own where they are left out.
     """
 
     space: Space
@@ -292,12 +274,10 @@ class ActionRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ServingCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a model can be run here at all.
-
-    ``vllm``: by the stock server as it is. ``vllm-flags``: by the stock server, only with the flags. ``in-process``:
-    by a backend of this package, because its answer is not text. ``recorded``: not here; answers recorded elsewhere
-    can be scored. ``reason`` says why it is not simply ``vllm``. ``flags`` are passed to the server one by one, never
-    through a shell.
+    """How a model can be run here at all. ``vllm``: by the stock server as it is. ``vllm-flags``: by the stock server,
+    only with the flags. ``in-process``: by a backend of this package, because its answer is not text. ``recorded``: not
+    here; answers recorded elsewhere can be scored. ``reason`` says why it is not simply ``vllm``. ``flags`` are passed
+    to the server one by one, never through a shell.
     """
 
     how: Literal["vllm", "vllm-flags", "in-process", "recorded"] = "vllm"
@@ -306,13 +286,11 @@ class ServingCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class AdapterRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Low-rank weights (LoRA, as PEFT stores them) on top of another model's: what `grounding train` leaves.
-
-    ``base`` is the id under which the base model's own card asks for it. ``checkpoint`` is where its weights were
-    when the adapter was trained, a folder or an id on the hub, empty for ``base``; ``revision`` is the hub's.
-    ``path`` is the adapter's folder, in the file relative to the card. ``sha256`` is of the adapter's files,
-    ``base_sha256`` of the base's config.json and weights; ``rank`` is the largest of its layers'. What is left out is
-    not checked.
+    """Low-rank weights (LoRA, as PEFT stores them) on top of another model's: what `grounding train` leaves. ``base``
+    is the id under which the base model's own card asks for it. ``checkpoint`` is where its weights were when the
+    adapter was trained, a folder or an id on the hub, empty for ``base``; ``revision`` is the hub's. ``path`` is the
+    adapter's folder, in the file relative to the card. ``sha256`` is of the adapter's files, ``base_sha256`` of the
+    base's config.json and weights; ``rank`` is the largest of its layers'. What is left out is not checked.
     """
 
     base: str
@@ -349,26 +327,23 @@ class Price(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A model behind an OpenAI-compatible chat endpoint.
-
-    ``parameters`` go into the request as they stand; ``takes`` names the command line's sampling options that the
-    model accepts (others are refused with a message rather than sent and rejected), and ``refuses`` the fields of a
-    request that it answers with an error. ``image_tokens`` and ``output_tokens`` are for estimating;
-    ``requests_per_minute`` and ``tokens_per_minute`` are limits that the vendor keeps. ``retires`` is the first day on
-    which the vendor's own endpoint no longer has the model, ``successor`` the card to use then. ``prefill`` is the
-    beginning of the reply, which the model is made to continue (vLLM: ``continue_final_message``). ``no_history`` and
-    ``no_goal`` stand where the history or the goal would, at a step without one. ``strip_suffix`` is an ending that is
-    dropped, once, from the instruction.
-    ``adapter`` and ``weights`` belong to a tuned model, of which ``model`` is only the name at its server: low-rank
-    weights on another model's, or weights of its own in a folder.
-    ``extends`` is the file, in the same folder, of another card, from which comes every field that this one leaves out
-    but those of ``NOT_INHERITED``: one model asked in other words.
-    ``tools`` are offered with every request, in the interface's own form, and a call of one is part of the reply. Where
-    ``{width}`` or ``{height}`` is the whole of a value, it is that number of the picture as the model sees it.
-    ``published`` are figures that others state; ``disagreements`` is where sources contradict each other; ``verified``
-    is how far the card was held against its ``source``. None of them changes what is asked.
-    A file with ``sizes`` holds several cards: the fields of each in that list, and for all of them those beside it. The
-    first is the one that the file itself stands for.
+    """A model behind an OpenAI-compatible chat endpoint. ``parameters`` go into the request as they stand; ``takes``
+    names the command line's sampling options that the model accepts (others are refused with a message rather than sent
+    and rejected), and ``refuses`` the fields of a request that it answers with an error. ``image_tokens`` and
+    ``output_tokens`` are for estimating; ``requests_per_minute`` and ``tokens_per_minute`` are limits that the vendor
+    keeps. ``retires`` is the first day on which the vendor's own endpoint no longer has the model, ``successor`` the
+    card to use then. ``prefill`` is the beginning of the reply, which the model is made to continue (vLLM:
+    ``continue_final_message``). ``no_history`` and ``no_goal`` stand where the history or the goal would, at a step
+    without one. ``strip_suffix`` is an ending that is dropped, once, from the instruction. ``adapter`` and ``weights``
+    belong to a tuned model, of which ``model`` is only the name at its server: low-rank weights on another model's, or
+    weights of its own in a folder. ``extends`` is the file, in the same folder, of another card, from which comes every
+    field that this one leaves out but those of ``NOT_INHERITED``: one model asked in other words. ``tools`` are offered
+    with every request, in the interface's own form, and a call of one is part of the reply. Where ``{width}`` or
+    ``{height}`` is the whole of a value, it is that number of the picture as the model sees it. ``published`` are
+    figures that others state; ``disagreements`` is where sources contradict each other; ``verified`` is how far the
+    card was held against its ``source``. None of them changes what is asked. A file with ``sizes`` holds several cards:
+    the fields of each in that list, and for all of them those beside it. The first is the one that the file itself
+    stands for.
     """
 
     name: str
@@ -415,7 +390,6 @@ class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def how_to_serve(self) -> str:
-        """How to have a server of one's own, for messages: as the card says, or the command for vLLM."""
         if self.endpoint.how_to_serve or not self.serving.how.startswith("vllm") or self.endpoint.base_url:
             return self.endpoint.how_to_serve
         from grounding.cards.identity import hub_folder  # Which knows the cards.
@@ -437,7 +411,6 @@ class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def checkpoint_revision(self) -> str:
-        """The revision of those weights, where they are on the hub."""
         return self.revision if self.adapter is None else self.adapter.revision
 
     @property
@@ -448,16 +421,13 @@ class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def uses_history(self) -> bool:
-        """Whether the prompt has a place for the history."""
         return "history" in self.reads
 
     @property
     def max_instruction_chars(self) -> int:
-        """The longest instruction that is sent; a longer one can't be one click and is refused unasked.
-
-        Half of the window that the card states for its server (``serving.flags``, ``--max-model-len``), at four
-        characters a token: the other half belongs to the picture and the reply. Never more than
-        ``MAX_INSTRUCTION_CHARS``.
+        """The longest instruction that is sent; a longer one can't be one click and is refused unasked. Half of the
+        window that the card states for its server (``serving.flags``, ``--max-model-len``), at four characters a token:
+        the other half belongs to the picture and the reply. Never more than ``MAX_INSTRUCTION_CHARS``.
         """
         flags = self.serving.flags
         stated = [after for flag, after in itertools.pairwise(flags) if flag == "--max-model-len"]
@@ -482,7 +452,6 @@ class ChatCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def prompt_label(self) -> str:
-        """What a signature shows of the prompt."""
         return self.prompt_hash
 
 
@@ -492,7 +461,6 @@ def _unpickled(kind: type[ChatCard], content: bytes) -> ChatCard:
 
 class GrounderCard(ChatCard, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A chat model that answers with a place on the screen, and perhaps with any action on a desktop as well.
-
     ``writes`` is an answer as the model writes it, prefill included, with ``{x}`` and ``{y}`` (a box: ``{x1}``,
     ``{y1}``, ``{x2}``, ``{y2}``) for its numbers: what supervised training teaches. ``{x:.2f}`` has two decimals.
     ``zoom`` is what ``--zoom`` means for it: a recipe of ``models/zoom.yaml`` by its name, or one of its own.
@@ -505,12 +473,10 @@ class GrounderCard(ChatCard, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class PlanRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the plan is taken out of a reply; by default the whole reply is the plan.
-
-    ``within`` is a regular expression with one group: the plan is the last place that it matches, and a reply without
-    one holds no plan unless all of it is a single line. ``drop_thinking`` leaves out ``<think>`` blocks first.
-    ``covers``: the plan is for one ``step``, or a numbered list for all steps of the ``instruction``
-    (``--plan-ahead``).
+    """How the plan is taken out of a reply; by default the whole reply is the plan. ``within`` is a regular expression
+    with one group: the plan is the last place that it matches, and a reply without one holds no plan unless all of it
+    is a single line. ``drop_thinking`` leaves out ``<think>`` blocks first. ``covers``: the plan is for one ``step``,
+    or a numbered list for all steps of the ``instruction`` (``--plan-ahead``).
     """
 
     within: str | None = None
@@ -519,9 +485,8 @@ class PlanRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class PromptCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A planner's prompt with a name and a version: one file in ``models/prompts/planners``.
-
-    The fields are those of a card; ``version`` goes up whenever the wording changes.
+    """A planner's prompt with a name and a version: one file in ``models/prompts/planners``. The fields are those of a
+    card; ``version`` goes up whenever the wording changes.
     """
 
     name: str
@@ -536,10 +501,9 @@ class PromptCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class PlannerCard(ChatCard, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A chat model that rewrites the user's words.
-
-    Its prompt is its own (``user``), or the named one that is put in when the planner is made: ``prompt`` then says
-    which, as ``NAME.VERSION``, and ``plan`` how the plan is taken out of a reply.
+    """A chat model that rewrites the user's words. Its prompt is its own (``user``), or the named one that is put in
+    when the planner is made: ``prompt`` then says which, as ``NAME.VERSION``, and ``plan`` how the plan is taken out of
+    a reply.
     """
 
     user: tuple[CardPart, ...] = ()
@@ -548,7 +512,6 @@ class PlannerCard(ChatCard, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def prompt_hash(self) -> str:
-        """Eight hex digits over the exact prompt and over how the plan is taken out of the reply."""
         prompt = super().prompt_hash
         if self.plan == PlanRule():
             return prompt
@@ -560,7 +523,6 @@ class PlannerCard(ChatCard, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return f"{self.prompt}@{self.prompt_hash}" if self.prompt else self.prompt_hash
 
     def with_prompt(self, prompt: PromptCard) -> PlannerCard:
-        """The card with a named prompt in the place of its own."""
         return msgspec.structs.replace(
             self,
             system=prompt.system,
@@ -584,11 +546,10 @@ class SearchFee(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SearchCard(ChatCard, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A model that searches the web through its vendor's own tool, behind its vendor's own interface.
-
-    ``tool`` holds the settings of that tool, in the vendor's words. ``reply``: the products come in the form that a
-    ``schema`` in the request enforces, or as JSON that the prompt asks for in ``words``, where the vendor does not give
-    both a schema and citations. ``fee`` is left out where the vendor's replies say what they cost.
+    """A model that searches the web through its vendor's own tool, behind its vendor's own interface. ``tool`` holds
+    the settings of that tool, in the vendor's words. ``reply``: the products come in the form that a ``schema`` in the
+    request enforces, or as JSON that the prompt asks for in ``words``, where the vendor does not give both a schema and
+    citations. ``fee`` is left out where the vendor's replies say what they cost.
     """
 
     interface: SearchInterface

@@ -35,10 +35,9 @@ CardT = TypeVar("CardT", bound=ChatCard)
 
 
 class AdapterFacts(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What PEFT's files say of an adapter.
-
-    ``rank`` is the largest of its layers'. ``whole`` are modules stored in full beside the low-rank weights;
-    ``in_vision`` says whether some of the weights belong to the vision tower. ``unusual`` names what vLLM can't run.
+    """What PEFT's files say of an adapter. ``rank`` is the largest of its layers'. ``whole`` are modules stored in full
+    beside the low-rank weights; ``in_vision`` says whether some of the weights belong to the vision tower. ``unusual``
+    names what vLLM can't run.
     """
 
     rank: int
@@ -49,11 +48,7 @@ class AdapterFacts(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def resolve(card: CardT, card_path: Path) -> CardT:
-    """The card with the folders of its weights on this disk, and the hashes of what is there; others as they are.
-
-    Raises:
-        UserError: the files are not there, are damaged, or are not those that the card was written for.
-    """
+    """The card with the folders of its weights on this disk, and the hashes of what is there; others as they are."""
     if card.weights is not None:
         folder = _folder(card_path, card.weights.path, "weights.path", "config.json")
         found = checkpoint_sha256(folder)
@@ -92,11 +87,7 @@ def _check_same(card_path: Path, field: str, stated: str, found: str, folder: Pa
 
 
 def adapter_facts(folder: Path) -> AdapterFacts:
-    """Read what PEFT stored, without the weights themselves.
-
-    Raises:
-        UserError: a file is missing or damaged, or the adapter is of another kind than LoRA.
-    """
+    """Read what PEFT stored, without the weights themselves."""
     try:
         stamps = tuple(
             (status.st_size, status.st_mtime_ns)
@@ -142,11 +133,7 @@ def max_lora_rank(rank: int) -> int | None:
 
 
 def tensor_names(path: Path) -> tuple[str, ...]:
-    """The names of the tensors in a safetensors file, from its header.
-
-    Raises:
-        UserError: it can't be read, or is no such file.
-    """
+    """The names of the tensors in a safetensors file, from its header."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
@@ -164,9 +151,8 @@ def tensor_names(path: Path) -> tuple[str, ...]:
 
 
 def checkpoint_sha256(folder: Path) -> str:
-    """What tells one model's weights from another's: a hash over config.json and the safetensors of a folder.
-
-    The same wherever the folder lies, and whatever tokenizer or template lies beside the weights.
+    """What tells one model's weights from another's: a hash over config.json and the safetensors of a folder. The same
+    wherever the folder lies, and whatever tokenizer or template lies beside the weights.
     """
     digest = hashlib.sha256()
     update_sampled(digest, [folder / "config.json", *sorted(folder.glob("*.safetensors"))])
@@ -174,9 +160,8 @@ def checkpoint_sha256(folder: Path) -> str:
 
 
 def update_sampled(digest: Any, paths: Iterable[Path]) -> None:
-    """Feed files into a hash: names, sizes, and the content, of large files 16 samples of 64 KiB each.
-
-    Hashing gigabytes would take minutes, and a change of training shows everywhere.
+    """Feed files into a hash: names, sizes, and the content, of large files 16 samples of 64 KiB each. Hashing
+    gigabytes would take minutes, and a change of training shows everywhere.
     """
     for path in paths:
         size = path.stat().st_size
@@ -191,11 +176,7 @@ def update_sampled(digest: Any, paths: Iterable[Path]) -> None:
 
 
 def check_base(card: ChatCard, folder: Path) -> None:
-    """Make sure that an adapter is put on the weights that it was trained on.
-
-    Raises:
-        UserError: the checkpoint is another.
-    """
+    """Make sure that an adapter is put on the weights that it was trained on."""
     adapter = card.adapter
     if adapter is None or not adapter.base_sha256:
         return
@@ -210,6 +191,5 @@ def check_base(card: ChatCard, folder: Path) -> None:
 
 
 def named_base(adapter: AdapterRule) -> str:
-    """The base model in words: its id, and where its weights were."""
     there = f" (weights in {adapter.checkpoint})" if adapter.checkpoint not in ("", adapter.base) else ""
     return f"{adapter.base}{there}"

@@ -70,7 +70,6 @@ COMMANDS = {
 
 
 def _panel(error: CycloptsError) -> object:
-    """What was wrong on the command line; of a word too many also what was perhaps meant by it."""
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens and error.app is not None:
         from grounding.cli.catalogue import meant_by
 
@@ -139,5 +138,4 @@ def run(arguments: Sequence[str], commands: App = app) -> None:
 
 
 def main() -> None:
-    """Entry point of the command ``grounding``."""
     run(sys.argv[1:])

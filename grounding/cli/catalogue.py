@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
 from rich.box import HEAVY_HEAD, SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Column, Table
 
 from grounding import grounders, planners
 from grounding.benchmarks.agenticshop.agents.base import registered as curation_agents
 from grounding.benchmarks.desktop.agents import AGENTS as DESKTOP_AGENTS
 from grounding.benchmarks.personalwab.options import AGENTS
-from grounding.cards import ChatCard, GrounderCard, PlannerCard, PromptCard, SearchCard, read_cards
+from grounding.cards import ChatCard, GrounderCard, PlannerCard, SearchCard, read_cards
 from grounding.cards.places import models_dir
 from grounding.console import wide_console
 from grounding.data import dataset_cards
@@ -51,7 +50,6 @@ VERIFIED = {
 WIDE = 120
 LONGEST_ID = 34
 
-
 Kind = Literal["datasets", "planners", "grounders", "agents", "search"]
 
 KINDS: dict[Kind, tuple[str, str]] = {
@@ -65,11 +63,8 @@ KINDS: dict[Kind, tuple[str, str]] = {
 
 
 def print_kinds() -> None:
-    """Print what can be listed, and how much there is of each."""
-    table = Table("grounding list", "what", Column("there are", justify="right"))
-    for kind, (_, words) in KINDS.items():
-        table.add_row(kind, words, str(len(_names(kind))))
-    _console(None).print(table)
+    rows = [(kind, words, str(len(_names(kind)))) for kind, (_, words) in KINDS.items()]
+    wide_console(WIDE).print(_table(("grounding list", "what", Column("there are", justify="right")), rows))
 
 
 def meant_by(word: str, command: str, commands: Sequence[str]) -> str:
@@ -86,84 +81,88 @@ def meant_by(word: str, command: str, commands: Sequence[str]) -> str:
 
 
 def _names(kind: Kind) -> list[str]:
-    """The names of all that there are of a kind."""
     if kind == "datasets":
         return list(dataset_cards())
     if kind == "search":
-        return [card.name for card in read_cards(models_dir() / "search", SearchCard)]
+        return [card.name for card in _search()]
     if kind == "planners":
-        known = [card.name for card in read_cards(models_dir() / "planners", PlannerCard)]
-        return [*planners.BUILTIN, *known, *(found.name for found in entry_points(group=planners.ENTRY_POINTS))]
-    cards = read_cards(models_dir() / "grounders", GrounderCard)
+        return [*planners.BUILTIN, *(card.name for card in _planners()), *(name for name, _ in _others(planners))]
     if kind == "agents":
-        acting = [card.name for card in cards if card.action]
+        acting = [card.name for card in _grounders() if card.action]
         return [*dict.fromkeys((*DESKTOP_AGENTS, *acting, *AGENTS, *curation_agents()))]
-    others = (found.name for found in entry_points(group=grounders.ENTRY_POINTS))
-    return [*grounders.BUILTIN, *(card.name for card in cards), *others]
+    return [*grounders.BUILTIN, *(card.name for card in _grounders()), *(name for name, _ in _others(grounders))]
 
 
-def _console(width: int | None) -> Console:
-    how: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
-    return wide_console(WIDE, **how) if width is None else Terminal(width=width, **how)
+def _planners() -> tuple[PlannerCard, ...]:
+    return read_cards(models_dir() / "planners", PlannerCard)
+
+
+def _grounders() -> tuple[GrounderCard, ...]:
+    return read_cards(models_dir() / "grounders", GrounderCard)
+
+
+def _search() -> tuple[SearchCard, ...]:
+    return read_cards(models_dir() / "search", SearchCard)
+
+
+def _others(kind: Any) -> list[tuple[str, str]]:
+    """Those of other packages, and which."""
+    found = entry_points(group=kind.ENTRY_POINTS)
+    return [(each.name, f"from {each.dist.name if each.dist else each.value}") for each in found]
+
+
+def _table(columns: Sequence[str | Column], rows: Iterable[Sequence[str]], **how: Any) -> Table:
+    table = Table(*columns, **how)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def print_catalogue(what: Kind, *, width: int | None = None) -> None:
-    """Print one of the tables, as wide as asked for: without a width as the terminal, elsewhere 120."""
-    console = _console(width)
-    match what:
-        case "datasets":
-            console.print(_datasets())
-        case "planners":
-            console.print(_planners(read_cards(models_dir() / "planners", PlannerCard), today_utc()))
-            console.print(_prompts(read_prompts(models_dir() / "prompts" / "planners")))
-        case "grounders":
-            cards = read_cards(models_dir() / "grounders", GrounderCard)
-            console.print(_grounders(cards, console.width))
-            console.print(_reasons(cards))
-            console.print(_ways())
-        case "agents":
-            console.print(_agents(read_cards(models_dir() / "grounders", GrounderCard)))
-            console.print(_shop_agents())
-            console.print(_curation_agents())
-        case "search":
-            console.print(_search_models(read_cards(models_dir() / "search", SearchCard), today_utc()))
+    how: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
+    console = wide_console(WIDE, **how) if width is None else Terminal(width=width, **how)
+    today = today_utc()
+    tables = {
+        "datasets": lambda: [_dataset_table()],
+        "planners": lambda: [_planner_table(today), _prompt_table()],
+        "grounders": lambda: [_grounder_table(console.width), _reason_table(), _way_table()],
+        "agents": lambda: [_agent_table(), _shop_agent_table(), _curation_agent_table()],
+        "search": lambda: [_search_table(today)],
+    }
+    for table in tables[what]():
+        console.print(table)
 
 
 def served(card: ChatCard) -> str:
-    """Where a card's model runs, in a few words."""
     return "hosted" if card.endpoint.base_url else SERVED[card.serving.how]
 
 
-def _datasets() -> Table:
-    table = Table("--dataset", "what", "where from", "licence")
-    for card in dataset_cards().values():
-        table.add_row(card.name, card.title, "bundled" if card.path else card.source, card.licence)
-    return table
+def _dataset_table() -> Table:
+    cards = dataset_cards().values()
+    rows = [(card.name, card.title, "bundled" if card.path else card.source, card.licence) for card in cards]
+    return _table(("--dataset", "what", "where from", "licence"), rows)
 
 
-def _planners(cards: Sequence[PlannerCard], today: datetime.date) -> Table:
-    """Every planner: its model, what it needs, US dollars per million tokens in and out, and its vendor's last day."""
-    price = Column("$/M in, out", justify="right")
-    table = Table("--planner", Column("model", min_width=27), "needs", price, "retires")
-    for name, what in planners.BUILTIN.items():
-        table.add_row(name, what, "nothing", "", "")
-    for card in cards:
+def _planner_table(today: datetime.date) -> Table:
+    rows = [(name, what, "nothing", "", "") for name, what in planners.BUILTIN.items()]
+    for card in _planners():
         needs = (card.endpoint.key_variable or "") if card.endpoint.base_url else "a server: --planner-base-url"
-        table.add_row(card.name, card.model or card.title, needs, _cost(card), _last_day(card, today))
-    for found in entry_points(group=planners.ENTRY_POINTS):
-        table.add_row(found.name, f"from {found.dist.name if found.dist else found.value}", "see its package", "", "")
-    return table
+        rows.append((card.name, card.model or card.title, needs, _cost(card), _last_day(card, today)))
+    rows += [(name, whose, "see its package", "", "") for name, whose in _others(planners)]
+    price = Column("$/M in, out", justify="right")
+    return _table(("--planner", Column("model", min_width=27), "needs", price, "retires"), rows)
 
 
-def _search_models(cards: Sequence[SearchCard], today: datetime.date) -> Table:
-    """Every model that searches the web itself: what it needs, and what tokens and searches cost."""
-    price, fee = Column("$/M in, out", justify="right"), Column("$ for searching")
-    table = Table(Column("--model", no_wrap=True), "model", Column("needs", no_wrap=True), price, fee, "retires")
-    for card in cards:
+def _search_table(today: datetime.date) -> Table:
+    rows = []
+    for card in _search():
         searching = f"{card.fee.usd:g} a {card.fee.per}" if card.fee else ""
         needs = card.endpoint.key_variable or ""
-        table.add_row(card.name, card.title, needs, _cost(card), searching, _last_day(card, today))
-    return table
+        rows.append((card.name, card.title, needs, _cost(card), searching, _last_day(card, today)))
+    price, fee = Column("$/M in, out", justify="right"), Column("$ for searching")
+    return _table(
+        (Column("--model", no_wrap=True), "model", Column("needs", no_wrap=True), price, fee, "retires"), rows
+    )
 
 
 def _cost(card: ChatCard) -> str:
@@ -174,103 +173,79 @@ def _last_day(card: ChatCard, today: datetime.date) -> str:
     return "" if card.retires is None else f"{card.retires}{' (past)' if has_retired(card, today) else ''}"
 
 
-def _prompts(prompts: Sequence[PromptCard]) -> Table:
-    table = Table("--planner-prompt", "what")
-    for prompt in prompts:
-        table.add_row(f"{prompt.name} ({prompt.version})", prompt.title)
-    return table
+def _prompt_table() -> Table:
+    prompts = read_prompts(models_dir() / "prompts" / "planners")
+    return _table(("--planner-prompt", "what"), [(f"{one.name} ({one.version})", one.title) for one in prompts])
 
 
-def _grounders(cards: Sequence[GrounderCard], width: int) -> Table:
+def _grounder_table(width: int) -> Table:
     """One row each; on a narrow page without the columns that ``grounding list`` can do without."""
-    wide = width >= WIDE
-    # Names and ids that are cut short can't be copied.
-    columns = [Column("--grounder", no_wrap=True)]
-    columns += [Column("model", min_width=LONGEST_ID, max_width=max(LONGEST_ID, width - WIDE + LONGEST_ID))]
-    columns += [Column("answers in", no_wrap=True), Column("prompt", max_width=20)] if wide else []
-    columns += [Column("runs; verified", max_width=18)]
-    table = Table(*columns, box=HEAVY_HEAD if wide else SIMPLE_HEAD, padding=(0, 1) if wide else (0, 1, 0, 0))
-
-    def row(names: str, what: str, space: str, prompt: str, runs: str, verified: str = "") -> None:
-        table.add_row(names, what, *((space, prompt) if wide else ()), "; ".join(filter(None, (runs, verified))))
-
-    for name, what in grounders.BUILTIN.items():
-        row(name, what, "pixels", "", _builtin_needs(name))
-    for card in cards:
+    rows = [(name, what, "pixels", "", _builtin_needs(name)) for name, what in grounders.BUILTIN.items()]
+    for card in _grounders():
         # Aliases that are ids are long, and the model's own is beside them.
-        names = (card.name, *(alias for alias in card.aliases if "/" not in alias))
-        row("\n".join(names), card.model, card.answer.space, card.order, served(card), card.verified or "")
-    row("FILE.py:NAME", "a function of yours: (image, instruction) to (x, y)", "pixels", "", "anywhere")
-    for found in entry_points(group=grounders.ENTRY_POINTS):
-        row(found.name, f"from {found.dist.name if found.dist else found.value}", "", "", "see its package")
-    return table
+        names = "\n".join((card.name, *(alias for alias in card.aliases if "/" not in alias)))
+        runs = "; ".join(filter(None, (served(card), card.verified)))
+        rows.append((names, card.model, card.answer.space, card.order, runs))
+    rows.append(("FILE.py:NAME", "a function of yours: (image, instruction) to (x, y)", "pixels", "", "anywhere"))
+    rows += [(name, whose, "", "", "see its package") for name, whose in _others(grounders)]
+    # Names and ids that are cut short can't be copied.
+    name, runs_in = Column("--grounder", no_wrap=True), Column("runs; verified", max_width=18)
+    model = Column("model", min_width=LONGEST_ID, max_width=max(LONGEST_ID, width - WIDE + LONGEST_ID))
+    if width >= WIDE:
+        space, prompt = Column("answers in", no_wrap=True), Column("prompt", max_width=20)
+        return _table((name, model, space, prompt, runs_in), rows, box=HEAVY_HEAD)
+    return _table((name, model, runs_in), [(*row[:2], row[4]) for row in rows], box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
 
 
-def _agents(cards: Sequence[GrounderCard]) -> Table:
-    """Who acts on desktop tasks: those without a model, and the cards that say how to ask in a model's own words."""
-    table = Table(Column("--grounder", no_wrap=True), "model", "--style native answers in", "runs")
-    for name, agent in DESKTOP_AGENTS.items():
-        table.add_row(name, agent.what, "", "--predictions FILE" if name == "replay" else "anywhere")
-    table.add_row("FILE.py:NAME", "a function of yours: (image, instruction, memory) to an action", "", "anywhere")
-    for card in cards:
-        if card.action is not None:
-            table.add_row(card.name, card.model, card.action.space, served(card))
-    table.add_row("any other card", "of a grounder or a planner", "only --style percu", "as it says")
-    return table
+def _agent_table() -> Table:
+    rows = [
+        (name, agent.what, "", "--predictions FILE" if name == "replay" else "anywhere")
+        for name, agent in DESKTOP_AGENTS.items()
+    ]
+    rows.append(("FILE.py:NAME", "a function of yours: (image, instruction, memory) to an action", "", "anywhere"))
+    rows += [(card.name, card.model, card.action.space, served(card)) for card in _grounders() if card.action]
+    rows.append(("any other card", "of a grounder or a planner", "only --style percu", "as it says"))
+    return _table((Column("--grounder", no_wrap=True), "model", "--style native answers in", "runs"), rows)
 
 
-def _shop_agents() -> Table:
-    """Who calls web functions for a user."""
-    table = Table(Column("--agent", no_wrap=True), "what", Column("memory", no_wrap=True), "needs")
-    needs = {
-        "model": "--model CARD; see grounding list planners",
-        "folder": "--model-path FOLDER",
-        "nothing": "nothing",
-    }
-    for name, agent in AGENTS.items():
-        table.add_row(name, agent.what, "its own" if agent.memory else "--memory", needs.get(agent.needs, "nothing"))
-    return table
+def _shop_agent_table() -> Table:
+    needs = {"model": "--model CARD; see grounding list planners", "folder": "--model-path FOLDER"}
+    rows = [
+        (name, agent.what, "its own" if agent.memory else "--memory", needs.get(agent.needs, "nothing"))
+        for name, agent in AGENTS.items()
+    ]
+    return _table((Column("--agent", no_wrap=True), "what", Column("memory", no_wrap=True), "needs"), rows)
 
 
-def _curation_agents() -> Table:
-    """Who looks for products for a user."""
-    table = Table(Column("--agent", no_wrap=True), "what", "needs")
-    needs = {
-        "model": "--model CARD; see grounding list {}",
-        "curations": "--curations FILE_OR_FOLDER",
-        "nothing": "",
-    }
+def _curation_agent_table() -> Table:
+    needs = {"model": "--model CARD; see grounding list {}", "curations": "--curations FILE_OR_FOLDER", "nothing": ""}
+    rows = []
     for name, entry in curation_agents().items():
         own = needs[entry.needs].format(entry.listed)
-        table.add_row(name, entry.what, "; ".join(filter(None, ("Chromium, installed" * entry.browses, own))))
-    table.add_row("FILE.py:NAME", "an agent of yours: a function that makes a CurationAgent", "what it needs")
-    return table
+        rows.append((name, entry.what, "; ".join(filter(None, ("Chromium, installed" * entry.browses, own)))))
+    rows.append(("FILE.py:NAME", "an agent of yours: a function that makes a CurationAgent", "what it needs"))
+    return _table((Column("--agent", no_wrap=True), "what", "needs"), rows)
 
 
 def _builtin_needs(name: str) -> str:
-    """What a grounder that is built in needs."""
     if name == "replay":
         return "--predictions FILE"
     card = find_som_card(name, models_dir() / "pipelines")
     return "anywhere" if card is None else f"{card.endpoint.key_variable}, or --base-url"
 
 
-def _reasons(cards: Sequence[GrounderCard]) -> Table:
-    """Why a card's model is not simply served by vLLM."""
-    table = Table("--grounder", "what is not simply vLLM, and why", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+def _reason_table() -> Table:
     alike: dict[str, list[str]] = {}
-    for card in cards:
+    for card in _grounders():
         if card.serving.reason:
             alike.setdefault(f"{SERVED[card.serving.how]}: {card.serving.reason}", []).append(card.name)
-    for reason, names in alike.items():
-        table.add_row("\n".join(names), reason)
-    return table
+    rows = [("\n".join(names), reason) for reason, names in alike.items()]
+    columns = ("--grounder", "what is not simply vLLM, and why")
+    return _table(columns, rows, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
 
 
-def _ways() -> Table:
-    table = Table("runs", "how", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name, how in WAYS.items():
-        table.add_row(name, how)
+def _way_table() -> Table:
+    table = _table(("runs", "how"), WAYS.items(), box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_section()
     for name, what in VERIFIED.items():
         table.add_row(f"verified: {name}", what)

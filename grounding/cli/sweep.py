@@ -59,7 +59,6 @@ goes on where it stopped. Exit codes are those of `eval`.
 
 
 def sweepable() -> tuple[str, ...]:
-    """The options of ``grounding eval`` that may have several values, in the order in which ``--help`` has them."""
     hints = get_type_hints(evaluate_command, include_extras=True)
     return tuple(
         name
@@ -86,7 +85,6 @@ def _several(hint: Any) -> Any:
 
 
 def _signature() -> inspect.Signature:
-    """The signature of ``eval`` with several values where there may be several."""
     hints, several = get_type_hints(evaluate_command, include_extras=True), sweepable()
     return inspect.Signature(
         [
@@ -100,7 +98,6 @@ def _signature() -> inspect.Signature:
 
 
 def _documented(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options of ``eval`` and their descriptions."""
     signature = _signature()
     command.__signature__ = signature  # type: ignore[attr-defined]
     command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()} | {"return": int}
@@ -139,7 +136,6 @@ def sweep_command(**given: Any) -> int:
 
 
 def swept_values(given: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """The values of every option that may have several, typed as ``eval`` has them; the default where none is given."""
     defaults = inspect.signature(evaluate_command).parameters
     found = {}
     for name in sweepable():

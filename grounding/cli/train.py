@@ -165,7 +165,6 @@ def _command() -> str:
 
 
 def _absolute(card: str) -> str:
-    """A card's path as the evaluation may name it from anywhere; a name stays what it is."""
     path = Path(card)
     return str(path.absolute()) if path.is_file() or (path / "card.yaml").is_file() else card
 

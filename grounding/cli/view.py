@@ -102,7 +102,6 @@ def _serve(live: LivePage | LiveFolder, port: int, *, browser: bool) -> None:
 
 
 def _view_file(run: Path, out: Path | None, *, browser: bool) -> int:
-    """The page of a run of another benchmark than clicks, which is a file."""
     from grounding.report.rows import reader_of
 
     path = reader_of(run).write_page(run, None if out is None else _html_file(out))

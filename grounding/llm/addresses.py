@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import urllib.request
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -11,14 +10,11 @@ AWAITED: dict[str, float] = {}
 """Since when (``time.monotonic``) somebody in this process waits for an address, for those who show progress."""
 ENDED: set[str] = set()
 """Addresses of servers that this process had started and that have ended for good: nobody need wait for them."""
-REST_S = 2.0
-"""How long a server whose connection broke is passed over while others are well."""
 
 
 def proxy_for(base_url: str) -> str | None:
-    """The proxy that the environment names for an address.
-
-    Looked up here because aiohttp's ``trust_env`` would also read ~/.netrc, and refuse to send a key beside an entry.
+    """The proxy that the environment names for an address. Looked up here because aiohttp's ``trust_env`` would also
+    read ~/.netrc, and refuse to send a key beside an entry.
     """
     parts = urlsplit(base_url)
     if parts.hostname in ("127.0.0.1", "localhost", "::1"):  # This machine, which no proxy reaches.
@@ -29,47 +25,24 @@ def proxy_for(base_url: str) -> str | None:
 
 
 class ServerAddress:
-    """One server: how busy it is, whether it is away, and until when it rests."""
-
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url
         self.proxy = proxy_for(base_url)
         self.open = self.taken = 0
-        self.rests_until = float("-inf")
         self.away = False
 
 
 class Addresses:
-    """The servers of one model."""
-
     def __init__(self, base_urls: Sequence[str]) -> None:
         self.all = tuple(map(ServerAddress, base_urls))
 
     def take(self) -> ServerAddress:
-        """The least busy one, to be given back; one whose connection just broke rests while others are well."""
-        now = time.monotonic()
-        rested = [address for address in self.all if address.rests_until <= now and not address.away]
-        if rested:
-            chosen = min(rested, key=lambda address: (address.open, address.taken))
-        else:
-            chosen = min(self.all, key=lambda address: (address.away, address.rests_until))
+        """The least busy one that is there; its ``open`` is to be counted down when the request is over."""
+        chosen = min(self.all, key=lambda address: (address.away, address.open, address.taken))
         chosen.open += 1
         chosen.taken += 1
         return chosen
 
-    def give_back(self, address: ServerAddress) -> None:
-        """The request is over, in whatever way."""
-        address.open -= 1
-
-    def answered(self, address: ServerAddress) -> None:
-        """A response came, whatever it says."""
-        address.rests_until = float("-inf")
-
-    def failed(self, address: ServerAddress) -> None:
-        """No connection, or a broken one."""
-        address.rests_until = time.monotonic() + REST_S
-
     @property
     def there(self) -> int:
-        """How many are there, without those that are away."""
         return sum(not address.away for address in self.all)

@@ -40,20 +40,10 @@ def find_planner(
     kind: str = "model",
     listed_by: str = "grounding list planners",
 ) -> PlannerCard:
-    """The card of a chat model: a bundled one's name, a path, or any name together with an address.
-
-    Args:
-        name: What the user calls it; ``any`` is the only one at the address.
-        base_url: The address that the user gave; several are separated by blanks.
-        flag: The option for the address, for messages.
-        name_flag: The option for the model's name, for messages; without it an address is not asked for its only model.
-        model: The name of the model at its endpoint, instead of the card's.
-        builtin: Other names that could have been meant, for messages.
-        kind: What is looked for, for messages.
-        listed_by: The command that lists the cards, for messages.
-
-    Raises:
-        UserError: no card is called so, and there is no address; or ``any`` is not the only one there.
+    """The card of a chat model: a bundled one's name, a path, or any name together with an address; ``any`` is the only
+    one there. ``model`` is the name at its endpoint, instead of the card's. ``base_url`` may be several addresses,
+    separated by blanks. The others are for messages, and without ``name_flag`` an address is not asked for its only
+    model.
     """
     plain = _at(read_card(models_dir() / "planners" / "any.yaml", PlannerCard), base_url)
     found = find_card(
@@ -82,17 +72,9 @@ def find_grounder(
     cards: Path | None = None,
     probed: bool = False,
 ) -> GrounderCard:
-    """The card of a grounder: a bundled one's name, a path, or any name with the space of its answers and an address.
-
-    Args:
-        name: What the user calls it: without a card ``NAME@SPACE``, and ``any@SPACE`` the only one at the address.
-        base_url: The address that the user gave; several are separated by blanks.
-        builtin: Other names that could have been meant, for messages.
-        cards: The folder of bundled cards.
-        probed: Whether the space is still to be found out, so that it may be missing.
-
-    Raises:
-        UserError: no card is called so, and its address or its space is missing; or ``any`` is not the only one there.
+    """The card of a grounder: a bundled one's name, a path, or an address and any name with the space of its answers:
+    ``NAME@SPACE``, and ``any@SPACE`` for the only one there. ``probed``: the space is still to be found out, so that it
+    may be missing. ``cards`` is the folder of bundled cards, ``builtin`` other names that could have been meant.
     """
     called, _, said = name.rpartition("@")
     space = next((one for one in SPACES if one == said), None) if called else None
@@ -130,7 +112,6 @@ def find_grounder(
 
 
 def _is_name(text: str) -> bool:
-    """Whether an endpoint could have a model of that name, and a table and a signature can show it."""
     return re.search(r"[\s|]", text) is None and text.isprintable() and text != ""
 
 

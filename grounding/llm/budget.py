@@ -29,20 +29,16 @@ class BudgetReached(Halted):
 
 
 class Budget:
-    """Money spent and money that requests in flight may still cost, held under one limit.
-
-    Every try sets aside the most that it can cost, so the bill can't pass the limit however unevenly requests cost.
-    Where there is no room for that beside what is in flight, the try waits for the others: most of them cost far less
-    than was set aside. Only when nothing is in flight any more and there is still no room is the limit reached.
-
-    Where the most is not known (no limit on the output tokens, no rule for the tokens of a picture), a request is
-    taken to cost as much as the dearest one so far, and goes alone until one cost is known; the limit can then be
-    passed by as much as the requests in flight are dearer than any before them.
-
-    ``spent_usd`` is what servers reported. ``unreported_usd`` is the most that tries cost that may have been charged
-    without a report (a reply that never came, or came without its usage); it counts against the limit.
-
-    ``on_paid`` is told of every request as soon as it is paid: for which model's part in the run, and what it took.
+    """Money spent and money that requests in flight may still cost, held under one limit. Every try sets aside the most
+    that it can cost, so the bill can't pass the limit however unevenly requests cost. Where there is no room for that
+    beside what is in flight, the try waits for the others: most of them cost far less than was set aside. Only when
+    nothing is in flight any more and there is still no room is the limit reached. Where the most is not known (no limit
+    on the output tokens, no rule for the tokens of a picture), a request is taken to cost as much as the dearest one so
+    far, and goes alone until one cost is known; the limit can then be passed by as much as the requests in flight are
+    dearer than any before them. ``spent_usd`` is what servers reported. ``unreported_usd`` is the most that tries cost
+    that may have been charged without a report (a reply that never came, or came without its usage); it counts against
+    the limit. ``on_paid`` is told of every request as soon as it is paid: for which model's part in the run, and what
+    it took.
     """
 
     def __init__(self, limit_usd: float | None, spent_usd: float = 0.0) -> None:
@@ -64,17 +60,12 @@ class Budget:
                 self._dearest_usd = max(self._dearest_usd or 0.0, call.cost_usd)
 
     def paid(self, role: str, call: Call) -> None:
-        """Have a request kept that was answered, or may have cost something though it was not."""
         if self.on_paid is not None:
             self.on_paid(role, call)
 
     async def reserve(self, most_usd: float | None = None) -> float:
-        """Set aside what one more try may cost, once there is room for it.
-
-        ``most_usd`` None: nobody knows.
-
-        Raises:
-            BudgetReached: spent and this try together would pass the limit.
+        """Set aside what one more try may cost, once there is room for it. ``most_usd`` None: nobody knows. Raises
+        BudgetReached: spent and this try together would pass the limit.
         """
         if self.limit_usd is None:
             return 0.0
@@ -94,10 +85,8 @@ class Budget:
         return amount
 
     def settle(self, reserved_usd: float, cost_usd: float | None, unreported_usd: float = 0.0) -> None:
-        """Replace what was set aside by what the try really cost.
-
-        ``cost_usd`` None: the server reported nothing. ``unreported_usd`` is the most that it may have charged all the
-        same.
+        """Replace what was set aside by what the try really cost. ``cost_usd`` None: the server reported nothing.
+        ``unreported_usd`` is the most that it may have charged all the same.
         """
         self.spent_usd += cost_usd or 0.0
         self.unreported_usd += unreported_usd
@@ -136,19 +125,12 @@ def charged_usd(call: Call | None) -> float:
 
 
 def added(usages: Sequence[Usage]) -> Usage | None:
-    """All of them together; None for none."""
     if not usages:
         return None
-    return Usage(
-        input_tokens=sum(usage.input_tokens for usage in usages),
-        output_tokens=sum(usage.output_tokens for usage in usages),
-        cached_input_tokens=sum(usage.cached_input_tokens for usage in usages),
-        reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
-    )
+    return Usage(**{name: sum(getattr(usage, name) for usage in usages) for name in Usage.__struct_fields__})
 
 
 def together(calls: Sequence[Call]) -> Call | None:
-    """Several requests as one record of what they took together; None for none."""
     if not calls:
         return None
     costs = [call.cost_usd for call in calls if call.cost_usd is not None]

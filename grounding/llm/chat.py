@@ -36,8 +36,6 @@ _FIELD = re.compile(r"\{(instruction|history|goal|steps_done|width|height)\}")
 
 
 class Exchange(Record, frozen=True, kw_only=True):
-    """What came of one question: a completion and what it took, or a failure."""
-
     completion: Completion | None = None
     call: Call | None = None
     sizes: ImageSizes | None = None
@@ -45,8 +43,6 @@ class Exchange(Record, frozen=True, kw_only=True):
 
 
 class ChatRequest(Record, frozen=True, kw_only=True):
-    """The body of a request, and how many tokens it will take, where that matters."""
-
     content: bytes
     tokens: RequestTokens | None = None
 
@@ -75,7 +71,6 @@ def fill_template(
 
 
 def render_messages(card: ChatCard, query: Query, picture: Picture) -> tuple[Message, ...]:
-    """The conversation for one step: the card's system text, one user message in the card's order, its prefill."""
     history = history_text(query.history) or card.no_history
     goal = query.goal or card.no_goal
     instruction = query.instruction.removesuffix(card.strip_suffix)
@@ -94,7 +89,6 @@ def render_messages(card: ChatCard, query: Query, picture: Picture) -> tuple[Mes
 
 
 def _filled(tools: Any, seen: Size) -> Any:
-    """A card's tools with the size of the picture in them."""
     if isinstance(tools, dict):
         return {name: _filled(value, seen) for name, value in tools.items()}
     if isinstance(tools, list | tuple):
@@ -103,9 +97,8 @@ def _filled(tools: Any, seen: Size) -> Any:
 
 
 class ChatOptions(Record, frozen=True, kw_only=True):
-    """What a user may set for a chat model; None leaves a thing as the card has it.
-
-    ``dry``: nothing will be sent, so neither an address nor a key has to be there.
+    """What a user may set for a chat model; None leaves a thing as the card has it. ``dry``: nothing will be sent, so
+    neither an address nor a key has to be there.
     """
 
     base_url: str | None = None
@@ -119,7 +112,6 @@ class ChatOptions(Record, frozen=True, kw_only=True):
 
 
 def request_parameters(card: ChatCard, options: ChatOptions) -> dict[str, Json]:
-    """The card's parameters, those of the user's sampling options that the model takes, and what a prefill needs."""
     parameters = dict(card.parameters)
     if card.prefill is not None:
         parameters.update(PREFILL_PARAMETERS)
@@ -134,16 +126,12 @@ def request_parameters(card: ChatCard, options: ChatOptions) -> dict[str, Json]:
 class AsksByRequest(Protocol):
     """A planner or grounder with a chat model behind it, which can show its requests without sending them."""
 
-    def request_for(self, query: Query) -> ChatRequest:
-        """The request about a step, as it would be sent."""
+    def request_for(self, query: Query) -> ChatRequest: ...
 
-    def count(self, query: Query) -> RequestTokens:
-        """Its tokens, without reading the picture."""
+    def count(self, query: Query) -> RequestTokens: ...
 
 
 class ChatModel:
-    """One model behind one endpoint, with the parameters of one run."""
-
     def __init__(self, card: ChatCard, client: ChatClient, parameters: dict[str, Json], *, dry: bool = False) -> None:
         self.card = card
         self._dry = dry
@@ -159,7 +147,6 @@ class ChatModel:
 
     @property
     def parameters(self) -> dict[str, Json]:
-        """The fields of every request besides model and conversation, as they are sent."""
         return dict(self._parameters)
 
     def varied(self, **parameters: Json) -> ChatModel:
@@ -174,22 +161,16 @@ class ChatModel:
         return self._client.max_connections + min(16, self._client.max_connections)
 
     async def check(self) -> None:
-        """Fail early when the endpoint is not there, refuses the key or does not serve the model."""
         await self._client.check()
 
     async def aclose(self) -> None:
-        """Close connections and threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         await self._client.aclose()
 
     async def ask(self, query: Query) -> Exchange:
-        """Ask about one step. Waits for a free connection; pictures are made ready meanwhile.
-
-        An instruction that is longer than the model can take is ``unparsed`` and not sent.
-
-        Raises:
-            BudgetReached: the cost limit leaves no room; nothing was sent.
-            UserError: the endpoint refuses for a reason that holds for every request, and has answered none so far.
+        """Ask about one step. Waits for a free connection; pictures are made ready meanwhile. An instruction that is
+        longer than the model can take is ``unparsed`` and not sent. Raises BudgetReached: the cost limit leaves no
+        room; nothing was sent.
         """
         long = too_long(self.card, query.instruction)
         if long is not None:
@@ -207,15 +188,9 @@ class ChatModel:
         *,
         tools: Sequence[dict[str, Any]] = (),
     ) -> Exchange:
-        """Ask with any conversation.
-
-        ``render`` makes the conversation, in a worker thread; an OSError or ValueError in it is the answer's failure.
-        ``sizes`` are those of the largest picture in it.
-
-        Raises:
-            BudgetReached: the cost limit leaves no room; nothing was sent.
-            NotSent: this is a dry run.
-            UserError: the endpoint refuses for a reason that holds for every request, and has answered none so far.
+        """Ask with any conversation. ``render`` makes the conversation, in a worker thread; an OSError or ValueError in
+        it is the answer's failure. ``sizes`` are those of the largest picture in it. Raises BudgetReached: the cost
+        limit leaves no room; nothing was sent. Raises NotSent: this is a dry run.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -237,19 +212,15 @@ class ChatModel:
         return Exchange(completion=reply.completion, call=reply.call, sizes=sizes)
 
     def request_for(self, query: Query) -> ChatRequest:
-        """The request that ``ask`` would send about a step; reads the picture, sends nothing.
-
-        Raises:
-            OSError, ValueError: the picture can't be read, or the model refuses its shape.
+        """The request that ``ask`` would send about a step; reads the picture, sends nothing. Raises OSError,
+        ValueError: the picture can't be read, or the model refuses its shape.
         """
         sizes = self._sizes(query)
         return self.request(lambda: self._messages(query), sizes, _filled(self.card.tools, sizes.model))
 
     def count(self, query: Query, sizes: ImageSizes | None = None) -> RequestTokens:
         """The tokens of that request, from the size of the picture alone; ``sizes`` where it is not the card's own.
-
-        Raises:
-            ValueError: the model refuses a picture of this shape.
+        Raises ValueError: the model refuses a picture of this shape.
         """
         sizes = sizes or self._sizes(query)
         messages = render_messages(self.card, query, Picture(url_json=msgspec.Raw(b'""'), sizes=sizes))
@@ -274,10 +245,8 @@ class ChatModel:
         sizes: ImageSizes,
         tools: Sequence[dict[str, Any]] = (),
     ) -> ChatRequest:
-        """Make a request and send nothing; the tokens are counted where a price or a limit makes them matter.
-
-        Raises:
-            OSError, ValueError: a picture can't be read, or the model refuses its shape.
+        """Make a request and send nothing; the tokens are counted where a price or a limit makes them matter. Raises
+        OSError, ValueError: a picture can't be read, or the model refuses its shape.
         """
         messages = render()
         content = self._client.encode(self.card.model, messages, self._parameters, tools=tools)
@@ -288,9 +257,8 @@ class ChatModel:
 
 
 def too_long(card: ChatCard, instruction: str) -> Failure | None:
-    """Why a model is not asked to follow an instruction that it can't take in; None where it can.
-
-    Another try would fare no better, and another planner's words may: so it is ``unparsed``, not an error.
+    """Why a model is not asked to follow an instruction that it can't take in; None where it can. Another try would
+    fare no better, and another planner's words may: so it is ``unparsed``, not an error.
     """
     most = card.max_instruction_chars
     if len(instruction) <= most:
@@ -302,14 +270,11 @@ def too_long(card: ChatCard, instruction: str) -> Failure | None:
 
 
 class OpenedChat(Record, frozen=True, kw_only=True):
-    """A chat model and the address that it was found at."""
-
     model: ChatModel
     base_url: str
 
 
 def asked_as(card: ChatCard, options: ChatOptions) -> dict[str, Any]:
-    """How a client asks, by its arguments' names: as a user says, else as the card does."""
     return {
         "max_connections": options.max_connections or card.max_connections,
         "timeout_s": options.timeout_s or card.timeout_s,
@@ -321,11 +286,7 @@ def asked_as(card: ChatCard, options: ChatOptions) -> dict[str, Any]:
 def open_chat(
     card: ChatCard, options: ChatOptions, *, flag: str, budget: Budget, on_retry: Callable[[], None]
 ) -> OpenedChat:
-    """Put a card, a user's options and an endpoint together. Sends nothing yet.
-
-    Raises:
-        UserError: the address or the key is missing or can't be right, or the model's answer is not text.
-    """
+    """Put a card, a user's options and an endpoint together. Sends nothing yet."""
     if card.serving.how == "in-process":
         raise UserError(
             f"{card.name} ({card.title}) can't be asked over a chat endpoint: {card.serving.reason}. Run it in this "
@@ -340,5 +301,4 @@ def open_chat(
 
 
 def identity_hash(identity: str) -> str:
-    """Eight hex digits for a planner's or grounder's identity."""
     return hashlib.sha256(identity.encode()).hexdigest()[:8]

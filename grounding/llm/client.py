@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic
 
@@ -34,38 +34,30 @@ from grounding.llm.http import (
 from grounding.llm.ratelimits import RateLimiter, shared_limiter
 from grounding.llm.tokens import RequestTokens
 from grounding.llm.wire import CHAT, AnswerT, Completion, ConversationWire, MalformedReply, Spent, UnreadableReply, Wire
-from grounding.records import Call, Record, Usage
+from grounding.records import Call, Record
 
 
+@dataclass
 class Bill:
-    """What one try cost, as far as is known by now.
-
-    ``spent`` is what a response said. ``unreported_usd`` is the most that may have been charged without a report: all
-    of it once the try was sent, nothing again once a response says otherwise. A refusal (any status but 200) without a
-    usage is free: no provider is known to charge for one.
+    """What one try cost, as far as is known by now. ``spent`` is what a response said. ``unreported_usd`` is the most
+    that may have been charged without a report: all of it (``most_usd``) once the try was sent, nothing again once a
+    response says otherwise. A refusal (any status but 200) without a usage is free: no provider is known to charge.
     """
 
-    def __init__(self, price: Price | None, most_usd: float) -> None:
-        self._price = price
-        self.most_usd = 0.0 if price is None else most_usd
-        self.spent = Spent()
-        self.unreported_usd = 0.0
+    price: Price | None
+    most_usd: float
+    spent: Spent = field(default_factory=Spent)
+    unreported_usd: float = 0.0
 
     @property
     def cost_usd(self) -> float | None:
-        """What the server reported, in dollars; None where it reported nothing or there is no price.
-
-        Its own sum counts where it tells one, else the price of its tokens and what it takes beside them.
+        """What the server reported, in dollars; None where it reported nothing or there is no price. Its own sum counts
+        where it tells one, else the price of its tokens and what it takes beside them.
         """
         if self.spent.total_usd is not None:
             return self.spent.total_usd
-        of_tokens = cost_usd(self.spent.usage, self._price)
+        of_tokens = cost_usd(self.spent.usage, self.price)
         return None if of_tokens is None else of_tokens + self.spent.fee_usd
-
-    def tokens(self, expected: int) -> int:
-        """What the try used of a limit on tokens; as expected where nobody says."""
-        usage = self.spent.usage
-        return expected if usage is None else usage.input_tokens + usage.output_tokens
 
     def told(self, spent: Spent, *, free: bool) -> None:
         """A response came. ``free``: without a usage it cost nothing; else it stays unreported."""
@@ -78,60 +70,42 @@ class TryBills:
     """The bills of all tries of one request. ``lost`` counts those in which the server went away."""
 
     def __init__(self, price: Price | None) -> None:
-        self._price = price
-        self._bills: list[Bill] = []
+        self.price = price
+        self.bills: list[Bill] = []
         self.seconds = 0.0
         self.lost = 0
 
-    @property
-    def attempts(self) -> int:
-        """How many tries there were."""
-        return len(self._bills)
-
-    @property
-    def bill(self) -> Bill:
-        """That of the last try."""
-        return self._bills[-1]
-
-    def next_try(self, most_usd: float) -> Bill:
-        """Begin another try, which can cost as much as this, or is set aside so much for."""
-        self._bills.append(Bill(self._price, most_usd))
-        return self.bill
-
-    def forget_try(self) -> None:
-        """The last try never left: it was none."""
-        self._bills.pop()
-
     def most_usd(self, tokens: RequestTokens | None) -> float | None:
         """The most that a try can cost: nothing where there is no price, None where nobody knows."""
-        if self._price is None:
+        if self.price is None:
             return 0.0
         if tokens is None or tokens.input_most is None or tokens.output_most is None:
             return None
-        dearest_usd = max(self._price.input_usd, self._price.cached_input_usd or 0.0)
-        return (tokens.input_most * dearest_usd + tokens.output_most * self._price.output_usd) / 1_000_000
+        dearest_usd = max(self.price.input_usd, self.price.cached_input_usd or 0.0)
+        return (tokens.input_most * dearest_usd + tokens.output_most * self.price.output_usd) / 1_000_000
 
-    def call(self, model: str) -> Call:
-        """What an answer of this model took, with all tries before it."""
-        return self._call(self.bill.spent.usage, model, self._bills[:-1])
-
-    def failed_call(self) -> Call | None:
-        """What a request without an answer took; None where nothing was charged and nothing may have been."""
-        if all(bill.spent.usage is None and not bill.unreported_usd for bill in self._bills):
-            return None
-        return self._call(None, "", self._bills)
-
-    def _call(self, usage: Usage | None, model: str, failed: list[Bill]) -> Call:
-        costs = [bill.cost_usd for bill in self._bills if bill.cost_usd is not None]
+    def call(self, model: str = "", *, answered: bool = True) -> Call:
+        costs = [bill.cost_usd for bill in self.bills if bill.cost_usd is not None]
+        failed = self.bills[:-1] if answered else self.bills
         return Call(
             seconds=self.seconds,
-            attempts=self.attempts,
-            usage=usage,
+            attempts=len(self.bills),
+            usage=self.bills[-1].spent.usage if answered else None,
             cost_usd=sum(costs) if costs else None,
             model=model,
             failed_usage=added([bill.spent.usage for bill in failed if bill.spent.usage is not None]),
-            unreported_usd=sum(bill.unreported_usd for bill in self._bills),
+            unreported_usd=sum(bill.unreported_usd for bill in self.bills),
         )
+
+    def failed_call(self) -> Call | None:
+        """What a request without an answer took; None where nothing was charged and nothing may have been."""
+        if all(bill.spent.usage is None and not bill.unreported_usd for bill in self.bills):
+            return None
+        return self.call(answered=False)
+
+    def failed(self, message: str, *, status: int | None = None, unparsed: bool = False) -> CallFailed:
+        """The end of a request; its record keeps what the tries cost, or may have."""
+        return CallFailed(message, status=status, attempts=len(self.bills), call=self.failed_call(), unparsed=unparsed)
 
 
 SERVER_WAIT_S = 600.0
@@ -141,7 +115,6 @@ MOST_LOST = 3
 _LOOK_AGAIN_S = 0.25
 """A server that is being ended may still answer a moment after it has dropped its requests."""
 _MOST_BETWEEN_LOOKS_S = 5.0
-_MOST_BETWEEN_TRIES_S = 10.0
 _TELL_EVERY_S = 60.0
 
 
@@ -150,114 +123,59 @@ class ServerGone(Halted):
 
 
 class ServerHealth:
-    """Whether the servers behind one client are there, and what becomes of tries that failed because they were not.
-
-    A try that broke, ran into its timeout or was answered with a 5xx makes us look: does the address answer at all
-    (any status below 500 on its list of models)? One that does not is away: it gets no more requests until it answers
-    again, and the try does not count. While all are away nothing is sent.
-
-    Where the list is answered and yet nobody gets a reply, two requests or more, tries do not count either, as long as
-    the wait lasts. Of one request alone that keeps failing, the request may be the reason, and of a client that was
-    never answered the address may be: those tries count.
+    """Whether the servers behind one client are there, and what becomes of tries that failed because they were not. A
+    try that broke, ran into its timeout or was answered with a 5xx makes us look: does the address answer at all (any
+    status below 500 on its list of models)? One that does not is away: it gets no more requests until it answers again,
+    and the try does not count. While all are away nothing is sent.
     """
 
     def __init__(
-        self,
-        addresses: Addresses,
-        look: Callable[[ServerAddress], Awaitable[str]],
-        *,
-        name: str,
-        wait_s: float,
-        backoff_s: float,
+        self, addresses: Addresses, look: Callable[[ServerAddress], Awaitable[str]], *, name: str, wait_s: float
     ) -> None:
-        self._addresses = addresses
-        self._look = look
-        self._name = name
-        self._wait_s = wait_s
-        self._backoff_s = backoff_s
+        self._addresses, self._look, self._name, self._wait_s = addresses, look, name, wait_s
         self._watched: dict[ServerAddress, asyncio.Future[bool]] = {}
         self._watches: set[asyncio.Task[None]] = set()
         self._back = asyncio.Event()
         self._none_since = 0.0
         self._wrong = ""
-        self._answered_at: float | None = None
-        self._unanswered: dict[TryBills, int] = {}
-        self._unanswered_since = 0.0
-
-    def answered(self) -> None:
-        """A response came that says nothing of trouble at the server."""
-        self._answered_at = time.monotonic()
-        if self._unanswered:
-            self._unanswered.clear()
-            self._await_nobody()
 
     async def wait(self) -> None:
-        """Return as soon as a server is there.
-
-        Raises:
-            ServerGone: none was for too long.
-        """
+        """Return as soon as a server is there."""
         while not self._addresses.there:
-            left_s = self._none_since + self._wait_s - time.monotonic()
-            if left_s <= 0 or all(address.base_url in ENDED for address in self._addresses.all):
-                raise ServerGone(self._gone(self._wrong))
+            waited_s = time.monotonic() - self._none_since
+            if waited_s >= self._wait_s or all(address.base_url in ENDED for address in self._addresses.all):
+                answered = f"answered for {waited_s:.0f} s" if waited_s > 1 else "answers"
+                raise ServerGone(
+                    f"no server of {self._name} {answered} ({self._wrong}); what was answered is kept, and the same "
+                    "command goes on from there once one is back"
+                )
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(left_s, 1.0)):
+                async with asyncio.timeout(min(self._wait_s - waited_s, 1.0)):
                     await self._back.wait()
 
-    async def excuses(self, failed: TryAgain, request: TryBills) -> bool:
-        """Whether a try failed for want of a server and doesn't count.
-
-        Raises:
-            ServerGone: nobody was answered for too long.
-        """
-        fault = failed.fault
+    async def excuses(self, fault: Fault | None, request: TryBills) -> bool:
+        """Whether a try failed for want of a server and doesn't count."""
         if fault is None:
             return False
-        if await self._is_away(fault):
-            request.lost += fault.sent
-            return request.lost <= MOST_LOST
-        return await self._nobody_is_answered(failed, fault.began, request)
+        address = fault.address
+        if not address.away:
+            if address not in self._watched:
+                self._watched[address] = asyncio.get_running_loop().create_future()
+                watch = asyncio.create_task(self._watch(address, self._watched[address], twice=fault.broken))
+                self._watches.add(watch)
+                watch.add_done_callback(self._watches.discard)
+            if not await asyncio.shield(self._watched[address]):
+                return False
+        request.lost += fault.sent
+        return request.lost <= MOST_LOST
 
     async def aclose(self) -> None:
-        """Look at nobody any more."""
         for watch in self._watches:
             watch.cancel()
         await asyncio.gather(*self._watches, return_exceptions=True)
         self._await_nobody()
 
-    async def _nobody_is_answered(self, failed: TryAgain, began: float, request: TryBills) -> bool:
-        if self._answered_at is not None and self._answered_at >= began:
-            return False
-        if not self._unanswered:
-            self._unanswered_since = time.monotonic()
-        tries = self._unanswered[request] = self._unanswered.get(request, 0) + 1
-        if len(self._unanswered) < 2 or self._wait_s <= 0:
-            return False
-        if time.monotonic() - self._unanswered_since >= self._wait_s:
-            raise ServerGone(self._gone(str(failed)))
-        if self._answered_at is None or failed.fault is None:
-            return False
-        if failed.fault.address.base_url not in AWAITED:
-            AWAITED[failed.fault.address.base_url] = self._unanswered_since
-            self._say(f"no request is answered ({failed}); trying again for up to {self._wait_s:g} s")
-        pause_s = min(_MOST_BETWEEN_TRIES_S, self._backoff_s * 2**tries) * random.random()
-        await asyncio.sleep(pause_s if failed.retry_after_s is None else failed.retry_after_s)
-        return True
-
-    async def _is_away(self, fault: Fault) -> bool:
-        address = fault.address
-        if address.away:
-            return True
-        if address not in self._watched:
-            self._watched[address] = asyncio.get_running_loop().create_future()
-            watch = asyncio.create_task(self._watch(address, self._watched[address], twice=fault.broken))
-            self._watches.add(watch)
-            watch.add_done_callback(self._watches.discard)
-        return await asyncio.shield(self._watched[address])
-
     async def _watch(self, address: ServerAddress, verdict: asyncio.Future[bool], *, twice: bool) -> None:
-        """Look at an address; one that is away is looked at until it is back."""
         try:
             wrong = await self._look(address)
             if twice and not wrong:
@@ -280,24 +198,21 @@ class ServerHealth:
             self._say(f"nothing answers at {address.base_url} any more; going on with {others}")
             return
         self._none_since, self._wrong = time.monotonic(), f"{address.base_url}: {wrong}"
-        if self._wait_s <= 0:
-            return
-        AWAITED[address.base_url] = self._none_since
-        self._say(f"nothing answers at {address.base_url} ({wrong}); waiting for it, up to {self._wait_s:g} s")
+        if self._wait_s > 0:
+            AWAITED[address.base_url] = self._none_since
+            self._say(f"nothing answers at {address.base_url} ({wrong}); waiting for it, up to {self._wait_s:g} s")
 
     async def _until_back(self, address: ServerAddress) -> None:
         since, told_s, every_s = time.monotonic(), 0.0, _LOOK_AGAIN_S
-        while True:
-            await asyncio.sleep(every_s)
-            if not await self._look(address):
-                break
+        await asyncio.sleep(every_s)
+        while await self._look(address):
             every_s = min(1.5 * every_s, _MOST_BETWEEN_LOOKS_S)
             waited_s = time.monotonic() - since
             if not self._addresses.there and waited_s - told_s >= _TELL_EVERY_S and waited_s < self._wait_s:
                 told_s = waited_s
                 self._say(f"still waiting for {address.base_url}, {waited_s:.0f} of {self._wait_s:g} s")
+            await asyncio.sleep(every_s)
         address.away = False
-        self._addresses.answered(address)
         self._await_nobody()
         self._say(f"{address.base_url} answers again after {time.monotonic() - since:.0f} s")
         self._back.set()
@@ -306,14 +221,6 @@ class ServerHealth:
     def _await_nobody(self) -> None:
         for address in self._addresses.all:
             AWAITED.pop(address.base_url, None)
-
-    def _gone(self, wrong: str) -> str:
-        waited_s = time.monotonic() - (self._unanswered_since if self._addresses.there else self._none_since)
-        answered = f"answered for {waited_s:.0f} s" if waited_s > 1 else "answers"
-        return (
-            f"no server of {self._name} {answered} ({wrong}); what was answered is kept, and the same command goes on "
-            "from there once one is back"
-        )
 
     def _say(self, words: str) -> None:
         print(f"grounding: {self._name}: {words}", file=sys.stderr, flush=True)
@@ -325,8 +232,6 @@ TOLD_PAUSE_S = 5.0
 
 
 class Reply(Record, Generic[AnswerT], frozen=True, kw_only=True):
-    """A complete answer and what it took."""
-
     completion: AnswerT
     call: Call
 
@@ -335,16 +240,11 @@ ChatReply = Reply[Completion]
 
 
 class ModelClient(Generic[AnswerT]):
-    """Asynchronous client for one model: bounded connections, bounded retries by class of error, one budget.
-
-    ``wire`` is the interface that the model is behind.
-
-    ``role`` is the model's part in the run (agent, user, judge), under which the budget is told of paid requests.
-
-    ``max_connections`` bounds the requests open at once at each address. Each request, and each retry, goes to the
-    least busy server; one that is away gets none until it answers again, which is told.
-
-    Retried with backoff (and the server's Retry-After): 408, 409, 425, 429 and 5xx, timeouts, dropped or refused
+    """Asynchronous client for one model: bounded connections, bounded retries by class of error, one budget. ``wire``
+    is the interface that the model is behind. ``role`` is the model's part in the run (agent, user, judge), under which
+    the budget is told of paid requests. ``max_connections`` bounds the requests open at once at each address. Each
+    request, and each retry, goes to the least busy server; one that is away gets none until it answers again, which is
+    told. Retried with backoff (and the server's Retry-After): 408, 409, 425, 429 and 5xx, timeouts, dropped or refused
     connections, replies that are not complete JSON. Anything else is final at once, redirects among it: nobody follows
     them. A 429 with a wait stops all requests of the model until that time. While no server is there all requests wait,
     up to ``server_wait_s``; see :mod:`grounding.llm.client`.
@@ -378,18 +278,15 @@ class ModelClient(Generic[AnswerT]):
         self._timeout_s = timeout_s
         self._max_retries = max_retries
         self._budget = budget or Budget(None)
-        self._on_retry = on_retry
+        self._on_retry = on_retry or (lambda: None)
         self._backoff_s = backoff_s
         self._limiter = limiter or shared_limiter(card, endpoint)
         self._look_s = min(LOOK_S, timeout_s, max(5.0, server_wait_s))
-        self._health = ServerHealth(
-            self._addresses, self._look, name=card.name, wait_s=server_wait_s, backoff_s=backoff_s
-        )
+        self._health = ServerHealth(self._addresses, self._look, name=card.name, wait_s=server_wait_s)
         self._session: aiohttp.ClientSession | None = None
 
     @property
     def max_connections(self) -> int:
-        """How many requests may be open at once, at all addresses together."""
         return self._max_connections
 
     def _open(self) -> aiohttp.ClientSession:
@@ -405,7 +302,6 @@ class ModelClient(Generic[AnswerT]):
         return self._session
 
     async def aclose(self) -> None:
-        """Close the connections."""
         await self._health.aclose()
         if self._session is not None:
             await self._session.close()
@@ -418,23 +314,15 @@ class ModelClient(Generic[AnswerT]):
         return clean(text, self._endpoint.key())
 
     async def check(self) -> None:
-        """Ask every address for its models, so that a wrong address, key or model name is known before a run.
-
-        Raises:
-            UserError: nothing answers at one of them, the key is refused, or the model is not served.
-        """
+        """Ask every address for its models, so that a wrong address, key or model name is known before a run."""
         for address in self._addresses.all:
             await check_address(self._open(), address, self._card, self._endpoint, self._wire)
 
     async def complete(self, body: bytes, tokens: RequestTokens | None = None) -> Reply[AnswerT]:
-        """Send one request and wait for the whole reply.
-
-        ``tokens`` is what it will take, for the cost limit and the limits per minute; None where nobody knows.
-
-        Raises:
-            CallFailed: no reply, after the retries.
-            BudgetReached: the cost limit leaves no room for it; nothing was sent.
-            ServerGone: no server was there for too long; nothing was paid.
+        """Send one request and wait for the whole reply. ``tokens`` is what it will take, for the cost limit and the
+        limits per minute; None where nobody knows. Raises CallFailed: no reply, after the retries. Raises
+        BudgetReached: the cost limit leaves no room for it; nothing was sent. Raises ServerGone: no server was there
+        for too long; nothing was paid.
         """
         async with self._slots:
             tally = TryBills(self._card.price)
@@ -453,16 +341,14 @@ class ModelClient(Generic[AnswerT]):
                 retry=tenacity.retry_if_exception_type(TryAgain),
                 stop=tenacity.stop_after_attempt(self._max_retries + 1),
                 wait=self._wait_s,
-                before_sleep=self._count_retry,
+                before_sleep=lambda _: self._on_retry(),
                 reraise=True,
             ):
                 with attempt:
                     return await self._while_there(body, tokens, tally)
         except TryAgain as error:
-            tries = f" (after {tally.attempts} tries)" if tally.attempts > 1 else ""
-            raise CallFailed(
-                f"{error}{tries}", status=error.status, attempts=tally.attempts, call=tally.failed_call()
-            ) from error
+            tries = f" (after {len(tally.bills)} tries)" if len(tally.bills) > 1 else ""
+            raise tally.failed(f"{error}{tries}", status=error.status) from error
         raise AssertionError("tenacity ends with a result or an exception")
 
     async def _while_there(self, body: bytes, tokens: RequestTokens | None, tally: TryBills) -> Reply[AnswerT]:
@@ -473,16 +359,14 @@ class ModelClient(Generic[AnswerT]):
                 try:
                     return await self._within_budget(body, tokens, tally)
                 except TryAgain as error:
-                    if not await self._health.excuses(error, tally):
+                    if not await self._health.excuses(error.fault, tally):
                         raise
                     if error.fault is not None and not error.fault.sent:
-                        tally.forget_try()
+                        tally.bills.pop()
         except ServerGone as gone:
-            call = tally.failed_call()
-            if call is None:
+            if tally.failed_call() is None:
                 raise
-            # As with the cost limit: only a record keeps what the tries before may have cost.
-            raise CallFailed(str(gone), status=None, attempts=tally.attempts, call=call) from gone
+            raise tally.failed(str(gone)) from gone
 
     def _wait_s(self, state: tenacity.RetryCallState) -> float:
         failed = state.outcome.exception() if state.outcome else None
@@ -490,40 +374,38 @@ class ModelClient(Generic[AnswerT]):
             return failed.retry_after_s
         return float(tenacity.wait_random_exponential(multiplier=self._backoff_s, max=30)(state))
 
-    def _count_retry(self, _state: tenacity.RetryCallState) -> None:
-        if self._on_retry is not None:
-            self._on_retry()
-
     async def _within_budget(self, body: bytes, tokens: RequestTokens | None, tally: TryBills) -> Reply[AnswerT]:
         """One try: money is set aside first, then the provider's limits are waited for, then it is sent."""
         most_usd = tally.most_usd(tokens)
         try:
             reserved_usd = await self._budget.reserve(most_usd)
         except BudgetReached as reached:
-            call = tally.failed_call()
-            if call is None:
+            if tally.failed_call() is None:
                 raise
-            # What the tries before cost must not be forgotten: only a record keeps it.
-            raise CallFailed(f"no other try: {reached}", status=None, attempts=tally.attempts, call=call) from reached
-        bill = tally.next_try(reserved_usd if most_usd is None else most_usd)
+            raise tally.failed(f"no other try: {reached}") from reached
+        most_usd = reserved_usd if most_usd is None else most_usd
+        bill = Bill(tally.price, 0.0 if tally.price is None else most_usd)
+        tally.bills.append(bill)
         try:
             admission = await self._limiter.acquire(tokens.expected if tokens else 0)
             try:
                 return await self._once(body, tally)
             finally:
-                self._limiter.settle(admission, bill.tokens(admission.tokens))
+                usage = bill.spent.usage
+                used = admission.tokens if usage is None else usage.input_tokens + usage.output_tokens
+                self._limiter.settle(admission, used)
         finally:
             self._budget.settle(reserved_usd, bill.cost_usd, bill.unreported_usd)
 
     async def _once(self, body: bytes, tally: TryBills) -> Reply[AnswerT]:
-        bill = tally.bill
-        started, began = time.perf_counter(), time.monotonic()
+        bill = tally.bills[-1]
+        started = time.perf_counter()
         address = self._addresses.take()
         url = f"{address.base_url}{self._wire.path(self._card.model)}"
         bill.unreported_usd = bill.most_usd  # Once sent it may be charged, even if nothing ever comes back.
 
         def fault(*, sent: bool, broken: bool) -> Fault:
-            return Fault(address=address, began=began, sent=sent, broken=broken)
+            return Fault(address=address, sent=sent, broken=broken)
 
         try:
             slot = self._open_at[address.base_url]
@@ -531,10 +413,8 @@ class ModelClient(Generic[AnswerT]):
             async with slot, post() as response:
                 status, headers, leads = response.status, response.headers, led_on(response)
                 content = await read_body(response)
-            self._addresses.answered(address)
         except aiohttp.ConnectionTimeoutError as error:
             bill.unreported_usd = 0.0
-            self._addresses.failed(address)
             message = f"no connection within {min(CONNECT_S, self._timeout_s):g} s"
             raise TryAgain(message, fault=fault(sent=False, broken=True)) from error
         except TimeoutError as error:
@@ -545,18 +425,13 @@ class ModelClient(Generic[AnswerT]):
             if refused:
                 bill.unreported_usd = 0.0
             broken = isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError)
-            if broken:
-                self._addresses.failed(address)
             message = f"connection failed: {self._clean(str(error)) or type(error).__name__}"
             raise TryAgain(message, fault=fault(sent=not refused, broken=True) if broken else None) from error
         except BodyTooLong as error:
-            self._health.answered()
-            raise self._unreadable(str(error), tally) from error
+            raise tally.failed(str(error), status=200, unparsed=True) from error
         finally:
             tally.seconds = time.perf_counter() - started
-            self._addresses.give_back(address)
-        if status < 500:
-            self._health.answered()
+            address.open -= 1
         if status != 200:
             bill.told(self._wire.spent(content), free=True)
             text = leads or content.decode("utf-8", "replace")
@@ -571,16 +446,13 @@ class ModelClient(Generic[AnswerT]):
             # What it says instead may be the reason, such as an error under the status 200.
             message = self._clean(f"{error}: {content[:MAX_REFUSAL_BYTES].decode('utf-8', 'replace')}")
             if isinstance(error, UnreadableReply):
-                raise self._unreadable(message, tally) from error
+                raise tally.failed(message, status=200, unparsed=True) from error
             raise TryAgain(message) from error
         bill.told(self._wire.spent(content), free=False)
         return Reply(completion=completion, call=tally.call(self._clean(self._wire.model(completion))))
 
-    def _unreadable(self, message: str, tally: TryBills) -> CallFailed:
-        return CallFailed(message, status=200, attempts=tally.attempts, call=tally.failed_call(), unparsed=True)
-
     def _refused(self, status: int, wait_s: float | None, text: str, tally: TryBills) -> Exception:
-        failed = refusal(status, text, retry_after_s=wait_s, attempts=tally.attempts, call=tally.failed_call())
+        failed = refusal(status, text, retry_after_s=wait_s, attempts=len(tally.bills), call=tally.failed_call())
         if status != 429 or wait_s is None or not isinstance(failed, TryAgain):
             return failed
         if self._limiter.pause(wait_s) and wait_s >= TOLD_PAUSE_S:
@@ -594,8 +466,6 @@ class ModelClient(Generic[AnswerT]):
 
 
 class ChatClient(ModelClient[Completion]):
-    """The client of a chat endpoint; ``options`` are those of :class:`ModelClient`."""
-
     def __init__(self, card: ChatCard, endpoint: Endpoint, wire: ConversationWire = CHAT, **options: Any) -> None:
         super().__init__(card, endpoint, wire, **options)
         self.encode = wire.encode

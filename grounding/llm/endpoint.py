@@ -18,30 +18,23 @@ from grounding.records import Record
 
 
 class Endpoint(Record, frozen=True, kw_only=True):
-    """An address and, apart from it, the key: the key is read when a request is sent and shown by nothing.
-
-    ``base_url`` may be several addresses, separated by blanks, where servers of the same model share the work.
+    """An address and, apart from it, the key: the key is read when a request is sent and shown by nothing. ``base_url``
+    may be several addresses, separated by blanks, where servers of the same model share the work.
     """
 
     base_url: str
     key_variable: str | None = None
 
     def key(self) -> str | None:
-        """The key from the environment, or None."""
         return os.environ.get(self.key_variable) if self.key_variable else None
 
 
 def resolve_endpoint(
     card: ChatCard, base_url: str | None, *, flag: str, dry: bool = False, wire: Wire[Any] = CHAT
 ) -> Endpoint:
-    """The endpoint a card is to be reached at; ``base_url`` is the user's and wins over the card's.
-
-    Several addresses are separated by blanks. ``dry`` is for looking at requests that nobody will send: the address
-    may then be missing ("") and so may the key. An address may end in the path of the wire's requests, as people copy
-    it; it is left out.
-
-    Raises:
-        UserError: no address, an address that is none, or no key where the card's own endpoint wants one.
+    """The endpoint a card is to be reached at; ``base_url`` is the user's and wins over the card's. Several addresses
+    are separated by blanks. ``dry`` is for looking at requests that nobody will send: the address may then be missing
+    ("") and so may the key. An address may end in the path of the wire's requests, as people copy it; it is left out.
     """
     chosen = base_url or card.endpoint.base_url
     if not chosen and dry:
@@ -53,10 +46,7 @@ def resolve_endpoint(
             f"http://HOST:PORT{wire.base_path}.{serve}"
         )
     addresses = dict.fromkeys(_address(each, flag, wire, card.model) for each in chosen.split(" "))
-    endpoint = Endpoint(
-        base_url=" ".join(sorted(addresses)),
-        key_variable=card.endpoint.key_variable,
-    )
+    endpoint = Endpoint(base_url=" ".join(sorted(addresses)), key_variable=card.endpoint.key_variable)
     key = endpoint.key()
     if key is not None and any(character.isspace() or not character.isprintable() for character in key):
         raise UserError(f"the key in {endpoint.key_variable} has a blank or a line end in it: set it without")
@@ -74,22 +64,16 @@ def _address(chosen: str, flag: str, wire: Wire[Any], model: str) -> str:
             f"{flag}: the address has a user, a password or a query in it (@, ? or #); give the plain address, and the "
             "key in the environment variable that the card names (endpoint.key_variable)"
         )
-    if not _is_address(chosen):
-        raise UserError(f"{flag} {chosen!r}: expected an address such as http://127.0.0.1:8000{wire.base_path}")
-    parts = urlsplit(chosen)
-    path = parts.path.rstrip("/").removesuffix(wire.path(model)) or wire.base_path
-    return f"{parts.scheme}://{parts.netloc}{path}"
-
-
-def _is_address(text: str) -> bool:
-    """Whether a request could be sent there at all."""
     try:
-        parts = urlsplit(text)
+        parts = urlsplit(chosen)
         _ = parts.port  # Raises for a port that is none.
         host = (parts.hostname or "").encode("idna")  # Raises for two dots in a row and names that are too long.
     except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(host) and not any(character.isspace() for character in text)
+        host = b""
+    if not host or parts.scheme not in ("http", "https") or any(character.isspace() for character in chosen):
+        raise UserError(f"{flag} {chosen!r}: expected an address such as http://127.0.0.1:8000{wire.base_path}")
+    path = parts.path.rstrip("/").removesuffix(wire.path(model)) or wire.base_path
+    return f"{parts.scheme}://{parts.netloc}{path}"
 
 
 LOOK_S = 30.0
@@ -99,11 +83,7 @@ LOOK_S = 30.0
 async def check_address(
     session: aiohttp.ClientSession, address: ServerAddress, card: ChatCard, endpoint: Endpoint, wire: Wire[Any] = CHAT
 ) -> None:
-    """Ask an address for its models, unless the card says that it can't be asked.
-
-    Raises:
-        UserError: nothing answers there, no API does, the key is refused, or the model is not served.
-    """
+    """Ask an address for its models, unless the card says that it can't be asked."""
     if not card.endpoint.lists_models:
         return
     listed = await _listed(session, address, card, endpoint, wire)
@@ -115,24 +95,19 @@ async def check_address(
 
 
 def only_model(card: ChatCard, base_url: str | None, *, flag: str, name_flag: str) -> str:
-    """The name of the one model that an endpoint serves, for a card that names none.
-
-    Raises:
-        UserError: nothing answers there, or it serves another number of models than one, or doesn't say.
-    """
+    """The name of the one model that an endpoint serves, for a card that names none."""
     endpoint = resolve_endpoint(card, base_url, flag=flag)
-    listed = asyncio.run(_ask_first(card, endpoint))
+
+    async def ask() -> list[str]:
+        headers = {"Accept": "application/json"} | CHAT.headers(endpoint.key())
+        async with aiohttp.ClientSession(headers=headers) as session:
+            return await _listed(session, Addresses(endpoint.base_url.split(" ")).all[0], card, endpoint, CHAT)
+
+    listed = asyncio.run(ask())
     if len(listed) == 1:
         return listed[0]
     what = f"serves {_shown(listed)}" if listed else "does not say which models it serves"
     raise UserError(f"{endpoint.base_url} {what}: name the one to ask with {name_flag} NAME")
-
-
-async def _ask_first(card: ChatCard, endpoint: Endpoint) -> list[str]:
-    addresses = Addresses(endpoint.base_url.split(" "))
-    headers = {"Accept": "application/json"} | CHAT.headers(endpoint.key())
-    async with aiohttp.ClientSession(headers=headers) as session:
-        return await _listed(session, addresses.all[0], card, endpoint, CHAT)
 
 
 async def _listed(

@@ -6,7 +6,6 @@ Also requests as files for reading: the body as JSON, with its pictures beside i
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import math
 import re
@@ -39,34 +38,31 @@ class TokenRange(Record, frozen=True, kw_only=True, omit_defaults=False):
     source: str
 
 
-def output_spread(card: ChatCard, replies: Sequence[int], requests: int, limit: int | None) -> TokenRange | None:
-    """The output tokens of a request; None where neither the card nor earlier replies say anything.
-
-    Real replies give their mean, and as low and high what the mean of the coming ones is within with about 95 %: twice
-    the standard error of both. No reply is longer than the request's own limit.
-
-    ``limit`` is the most that a reply can have; ``requests`` are to come.
+def output_spread(
+    card: ChatCard, replies: Sequence[int], requests: int, limit: int | None, usual: TokenRange | None = None
+) -> TokenRange | None:
+    """The output tokens of a request; None where neither the card nor earlier replies say anything. Real replies give
+    their mean, and as low and high what the mean of the coming ones is within with about 95 %: twice the standard error
+    of both. ``limit`` is the most that a reply can have; ``requests`` are to come; ``usual`` is taken where there are
+    too few replies.
     """
     if len(replies) >= MIN_REPLIES:
         mean = statistics.fmean(replies)
         error = 2 * statistics.stdev(replies) * math.sqrt(1 / len(replies) + 1 / max(1, requests))
+        low, expected, high = max(1.0, mean - error), mean, mean + error
         source = f"{len(replies):,} earlier replies to this prompt, {mean:,.0f} tokens on average"
-        return _bounded(TokenRange(low=max(1.0, mean - error), expected=mean, high=mean + error, source=source), limit)
-    if card.output_tokens is not None:
+    elif usual is not None:
+        low, expected, high, source = usual.low, usual.expected, usual.high, usual.source
+    elif card.output_tokens is not None:
         said = card.output_tokens
-        source = f"the card: {said.source}"
-        return _bounded(TokenRange(low=said.low, expected=said.expected, high=said.high, source=source), limit)
-    if limit is not None:
+        low, expected, high, source = said.low, said.expected, said.high, f"the card: {said.source}"
+    elif limit is not None:
         # Nothing is known but that a reply has at least a token and no more than its limit.
-        return TokenRange(low=1.0, expected=float(limit), high=float(limit), source="the request's limit")
-    return None
-
-
-def _bounded(spread: TokenRange, limit: int | None) -> TokenRange:
-    if limit is None:
-        return spread
-    figures = {name: min(getattr(spread, name), limit) for name in ("low", "expected", "high")}
-    return msgspec.structs.replace(spread, **figures)
+        low, expected, high, source = 1.0, float(limit), float(limit), "the request's limit"
+    else:
+        return None
+    most = math.inf if limit is None else limit
+    return TokenRange(low=min(low, most), expected=min(expected, most), high=min(high, most), source=source)
 
 
 Role = Literal["planner", "grounder", "probe", "agent", "user", "extractor", "judge"]
@@ -75,10 +71,9 @@ TEXT_ERROR = 0.05
 
 
 class AlreadyAnswered(Record, frozen=True, kw_only=True):
-    """What is there already: steps answered in the run folder, and in the plan store.
-
-    ``outputs`` are the output tokens of real replies to the same prompt. ``shared`` are plans that an earlier run of
-    the same command will have asked for by then.
+    """What is there already: steps answered in the run folder, and in the plan store. ``outputs`` are the output tokens
+    of real replies to the same prompt. ``shared`` are plans that an earlier run of the same command will have asked for
+    by then.
     """
 
     answered: int = 0
@@ -88,11 +83,10 @@ class AlreadyAnswered(Record, frozen=True, kw_only=True):
 
 
 class ModelEstimate(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What one model would be asked for. Dollars are None without a price, and None where tokens are not known.
-
-    Where an answer takes more than one request, ``requests`` is the least and ``most_requests`` the most: tokens are
-    those of the least, the high figure that of the most, and nothing is expected in between.
-    ``image_tokens`` is None where no rule for the model's pictures is known: its input is then the text alone.
+    """What one model would be asked for. Dollars are None without a price, and None where tokens are not known. Where
+    an answer takes more than one request, ``requests`` is the least and ``most_requests`` the most: tokens are those of
+    the least, the high figure that of the most, and nothing is expected in between. ``image_tokens`` is None where no
+    rule for the model's pictures is known: its input is then the text alone.
     """
 
     role: Role
@@ -122,10 +116,7 @@ def estimate_model(
     calls: tuple[int, int] = (1, 1),
     usual: TokenRange | None = None,
 ) -> ModelEstimate:
-    """Add up the requests to one model.
-
-    Input that a provider has cached is billed for less: that is not counted on.
-
+    """Add up the requests to one model. Input that a provider has cached is billed for less: that is not counted on.
     ``asks`` are the requests, or the first request of each answer, which takes between the least and the most
     ``calls``, each counted as long as the first. ``usual`` is how long replies are taken for as long as there are too
     few of them.
@@ -135,9 +126,7 @@ def estimate_model(
     images = sum(counted) if len(counted) == len(asks) else None
     limits = [ask.output_most for ask in asks if ask.output_most is not None]
     limit = max(limits) if len(limits) == len(asks) and limits else None
-    output = output_spread(card, known.outputs, len(asks), limit)
-    if usual is not None and len(known.outputs) < MIN_REPLIES:
-        output = _bounded(usual, limit)
+    output = output_spread(card, known.outputs, len(asks), limit, usual)
     told = list(notes)
     if images is None:
         told.append("the tokens of its pictures are not known (no rule in the card): text only")
@@ -175,51 +164,34 @@ def estimate_model(
 
 def total_usd(models: Sequence[ModelEstimate]) -> tuple[float, float | None, float] | None:
     """Low, expected and high over all models with a price, expected None where one has a range only; None for none."""
-    priced = [model for model in models if model.low_usd is not None and model.high_usd is not None]
+    priced = [(model.low_usd, model.expected_usd, model.high_usd) for model in models if model.low_usd is not None]
     if not priced:
         return None
-    low, high = sum(model.low_usd or 0.0 for model in priced), sum(model.high_usd or 0.0 for model in priced)
-    if any(model.expected_usd is None for model in priced):
-        return low, None, high
-    return low, sum(model.expected_usd or 0.0 for model in priced), high
+    low, expected, high = (sum(usd or 0.0 for usd in column) for column in zip(*priced, strict=True))
+    return low, None if any(usd is None for _, usd, _ in priced) else expected, high
 
 
 def usd_words(total: tuple[float, float | None, float]) -> str:
-    """What a total says: the expected figure and the range, or the range alone."""
     low, expected, high = total
     between = f"{dollars(low)} to {dollars(high)}"
     return between if expected is None else f"{dollars(expected)} expected, {between}"
 
 
-_DATA = re.compile(r"data:image/(?P<kind>[a-z]+);base64,(?P<content>[A-Za-z0-9+/=]+)")
-_OURS = re.compile(
-    r"(?:planner|grounder|agent|user|extractor|judge)-\d+\.(?:json|md)|picture-[0-9a-f]{12}\.(?:png|jpg|webp)|estimate\.json"
-)
-
-_ENDINGS = {"png": "png", "jpeg": "jpg", "webp": "webp"}
+_DATA = re.compile(r"data:image/(?P<kind>png|jpeg|webp);base64,(?P<content>[A-Za-z0-9+/=]+)")
 
 
 def clear(folder: Path) -> None:
-    """Make the folder, without what an earlier look left in it; files of others stay.
-
-    Raises:
-        UserError: it can't be made or cleared.
-    """
+    """Make the folder, without the requests and pictures that an earlier look left in it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path in folder.iterdir():
-            if _OURS.fullmatch(path.name) and path.is_file():
-                path.unlink()
+        for path in (*folder.glob("*-*.json"), *folder.glob("picture-*")):
+            path.unlink()
     except OSError as error:
         raise UserError(f"the folder {folder} can't be written: {error.strerror} (see --log-dir)") from error
 
 
 def write_request(folder: Path, name: str, content: bytes) -> str:
-    """Write the body of a request, and its pictures byte for byte beside it; returns the file's name.
-
-    Raises:
-        UserError: the disk is full or the folder can't be written.
-    """
+    """Write the body of a request, and its pictures byte for byte beside it; returns the file's name."""
     pictures: dict[str, bytes] = {}
     body = _without_pictures(msgspec.json.decode(content), pictures)
     for picture, shown in pictures.items():
@@ -229,11 +201,7 @@ def write_request(folder: Path, name: str, content: bytes) -> str:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file of the folder.
-
-    Raises:
-        UserError: the disk is full or the folder can't be written.
-    """
+    """Write a file of the folder."""
     try:
         path.write_bytes(content)
     except OSError as error:
@@ -247,77 +215,54 @@ def _without_pictures(node: Any, pictures: dict[str, bytes]) -> Any:
     if isinstance(node, list):
         return [_without_pictures(value, pictures) for value in node]
     found = _DATA.fullmatch(node) if isinstance(node, str) else None
-    if found is None or found["kind"] not in _ENDINGS:
+    if found is None:
         return node
-    try:
-        content = base64.b64decode(found["content"], validate=True)
-    except binascii.Error:
-        return node
-    name = f"picture-{hashlib.sha256(content).hexdigest()[:12]}.{_ENDINGS[found['kind']]}"
+    content = base64.b64decode(found["content"])
+    name = f"picture-{hashlib.sha256(content).hexdigest()[:12]}.{found['kind'].replace('jpeg', 'jpg')}"
     pictures[name] = content
     return name
 
 
 def print_estimates(console: Console, models: Sequence[ModelEstimate], *, title: str) -> None:
-    """Print what each model would be asked, what it would cost, and what these figures rest on."""
     table = Table(title=Text(title), title_style="bold", title_justify="left")
     table.add_column("model", overflow="fold")
-    names = ["requests", "there already", "text in", "pictures in", "out", "low", "expected", "high"]
-    for name in names:
+    for name in ("requests", "there already", "text in", "pictures in", "out", "low", "expected", "high"):
         table.add_column(name, justify="right", overflow="fold")
-    for model in models:
-        table.add_row(Text(f"{model.role} {model.name}"), *_cells(model))
-    console.print(table)
-    for line in _lines(models):
-        console.print(Text(line), soft_wrap=True, highlight=False)
-
-
-def _cells(model: ModelEstimate) -> list[str]:
-    out = "?" if model.output is None else f"{model.requests * model.output.expected:,.0f}"
-    there = model.answered + model.stored + model.shared
-    pictures = "?" if model.image_tokens is None else f"{model.image_tokens:,}"
-    return [
-        f"{model.requests:,}"
-        if model.requests == model.most_requests
-        else f"{model.requests:,} to {model.most_requests:,}",
-        f"{there:,}",
-        f"{model.text_tokens:,}",
-        pictures,
-        out,
-        *("-" if usd is None else dollars(usd) for usd in (model.low_usd, model.expected_usd, model.high_usd)),
-    ]
-
-
-def _lines(models: Sequence[ModelEstimate]) -> list[str]:
     lines = []
     for model in models:
-        who = f"{model.role} {model.name}"
-        found = [
-            words
-            for number, words in (
-                (model.answered, f"{model.answered:,} answered in the run folder"),
-                (model.stored, f"{model.stored:,} plans in the store"),
-                (model.shared, f"{model.shared:,} plans asked for by an earlier run of this command"),
-            )
-            if number
-        ]
-        if found:
-            lines.append(f"{who}: there already: {', '.join(found)}")
+        who, least, each = f"{model.role} {model.name}", f"{model.requests:,}", model.output
+        table.add_row(
+            Text(who),
+            least if model.requests == model.most_requests else f"{least} to {model.most_requests:,}",
+            f"{model.answered + model.stored + model.shared:,}",
+            f"{model.text_tokens:,}",
+            "?" if model.image_tokens is None else f"{model.image_tokens:,}",
+            "?" if each is None else f"{model.requests * each.expected:,.0f}",
+            *("-" if usd is None else dollars(usd) for usd in (model.low_usd, model.expected_usd, model.high_usd)),
+        )
+        there = {
+            "answered in the run folder": model.answered,
+            "plans in the store": model.stored,
+            "plans asked for by an earlier run of this command": model.shared,
+        }
+        if any(there.values()):
+            found = ", ".join(f"{number:,} {words}" for words, number in there.items() if number)
+            lines.append(f"{who}: there already: {found}")
         if model.requests != model.most_requests:
             lines.append(
                 f"{who}: how many requests an answer takes is not known: tokens are of the fewest, and every request "
                 "is counted as long as the first, though later ones of a conversation are longer"
             )
-        if model.requests and model.output is not None:
-            each = model.output
+        if model.requests and each is not None:
             lines.append(
                 f"{who}: output tokens a reply: {each.low:,.0f} low, {each.expected:,.0f} expected, "
                 f"{each.high:,.0f} high, from {each.source}"
             )
         lines += [f"{who}: {note}" for note in model.notes]
     total = total_usd(models)
-    if total is None:
-        return [*lines, "total: no dollars known"]
-    dates = sorted({model.price_date for model in models if model.price_date})
-    priced = f"; prices of {', '.join(dates)}" if dates else ""
-    return [*lines, f"total: {usd_words(total)}{priced}"]
+    dates = ", ".join(sorted({model.price_date for model in models if model.price_date}))
+    priced = f"; prices of {dates}" if dates else ""
+    lines.append("total: no dollars known" if total is None else f"total: {usd_words(total)}{priced}")
+    console.print(table)
+    for line in lines:
+        console.print(Text(line), soft_wrap=True, highlight=False)

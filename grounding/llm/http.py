@@ -43,10 +43,8 @@ class BodyTooLong(ValueError):
 
 
 async def read_body(response: aiohttp.ClientResponse) -> bytes:
-    """The body of a response; of one that is no success, the beginning.
-
-    Raises:
-        BodyTooLong: a successful response is longer than the limit.
+    """The body of a response; of one that is no success, the beginning. Raises BodyTooLong: a successful response is
+    longer than the limit.
     """
     most = MAX_BODY_BYTES if response.status == 200 else MAX_REFUSAL_BYTES
     pieces, size = [], 0
@@ -62,19 +60,18 @@ async def read_body(response: aiohttp.ClientResponse) -> bytes:
 
 
 def led_on(response: aiohttp.ClientResponse) -> str:
-    """Where a redirect leads, in words, without what may be secret in it; "" for any other response.
-
-    Nobody follows: the key and the picture were meant for one host only.
+    """Where a redirect leads, in words, without what may be secret in it; "" for any other response. Nobody follows:
+    the key and the picture were meant for one host only.
     """
-    if not 300 <= response.status < 400 or "Location" not in response.headers:
+    place = response.headers.get("Location", "")
+    if not place or not 300 <= response.status < 400:
         return ""
     try:
-        parts = urlsplit(response.headers["Location"])
-        place = f"{parts.scheme}://{parts.hostname}" if parts.hostname else ""
-        place += f":{parts.port}" if parts.port else ""
+        parts = urlsplit(place)
+        host = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.hostname else ""
+        return f"it leads to {host}{parts.path}, which is not followed"
     except ValueError:
         return "it leads elsewhere, which is not followed"
-    return f"it leads to {place}{parts.path}, which is not followed"
 
 
 MAX_WAIT_S = 900.0
@@ -83,10 +80,9 @@ _RETRIED_STATUS = {408, 409, 425, 429}
 
 
 class CallFailed(Exception):
-    """A request that ended without a reply, after the retries that its kind of error deserves.
-
-    ``status`` is the HTTP status, None where no response came. ``call`` is what the tries took, where any of them was
-    charged or may have been. ``unparsed``: the model did answer, in a way that nothing can read.
+    """A request that ended without a reply, after the retries that its kind of error deserves. ``status`` is the HTTP
+    status, None where no response came. ``call`` is what the tries took, where any of them was charged or may have
+    been. ``unparsed``: the model did answer, in a way that nothing can read.
     """
 
     def __init__(
@@ -101,22 +97,18 @@ class CallFailed(Exception):
 
 class Fault(Record, frozen=True, kw_only=True, eq=False):
     """A try that may have failed because its server is not there.
-
-    ``began`` is when it was sent (``time.monotonic``). ``sent``: the server may have worked on it. ``broken``: the
-    connection was refused or broke; otherwise no reply came in time, or the server said that something is wrong there.
+    ``sent``: the server may have worked on it. ``broken``: the connection was refused or broke; otherwise no reply came
+    in time, or the server said that something is wrong there.
     """
 
     address: ServerAddress
-    began: float
     sent: bool
     broken: bool
 
 
 class TryAgain(Exception):
-    """One try that failed in a way that another try may mend.
-
-    ``retry_after_s`` is how long this request is to wait first, None where the server didn't say. ``fault`` is None
-    where the server is there, whatever it said.
+    """One try that failed in a way that another try may mend. ``retry_after_s`` is how long this request is to wait
+    first, None where the server didn't say. ``fault`` is None where the server is there, whatever it said.
     """
 
     def __init__(
@@ -136,9 +128,8 @@ class TryAgain(Exception):
 def refusal(
     status: int, text: str, *, retry_after_s: float | None, attempts: int, call: Call | None
 ) -> TryAgain | CallFailed:
-    """What an HTTP status other than 200 means: retried are 408, 409, 425, 429 and 5xx; any other is final.
-
-    Final as well: a 429 that says that the account has no money left, and a wait of more than a quarter of an hour.
+    """What an HTTP status other than 200 means: retried are 408, 409, 425, 429 and 5xx; any other is final. Final as
+    well: a 429 that says that the account has no money left, and a wait of more than a quarter of an hour.
     """
     message = f"HTTP {status}: {text}" if text else f"HTTP {status}"
     out_of_money = status == 429 and "insufficient_quota" in text
@@ -201,8 +192,7 @@ def where_to_look(error: CallFailed, card: ChatCard) -> str | None:
 
 
 def beyond_window(error: CallFailed) -> bool:
-    """Whether another try would fare no better, and not for want of a server.
-
-    The request was longer than the model can take, or its answer is one that nothing can read.
+    """Whether another try would fare no better, and not for want of a server. The request was longer than the model can
+    take, or its answer is one that nothing can read.
     """
     return error.unparsed or (error.status == 400 and _WINDOW.search(str(error)) is not None)

@@ -22,9 +22,8 @@ WINDOW_S = 61.0
 
 @dataclass(slots=True)
 class Admission:
-    """One request that was let through, and the tokens that it is taken to use, or used.
-
-    ``counted`` while it lies in the last minute.
+    """One request that was let through, and the tokens that it is taken to use, or used. ``counted`` while it lies in
+    the last minute.
     """
 
     at_s: float
@@ -33,10 +32,9 @@ class Admission:
 
 
 class RateLimiter:
-    """Lets requests through so that no minute holds more of them, or more tokens, than allowed.
-
-    The window slides: a request goes as soon as those of the last minute leave room for it. One that alone needs more
-    tokens than a minute has goes when nothing else is in the window. Nothing is polled: every wait is one sleep.
+    """Lets requests through so that no minute holds more of them, or more tokens, than allowed. The window slides: a
+    request goes as soon as those of the last minute leave room for it. One that alone needs more tokens than a minute
+    has goes when nothing else is in the window. Nothing is polled: every wait is one sleep.
     """
 
     def __init__(
@@ -58,7 +56,6 @@ class RateLimiter:
         self._turn = asyncio.Lock()
 
     async def acquire(self, tokens: int = 0) -> Admission:
-        """Wait until a request may go out that will use about so many tokens, input and output together."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:  # A lock belongs to one event loop; a limiter may outlive it.
             self._loop, self._turn = loop, asyncio.Lock()
@@ -86,7 +83,6 @@ class RateLimiter:
         return longer
 
     def _wait_s(self, tokens: int) -> float:
-        """How long nothing may go out that needs so many tokens; 0 or less when it may go now."""
         now_s = self._clock()
         while self._window and self._window[0].at_s <= now_s - WINDOW_S:
             gone = self._window.popleft()
@@ -96,7 +92,6 @@ class RateLimiter:
         return max(wait_s, self._room_s(tokens, now_s))
 
     def _room_s(self, tokens: int, now_s: float) -> float:
-        """When the window has room: how long until enough of it has gone by."""
         requests, used, wait_s = len(self._window), self._tokens, 0.0
         for admission in self._window:
             full = self._most_requests is not None and requests >= self._most_requests

@@ -92,7 +92,6 @@ def billed_image_tokens(rule: ImageTokens, sent: Size) -> int:
 
 
 def _pieces(length: Fraction | int, side: int) -> int:
-    """How many pieces of a side are needed to cover a length."""
     return math.ceil(Fraction(length) / side)
 
 
@@ -105,10 +104,9 @@ def _openai_tiles(rule: OpenAiTiles, sent: Size) -> int:
 
 
 def _openai_patches(rule: OpenAiPatches, sent: Size) -> int:
-    """Patches that cover the picture, which is scaled down where there would be too many of them.
-
-    It is scaled to just the area of the patches that are allowed, and then a little more, until one side is whole
-    patches: as the guide has it, 1800 x 2400 becomes 1056 x 1408, which is 33 x 44 patches.
+    """Patches that cover the picture, which is scaled down where there would be too many of them. It is scaled to just
+    the area of the patches that are allowed, and then a little more, until one side is whole patches: as the guide has
+    it, 1800 x 2400 becomes 1056 x 1408, which is 33 x 44 patches.
     """
     width, height = Fraction(sent.width), Fraction(sent.height)
     if rule.max_side_px is not None and max(width, height) > rule.max_side_px:
@@ -200,10 +198,9 @@ MOST_PER_MESSAGE, MOST_PER_REQUEST = 32, 128
 
 
 class RequestTokens(Record, frozen=True, kw_only=True):
-    """What a request is expected to take, and the most that it can.
-
-    ``text`` and ``images`` are estimates of the input; ``images`` is None where no rule for the pictures is known.
-    ``input_most`` and ``output_most`` are bounds, None where there is none. ``output`` is the card's expectation.
+    """What a request is expected to take, and the most that it can. ``text`` and ``images`` are estimates of the input;
+    ``images`` is None where no rule for the pictures is known. ``input_most`` and ``output_most`` are bounds, None
+    where there is none. ``output`` is the card's expectation.
     """
 
     text: int
@@ -214,7 +211,6 @@ class RequestTokens(Record, frozen=True, kw_only=True):
 
     @property
     def input(self) -> int:
-        """The expected input, without pictures that nobody can count."""
         return self.text + (self.images or 0)
 
     @property
@@ -231,9 +227,8 @@ def request_tokens(
     *,
     tools: str = "",
 ) -> RequestTokens:
-    """Count a conversation as it will be sent.
-
-    Every picture in it has the same ``sizes``. ``tools`` is JSON; servers write it into the prompt in other words.
+    """Count a conversation as it will be sent. Every picture in it has the same ``sizes``. ``tools`` is JSON; servers
+    write it into the prompt in other words.
     """
     texts = [part.text for message in messages for part in message.parts if isinstance(part, TextPart)]
     texts += [call.name + call.arguments for message in messages for call in message.tool_calls]
@@ -244,7 +239,8 @@ def request_tokens(
     # A token is at least one byte of text.
     text_most = sum(len(text.encode("utf-8", "replace")) for text in texts)
     text_most += MOST_PER_MESSAGE * len(messages) + MOST_PER_REQUEST
-    output_most = output_limit(parameters)
+    stated = (parameters.get(name) for name in OUTPUT_LIMITS)
+    output_most = next((value for value in stated if isinstance(value, int)), None)
     expected = card.output_tokens.expected if card.output_tokens else None
     return RequestTokens(
         text=sum(text_tokens(text) for text in texts) + PER_MESSAGE * len(messages) + PER_REQUEST,
@@ -261,12 +257,3 @@ def picture_tokens(card: ChatCard, sizes: ImageSizes) -> int | None:
         return billed_image_tokens(card.image_tokens, sizes.sent)
     found = image_tokens(card.family, sizes.model)
     return None if found is None else found + 2  # The marks before and after it.
-
-
-def output_limit(parameters: dict[str, Json]) -> int | None:
-    """The most tokens that a reply can have; None where the request doesn't say."""
-    for name in OUTPUT_LIMITS:
-        value = parameters.get(name)
-        if isinstance(value, int):
-            return value
-    return None

@@ -6,7 +6,7 @@ tool with its arguments as JSON; an action on the computer is a call by the acti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -22,11 +22,9 @@ from grounding.llm.wire import (
     Spent,
     TextPart,
     ToolCall,
-    bearer,
-    listed_ids,
     malformed,
 )
-from grounding.records import Record, Usage
+from grounding.records import Usage
 
 ANTHROPIC_VERSION = "2023-06-01"
 """The version of Anthropic's interface; the anthropic package sends it too."""
@@ -67,24 +65,20 @@ class _Reply(msgspec.Struct):
     error: Any = None
 
 
-class VendorWire(Record, frozen=True, kw_only=True):
-    """One interface: where its requests go, what they are made of, and what is in its replies."""
+class VendorWire(ConversationWire):
+    """One vendor's interface; ``more_headers`` are the card's."""
 
-    request_path: str
-    models_path: str
-    key_headers: Callable[[str | None], dict[str, str]]
-    body: Callable[[Sequence[Message]], dict[str, Any]]
-    reply: Callable[[_Reply], Completion]
-    base_path: str = "/v1"
-    more_headers: dict[str, str] = msgspec.field(default_factory=dict)
-
-    def path(self, _model: str) -> str:
-        """The same for every model."""
-        return self.request_path
+    def __init__(self, more_headers: dict[str, str]) -> None:
+        self.more_headers = more_headers
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """The vendor's for the key, and the card's."""
-        return self.key_headers(key) | self.more_headers
+        return super().headers(key) | self.more_headers
+
+    def body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def reply(self, reply: _Reply) -> Completion:
+        raise NotImplementedError
 
     def encode(
         self,
@@ -94,36 +88,22 @@ class VendorWire(Record, frozen=True, kw_only=True):
         *,
         tools: Sequence[dict[str, Any]] = (),
     ) -> bytes:
-        """The body of a request."""
         body = {"model": model, **self.body(messages), **({"tools": list(tools)} if tools else {}), **parameters}
         return msgspec.json.encode(body)
 
     def read(self, body: bytes) -> Completion:
-        """The text and the calls of a reply.
-
-        Raises:
-            MalformedReply: it is none, or one that failed at the vendor's.
-        """
+        """The text and the calls of a reply. Raises MalformedReply: it is none, or one that failed at the vendor's."""
         try:
             return self.reply(msgspec.json.decode(body, type=_Reply))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise malformed("a reply of this interface", body, error) from error
 
     def spent(self, body: bytes) -> Spent:
-        """The tokens; nothing of what can't be read."""
         try:
             counts = msgspec.json.decode(body, type=_Reply).usage
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return Spent()
         return Spent(usage=counts.usage() if counts else None)
-
-    def model(self, answer: Completion) -> str:
-        """As the reply says."""
-        return answer.model
-
-    def listed(self, body: bytes) -> list[str]:
-        """The ids of a list."""
-        return listed_ids(body)
 
 
 def _completion(reply: _Reply, texts: list[str], calls: list[tuple[str, Any]], reason: str, refusal: str) -> Completion:
@@ -141,84 +121,76 @@ def _completion(reply: _Reply, texts: list[str], calls: list[tuple[str, Any]], r
     )
 
 
-# --- OpenAI -----------------------------------------------------------------------------------------------------------
+class ResponsesWire(VendorWire):
+    """OpenAI's."""
+
+    def path(self, _model: str) -> str:
+        return "/responses"
+
+    def body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """Every picture in its own size: ``detail: original``, without which clicks are in pixels of a smaller one."""
+
+        def part(each: TextPart | ImagePart) -> dict[str, Any]:
+            if isinstance(each, TextPart):
+                return {"type": "input_text", "text": each.text}
+            return {"type": "input_image", "image_url": each.url_json, "detail": "original"}
+
+        return {"input": [{"role": message.role, "content": [*map(part, message.parts)]} for message in messages]}
+
+    def reply(self, reply: _Reply) -> Completion:
+        if reply.output is None or reply.status in ("failed", "cancelled", "in_progress", "queued"):
+            raise MalformedReply(f"the response has status {reply.status}: {reply.error or 'and no output'}")
+        parts = [part for item in reply.output if item.get("type") == "message" for part in item.get("content") or ()]
+        calls: list[tuple[str, Any]] = []
+        for item in reply.output:
+            if item.get("type") == "computer_call":
+                actions = item.get("actions") or [item.get("action")]
+                calls += [(str(action.pop("type", "")), action) for action in actions if isinstance(action, dict)]
+            elif item.get("type") == "function_call":
+                calls.append((str(item.get("name")), msgspec.Raw(str(item.get("arguments") or "{}").encode())))
+        texts = [str(part["text"]) for part in parts if part.get("type") == "output_text" and part.get("text")]
+        refusal = "".join(str(part.get("refusal") or "") for part in parts)
+        reason = (reply.incomplete_details or {}).get("reason") or ("stop" if reply.status == "completed" else "")
+        return _completion(reply, texts, calls, str(reason), refusal)
 
 
-def _responses_body(messages: Sequence[Message]) -> dict[str, Any]:
-    """Every picture in its own size: ``detail: original``, without which clicks are in pixels of a smaller one."""
+class MessagesWire(VendorWire):
+    """Anthropic's."""
 
-    def part(each: TextPart | ImagePart) -> dict[str, Any]:
-        if isinstance(each, TextPart):
-            return {"type": "input_text", "text": each.text}
-        return {"type": "input_image", "image_url": each.url_json, "detail": "original"}
+    models_path = "/models?limit=1000"
 
-    return {"input": [{"role": message.role, "content": [*map(part, message.parts)]} for message in messages]}
+    def path(self, _model: str) -> str:
+        return "/messages"
 
+    def headers(self, key: str | None) -> dict[str, str]:
+        own = {"anthropic-version": ANTHROPIC_VERSION, **({"x-api-key": key} if key else {})}
+        return own | self.more_headers
 
-def _responses_reply(reply: _Reply) -> Completion:
-    if reply.output is None or reply.status in ("failed", "cancelled", "in_progress", "queued"):
-        raise MalformedReply(f"the response has status {reply.status}: {reply.error or 'and no output'}")
-    parts = [part for item in reply.output if item.get("type") == "message" for part in item.get("content") or ()]
-    calls: list[tuple[str, Any]] = []
-    for item in reply.output:
-        if item.get("type") == "computer_call":
-            actions = item.get("actions") or [item.get("action")]
-            calls += [(str(action.pop("type", "")), action) for action in actions if isinstance(action, dict)]
-        elif item.get("type") == "function_call":
-            calls.append((str(item.get("name")), msgspec.Raw(str(item.get("arguments") or "{}").encode())))
-    texts = [str(part["text"]) for part in parts if part.get("type") == "output_text" and part.get("text")]
-    refusal = "".join(str(part.get("refusal") or "") for part in parts)
-    reason = (reply.incomplete_details or {}).get("reason") or ("stop" if reply.status == "completed" else "")
-    return _completion(reply, texts, calls, str(reason), refusal)
+    def body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        def part(each: TextPart | ImagePart) -> dict[str, Any]:
+            if isinstance(each, TextPart):
+                return {"type": "text", "text": each.text}
+            kind, _, data = bytes(each.url_json).partition(b";base64,")
+            media_type = kind.removeprefix(b'"data:').decode()
+            source = {"type": "base64", "media_type": media_type, "data": msgspec.Raw(b'"' + data)}
+            return {"type": "image", "source": source}
 
+        system = [part(each) for message in messages if message.role == "system" for each in message.parts]
+        said = [{"role": each.role, "content": [*map(part, each.parts)]} for each in messages if each.role != "system"]
+        return {**({"system": system} if system else {}), "messages": said}
 
-# --- Anthropic --------------------------------------------------------------------------------------------------------
-
-
-def _messages_body(messages: Sequence[Message]) -> dict[str, Any]:
-    def part(each: TextPart | ImagePart) -> dict[str, Any]:
-        if isinstance(each, TextPart):
-            return {"type": "text", "text": each.text}
-        kind, _, data = bytes(each.url_json).partition(b";base64,")
-        media_type = kind.removeprefix(b'"data:').decode()
-        return {
-            "type": "image",
-            "source": {"type": "base64", "media_type": media_type, "data": msgspec.Raw(b'"' + data)},
-        }
-
-    system = [part(each) for message in messages if message.role == "system" for each in message.parts]
-    said = [{"role": each.role, "content": [*map(part, each.parts)]} for each in messages if each.role != "system"]
-    return {**({"system": system} if system else {}), "messages": said}
-
-
-def _messages_reply(reply: _Reply) -> Completion:
-    if reply.content is None:
-        raise MalformedReply(f"the reply has no content: {reply.error}")
-    texts = [str(block["text"]) for block in reply.content if block.get("type") == "text" and block.get("text")]
-    calls = [(str(block.get("name")), block.get("input")) for block in reply.content if block.get("type") == "tool_use"]
-    reason = reply.stop_reason or ""
-    refusal = "the model refused" if reason == "refusal" else ""
-    return _completion(reply, texts, calls, "stop" if reason in ("end_turn", "tool_use") else reason, refusal)
-
-
-def anthropic_headers(key: str | None) -> dict[str, str]:
-    """What every request to Anthropic carries."""
-    return {"anthropic-version": ANTHROPIC_VERSION, **({"x-api-key": key} if key else {})}
-
-
-_RESPONSES = VendorWire(
-    request_path="/responses", models_path="/models", key_headers=bearer, body=_responses_body, reply=_responses_reply
-)
-_MESSAGES = VendorWire(
-    request_path="/messages",
-    models_path="/models?limit=1000",
-    key_headers=anthropic_headers,
-    body=_messages_body,
-    reply=_messages_reply,
-)
+    def reply(self, reply: _Reply) -> Completion:
+        if reply.content is None:
+            raise MalformedReply(f"the reply has no content: {reply.error}")
+        texts = [str(block["text"]) for block in reply.content if block.get("type") == "text" and block.get("text")]
+        used = [block for block in reply.content if block.get("type") == "tool_use"]
+        calls = [(str(block.get("name")), block.get("input")) for block in used]
+        reason = reply.stop_reason or ""
+        refusal = "the model refused" if reason == "refusal" else ""
+        return _completion(reply, texts, calls, "stop" if reason in ("end_turn", "tool_use") else reason, refusal)
 
 
 def conversation_wire(card: ChatCard) -> ConversationWire:
-    """The interface that a card's endpoint speaks."""
-    known = {"responses": _RESPONSES, "messages": _MESSAGES}.get(card.endpoint.interface)
-    return msgspec.structs.replace(known, more_headers=card.endpoint.headers) if known else CHAT
+    kinds: dict[str, type[VendorWire]] = {"responses": ResponsesWire, "messages": MessagesWire}
+    kind = kinds.get(card.endpoint.interface)
+    return kind(card.endpoint.headers) if kind else CHAT

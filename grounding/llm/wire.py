@@ -17,8 +17,6 @@ from grounding.records import Record, Usage
 
 
 class TextPart(Record, frozen=True, kw_only=True):
-    """A piece of text in a message."""
-
     text: str
 
 
@@ -38,7 +36,6 @@ class ToolCall(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 class Message(Record, frozen=True, kw_only=True):
     """One message of a conversation. A lone text goes out as a plain string, everything else as a list of parts.
-
     ``tool_calls`` are those of an assistant's message, which may have no part; ``answers`` is the id of the call that a
     message of the role ``tool`` answers, ``name`` that call's function.
     """
@@ -57,16 +54,25 @@ def encode_request(
     *,
     tools: Sequence[dict[str, Any]] = (),
 ) -> bytes:
-    """The JSON body of a chat completion, as the ``openai`` package would send it.
-
-    ``tools`` are the functions that the model may call, as the API has them; without any the field is left out.
+    """The JSON body of a chat completion, as the ``openai`` package would send it. ``tools`` are the functions that the
+    model may call, as the API has them; without any the field is left out.
     """
     body = {"messages": [_message_json(message) for message in messages], "model": model, **parameters}
     return msgspec.json.encode({**body, "tool_choice": "auto", "tools": list(tools)} if tools else body)
 
 
 def _message_json(message: Message) -> dict[str, Any]:
-    plain = _plain_json(message)
+    content: Any = [
+        {"type": "text", "text": part.text}
+        if isinstance(part, TextPart)
+        else {"type": "image_url", "image_url": {"url": part.url_json}}
+        for part in message.parts
+    ]
+    if not message.parts:
+        content = None
+    elif len(message.parts) == 1 and isinstance(message.parts[0], TextPart):
+        content = message.parts[0].text
+    plain = {"role": message.role, "content": content}
     if message.tool_calls:
         plain["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
@@ -79,32 +85,10 @@ def _message_json(message: Message) -> dict[str, Any]:
     return plain
 
 
-def _plain_json(message: Message) -> dict[str, Any]:
-    if not message.parts:
-        return {"role": message.role, "content": None}
-    if len(message.parts) == 1 and isinstance(message.parts[0], TextPart):
-        return {"role": message.role, "content": message.parts[0].text}
-    content: list[dict[str, Any]] = []
-    for part in message.parts:
-        if isinstance(part, TextPart):
-            content.append({"type": "text", "text": part.text})
-        else:
-            content.append({"type": "image_url", "image_url": {"url": part.url_json}})
-    return {"role": message.role, "content": content}
-
-
 FILTERED = frozenset(
     {
-        "content_filter",
-        "refusal",
-        "safety",
-        "recitation",
-        "blocklist",
-        "prohibited_content",
-        "spii",
-        "image_safety",
-        "image_prohibited_content",
-        "image_recitation",
+        *("content_filter", "refusal", "safety", "recitation", "blocklist", "prohibited_content", "spii"),
+        *("image_safety", "image_prohibited_content", "image_recitation"),
     }
 )
 """Finish reasons, in lower case, of a reply that the vendor or the model stopped on purpose.
@@ -126,7 +110,6 @@ class Completion(Record, frozen=True, kw_only=True):
 
     @property
     def filtered(self) -> bool:
-        """Whether the reply was stopped on purpose, whatever of it came."""
         reason = self.finish_reason.lower()
         return reason in FILTERED or reason.startswith("content_filter")
 
@@ -139,20 +122,12 @@ class UnreadableReply(MalformedReply):
     """It is whole, and what the model wrote in it can't be held: half a character, or lists nested without end."""
 
 
-class _PromptDetails(msgspec.Struct):
-    cached_tokens: int | None = None
-
-
-class _CompletionDetails(msgspec.Struct):
-    reasoning_tokens: int | None = None
-
-
 class _WireUsage(msgspec.Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     total_tokens: int | None = None
-    prompt_tokens_details: _PromptDetails | None = None
-    completion_tokens_details: _CompletionDetails | None = None
+    prompt_tokens_details: dict[str, Any] | None = None
+    completion_tokens_details: dict[str, Any] | None = None
 
 
 class _WireFunction(msgspec.Struct):
@@ -183,11 +158,8 @@ class _WireReply(msgspec.Struct):
 
 
 def decode_reply(body: bytes) -> Completion:
-    """Read the body of a successful response.
-
-    Raises:
-        MalformedReply: it is not JSON (cut off, say), not UTF-8, not a completion, or has no choice.
-        UnreadableReply: it is all that, and yet can't be read.
+    """Read the body of a successful response. Raises MalformedReply: it is not JSON (cut off, say), not UTF-8, not a
+    completion, or has no choice. Raises UnreadableReply: it is all that, and yet can't be read.
     """
     try:
         wire = msgspec.json.decode(body, type=_WireReply)
@@ -207,10 +179,9 @@ def decode_reply(body: bytes) -> Completion:
 
 
 def malformed(what: str, body: bytes, error: Exception) -> MalformedReply:
-    """What to raise for a body that could not be decoded; ``what`` it should have been.
-
-    JSON that Python itself reads, though strictly it is none, has halves of characters in it; what Python gives up on
-    is nested too deeply. Either is what a model wrote and no fault of the server.
+    """What to raise for a body that could not be decoded; ``what`` it should have been. JSON that Python itself reads,
+    though strictly it is none, has halves of characters in it; what Python gives up on is nested too deeply. Either is
+    what a model wrote and no fault of the server.
     """
     try:
         _lenient(body)
@@ -255,30 +226,26 @@ def reported_usage(body: bytes) -> Usage | None:
 
 
 def _usage(wire: _WireUsage | None) -> Usage | None:
-    """The usage by OpenAI's definitions, in which reasoning is part of the output.
-
-    Google's compatible endpoint counts its thinking in ``total_tokens`` alone: what prompt and completion leave of the
-    total is reasoning, and billed as output.
+    """The usage by OpenAI's definitions, in which reasoning is part of the output. Google's compatible endpoint counts
+    its thinking in ``total_tokens`` alone: what prompt and completion leave of the total is reasoning, and billed as
+    output.
     """
     if wire is None:
         return None
-    prompt, completion = wire.prompt_tokens_details, wire.completion_tokens_details
+    prompt, completion = wire.prompt_tokens_details or {}, wire.completion_tokens_details or {}
     input_tokens, said = wire.prompt_tokens or 0, wire.completion_tokens or 0
     hidden = max(0, (wire.total_tokens or 0) - input_tokens - said)
-    reasoning = (completion.reasoning_tokens or 0) if completion else 0
     return Usage(
         input_tokens=input_tokens,
         output_tokens=said + hidden,
-        cached_input_tokens=(prompt.cached_tokens or 0) if prompt else 0,
-        reasoning_tokens=max(reasoning, hidden),
+        cached_input_tokens=prompt.get("cached_tokens") or 0,
+        reasoning_tokens=max(completion.get("reasoning_tokens") or 0, hidden),
     )
 
 
 class Spent(Record, frozen=True, kw_only=True):
-    """What a response says that it took.
-
-    ``fee_usd`` is charged beside the tokens, such as for searches. ``total_usd`` is the vendor's own sum, tokens and
-    fees together; where it is there, it is what counts.
+    """What a response says that it took. ``fee_usd`` is charged beside the tokens, such as for searches. ``total_usd``
+    is the vendor's own sum, tokens and fees together; where it is there, it is what counts.
     """
 
     usage: Usage | None = None
@@ -290,24 +257,27 @@ AnswerT = TypeVar("AnswerT")
 
 
 class Wire(Protocol[AnswerT]):
-    """One interface. ``base_path`` is that of an address which has none of its own."""
+    """One interface. ``base_path`` is that of an address which has none of its own; ``models_path`` is where the models
+    are listed, below the address.
+    """
 
     @property
     def base_path(self) -> str:
-        """Such as ``/v1``."""
+        return "/v1"
+
+    @property
+    def models_path(self) -> str:
+        return "/models"
 
     def path(self, model: str) -> str:
         """Where a request goes, below the address."""
 
     def headers(self, key: str | None) -> dict[str, str]:
         """What every request carries beside its type, the key among it."""
+        return bearer(key)
 
     def read(self, body: bytes) -> AnswerT:
-        """The answer in a successful response.
-
-        Raises:
-            MalformedReply: it is cut off or something else.
-        """
+        """The answer in a successful response. Raises MalformedReply: it is cut off or something else."""
 
     def spent(self, body: bytes) -> Spent:
         """What any response, also a broken one, says of its cost; nothing where it says nothing."""
@@ -315,17 +285,15 @@ class Wire(Protocol[AnswerT]):
     def model(self, answer: AnswerT) -> str:
         """The model that answered, in the server's words."""
 
-    @property
-    def models_path(self) -> str:
-        """Where the models are listed, below the address."""
-
     def listed(self, body: bytes) -> list[str]:
-        """The names in such a list; none where it can't be read."""
+        """The ids of a list of models in OpenAI's or Anthropic's shape; none where it is neither."""
+        try:
+            return [item["id"] for item in msgspec.json.decode(body)["data"] if isinstance(item["id"], str)]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
+            return []
 
 
 class ConversationWire(Wire[Completion], Protocol):
-    """An interface for conversations with pictures and tools."""
-
     def encode(
         self,
         model: str,
@@ -333,53 +301,29 @@ class ConversationWire(Wire[Completion], Protocol):
         parameters: dict[str, Json],
         *,
         tools: Sequence[dict[str, Any]] = (),
-    ) -> bytes:
-        """The body of a request."""
+    ) -> bytes: ...
+
+    def model(self, answer: Completion) -> str:
+        return answer.model
 
 
-class ChatWire:
+class ChatWire(ConversationWire):
     """Chat completions as the ``openai`` package speaks them."""
 
-    base_path = "/v1"
-    models_path = "/models"
     encode = staticmethod(encode_request)
 
     def path(self, _model: str) -> str:
-        """The same for every model."""
         return "/chat/completions"
 
-    def headers(self, key: str | None) -> dict[str, str]:
-        """A bearer."""
-        return bearer(key)
-
     def read(self, body: bytes) -> Completion:
-        """A completion."""
         return decode_reply(body)
 
     def spent(self, body: bytes) -> Spent:
-        """The tokens."""
         return Spent(usage=reported_usage(body))
-
-    def model(self, answer: Completion) -> str:
-        """As the completion says."""
-        return answer.model
-
-    def listed(self, body: bytes) -> list[str]:
-        """The ids of a list."""
-        return listed_ids(body)
 
 
 CHAT = ChatWire()
 
 
 def bearer(key: str | None) -> dict[str, str]:
-    """The header of most vendors; nothing without a key."""
     return {"Authorization": f"Bearer {key}"} if key else {}
-
-
-def listed_ids(body: bytes) -> list[str]:
-    """The ids of a list of models in OpenAI's or Anthropic's shape; none where it is neither."""
-    try:
-        return [item["id"] for item in msgspec.json.decode(body)["data"] if isinstance(item["id"], str)]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
-        return []

@@ -29,8 +29,6 @@ _FLAG = "--planner-base-url"
 
 
 class BuiltPlanner(Record, frozen=True, kw_only=True):
-    """A planner ready to be asked; ``card`` and ``base_url`` are there when a chat model stands behind it."""
-
     planner: Planner
     card: PlannerCard | None = None
     base_url: str = ""
@@ -45,11 +43,7 @@ def build_planner(
     card: PlannerCard | None = None,
 ) -> BuiltPlanner:
     """Make the planner that a user named: built in, a function, another package's, a card's, any model at an address.
-
     ``card`` is taken instead of the one that goes by the name, with the prompt and the model that are in it.
-
-    Raises:
-        UserError: nothing is called so, or something it needs is missing; says what.
     """
     name, plans = options.planner, options.plans
     if name == "replay" or (plans is not None and name == "none"):

@@ -11,14 +11,12 @@ EVERYTHING: frozenset[Context] = frozenset({*CONTEXT, "step_id"})
 
 
 class Planner(Protocol):
-    """Rewrites an instruction so that a grounder can follow it.
-
-    ``identity`` is canonical text of everything that can change a plan: its hash keys stored plans.
+    """Rewrites an instruction so that a grounder can follow it. ``identity`` is canonical text of everything that can
+    change a plan: its hash keys stored plans.
     """
 
     @property
-    def name(self) -> str:
-        """The short name for tables."""
+    def name(self) -> str: ...
 
     @property
     def identity(self) -> str:
@@ -29,8 +27,7 @@ class Planner(Protocol):
         """What of the context can change a plan; the rest is kept out of the query and of the plan's key."""
 
     @property
-    def max_concurrency(self) -> int:
-        """How many queries are worked on at once."""
+    def max_concurrency(self) -> int: ...
 
     async def plan(self, query: Query) -> Plan:
         """Answer one query. Failures are recorded in the plan, not raised."""
@@ -38,8 +35,7 @@ class Planner(Protocol):
     async def check(self) -> None:
         """Raise a UserError when no answer can come."""
 
-    async def aclose(self) -> None:
-        """Let go of connections."""
+    async def aclose(self) -> None: ...
 
 
 def planner_reads(planner: Planner) -> frozenset[Context]:
@@ -49,19 +45,14 @@ def planner_reads(planner: Planner) -> frozenset[Context]:
 
 
 class RawInstruction:
-    """Passes the instruction through unchanged."""
-
     name = "none"
     identity = "none"
     max_concurrency = 64
     reads: frozenset[Context] = frozenset()
 
     async def plan(self, query: Query) -> Plan:
-        """The instruction itself."""
         return Plan(step_id=query.step_id, key=query.key, text=query.instruction)
 
-    async def check(self) -> None:
-        """Nothing can be missing."""
+    async def check(self) -> None: ...
 
-    async def aclose(self) -> None:
-        """Nothing is held."""
+    async def aclose(self) -> None: ...

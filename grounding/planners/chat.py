@@ -14,10 +14,8 @@ from grounding.records import Failure, Plan, Query
 
 
 class ChatPlanner:
-    """Asks a chat model for the plan.
-
-    ``today`` is the day by which the vendor's own endpoint may have retired the model; None where the address is the
-    user's.
+    """Asks a chat model for the plan. ``today`` is the day by which the vendor's own endpoint may have retired the
+    model; None where the address is the user's.
     """
 
     def __init__(self, card: PlannerCard, model: ChatModel, *, today: datetime.date | None = None) -> None:
@@ -30,11 +28,7 @@ class ChatPlanner:
         return self._model.max_concurrency
 
     async def plan(self, query: Query) -> Plan:
-        """Ask once; an empty reply, a refusal or one without a plan is ``unparsed``, kept in full.
-
-        Raises:
-            UserError: the endpoint refuses the very first request for a reason that holds for all.
-        """
+        """Ask once; an empty reply, a refusal or one without a plan is ``unparsed``, kept in full."""
         asked = await self._model.ask(query)
         if asked.completion is None:
             return Plan(step_id=query.step_id, key=query.key, text=None, failure=asked.failure, call=asked.call)
@@ -49,19 +43,13 @@ class ChatPlanner:
         )
 
     def request_for(self, query: Query) -> ChatRequest:
-        """The request about a step, as it would be sent; nothing is.
-
-        Raises:
-            OSError, ValueError: the picture can't be read, or the model refuses its shape.
+        """The request about a step, as it would be sent; nothing is. Raises OSError, ValueError: the picture can't be
+        read, or the model refuses its shape.
         """
         return self._model.request_for(query)
 
     def count(self, query: Query) -> RequestTokens:
-        """Its tokens, without reading the picture.
-
-        Raises:
-            ValueError: the model refuses a picture of this shape.
-        """
+        """Its tokens, without reading the picture. Raises ValueError: the model refuses a picture of this shape."""
         return self._model.count(query)
 
     async def check(self) -> None:
@@ -71,7 +59,6 @@ class ChatPlanner:
         await self._model.check()
 
     async def aclose(self) -> None:
-        """Close the model's connections."""
         await self._model.aclose()
 
 
@@ -83,12 +70,11 @@ _ITEM = re.compile(
 
 
 def read_actions(reply: str) -> tuple[str, ...]:
-    """The items of the last numbered list in a reply, each on one line; none where there is no list.
-
-    An item begins with the number that comes next; a number 1 begins a list anew, so that a list in the model's own
-    deliberation is not taken for its answer. Lines in between, and lists that are indented deeper, belong to the item
-    above them; text after an empty line that is not indented belongs to none. A reply of one line without a number is
-    a list of one item. An item without words is "".
+    """The items of the last numbered list in a reply, each on one line; none where there is no list. An item begins
+    with the number that comes next; a number 1 begins a list anew, so that a list in the model's own deliberation is
+    not taken for its answer. Lines in between, and lists that are indented deeper, belong to the item above them; text
+    after an empty line that is not indented belongs to none. A reply of one line without a number is a list of one
+    item. An item without words is "".
     """
     lines = [line.rstrip() for line in reply.strip().splitlines()]
     if len(lines) == 1 and not _ITEM.fullmatch(lines[0]):
@@ -110,13 +96,10 @@ def read_actions(reply: str) -> tuple[str, ...]:
 
 
 def nth_plan(whole: Plan, position: int, *, step_id: str, key: str, leads: bool) -> Plan:
-    """The plan of one step out of the plan for its whole instruction.
-
-    What the request took and the reply as it came stay with one step, the leading one, so that nothing is counted
-    twice. A step for which the list has no item is ``unparsed``: nothing is made up for it.
-
-    ``position``: so many scored steps of the instruction came before this one; ``leads``: it is the first of them in
-    the run.
+    """The plan of one step out of the plan for its whole instruction. What the request took and the reply as it came
+    stay with one step, the leading one, so that nothing is counted twice. A step for which the list has no item is
+    ``unparsed``: nothing is made up for it. ``position``: so many scored steps of the instruction came before this one;
+    ``leads``: it is the first of them in the run.
     """
     raw, call = (whole.raw, whole.call) if leads else (None, None)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import difflib
 import re
 import sys
 from pathlib import Path
 
-from grounding.cards import ChatCard, PlannerCard, PromptCard, read_card
+from grounding.cards import ChatCard, PlannerCard, PromptCard, prompt_file, read_card
 from grounding.errors import UserError
 from grounding.llm.wire import Completion
 from grounding.records import Failure, Record
@@ -18,48 +17,20 @@ AHEAD_PROMPT = "ahead"
 
 
 def read_prompts(folder: Path) -> tuple[PromptCard, ...]:
-    """The prompts of a folder, in order of file names.
-
-    Raises:
-        UserError: a file is wrong; says which field and what is allowed there.
-    """
+    """The prompts of a folder, in order of file names."""
     return tuple(read_card(path, PromptCard) for path in sorted(folder.glob("*.yaml")))
 
 
-def find_prompt(name: str, folder: Path) -> PromptCard:
-    """The prompt that a user means: the name of a bundled one or the path of a file.
-
-    Raises:
-        UserError: nothing is called so, or the file is wrong.
-    """
-    if name.endswith((".yaml", ".yml")):
-        return read_card(Path(name), PromptCard)
-    prompts = read_prompts(folder)
-    for prompt in prompts:
-        if prompt.name == name:
-            return prompt
-    known = [prompt.name for prompt in prompts]
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
-    raise UserError(
-        f"--planner-prompt {name}: no prompt is called so.{hint} There are: {', '.join(known)}; or give the path of a "
-        "prompt (.yaml)"
-    )
-
-
 def prompted(card: PlannerCard, name: str | None, folder: Path, *, ahead: bool = False) -> PlannerCard:
-    """The card with the prompt that was asked for, else its own, else the usual one.
-
-    With ``ahead`` the prompt has to ask for all actions of an instruction, and without it for the next one.
-
-    Raises:
-        UserError: the prompt that was asked for is not there or wrong, or asks for the other thing.
+    """The card with the prompt that was asked for, else its own, else the usual one. With ``ahead`` the prompt has to
+    ask for all actions of an instruction, and without it for the next one.
     """
     wanted = "instruction" if ahead else "step"
     if name is None and card.user and (card.plan.covers == wanted or not ahead):
         found = card
     else:
-        found = card.with_prompt(find_prompt(name or (AHEAD_PROMPT if ahead else DEFAULT_PROMPT), folder))
+        usual = AHEAD_PROMPT if ahead else DEFAULT_PROMPT
+        found = card.with_prompt(read_card(prompt_file(name or usual, folder, flag="--planner-prompt"), PromptCard))
     if found.plan.covers != wanted:
         which = f"--planner-prompt {name}" if name else f"the prompt in the card of {card.name}"
         raise UserError(
@@ -76,7 +47,6 @@ SOON_DAYS = 60
 
 
 def today_utc() -> datetime.date:
-    """The day by the clock."""
     return datetime.datetime.now(datetime.UTC).date()
 
 
@@ -86,7 +56,6 @@ def has_retired(card: ChatCard, today: datetime.date) -> bool:
 
 
 def refusal(card: ChatCard, option: str = "--planner", address_flag: str = "--planner-base-url") -> str:
-    """Why a retired model is not asked at its vendor's endpoint, and the ways out."""
     instead = f"use {option} {card.successor}, or " if card.successor else "use "
     plans = ", or plans made earlier with --plans FILE" if option == "--planner" else ""
     return (
@@ -97,7 +66,6 @@ def refusal(card: ChatCard, option: str = "--planner", address_flag: str = "--pl
 
 def warning(card: ChatCard, today: datetime.date, *, own_address: bool) -> str:
     """What to tell about a model that has retired elsewhere or retires soon; empty where there is nothing to tell.
-
     ``own_address``: the user named an address, so that the vendor's date need not apply.
     """
     if card.retires is None:
@@ -114,13 +82,8 @@ def warning(card: ChatCard, today: datetime.date, *, own_address: bool) -> str:
 def check_card(
     card: ChatCard, *, own_address: bool, option: str, address_flag: str, cost_limit: float | None = None
 ) -> None:
-    """See that a chat model can still be asked; says on standard error what is odd about it.
-
-    ``own_address`` as for :func:`warning`; ``option`` names another model, such as ``--judge``, ``address_flag`` an
-    address.
-
-    Raises:
-        UserError: its vendor has retired the model, or it has no price where a limit is to be kept.
+    """See that a chat model can still be asked; says on standard error what is odd about it. ``own_address`` as for
+    :func:`warning`; ``option`` names another model, such as ``--judge``, ``address_flag`` an address.
     """
     today = today_utc()
     if has_retired(card, today) and not own_address:

@@ -21,12 +21,8 @@ MAX_RANGES = 20
 
 
 def read_plans(path: Path) -> dict[str, str]:
-    """Read a file of saved plans into ``{step id: text}``; the step id is ``<participant>/<image number>``.
-
-    Where several steps share a screenshot, the entry ``42`` belongs to the first and ``42#2`` to the second.
-
-    Raises:
-        UserError: the file can't be read, is not JSON, or has another shape; says where.
+    """Read a file of saved plans into ``{step id: text}``; the step id is ``<participant>/<image number>``. Where
+    several steps share a screenshot, the entry ``42`` belongs to the first and ``42#2`` to the second.
     """
     try:
         content = path.read_bytes()
@@ -68,9 +64,8 @@ class SavedPlans:
         self.identity = f"replay {hashlib.sha256(msgspec.json.encode(self._plans, order='sorted')).hexdigest()}"
 
     def gaps(self, sessions: Sequence[Session]) -> str:
-        """Which scored steps the file has no plan for, in a sentence by participant; "" where it has them all.
-
-        A range is written in image numbers and means every scored step from the one to the other.
+        """Which scored steps the file has no plan for, in a sentence by participant; "" where it has them all. A range
+        is written in image numbers and means every scored step from the one to the other.
         """
         places, lacking, scored = [], 0, 0
         for session in sessions:
@@ -87,7 +82,6 @@ class SavedPlans:
         )
 
     async def plan(self, query: Query) -> Plan:
-        """The saved text for the step."""
         text = self._plans.get(query.step_id)
         if text is None:
             failure = Failure(kind="missing", message=f"{self._path.name} has no plan for {query.step_id}")
@@ -97,8 +91,6 @@ class SavedPlans:
             return Plan(step_id=query.step_id, key=query.key, text=None, raw=text, failure=failure)
         return Plan(step_id=query.step_id, key=query.key, text=text)
 
-    async def check(self) -> None:
-        """The file was read when the planner was made."""
+    async def check(self) -> None: ...
 
-    async def aclose(self) -> None:
-        """Nothing is held."""
+    async def aclose(self) -> None: ...

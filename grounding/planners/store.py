@@ -29,19 +29,13 @@ _BUSY: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 
 
 class StoredPlan(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of a file: the plan as it was made, and what it is found by."""
-
     schema: Literal[1] = 1
     base_url: str
     plan: Plan
 
 
 def plan_store_dir(chosen: Path | None, *, off: bool) -> Path | None:
-    """Where plans are kept: the folder that was chosen, else ``plans`` in the user's cache; None for ``none``.
-
-    Raises:
-        UserError: it was both chosen and switched off.
-    """
+    """Where plans are kept: the folder that was chosen, else ``plans`` in the user's cache; None for ``none``."""
     off, chosen = off or chosen == Path("none"), None if chosen == Path("none") else chosen
     if off and chosen is not None:
         raise UserError(f"--plan-store {chosen} and --no-plan-store contradict each other: give one of the two")
@@ -63,7 +57,6 @@ class PlanStore:
         return hashlib.sha256(msgspec.json.encode((key, self._base_url))).hexdigest()
 
     def place(self, key: str) -> Path:
-        """Where the plan under this key lies, or would."""
         path = self._cache.path(self._address(key), self._planner)
         assert path is not None  # There is a folder, and an address is a hash.
         return path
@@ -73,23 +66,17 @@ class PlanStore:
         return self.place(key).is_file()
 
     def get(self, key: str) -> Plan | None:
-        """The plan under this key; None where there is none that can be read."""
         kept = self._cache.read(self._address(key), self._planner, StoredPlan)
         if kept is None or kept.plan.key != key or kept.base_url != self._base_url or not _settled(kept.plan):
             return None
         return kept.plan
 
     def put(self, plan: Plan) -> None:
-        """Keep a plan, unless it is an infrastructure error."""
         if _settled(plan):
             self._cache.write(self._address(plan.key), self._planner, StoredPlan(base_url=self._base_url, plan=plan))
 
     def prepare(self) -> None:
-        """Make the folder, and see that it can be written.
-
-        Raises:
-            UserError: it can't.
-        """
+        """Make the folder, and see that it can be written."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder):
@@ -101,11 +88,10 @@ class PlanStore:
 
 
 class StoredPlanner:
-    """A planner that is asked only for what the store doesn't hold.
-
-    What is found is marked ``reused``. Equal questions that come at once are asked once: the others wait. A plan is
-    stored before the run writes it down, so that a process killed between the two has it paid only once; the run that
-    goes on then finds it here, like one that another run paid.
+    """A planner that is asked only for what the store doesn't hold. What is found is marked ``reused``. Equal questions
+    that come at once are asked once: the others wait. A plan is stored before the run writes it down, so that a process
+    killed between the two has it paid only once; the run that goes on then finds it here, like one that another run
+    paid.
     """
 
     def __init__(self, planner: Planner, store: PlanStore, *, epoch: int = 1) -> None:
@@ -121,11 +107,9 @@ class StoredPlanner:
 
     @property
     def max_concurrency(self) -> int:
-        """The planner's."""
         return self.planner.max_concurrency
 
     async def plan(self, query: Query) -> Plan:
-        """The stored plan for this step, or the planner's, which is stored."""
         lock = _BUSY.setdefault(self.store.place(query.key), asyncio.Lock())
         async with lock:
             found = self.store.get(query.key)
@@ -136,11 +120,9 @@ class StoredPlanner:
             return made
 
     async def check(self) -> None:
-        """Ask whether the planner can be asked."""
         await self.planner.check()
 
     async def aclose(self) -> None:
-        """Let go of the planner's connections."""
         await self.planner.aclose()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable,
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -29,16 +29,15 @@ if TYPE_CHECKING:
     from grounding.run.runner import Stage
 
 T = TypeVar("T")
-AnyScored = TypeVar("AnyScored")
 OptionsT = TypeVar("OptionsT", bound=msgspec.Struct)
-PreparedT = TypeVar("PreparedT", bound="Prepared")
+PreparedT = TypeVar("PreparedT")
 ScoredT = TypeVar("ScoredT", bound="Scored")
+AnyBenchmark: TypeAlias = "Benchmark[Any, Any, Any]"
 
 
 class Shared:
-    """What runs that follow one another share: what was read and built, and servers that are up.
-
-    ``alone`` is False where the runs are several of one command, which are checked together.
+    """What runs that follow one another share: what was read and built, and servers that are up. ``alone`` is False
+    where the runs are several of one command, which are checked together.
     """
 
     def __init__(self, *, alone: bool = True) -> None:
@@ -56,47 +55,12 @@ class Shared:
         return found
 
 
-class Prepared(Protocol):
-    """Everything that a run needs, checked before the first question is asked."""
-
-    @property
-    def options(self) -> Any:
-        """The run's options."""
-
-    @property
-    def info(self) -> Any:
-        """The content of ``run.json``."""
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What the user should know of it, though it can be run."""
-
-    async def aclose(self) -> None:
-        """Let go of connections and workers."""
-
-
 class Scored(Protocol):
-    """A scored run. Its ``info``, ``set_aside`` and ``report`` are put in by whoever ran it."""
+    @property
+    def folder(self) -> Path: ...
 
     @property
-    def folder(self) -> Path:
-        """The run's folder."""
-
-    @property
-    def info(self) -> Any:
-        """The content of ``run.json``."""
-
-    @property
-    def summary(self) -> Any:
-        """The content of ``summary.json``, with a ``status``."""
-
-    @property
-    def set_aside(self) -> Path | None:
-        """Where an earlier run of the same command was moved."""
-
-    @property
-    def report(self) -> Path | None:
-        """The page, if one was written."""
+    def summary(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -109,22 +73,18 @@ class Work:
     closing: AsyncExitStack = field(default_factory=AsyncExitStack)
 
 
-async def nothing() -> None:
-    """What is done where nothing has to be."""
+async def nothing() -> None: ...
 
 
 @dataclass(frozen=True)
 class Pass:
-    """A stage and the items that go through it, and then through those ``after`` it as soon as each may.
-
-    ``check`` raises a UserError where no answer can come; ``early`` says whether it can be asked before the run has
-    started anything, and ``before`` is asked then where that is another question. ``start`` makes ready what works
-    in this process; ``elsewhere`` hands the stages to workers, None where they never leave this process. Both are
-    called only where something has no answer yet. ``asks`` are the models that the stages send requests to.
-    ``latest`` says what there is to see of an item that is through, given its last record and its outcome.
-    ``unanswered`` tells quicker than the items whether one has no answer yet. ``feeds``: the items of the next pass
-    hang on the answers of this one.
-
+    """A stage and the items that go through it, and then through those ``after`` it as soon as each may. ``check``
+    raises a UserError where no answer can come; ``early`` says whether it can be asked before the run has started
+    anything, and ``before`` is asked then where that is another question. ``start`` makes ready what works in this
+    process; ``elsewhere`` hands the stages to workers, None where they never leave this process. Both are called only
+    where something has no answer yet. ``asks`` are the models that the stages send requests to. ``latest`` says what
+    there is to see of an item that is through, given its last record and its outcome. ``unanswered`` tells quicker than
+    the items whether one has no answer yet. ``feeds``: the items of the next pass hang on the answers of this one.
     ``followers`` take up what ``gives`` makes of each item and its record while this pass is still at work; their own
     ``items`` are those that earlier starts of the run have left them.
     """
@@ -154,15 +114,12 @@ class Pass:
 
     @property
     def stages(self) -> tuple[Stage[Any], ...]:
-        """All of them."""
         return (self.stage, *self.after)
 
     def left(self) -> bool:
-        """Whether an item has no answer yet."""
         return not all(map(self.is_settled, self.items)) if self.unanswered is None else self.unanswered()
 
     def is_settled(self, item: Any) -> bool:
-        """Whether an item has an answer that will not be asked for again."""
         record = None
         for stage in self.stages:
             record = stage.journal.settled(stage.item_id(item), stage.key(item, record))
@@ -190,17 +147,11 @@ class Takes:
     harmless: Mapping[str, Any] = field(default_factory=dict)
 
     def only(self, *names: str) -> Takes:
-        """The same of a command that has these options."""
         return replace(self, names=frozenset(names), harmless={})
 
     def check(self, given: Mapping[str, Any], usual: Mapping[str, Any], dataset: str) -> None:
-        """Refuse options and values that are for other data sets.
-
-        ``given`` and ``usual`` are arguments of ``eval`` or ``score`` by their names; a value may stand alone in a
-        tuple.
-
-        Raises:
-            UserError: says which, and why.
+        """Refuse options and values that are for other data sets. ``given`` and ``usual`` are arguments of ``eval`` or
+        ``score`` by their names; a value may stand alone in a tuple.
         """
         for name, value in given.items():
             if value in (usual[name], (usual[name],)):
@@ -221,25 +172,22 @@ class Takes:
 
 
 @dataclass(frozen=True)
-class Row(Generic[AnyScored]):
-    """One run of a command: its options, its name among the others, and what came of it or why nothing did."""
-
+class Row(Generic[ScoredT]):
     name: str
     options: Any
-    scored: AnyScored | None = None
+    scored: ScoredT | None = None
     problem: str = ""
 
 
 @dataclass(frozen=True)
-class Result(Generic[AnyScored]):
-    """The runs of a command in their order. ``varying`` are the options that they differ in.
-
-    ``baseline`` is the number of the run that the others are compared with. ``folder`` is the command's own, None for
-    one run. ``swept``: the options were given by ``grounding sweep``, and ``written`` is what was written of that.
-    ``page`` is the page over several runs, if one was written.
+class Result(Generic[ScoredT]):
+    """The runs of a command in their order. ``varying`` are the options that they differ in. ``baseline`` is the number
+    of the run that the others are compared with. ``folder`` is the command's own, None for one run. ``swept``: the
+    options were given by ``grounding sweep``, and ``written`` is what was written of that. ``page`` is the page over
+    several runs, if one was written.
     """
 
-    rows: tuple[Row[AnyScored], ...]
+    rows: tuple[Row[ScoredT], ...]
     command: str = ""
     varying: tuple[str, ...] = ()
     baseline: int = 0
@@ -249,13 +197,16 @@ class Result(Generic[AnyScored]):
     page: Path | None = None
 
     @property
-    def scored(self) -> tuple[AnyScored, ...]:
-        """Those that were run."""
+    def scored(self) -> tuple[ScoredT, ...]:
         return tuple(row.scored for row in self.rows if row.scored is not None)
 
 
 class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
-    """One benchmark. Subclasses have no state: everything is in options, prepared and scored runs."""
+    """One benchmark. Subclasses have no state: everything is in options, prepared and scored runs. What is prepared has
+    ``options``, ``info`` (the content of ``run.json``), ``warnings`` for the user and ``aclose``. What is scored is a
+    struct with ``folder``, ``info`` and ``summary``, which has a ``status``; ``set_aside`` (where an earlier run of the
+    same command was moved) and ``report`` (the page) are put in by whoever ran it.
+    """
 
     name: ClassVar[str]
     """The field ``benchmark`` of ``run.json``."""
@@ -277,12 +228,8 @@ class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
     """How many characters its tables take where the output is no terminal."""
 
     def runs(self, given: Mapping[str, Any], axes: Sequence[str], command: str) -> tuple[OptionsT, ...]:
-        """The options of each run, out of the arguments of ``grounding eval``.
-
-        ``axes`` are the arguments that have a sequence of values; the last changes fastest.
-
-        Raises:
-            UserError: a value is none of this benchmark's.
+        """The options of each run, out of the arguments of ``grounding eval``. ``axes`` are the arguments that have a
+        sequence of values; the last changes fastest. Raises UserError: a value is none of this benchmark's.
         """
 
     def epoch(self, options: OptionsT, number: int) -> OptionsT:
@@ -291,20 +238,16 @@ class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
         return msgspec.structs.replace(options, seed=(asked.seed or 0) + number) if number else options
 
     def name_of(self, options: OptionsT, varying: Sequence[str]) -> str:
-        """What a run is called among others that differ in these options."""
         values = [getattr(options, name) for name in varying]
         shown = (value.stem if isinstance(value, Path) else value for value in values)
         return " ".join("none" if value is None else f"{value}" for value in shown)
 
     def title(self, prepared: PreparedT, options: OptionsT, varying: Sequence[str], *, swept: bool) -> str:  # noqa: ARG002
-        """What a run is called in the table; ``swept`` as in :class:`Result`."""
         return self.name_of(options, varying)
 
     def together(self, runs: Sequence[tuple[OptionsT, PreparedT]]) -> Sequence[OptionsT]:
-        """The options of runs that are to be made by one command, as they fit beside each other.
-
-        Raises:
-            UserError: they can't be made by one command.
+        """The options of runs that are to be made by one command, as they fit beside each other. Raises UserError: they
+        can't be made by one command.
         """
         return [options for options, _ in runs]
 
@@ -318,12 +261,9 @@ class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
     def prepare(
         self, options: OptionsT, budget: Budget, progress: Progress, shared: Shared, *, dry: bool = False
     ) -> PreparedT:
-        """Find everything that a run needs. Asks nothing of any model and writes nothing.
-
-        ``dry``: nothing will be asked, so that neither keys nor servers have to be there.
-
-        Raises:
-            UserError: something is missing or wrong; says what.
+        """Find everything that a run needs. Asks nothing of any model and writes nothing. ``dry``: nothing will be
+        asked, so that neither keys nor servers have to be there. Raises UserError: something is missing or wrong; says
+        what.
         """
 
     def item_ids(self, prepared: PreparedT) -> Iterable[str]:  # noqa: ARG002
@@ -331,10 +271,8 @@ class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
         return ()
 
     def paid(self, folder: Path) -> Iterable[Call]:
-        """All requests that a run made so far; none where it never began.
-
-        Raises:
-            UserError: a file of the folder is damaged.
+        """All requests that a run made so far; none where it never began. Raises UserError: a file of the folder is
+        damaged.
         """
         from grounding.run.journal import paid_calls
 
@@ -351,10 +289,8 @@ class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
         """The stages in their order with their items; one that follows may read what those before it have left."""
 
     def score(self, folder: Any) -> ScoredT:
-        """Judge every stored answer and write what is derived from them. Asks nobody.
-
-        Raises:
-            UserError: the folder holds no run, or a file in it is damaged.
+        """Judge every stored answer and write what is derived from them. Asks nobody. Raises UserError: the folder
+        holds no run, or a file in it is damaged.
         """
 
     def page(self, scored: ScoredT) -> Path | None:  # noqa: ARG002
@@ -376,7 +312,6 @@ class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
         """What ``--json`` prints."""
 
     def compared(self, result: Result[ScoredT]) -> Any:
-        """What ``sweep.json`` holds."""
         rows = [
             {
                 "name": row.name,
@@ -414,9 +349,8 @@ class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
         return {}
 
     def show(self, console: Console, result: Result[ScoredT], scoring: str | None, *, published: bool) -> None:
-        """Print one run, or several beside each other.
-
-        ``scoring`` None is the run's own definition; ``published`` adds the paper's figures.
+        """Print one run, or several beside each other. ``scoring`` None is the run's own definition; ``published`` adds
+        the paper's figures.
         """
 
 
@@ -429,23 +363,18 @@ _KNOWN = {
 """Where the benchmarks are, by their names; each module has one as BENCHMARK. Imported when it is asked for."""
 
 
-def benchmark_called(name: str) -> Benchmark[Any, Any, Any]:
+def benchmark_called(name: str) -> AnyBenchmark:
     """The benchmark of a run whose ``run.json`` says so, or of a layout; clicks where it is none of the others."""
-    found: Benchmark[Any, Any, Any] = importlib.import_module(_KNOWN.get(name, _KNOWN[""])).BENCHMARK
+    found: AnyBenchmark = importlib.import_module(_KNOWN.get(name, _KNOWN[""])).BENCHMARK
     return found
 
 
-def benchmark_for(dataset: str) -> Benchmark[Any, Any, Any]:
-    """The benchmark of a data set, by the name or path of its card.
-
-    Raises:
-        UserError: the card is wrong.
-    """
+def benchmark_for(dataset: str) -> AnyBenchmark:
+    """The benchmark of a data set, by the name or path of its card. Raises UserError: the card is wrong."""
     return benchmark_called(name_for(dataset))
 
 
 def name_for(dataset: str) -> str:
-    """The name of a data set's benchmark, "" for clicks; raises as :func:`benchmark_for`."""
     from grounding.data.registry import is_desktop, layout_of
 
     name = "desktop" if is_desktop(dataset) else layout_of(dataset)
@@ -453,7 +382,6 @@ def name_for(dataset: str) -> str:
 
 
 def void_words(steps: int) -> str:
-    """What to say where recorded answers were scored, and none is for any of the steps."""
     return (
         f"none of the {steps:,} steps has a recorded answer, so that nothing was measured: see that the file given by "
         "--predictions or --plans is for these steps"

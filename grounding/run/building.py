@@ -23,11 +23,7 @@ _POSITIVE = {"timeout": "seconds", "cost_limit": "US dollars"}
 
 
 def check_numbers(options: Record) -> None:
-    """Refuse numbers that can't be meant.
-
-    Raises:
-        UserError: says which option, what came and what is expected.
-    """
+    """Refuse numbers that can't be meant."""
     for name, value in msgspec.structs.asdict(options).items():
         if value is not None and name in _LEAST and value < _LEAST[name]:
             raise UserError(f"--{name.replace('_', '-')} {value}: expected {_LEAST[name]} or more")
@@ -36,7 +32,6 @@ def check_numbers(options: Record) -> None:
 
 
 def chat_options(options: RunOptions, base_url: str | None = None) -> ChatOptions:
-    """What a user may set for chat models, as far as all models of a run have it in common."""
     return ChatOptions(
         base_url=base_url or None,
         temperature=options.temperature,
@@ -58,11 +53,7 @@ def grounder_of(
     budget: Budget,
     on_retry: Callable[[], None],
 ) -> BuiltGrounder:
-    """The grounder that a run's options name. ``sessions`` are for grounders that answer out of the data set.
-
-    Raises:
-        UserError: nothing is called so, or something it needs is missing; says what.
-    """
+    """The grounder that a run's options name. ``sessions`` are for grounders that answer out of the data set."""
     return build_grounder(
         options.grounder,
         card=card,
@@ -78,11 +69,7 @@ def grounder_of(
 
 
 def open_grounder(name: str, chat: ChatOptions, budget: Budget, on_retry: Callable[[], None]) -> BuiltGrounder:
-    """A grounder for pictures that are no data set's: a built-in one, a card's name or path, Set-of-Mark.
-
-    Raises:
-        UserError: nothing is called so, it needs a data set, or something it needs is missing.
-    """
+    """A grounder for pictures that are no data set's: a built-in one, a card's name or path, Set-of-Mark."""
     if name in ("replay", "oracle"):
         raise UserError(f"--grounder {name}: it answers for the steps of a data set; name ocr, som or a model's card")
     return build_grounder(
@@ -98,11 +85,7 @@ def open_grounder(name: str, chat: ChatOptions, budget: Budget, on_retry: Callab
 
 
 def grounder_card(options: EvalOptions) -> GrounderCard | None:
-    """The card behind the grounder with the user's --send; None where no card stands behind it.
-
-    Raises:
-        UserError: nothing is called so, or --send is for a grounder that sends nothing.
-    """
+    """The card behind the grounder with the user's --send; None where no card stands behind it."""
     address = " ".join(options.base_url) or None
     card = None
     if options.predictions is None:
@@ -113,11 +96,7 @@ def grounder_card(options: EvalOptions) -> GrounderCard | None:
 
 
 def hf_options(options: EvalOptions, card: GrounderCard | None) -> HfOptions | None:
-    """How the weights run in this process, where the user or the card asks for that.
-
-    Raises:
-        UserError: options for weights contradict the others.
-    """
+    """How the weights run in this process, where the user or the card asks for that."""
     given = (options.model_path, options.dtype, options.device, options.batch_size)
     in_process = card is not None and card.serving.how == "in-process"
     if options.backend != "hf" and not (in_process and options.backend is None and not options.base_url):

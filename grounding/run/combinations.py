@@ -16,15 +16,10 @@ PLANNERS, GROUNDERS = "--planner", "--grounder"
 
 
 def combine(given: Mapping[str, Any], axes: Sequence[str], *, command: str) -> tuple[EvalOptions, ...]:
-    """One run for every combination of the values of the ``axes``; the last axis changes fastest.
-
-    Several planners share one ``--plans`` and several grounders one ``--predictions``: those files belong to the
-    ``replay`` among them. An address ``NAME=URL`` belongs to the planner or grounder of that name.
-
-    ``given`` has a sequence of values for each of the ``axes``; an empty one stands for the option's default.
-
-    Raises:
-        UserError: a file or an address belongs to none of the runs.
+    """One run for every combination of the values of the ``axes``; the last axis changes fastest. Several planners
+    share one ``--plans`` and several grounders one ``--predictions``: those files belong to the ``replay`` among them.
+    An address ``NAME=URL`` belongs to the planner or grounder of that name. ``given`` has a sequence of values for each
+    of the ``axes``; an empty one stands for the option's default.
     """
     given = {"planner": "none", "grounder": None, "zoom": ("none",), **given}
     values = {axis: tuple(dict.fromkeys(given[axis])) or (None,) for axis in axes}

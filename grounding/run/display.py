@@ -33,6 +33,7 @@ from grounding.llm.addresses import AWAITED
 from grounding.llm.budget import dollars
 from grounding.options import Display
 from grounding.records import Point, Record, Region, Screenshot
+from grounding.run.lock import LockedFolder
 
 QUEUE, PROGRESS = "queue.json", "progress.json"
 LINE_EVERY_S = 5.0
@@ -56,11 +57,10 @@ _RESULTS = {"green": "hit", "yellow": "miss", "magenta": "unparsed", "red": "err
 
 
 class QueuedRun(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One of the runs. Times are those of :func:`grounding.run.folder.utc_now`, "" where they have not come.
-
-    ``folder`` is the run's folder; of it only the last part counts (see :func:`folder_of`). ``steps`` is how many are
-    scored, 0 where nobody knows yet. ``server`` names the group of runs that share one server, "" for a run that asks
-    none or none of the command's. ``problem`` says why a run failed or ended early.
+    """One of the runs. Times are those of :func:`grounding.run.folder.utc_now`, "" where they have not come. ``folder``
+    is the run's folder; of it only the last part counts (see :func:`folder_of`). ``steps`` is how many are scored, 0
+    where nobody knows yet. ``server`` names the group of runs that share one server, "" for a run that asks none or
+    none of the command's. ``problem`` says why a run failed or ended early.
     """
 
     name: str
@@ -86,14 +86,11 @@ class QueueState(Record, frozen=True, kw_only=True, omit_defaults=False):
     runs: tuple[QueuedRun, ...] = ()
 
     def with_run(self, run_id: str, **changes: Any) -> QueueState:
-        """The same with fields of one run changed."""
         runs = tuple(msgspec.structs.replace(run, **changes) if run.run_id == run_id else run for run in self.runs)
         return msgspec.structs.replace(self, runs=runs)
 
 
 class LatestStep(Record, frozen=True, kw_only=True):
-    """A step that a run has just come through."""
-
     id: str
     instruction: str
     screenshot: Screenshot
@@ -103,13 +100,11 @@ class LatestStep(Record, frozen=True, kw_only=True):
 
 
 class RunState(Record, frozen=True, kw_only=True):
-    """The content of ``progress.json``.
-
-    ``doing`` is what is done before the first step, "" from then on. ``kept`` steps were answered by an earlier start
-    of the same run; ``rate_per_s`` leaves them out and is None until it can be told. ``waiting_s`` is for how long a
-    server has been waited for. ``spent_usd`` is what servers reported, None where no price is known, and
-    ``unreported_usd`` the most that may have been charged besides; ``limit_usd`` is the run's limit
-    on both. ``latest`` has the newest step first.
+    """The content of ``progress.json``. ``doing`` is what is done before the first step, "" from then on. ``kept``
+    steps were answered by an earlier start of the same run; ``rate_per_s`` leaves them out and is None until it can be
+    told. ``waiting_s`` is for how long a server has been waited for. ``spent_usd`` is what servers reported, None where
+    no price is known, and ``unreported_usd`` the most that may have been charged besides; ``limit_usd`` is the run's
+    limit on both. ``latest`` has the newest step first.
     """
 
     doing: str = ""
@@ -147,28 +142,13 @@ def folder_of(folder: Path, run: QueuedRun) -> Path:
 
 
 def write_queue(folder: Path, state: QueueState) -> None:
-    """Replace ``queue.json`` in one step; the folder is made where there is none.
-
-    Raises:
-        UserError: it can't be written.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Several commands at once may change it in the same moment.
-        atomic_write(folder / QUEUE, msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n", shared=True)
-    except OSError as error:
-        raise UserError(
-            f"{folder / QUEUE}: can't be written: {error.strerror}. What was answered is kept; make room and run the "
-            "same command again."
-        ) from error
+    """Replace ``queue.json`` in one step; the folder is made where there is none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    LockedFolder(folder).replace_json(QUEUE, state)
 
 
 def read_queue(folder: Path) -> QueueState:
-    """Read ``queue.json``.
-
-    Raises:
-        UserError: there is none in the folder, or it is damaged.
-    """
+    """Read ``queue.json``."""
     path = folder / QUEUE
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -194,7 +174,6 @@ def write_progress(folder: Path, state: RunState | None) -> None:
 
 
 def read_progress(folder: Path) -> RunState | None:
-    """Read ``progress.json``; None where there is none of this version."""
     try:
         return msgspec.json.decode((folder / PROGRESS).read_bytes(), type=RunState)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -202,10 +181,9 @@ def read_progress(folder: Path) -> RunState | None:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a process of this machine is at work on a folder, by the lock that it holds on it.
-
-    To find out, the lock is taken for an instant where it is free: ask this only of folders in which nothing has moved
-    for a while, so as not to keep a run that is just starting out of its own folder.
+    """Whether a process of this machine is at work on a folder, by the lock that it holds on it. To find out, the lock
+    is taken for an instant where it is free: ask this only of folders in which nothing has moved for a while, so as not
+    to keep a run that is just starting out of its own folder.
     """
     try:
         opened = os.open(folder, os.O_RDONLY)
@@ -213,11 +191,11 @@ def is_held(folder: Path) -> bool:
         return False
     try:
         fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
     except OSError:
         return True
     finally:
         os.close(opened)
-    return False
 
 
 # --- one run ----------------------------------------------------------------------------------------------------------
@@ -258,7 +236,6 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """How many are through."""
         return self._outcomes.total()
 
     @property
@@ -272,7 +249,6 @@ class Progress:
 
     @contextmanager
     def phase(self, words: str) -> Iterator[None]:
-        """Say what is being done before the first step."""
         before, self.doing = self.doing, words
         shown = self._console.status(f"{words} …") if self._display == "rich" else contextlib.nullcontext()
         try:
@@ -283,7 +259,6 @@ class Progress:
 
     @contextmanager
     def steps(self, total: int) -> Iterator[None]:
-        """Show the steps go by."""
         self.total, self._started, self.doing = total, time.monotonic(), ""
         self._samples.append((self._started, 0))
         if self._display == "rich":
@@ -312,16 +287,13 @@ class Progress:
             self._line()
 
     def retried(self) -> None:
-        """A request is tried again."""
         self._retries += 1
         self._show()
 
     def kept(self) -> None:
-        """An answer was there from before."""
         self._kept += 1
 
     def count(self, outcome: str, step: LatestStep | None = None) -> None:
-        """A step is through; ``step`` is what there is to see of it."""
         self._outcomes[outcome] += 1
         if step is not None:
             self._latest.appendleft(step)
@@ -335,7 +307,7 @@ class Progress:
     def _show(self) -> None:
         if self._bar is not None:
             words = self._words(colour=True) if self._console.width >= WIDE_ENOUGH else self.hit_words
-            left = _left(self) if self._console.width >= NARROW else ""
+            left = self._left() if self._console.width >= NARROW else ""
             self._bar.update(self._bar.task_ids[0], completed=self.done, words=words, left=left)
         elif self._display == "plain" and self._started and time.monotonic() - self._last_line > LINE_EVERY_S:
             self._line()
@@ -348,25 +320,26 @@ class Progress:
         words += [f"retries {self._retries}"] if self._retries else []
         return " · ".join([*words, *([f"kept from before {self._kept}"] if self._kept else [])])
 
-    def line(self) -> str:
-        """How far it is, in a line."""
-        elapsed = time.monotonic() - self._started
-        return f"{self.done}/{self.total} {self._unit}, {elapsed:.0f} s: {self._words(colour=False)}"
-
     def _line(self) -> None:
         self._last_line = time.monotonic()
-        print(self.line(), file=sys.stderr, flush=True)
+        words = f"{self.done}/{self.total} {self._unit}, {self._last_line - self._started:.0f} s"
+        print(f"{words}: {self._words(colour=False)}", file=sys.stderr, flush=True)
+
+    def _left(self) -> str:
+        rate = self.rate_per_s
+        if rate is None:
+            return ""
+        left = f" · {clock((self.total - self.done) / rate)} left" if self.total > self.done else ""
+        return f"{rate:,.0f}/s{left}" if rate >= 100 else f"{rate:.{1 if rate >= 1 else 2}f}/s{left}"
 
     @property
     def hit_words(self) -> str:
-        """The share of good outcomes so far, and the errors."""
         errors = self._outcomes["error"]
         words = f" · {errors:,} error{'s' if errors > 1 else ''}" if errors else ""
         good = "hits" if self._always[0] == "hit" else self._always[0]
         return f"{100 * self._outcomes[self._always[0]] / self.done:.1f} % {good}{words}" if self.done else ""
 
     def ended_words(self) -> str:
-        """How far the run came, in how long."""
         elapsed_s = time.monotonic() - self._started if self._started else 0.0
         words = [f"{self.done:,}/{self.total:,} {self._unit} in {clock(elapsed_s)}", self.hit_words]
         return ", ".join(filter(None, words))
@@ -397,7 +370,6 @@ class Progress:
 
 class ManyProgress:
     """Says which of a command's runs begins, how each ended, and what all came to; each shows its own steps meanwhile.
-
     The runs are called as by :func:`distinct_names`.
     """
 
@@ -409,19 +381,16 @@ class ManyProgress:
         self._began = time.monotonic()
 
     def begins(self, name: str, progress: Progress) -> None:
-        """A run starts now."""
         self._runs[name] = progress
         self._say(f"{name}: starting")
 
     def ended(self, name: str, state: QueueStateName, problem: str = "") -> None:
-        """A run is over; ``problem`` says why it failed or is not complete."""
         self._ended[state] += 1
         run = self._runs.get(name)
         words = [run.ended_words() if run is not None and run.total else "", problem]
         self._say("; ".join([f"{name}: {state}", *filter(None, words)]))
 
     def close(self) -> None:
-        """All are over."""
         done = sum(run.done for run in self._runs.values())
         words = [f"{self._ended[name]} {name}" for name in ("complete", "partial", "failed") if self._ended[name]]
         words = [" · ".join([*words[:-1], f"{words[-1]} of {self._count}"])] if words else []
@@ -432,14 +401,11 @@ class ManyProgress:
         self._say(" · ".join([f"all: {done:,} steps in {clock(time.monotonic() - self._began)}", *words]))
 
     def _say(self, text: str) -> None:
-        """One line, without anything that moves a cursor."""
         if not self._silent:
             print(" ".join(printable(text).split()), file=sys.stderr, flush=True)
 
 
 class _Awaited(ProgressColumn):
-    """For how long the servers are being waited for, while they are."""
-
     max_refresh = 0.5
 
     def render(self, _task: Task) -> Text:
@@ -450,15 +416,6 @@ class _Awaited(ProgressColumn):
 def _waiting_s() -> float | None:
     since = min(AWAITED.values(), default=None)
     return None if since is None else time.monotonic() - since
-
-
-def _left(run: Progress) -> str:
-    """How fast the steps go by, and when they are through at that rate."""
-    rate = run.rate_per_s
-    if rate is None:
-        return ""
-    left = f" · {clock((run.total - run.done) / rate)} left" if run.total > run.done else ""
-    return f"{rate:,.0f}/s{left}" if rate >= 100 else f"{rate:.{1 if rate >= 1 else 2}f}/s{left}"
 
 
 def clock(seconds: float) -> str:

@@ -32,7 +32,7 @@ from grounding.llm.estimates import (
 )
 from grounding.llm.tokens import RequestTokens
 from grounding.records import Record
-from grounding.run.benchmark import Benchmark, Pass, Shared, Work
+from grounding.run.benchmark import AnyBenchmark, Pass, Shared, Work
 from grounding.run.session import journals
 
 SHOWN = 3
@@ -76,12 +76,8 @@ class DryRun(Record, frozen=True, kw_only=True, omit_defaults=False):
     pages: tuple[str, ...]
 
 
-def dry_run_command(benchmark: Benchmark[Any, Any, Any], runs: Sequence[Any], *, as_json: bool) -> int:
-    """Look at every run of a command, print what it would take, and write the first requests out.
-
-    Raises:
-        UserError: something that the run itself would be refused for, but for keys and servers.
-    """
+def dry_run_command(benchmark: AnyBenchmark, runs: Sequence[Any], *, as_json: bool) -> int:
+    """Look at every run of a command, print what it would take, and write the first requests out."""
     shared = Shared(alone=len(runs) == 1)
     found = [dry_run(benchmark, options, shared) for options in runs]
     if as_json:
@@ -112,12 +108,8 @@ def dry_run_command(benchmark: Benchmark[Any, Any, Any], runs: Sequence[Any], *,
     return 0
 
 
-def dry_run(benchmark: Benchmark[Any, Any, Any], options: Any, shared: Shared) -> DryRun:
-    """Look at one run.
-
-    Raises:
-        UserError: something that the run itself would be refused for, but for keys and servers.
-    """
+def dry_run(benchmark: AnyBenchmark, options: Any, shared: Shared) -> DryRun:
+    """Raises UserError for whatever the run itself would be refused for, but for keys and servers."""
     unlimited = msgspec.structs.replace(options, cost_limit=None, executor="local", workers=None, ray_address=None)
     prepared = benchmark.prepare(unlimited, Budget(None), benchmark.progress("none"), shared, dry=True)
     for warning in prepared.warnings:
@@ -161,16 +153,15 @@ class Looked:
         made: Sequence[ChatRequest] = (),
         **more: Any,
     ) -> None:
-        """A model with the requests to it; the first of those that are ``made`` are shown.
-
-        ``more`` is as for :func:`grounding.llm.estimates.estimate_model`.
+        """A model with the requests to it; the first of those that are ``made`` are shown. ``more`` is as for
+        :func:`grounding.llm.estimates.estimate_model`.
         """
         self.models.append(estimate_model(role, card, asks, known, **more))
         first = 1 + sum(name.partition("-")[0] == role for name, _ in self.shown)
         self.shown += [(f"{role}-{first + number}", one.content) for number, one in enumerate(made[:SHOWN])]
 
 
-async def _look(benchmark: Benchmark[Any, Any, Any], prepared: Any, run_folder: Path) -> Looked:
+async def _look(benchmark: AnyBenchmark, prepared: Any, run_folder: Path) -> Looked:
     looked, behind = Looked(), False
     options = prepared.options
     try:

@@ -43,7 +43,6 @@ def run_id(asked: Record, names: Sequence[str]) -> str:
 
 
 def library_versions(more: Sequence[str] = ()) -> dict[str, str]:
-    """The versions of this package, of Python, the platform and the libraries that can change an answer."""
     found = {"grounding": __version__, "python": platform.python_version(), "platform": platform.platform()}
     for name in (*_LIBRARIES, *more):
         try:
@@ -54,11 +53,10 @@ def library_versions(more: Sequence[str] = ()) -> dict[str, str]:
 
 
 class AskedTranscript(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Where the words of a run come from, if not from the questions file: all that can change them.
-
-    ``condition`` is the canonical text of the source. ``recogniser`` and ``noise`` are identities (name, version,
-    options; the mixer's version, its sources, level and seed), "" where there is none; ``source`` is the hash of the
-    recordings' bytes or of the recorded transcripts. ``normaliser`` is what word error rates are computed after.
+    """Where the words of a run come from, if not from the questions file: all that can change them. ``condition`` is
+    the canonical text of the source. ``recogniser`` and ``noise`` are identities (name, version, options; the mixer's
+    version, its sources, level and seed), "" where there is none; ``source`` is the hash of the recordings' bytes or of
+    the recorded transcripts. ``normaliser`` is what word error rates are computed after.
     """
 
     condition: str
@@ -69,12 +67,10 @@ class AskedTranscript(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class RunSettings(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Everything that can change an answer or a score; its hash is the run's id.
-
-    ``history_scope`` and ``plan_ahead`` are as asked where they change anything, else their defaults.
-    ``epoch`` is the number of a repeat, from 2; a run that repeats none has none written, and one over the true words
-    no ``transcript``.
-    ``planner_identity`` and ``grounder_identity`` are canonical texts of model, prompt, image rule and parameters.
+    """Everything that can change an answer or a score; its hash is the run's id. ``history_scope`` and ``plan_ahead``
+    are as asked where they change anything, else their defaults. ``epoch`` is the number of a repeat, from 2; a run
+    that repeats none has none written, and one over the true words no ``transcript``. ``planner_identity`` and
+    ``grounder_identity`` are canonical texts of model, prompt, image rule and parameters.
     """
 
     dataset: str
@@ -98,10 +94,8 @@ class RunSettings(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class GrounderSetup(Record, frozen=True, kw_only=True):
-    """The user's options for data and grounder, so that the same grounder can be asked again; paths are absolute.
-
-    What an answer hangs on is in :class:`RunSettings`; this is how to come by it. The names are those of ``grounding
-    eval``.
+    """The user's options for data and grounder, so that the same grounder can be asked again; paths are absolute. What
+    an answer hangs on is in :class:`RunSettings`; this is how to come by it. The names are those of ``grounding eval``.
     """
 
     dataset: str
@@ -125,10 +119,9 @@ class GrounderSetup(Record, frozen=True, kw_only=True):
 
 
 class RunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``run.json``.
-
-    ``family`` is the grounder's architecture, which says how many tokens its pictures take; it changes no answer.
-    ``setup`` is None in runs of older versions. ``clusters`` is what the intervals are drawn over.
+    """The content of ``run.json``. ``family`` is the grounder's architecture, which says how many tokens its pictures
+    take; it changes no answer. ``setup`` is None in runs of older versions. ``clusters`` is what the intervals are
+    drawn over.
     """
 
     asked: RunSettings
@@ -142,81 +135,45 @@ TRANSCRIPTS = "transcripts.json"
 
 
 def utc_now() -> str:
-    """The time of day for ``run.json``, to the second."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class ScatteredSessions(Exception):
-    """Steps of a participant came after those of another and before more of its own."""
-
-
 class RunFolder(DescribedFolder[RunInfo]):
-    """The folder of one run."""
-
     info_type = RunInfo
     kind = "a run of clicks"
 
     def write_steps(self, sessions: Iterable[Session]) -> None:
-        """Write the steps that are scored in this run and those between them."""
         self.replace_lines("steps.jsonl", (step for session in sessions for step in session.steps))
 
     def read_sessions(self) -> tuple[Session, ...]:
-        """The steps of the run, by participant.
-
-        Raises:
-            UserError: the file is missing or damaged.
-        """
-        by_participant: dict[str, list[Step]] = {}
-        for step in self.stream_lines("steps.jsonl", Step, what="a step"):
-            by_participant.setdefault(step.participant, []).append(step)
-        return tuple(Session(participant=name, steps=tuple(steps)) for name, steps in by_participant.items())
+        """The steps of the run, by participant; raises as :meth:`stream_sessions`."""
+        return tuple(self.stream_sessions())
 
     def stream_sessions(self) -> Iterator[Session]:
-        """The same one after the other, so that only one is held at a time.
-
-        Raises:
-            UserError: the file is missing or damaged.
-            ScatteredSessions: the steps of a participant do not follow one another, as in a file that was put together
-                by hand; ``read_sessions`` reads that too.
-        """
+        """The same one after the other, so that only one is held at a time."""
         seen: set[str] = set()
-        for participant, steps in groupby(
-            self.stream_lines("steps.jsonl", Step, what="a step"), key=attrgetter("participant")
-        ):
+        lines = self.stream_lines("steps.jsonl", Step, what="a step")
+        for participant, steps in groupby(lines, key=attrgetter("participant")):
             if participant in seen:
-                raise ScatteredSessions(participant)
+                raise UserError(f"{self.path / 'steps.jsonl'}: the steps of {participant} do not follow one another")
             seen.add(participant)
             yield Session(participant=participant, steps=tuple(steps))
 
     def plans(self, *, read_only: bool = False) -> Journal[Plan]:
-        """Open ``plans.jsonl``."""
         return Journal(self.path / "plans.jsonl", Plan, read_only=read_only)
 
     def predictions(self, *, read_only: bool = False) -> Journal[Prediction]:
-        """Open ``predictions.jsonl``."""
         return Journal(self.path / "predictions.jsonl", Prediction, read_only=read_only)
 
-    def write_verdicts(self, verdicts: Iterable[Verdict]) -> None:
-        """Replace ``verdicts.jsonl``."""
-        self.replace_lines("verdicts.jsonl", verdicts)
-
     def stream_verdicts(self) -> Iterator[Verdict]:
-        """Read ``verdicts.jsonl``.
-
-        Raises:
-            UserError: the run was never scored, or the file is damaged.
-        """
+        """Read ``verdicts.jsonl``."""
         try:
             yield from self.stream_lines("verdicts.jsonl", Verdict, what="a verdict")
         except UserError as error:
             raise UserError(f"{error}; `grounding score {self.path}` makes it from the stored answers") from error
 
     def read_summary(self) -> Summary:  # type: ignore[override]
-        """Read ``summary.json``.
-
-        Raises:
-            UserError: the run was never scored, or the file is damaged.
-        """
+        """Read ``summary.json``."""
         return super().read_summary(Summary)
 
 
@@ -237,7 +194,6 @@ def image_rule_text(rule: ImageRule) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text without what separates the parts of a signature."""
     return text.replace("|", "/")
 
 
@@ -249,11 +205,10 @@ def signature(
     word_error_percent: float | None = None,
     departs: Sequence[str] = (),
 ) -> str:
-    """The signature of a run, ``key:value`` pairs joined by bars.
-
-    Everything that can change a score is in it; speed, addresses and file locations are not. ``clusters`` is what the
-    intervals were drawn over, ``word_error_percent`` the word error rate of transcripts that are not the true ones;
-    None where they are not made yet. ``departs`` says what shows that the data set is not the release.
+    """The signature of a run, ``key:value`` pairs joined by bars. Everything that can change a score is in it; speed,
+    addresses and file locations are not. ``clusters`` is what the intervals were drawn over, ``word_error_percent`` the
+    word error rate of transcripts that are not the true ones; None where they are not made yet. ``departs`` says what
+    shows that the data set is not the release.
     """
     cards = [card for card in (planner_card, grounder_card) if card is not None]
     parts = {

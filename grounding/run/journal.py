@@ -23,19 +23,15 @@ from grounding.records import Call, Failure, Record
 
 
 class Keyed(Protocol):
-    """What a journal needs to know of a record."""
-
     @property
-    def step_id(self) -> str:
-        """What the record answers."""
+    def step_id(self) -> str: ...
 
     @property
     def key(self) -> str:
         """Hash of everything that made it."""
 
     @property
-    def failure(self) -> Failure | None:
-        """Why there is no answer, if there is none."""
+    def failure(self) -> Failure | None: ...
 
 
 RecordT = TypeVar("RecordT", bound=Keyed)
@@ -44,33 +40,30 @@ _NONE, _ERROR, _ANSWERED, _FAILED = range(4)  # what the last record of a step s
 AnyT = TypeVar("AnyT")
 
 
-def scan(path: Path, record_type: type[AnyT]) -> Iterator[AnyT]:
-    """Every record of such a file in the order in which it was written, one at a time; a torn last line is passed over.
-
-    ``record_type`` may have fewer fields than were written. Another process may be appending to the file.
-
-    Raises:
-        UserError: the file can't be read, or a line of it is damaged.
+def scan(path: Path, record_type: type[AnyT], *, what: str = "") -> Iterator[AnyT]:
+    """Every record of such a file in the order in which it was written, one at a time. ``record_type`` may have fewer
+    fields than were written. A torn last line is passed over, as another process may be appending to the file; but not
+    of a file that was written as a whole, of which ``what`` a line is is said.
     """
     try:
         lines = path.open("rb", buffering=_BUFFER)
     except OSError as error:
-        raise UserError(f"{path}: can't be opened: {error.strerror}") from error
+        raise UserError(f"{path}: can't be read: {error.strerror}") from error
     decode = msgspec.json.Decoder(record_type).decode
-    number = 0
     with lines:
-        for line in lines:
-            number += 1
-            if not line.endswith(b"\n"):
+        for number, line in enumerate(lines, start=1):
+            if not what and not line.endswith(b"\n"):
                 return
             try:
                 record = decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise _damaged(path, number, error) from error
+                raise _damaged(path, number, error, what) from error
             yield record
 
 
-def _damaged(path: Path, number: int, error: Exception) -> UserError:
+def _damaged(path: Path, number: int, error: Exception, what: str = "") -> UserError:
+    if what:
+        return UserError(f"{path}, line {number}: not {what}: {error}")
     return UserError(
         f"{path}, line {number}: not a record of this run ({error}); delete that line to have the step asked again, or "
         "start over with --fresh"
@@ -83,23 +76,17 @@ def rows_for(step_ids: Iterable[str]) -> dict[str, int]:
 
 
 class Journal(Generic[RecordT]):
-    """One such file, open for appending. Only the places of records are held in memory, not the records.
-
-    That is 25 bytes for each row, however long the records are, and the table of rows. With the table given, all of it
-    is there from the beginning, and memory does not grow with the answers.
-
-    Opened ``read_only``, a torn last line is passed over and left in the file, which another process may be writing.
+    """One such file, open for appending. Only the places of records are held in memory, not the records. That is 25
+    bytes for each row, however long the records are, and the table of rows. With the table given, all of it is there
+    from the beginning, and memory does not grow with the answers. Opened ``read_only``, a torn last line is passed over
+    and left in the file, which another process may be writing.
     """
 
     def __init__(
         self, path: Path, record_type: type[RecordT], *, read_only: bool = False, rows: dict[str, int] | None = None
     ) -> None:
-        """Open the file, made if there is none, and read where its records are.
-
-        ``rows`` as by :func:`rows_for`; steps that it lacks are added to it.
-
-        Raises:
-            UserError: the file can't be opened, or a line of it is damaged.
+        """Open the file, made if there is none, and read where its records are. ``rows`` as by :func:`rows_for`; steps
+        that it lacks are added to it.
         """
         self.path = path
         self._read_only = read_only
@@ -125,7 +112,6 @@ class Journal(Generic[RecordT]):
             raise
 
     def _make_room(self) -> None:
-        """Have a place for every row of the table."""
         lacking = len(self._rows) - len(self._states)
         for column in (self._offsets, self._lengths, self._keys, self._turns):
             column.frombytes(bytes(lacking * column.itemsize))
@@ -169,7 +155,6 @@ class Journal(Generic[RecordT]):
         return row if row is not None and row < len(self._states) and self._states[row] != _NONE else None
 
     def __len__(self) -> int:
-        """How many steps have a record."""
         return sum(self._counts)
 
     @property
@@ -179,11 +164,9 @@ class Journal(Generic[RecordT]):
 
     @property
     def failed_count(self) -> int:
-        """How many of those say that there is no answer."""
         return self._counts[_FAILED]
 
     def __contains__(self, step_id: object) -> bool:
-        """Whether a step has a record."""
         return isinstance(step_id, str) and self._row(step_id) is not None
 
     def settled(self, step_id: str, key: str) -> RecordT | None:
@@ -225,10 +208,8 @@ class Journal(Generic[RecordT]):
                 yield decode(line)
 
     def append(self, record: RecordT) -> None:
-        """Write a record and hand it to the operating system before returning.
-
-        Raises:
-            OSError: the disk is full or failing; the half-written line is taken back.
+        """Write a record and hand it to the operating system before returning. Raises OSError: the disk is full or
+        failing; the half-written line is taken back.
         """
         line = self._encoder.encode(record) + b"\n"
         try:
@@ -241,7 +222,6 @@ class Journal(Generic[RecordT]):
         self._note(record, len(line))
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self._file)
 
 
@@ -260,11 +240,7 @@ class _Paid(msgspec.Struct):
 
 def paid_calls(folder: Path, answers: Iterable[str]) -> Iterator[Call]:
     """All requests that a run made so far; none where it never began. Runs that kept none have their answers' calls.
-
     ``answers`` are the names of the run's journals.
-
-    Raises:
-        UserError: a file of the folder is damaged.
     """
     if (folder / CALLS).exists():
         yield from (one.call for one in scan(folder / CALLS, PaidCall))
@@ -295,36 +271,23 @@ class PaidCalls:
     """The requests of a run, each kept as soon as it is paid; give :meth:`add` to a budget's ``on_paid``."""
 
     def __init__(self, folder: Path) -> None:
-        """Open ``calls.jsonl``, made at the first request.
-
-        Raises:
-            UserError: it can't be opened, or a line of it is damaged.
-        """
+        """Open ``calls.jsonl``, made at the first request."""
         self._path = folder / CALLS
         self._journal: Journal[PaidCall] | None = None
 
     def add(self, role: str, call: Call) -> None:
-        """Keep a request.
-
-        Raises:
-            OSError: it can't be written.
-        """
+        """Keep a request. Raises OSError: it can't be written."""
         if self._journal is None:
             self._journal = Journal(self._path, PaidCall)
         self._journal.append(PaidCall(role=role, call=call))
 
     def close(self) -> None:
-        """Close the file."""
         if self._journal is not None:
             self._journal.close()
 
 
 def calls_of(folder: Path, role: str) -> list[Call] | None:
-    """The requests to the models of one part in a run; None where a run asked nobody, or kept answers alone.
-
-    Raises:
-        UserError: the file is damaged.
-    """
+    """The requests to the models of one part in a run; None where a run asked nobody, or kept answers alone."""
     if not (folder / CALLS).exists():
         return None
     return [one.call for one in scan(folder / CALLS, PaidCall) if one.role == role]

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
@@ -20,6 +19,7 @@ import msgspec
 from grounding.atomic import atomic_write
 from grounding.errors import UserError
 from grounding.records import Record
+from grounding.run.journal import scan
 from grounding.scoring.summary import TimeTotals
 
 RecordT = TypeVar("RecordT", bound=Record)
@@ -28,7 +28,6 @@ InfoT = TypeVar("InfoT", bound=Record)
 SummaryT = TypeVar("SummaryT", bound=Record)
 
 TIME_FILE = "time.json"
-_BUFFER = 1 << 20  # bytes read at a time
 _KINDS = {
     "desktop": "a desktop run",
     "personalwab": "a run over a shop",
@@ -45,11 +44,7 @@ class LockedFolder:
         self._lock: int | None = None
 
     def create(self) -> None:
-        """Make the folder and keep other processes out of it.
-
-        Raises:
-            UserError: it can't be made, or another process is writing to it.
-        """
+        """Make the folder and keep other processes out of it."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -57,11 +52,7 @@ class LockedFolder:
         self.lock()
 
     def lock(self) -> None:
-        """Keep other processes out of the folder until ``release``.
-
-        Raises:
-            UserError: another process is writing to it.
-        """
+        """Keep other processes out until ``release``."""
         try:
             self._lock = os.open(self.path, os.O_RDONLY)
         except OSError as error:
@@ -80,14 +71,12 @@ class LockedFolder:
         return self._lock
 
     def release(self) -> None:
-        """Let other processes in again."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     @contextmanager
     def held(self) -> Iterator[Self]:
-        """The folder, made and locked until the end of the block; raises as ``create``."""
         self.create()
         try:
             yield self
@@ -95,11 +84,7 @@ class LockedFolder:
             self.release()
 
     def set_aside(self) -> Path | None:
-        """Rename the folder, if there is one, so that a run starts afresh and nothing paid for is lost.
-
-        Raises:
-            UserError: another process is writing to it, or it can't be renamed.
-        """
+        """Rename the folder, if there is one, so that a run starts afresh and nothing paid for is lost."""
         if not self.path.exists():
             return None
         number = 1
@@ -114,62 +99,21 @@ class LockedFolder:
             self.release()
         return aside
 
-    def earlier(self, read: Callable[[], RecordT]) -> RecordT | None:
-        """What ``read`` finds in ``run.json`` of a run that is to go on; None where there is none.
-
-        Neither is there where it is empty or cut off, as by a full disk or a power cut: it is then written anew, since
-        the folder is known to be this run's by its name. What was answered lies in other files.
-
-        Raises:
-            UserError: it is that of something else.
-        """
-        path = self.path / "run.json"
-        if not path.exists():
-            return None
-        if _is_cut_off(path):
-            print(f"grounding: warning: {path} is empty or cut off and is written anew", file=sys.stderr, flush=True)
-            return None
-        return read()
-
     def read_lines(self, name: str, record_type: type[RecordT], *, what: str) -> tuple[RecordT, ...]:
-        """The records of a file of JSON lines that was replaced as a whole. ``what`` a line is, for the message.
-
-        Raises:
-            UserError: the file is missing or damaged.
-        """
+        """The records of a file of JSON lines that was replaced as a whole. ``what`` a line is, for the message."""
         return tuple(self.stream_lines(name, record_type, what=what))
 
     def stream_lines(self, name: str, record_type: type[StructT], *, what: str) -> Iterator[StructT]:
-        """The same, one after the other."""
-        path, decode = self.path / name, msgspec.json.Decoder(record_type).decode
-        try:
-            lines = path.open("rb", buffering=_BUFFER)
-        except OSError as error:
-            raise UserError(f"{path}: can't be read: {error.strerror}") from error
-        number = 0
-        with lines:
-            for line in lines:
-                number += 1
-                try:
-                    record = decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                    raise UserError(f"{path}, line {number}: not {what}: {error}") from error
-                yield record
+        return scan(self.path / name, record_type, what=what)
 
     def replace(self, name: str, content: bytes) -> None:
-        """Write a file beside the old one and put it in its place in one step; it ends with a line end.
-
-        Raises:
-            UserError: it can't be written.
-        """
+        """Write a file beside the old one and put it in its place in one step; it ends with a line end."""
         self._replace(name, (content, b"" if content.endswith(b"\n") or not content else b"\n"))
 
     def replace_json(self, name: str, record: Record) -> None:
-        """The same with a record."""
         self.replace(name, msgspec.json.format(msgspec.json.encode(record), indent=2))
 
     def replace_lines(self, name: str, records: Iterable[Record]) -> None:
-        """The same with records, one JSON object a line."""
         encode = msgspec.json.Encoder().encode
         self._replace(name, (encode(record) + b"\n" for record in records))
 
@@ -183,17 +127,8 @@ class LockedFolder:
             ) from error
 
 
-def _is_cut_off(path: Path) -> bool:
-    """Whether a file of one JSON object that is there has not got its end: it is empty, cut off, or zeros."""
-    try:
-        return not path.read_bytes().rstrip().endswith(b"}")
-    except OSError:
-        return False
-
-
 class AboutRun(Record, frozen=True, kw_only=True, omit_defaults=False):
     """What ``run.json`` says of a run of any benchmark. One that died is the one whose status is still ``started``.
-
     ``departs`` says what shows that the data set is not the release that its card describes.
     """
 
@@ -211,24 +146,18 @@ class AboutRun(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class DescribedFolder(LockedFolder, Generic[InfoT]):
-    """A run folder whose ``run.json`` is a record of one type.
-
-    Subclasses say which (``info_type``), and what a user knows such runs as (``kind``), such as "a desktop run".
+    """A run folder whose ``run.json`` is a record of one type. Subclasses say which (``info_type``), and what a user
+    knows such runs as (``kind``), such as "a desktop run".
     """
 
     info_type: ClassVar[type[Any]]
     kind: ClassVar[str]
 
     def write_info(self, info: InfoT) -> None:
-        """Replace ``run.json`` in one step."""
         self.replace_json("run.json", info)
 
     def read_info(self) -> InfoT:
-        """Read ``run.json``.
-
-        Raises:
-            UserError: this is not the folder of such a run, or its ``run.json`` is damaged.
-        """
+        """Read ``run.json``."""
         path = self.path / "run.json"
         try:
             info: InfoT = msgspec.json.decode(path.read_bytes(), type=self.info_type)
@@ -241,21 +170,18 @@ class DescribedFolder(LockedFolder, Generic[InfoT]):
                     f"{self.path} is {other}, which this command is not for: `grounding score` shows its figures, and "
                     "report.html in it every item"
                 ) from error
-            again = "give the command that began the run again, which writes it anew and keeps what was answered"
-            cut = f"; the file is empty or cut off: {again}" if _is_cut_off(path) else ""
-            raise UserError(f"{path}: not a description of {self.kind} of this version: {error}{cut}") from error
+            raise UserError(f"{path}: not a description of {self.kind} of this version: {error}") from error
         return info
 
+    def earlier_info(self) -> InfoT | None:
+        """What ``run.json`` says of a run that is to go on; None where there is none."""
+        return self.read_info() if (self.path / "run.json").exists() else None
+
     def write_summary(self, summary: Record) -> None:
-        """Replace ``summary.json``."""
         self.replace_json("summary.json", summary)
 
     def read_summary(self, summary_type: type[SummaryT]) -> SummaryT:
-        """Read ``summary.json``.
-
-        Raises:
-            UserError: the run was not scored, or the file is damaged.
-        """
+        """Read ``summary.json``."""
         path = self.path / "summary.json"
         try:
             return msgspec.json.decode(path.read_bytes(), type=summary_type)
@@ -278,11 +204,7 @@ def benchmark_of(path: Path) -> str:
 
 
 def write_time(folder: LockedFolder, time: Record) -> None:
-    """Replace ``time.json`` by these figures of a benchmark.
-
-    Raises:
-        UserError: it can't be written.
-    """
+    """Replace ``time.json`` by these figures of a benchmark."""
     folder.replace_json(TIME_FILE, time)
 
 
@@ -293,12 +215,8 @@ class _Older(msgspec.Struct):
 
 
 def read_time(path: Path, *, wall_s: float = 0.0) -> TimeTotals:
-    """What a scored run took; of a run of an earlier version, from its ``summary.json``.
-
-    ``wall_s`` is what ``run.json`` says of the clock, for a folder that has nothing more.
-
-    Raises:
-        UserError: the file is damaged.
+    """What a scored run took; of a run of an earlier version, from its ``summary.json``. ``wall_s`` is what
+    ``run.json`` says of the clock, for a folder that has nothing more.
     """
     file = path / TIME_FILE
     try:

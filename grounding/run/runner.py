@@ -14,10 +14,9 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, I
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from grounding.errors import Halted, UserError
-from grounding.records import Record
 from grounding.run.journal import Journal, Keyed
 
 
@@ -58,12 +57,8 @@ def attended(
     *,
     around: AbstractContextManager[object] | None = None,
 ) -> str:
-    """Ask everything there is to ask; returns why that stopped early, or nothing.
-
-    ``around`` is what has to be there meanwhile, such as servers.
-
-    Raises:
-        UserError: the disk failed; what was answered is kept.
+    """Ask everything there is to ask; returns why that stopped early, or nothing. ``around`` is what has to be there
+    meanwhile, such as servers.
     """
     try:
         with terminated_like_interrupted(), around or nullcontext():
@@ -83,22 +78,16 @@ MIN_ERRORS_IN_A_ROW = 100
 
 
 class Stage(Protocol[ItemT_contra]):
-    """One room of the pipeline."""
+    @property
+    def name(self) -> str: ...
 
     @property
-    def name(self) -> str:
-        """The name for progress and messages."""
+    def journal(self) -> Journal[Any]: ...
 
     @property
-    def journal(self) -> Journal[Any]:
-        """Where its records are kept."""
+    def max_concurrency(self) -> int: ...
 
-    @property
-    def max_concurrency(self) -> int:
-        """How many items it works on at once."""
-
-    def item_id(self, item: ItemT_contra) -> str:
-        """The id under which the item's record is kept."""
+    def item_id(self, item: ItemT_contra) -> str: ...
 
     def key(self, item: ItemT_contra, earlier: Any) -> str:
         """Hash of everything that can change the record."""
@@ -107,51 +96,29 @@ class Stage(Protocol[ItemT_contra]):
         """Make the record. ``earlier`` is the record of the stage before, None in the first."""
 
 
-class Done(Record, frozen=True, kw_only=True):
-    """One record was made or found. ``source`` tells which."""
-
-    stage: str
-    source: Literal["asked", "stored"]
-    failed: bool
-
-
-class Stopped(Record, frozen=True, kw_only=True):
-    """Why a run ended before all items were through."""
-
-    reason: str
-
-
 class Runner(Generic[ItemT]):
-    """One pass of items through stages."""
-
     def __init__(
         self,
         stages: tuple[Stage[ItemT], ...],
         *,
-        on_record: Callable[[Done], None] | None = None,
-        on_item: Callable[[ItemT, Any], None] | None = None,
+        on_record: Callable[[str, bool], None] = lambda _stage, _stored: None,
+        on_item: Callable[[ItemT, Any], None] = lambda _item, _record: None,
     ) -> None:
-        self._stages = stages
-        self._on_record = on_record
-        self._on_item = on_item
+        """``on_record`` is told of each record its stage's name, and whether it was stored before."""
+        self._stages, self._on_record, self._on_item = stages, on_record, on_item
         self._errors_in_a_row: Counter[str] = Counter()
         self._error_limit = max(MIN_ERRORS_IN_A_ROW, 2 * max(stage.max_concurrency for stage in stages))
-        self._halted: str | None = None
+        self._halted = ""
 
     def halt(self, reason: str) -> None:
         """Start nothing new; what is in flight is waited for."""
         self._halted = self._halted or reason
 
-    async def run(self, items: Iterable[ItemT] | AsyncIterable[ItemT]) -> Stopped | None:
-        """Take every item through the stages; None when all went through, or why not.
-
-        Items are drawn only as fast as they are worked off, so memory doesn't grow with their number. At a halt
-        (the cost limit, a cluster out of reach, too many errors in a row) nothing new is started and what is in flight
-        is waited for.
-
-        Raises:
-            OSError: a record could not be written.
-            UserError: a stage can't go on, and the user can put it right.
+    async def run(self, items: Iterable[ItemT] | AsyncIterable[ItemT]) -> str:
+        """Take every item through the stages; "" when all went through, or why not. Items are drawn only as fast as
+        they are worked off, so memory doesn't grow with their number. At a halt (the cost limit, a cluster out of
+        reach, too many errors in a row) nothing new is started and what is in flight is waited for. Raises OSError: a
+        record could not be written.
         """
         slots = {stage.name: asyncio.Semaphore(stage.max_concurrency) for stage in self._stages}
         in_flight = asyncio.Semaphore(sum(stage.max_concurrency for stage in self._stages))
@@ -159,12 +126,15 @@ class Runner(Generic[ItemT]):
             async with asyncio.TaskGroup() as group:
                 async for item in _each(items):
                     await in_flight.acquire()
-                    if self._halted is not None:
+                    if self._halted:
                         break
                     group.create_task(self._through(item, slots, in_flight))
         except* (OSError, UserError) as errors:
-            raise _first(errors) from None
-        return None if self._halted is None else Stopped(reason=self._halted)
+            first: BaseException = errors
+            while isinstance(first, BaseExceptionGroup):  # One plain error; the others are its consequences.
+                first = first.exceptions[0]
+            raise first from None
+        return self._halted
 
     async def _through(self, item: ItemT, slots: dict[str, asyncio.Semaphore], in_flight: asyncio.Semaphore) -> None:
         try:
@@ -172,29 +142,23 @@ class Runner(Generic[ItemT]):
             for stage in self._stages:
                 key = stage.key(item, earlier)
                 record = stage.journal.settled(stage.item_id(item), key)
+                stored = record is not None
                 if record is None:
                     async with slots[stage.name]:
-                        if self._halted is not None:
+                        if self._halted:
                             return
                         record = await stage.run(item, earlier, key)
                     stage.journal.append(record)
                     self._watch(stage, record)
-                    self._tell(stage, "asked", record)
-                else:
-                    self._tell(stage, "stored", record)
+                self._on_record(stage.name, stored)
                 earlier = record
                 if record.failure is not None:
                     break
-            if self._on_item is not None:
-                self._on_item(item, earlier)
+            self._on_item(item, earlier)
         except Halted as halted:
             self._halted = str(halted)
         finally:
             in_flight.release()
-
-    def _tell(self, stage: Stage[ItemT], source: Literal["asked", "stored"], record: Keyed) -> None:
-        if self._on_record is not None:
-            self._on_record(Done(stage=stage.name, source=source, failed=record.failure is not None))
 
     def _watch(self, stage: Stage[ItemT], record: Keyed) -> None:
         if record.failure is None or record.failure.kind != "error":
@@ -213,10 +177,3 @@ async def _each(items: Iterable[ItemT] | AsyncIterable[ItemT]) -> AsyncIterator[
     else:
         for item in items:
             yield item
-
-
-def _first(errors: BaseException) -> BaseException:
-    """One plain error out of a group; the others are its consequences."""
-    while isinstance(errors, BaseExceptionGroup):
-        errors = errors.exceptions[0]
-    return errors

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from grounding.records import Call, Failure, Point, Record, Session, Verdict
-from grounding.run.folder import RunFolder, RunInfo, ScatteredSessions
+from grounding.run.folder import RunFolder, RunInfo
 from grounding.run.journal import scan
 from grounding.run.lock import read_time, write_time
 from grounding.run.probe.replies import probe_predictions, probe_warnings
@@ -20,10 +19,9 @@ from grounding.scoring.summary import RunSums, Summariser, Summary, TimeTotals
 
 
 class ScoredClicks(Record, frozen=True, kw_only=True):
-    """A scored run: its description as it stands now, its verdicts in step order and its figures.
-
-    ``time`` is what differs each time. ``warnings`` are what the probe before the run found. ``set_aside`` is where an
-    earlier run of the same command was moved, if one was, ``report`` the page that was written, if one was.
+    """A scored run: its description as it stands now, its verdicts in step order and its figures. ``time`` is what
+    differs each time. ``warnings`` are what the probe before the run found. ``set_aside`` is where an earlier run of
+    the same command was moved, if one was, ``report`` the page that was written, if one was.
     """
 
     folder: Path
@@ -56,15 +54,7 @@ class _PredictionLine(msgspec.Struct, frozen=True):
     declined: bool = False
 
 
-class EndedAtPlan(msgspec.Struct, frozen=True):
-    """A plan that is none: the step went no further."""
-
-    failure: Failure
-
-
 class StepAnswer(msgspec.Struct, frozen=True):
-    """What the grounder said last about a step."""
-
     point: Point | None
     failure: Failure | None
     declined: bool
@@ -73,24 +63,20 @@ class StepAnswer(msgspec.Struct, frozen=True):
 class RunAnswers(msgspec.Struct, frozen=True):
     """What came. ``ended`` and ``predictions`` hold the last word about each step that has one, by its id."""
 
-    ended: dict[str, EndedAtPlan]
+    ended: dict[str, _PlanLine]
     predictions: dict[str, StepAnswer]
     sums: RunSums
 
 
 def read_answers(path: Path) -> RunAnswers:
-    """Read ``plans.jsonl`` and ``predictions.jsonl`` of a run folder; another process may be appending to them.
-
-    Raises:
-        UserError: a file is missing or damaged.
-    """
-    ended: dict[str, EndedAtPlan] = {}
+    """Read ``plans.jsonl`` and ``predictions.jsonl`` of a run folder; another process may be appending to them."""
+    ended: dict[str, _PlanLine] = {}
     predictions: dict[str, StepAnswer] = {}
     sums = RunSums()
     for plan in scan(path / "plans.jsonl", _PlanLine):
         (sums.reused if plan.reused else sums.planner).add(plan.call)
         if plan.failure is not None:
-            ended[plan.step_id] = EndedAtPlan(plan.failure)
+            ended[plan.step_id] = plan
         elif ended:
             ended.pop(plan.step_id, None)
     for line in scan(path / "predictions.jsonl", _PredictionLine):
@@ -100,15 +86,11 @@ def read_answers(path: Path) -> RunAnswers:
 
 
 def score_run(folder: RunFolder, sessions: Sequence[Session] | None = None) -> ScoredClicks:
-    """Judge every stored answer of a run again and write what is derived from them. Asks no model.
-
-    ``sessions`` are corrected steps to judge against; None for those stored with the run.
-
-    Raises:
-        UserError: the folder holds no run, or a file in it is damaged.
+    """Judge every stored answer of a run again and write what is derived from them. Asks no model. ``sessions`` are
+    corrected steps to judge against; None for those stored with the run.
     """
     scored = weigh(folder, sessions)
-    folder.write_verdicts(scored.verdicts)
+    folder.replace_lines("verdicts.jsonl", scored.verdicts)
     write_time(folder, scored.time)
     folder.write_summary(scored.summary)
     return scored
@@ -116,23 +98,19 @@ def score_run(folder: RunFolder, sessions: Sequence[Session] | None = None) -> S
 
 def weigh(folder: RunFolder, sessions: Sequence[Session] | None = None) -> ScoredClicks:
     """Judge every stored answer of a run and write nothing, as for a run that another process is at work on.
-
     ``sessions`` as for :func:`score_run`.
-
-    Raises:
-        UserError: the folder holds no run, or a file in it is damaged.
     """
     info = folder.read_info()
-    with no_cycles():
+    was_on = gc.isenabled()
+    gc.disable()  # It would look for cycles through millions of records, which hold none.
+    try:
         answers = read_answers(folder.path)
         for reply in probe_predictions(folder.path):
             answers.sums.grounder.add(reply.call)
-        if sessions is not None:
-            return _weigh(folder, info, answers, sessions)
-        try:
-            return _weigh(folder, info, answers, folder.stream_sessions())
-        except ScatteredSessions:
-            return _weigh(folder, info, answers, folder.read_sessions())
+        return _weigh(folder, info, answers, folder.stream_sessions() if sessions is None else sessions)
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _weigh(folder: RunFolder, info: RunInfo, answers: RunAnswers, sessions: Iterable[Session]) -> ScoredClicks:
@@ -167,34 +145,14 @@ def _weigh(folder: RunFolder, info: RunInfo, answers: RunAnswers, sessions: Iter
     )
 
 
-@contextlib.contextmanager
-def no_cycles() -> Iterator[None]:
-    """Keep the collector of cyclic garbage from looking through millions of records, which hold no cycle."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 def scored_tasks(scored: ScoredClicks) -> tuple[ScoredTask, ...]:
-    """The tasks of a run with what became of each of their steps: what runs are compared by.
-
-    Raises:
-        UserError: the stored steps are missing or damaged.
-    """
+    """The tasks of a run with what became of each of their steps: what runs are compared by."""
     sessions = join(RunFolder(scored.folder).read_sessions(), scored.verdicts)
     return tuple(task for session in sessions for task in session.tasks)
 
 
 def read_run(path: Path) -> ScoredClicks:
-    """A run as it was scored last, from its folder. Judges nothing and writes nothing.
-
-    Raises:
-        UserError: there is no run in the folder, it was never scored, or a file is damaged.
-    """
+    """A run as it was scored last, from its folder. Judges nothing and writes nothing."""
     folder = RunFolder(path)
     info = folder.read_info()
     return ScoredClicks(

@@ -17,10 +17,10 @@ import msgspec
 from grounding.errors import Halted
 from grounding.llm.budget import Budget
 from grounding.records import Call
-from grounding.run.benchmark import Benchmark, OptionsT, Pass, PreparedT, ScoredT, Shared, Work
+from grounding.run.benchmark import AnyBenchmark, Benchmark, OptionsT, Pass, ScoredT, Shared, Work
 from grounding.run.display import Progress, write_progress
 from grounding.run.journal import Journal, PaidCalls, rows_for
-from grounding.run.runner import Done, Runner, Stage, attended
+from grounding.run.runner import Runner, Stage, attended
 
 if TYPE_CHECKING:
     from grounding.run.ray.cluster import Workers
@@ -31,7 +31,7 @@ TOLD_EVERY_S = 1.0
 
 
 def evaluate(
-    benchmark: Benchmark[OptionsT, PreparedT, ScoredT],
+    benchmark: Benchmark[OptionsT, Any, ScoredT],
     options: OptionsT,
     shared: Shared | None = None,
     *,
@@ -39,13 +39,8 @@ def evaluate(
     elsewhere: Iterable[Call] = (),
     begun: Callable[[], None] | None = None,
 ) -> ScoredT:
-    """Run what the options ask for, or continue it where it stopped; score it and write the run folder.
-
-    ``elsewhere`` is what other runs paid under the same cost limit; ``begun`` is called when the folder is open.
-
-    Raises:
-        UserError: something is missing or wrong and nothing was asked of any model yet, another process is at work in
-            the folder, or the disk failed in mid-run (what was answered is kept).
+    """Run what the options ask for, or continue it where it stopped; score it and write the run folder. ``elsewhere``
+    is what other runs paid under the same cost limit; ``begun`` is called when the folder is open.
     """
     if shared is None:
         shared = Shared()
@@ -63,7 +58,7 @@ def evaluate(
     set_aside = folder.set_aside() if asked.fresh else None
     folder.create()
     try:
-        before = folder.earlier(folder.read_info)
+        before = folder.earlier_info()
         if before is not None:
             info = msgspec.structs.replace(info, started_at=before.started_at, wall_s=before.wall_s)
         folder.write_info(info)
@@ -90,37 +85,33 @@ def evaluate(
         info = msgspec.structs.replace(scored.info, status=scored.summary.status)
         folder.write_info(info)
         scored = msgspec.structs.replace(scored, info=info, set_aside=set_aside)
+        if not asked.no_report:
+            scored = _with_page(benchmark, scored)
         found: ScoredT = scored
-        return found if asked.no_report else _with_page(benchmark, found)
+        return found
     finally:
         folder.release()
 
 
-def rescore(benchmark: Benchmark[OptionsT, PreparedT, ScoredT], path: Path, **chosen: Any) -> ScoredT:
-    """Score a finished or stopped run again from its folder alone; asks no chat model.
-
-    ``chosen`` are parameters of the benchmark's ``score``: what is judged otherwise than before.
-
-    Raises:
-        UserError: there is no run in the folder, it is damaged, or a run is at work in it.
+def rescore(benchmark: Benchmark[OptionsT, Any, ScoredT], path: Path, **chosen: Any) -> ScoredT:
+    """Score a finished or stopped run again from its folder alone; asks no chat model. ``chosen`` are parameters of the
+    benchmark's ``score``: what is judged otherwise than before.
     """
     folder = benchmark.folder(path)
     folder.read_info()
     folder.lock()
     try:
-        scored = benchmark.score(folder, **chosen)
+        scored: Any = benchmark.score(folder, **chosen)
         # A page that shows other figures than the table would be believed.
-        return _with_page(benchmark, scored) if (path / REPORT).exists() else scored
+        found: ScoredT = _with_page(benchmark, scored) if (path / REPORT).exists() else scored
+        return found
     finally:
         folder.release()
 
 
-def _with_page(benchmark: Benchmark[Any, Any, ScoredT], scored: ScoredT) -> ScoredT:
+def _with_page(benchmark: AnyBenchmark, scored: Any) -> Any:
     report = benchmark.page(scored)
-    if report is None:
-        return scored
-    paged: ScoredT = msgspec.structs.replace(scored, report=report)  # type: ignore[type-var]
-    return paged
+    return scored if report is None else msgspec.structs.replace(scored, report=report)
 
 
 @contextmanager
@@ -132,10 +123,8 @@ def journals(
     fresh: bool = False,
     rows: dict[str, int] | None = None,
 ) -> Iterator[dict[str, Journal[Any]]]:
-    """The journals of a run, by their names.
-
-    Read-only ones that are not there are empty, and so are all that are ``fresh``. ``rows`` is one table for all of
-    them.
+    """The journals of a run, by their names. Read-only ones that are not there are empty, and so are all that are
+    ``fresh``. ``rows`` is one table for all of them.
     """
     with ExitStack() as stack:
         opened = {}
@@ -148,13 +137,12 @@ def journals(
 
 
 async def _ask(
-    benchmark: Benchmark[Any, PreparedT, Any],
-    prepared: PreparedT,
+    benchmark: AnyBenchmark,
+    prepared: Any,
     work: Work,
     budget: Budget,
     money: Callable[[], tuple[float, float]],
 ) -> str:
-    """Ask everything that has no answer yet; returns why it stopped early, or nothing."""
     options = prepared.options
     async with AsyncExitStack() as ending, _told(work, budget.limit_usd):
         ending.push_async_callback(prepared.aclose)
@@ -182,7 +170,8 @@ async def _ask(
                     elif left:
                         await one.check()
                         await one.start()
-                    stopped = await _through(one, _runner(one, stages))
+                    with one.progress.steps(len(one.items)):
+                        stopped = await _runner(one, stages).run(one.items)
                     if workers is not None:
                         await workers.send_away()  # Each pass has workers of its own.
                     if stopped:
@@ -198,8 +187,8 @@ async def _ask(
 def _runner(one: Pass, stages: tuple[Stage[Any], ...], gives: Callable[[Any, Any], None] | None = None) -> Runner[Any]:
     progress, last = one.progress, stages[-1].name
 
-    def told(done: Done) -> None:
-        if done.source == "stored" and done.stage == last:
+    def told(stage: str, stored: bool) -> None:
+        if stored and stage == last:
             progress.kept()
 
     def through(item: Any, record: Any) -> None:
@@ -209,12 +198,6 @@ def _runner(one: Pass, stages: tuple[Stage[Any], ...], gives: Callable[[Any, Any
             gives(item, record)
 
     return Runner[Any](stages, on_record=told, on_item=through)
-
-
-async def _through(one: Pass, runner: Runner[Any]) -> str:
-    with one.progress.steps(len(one.items)):
-        stopped = await runner.run(one.items)
-    return "" if stopped is None else stopped.reason
 
 
 def _in_turn(one: Pass) -> Iterator[Pass]:
@@ -230,14 +213,13 @@ _END = object()
 
 
 class _Line:
-    """A pass and the items that it is handed while it runs; ``closed`` is set when no more will come."""
+    """A pass and the items that it is handed while it runs."""
 
     def __init__(self, one: Pass) -> None:
         self.one = one
         self.runner = _runner(one, one.stages, self._through)
         self.fed: list[_Line] = []
         self.count = 0
-        self.closed = asyncio.Event()
         self.checked = self.started = False
         self._items: asyncio.Queue[Any] = asyncio.Queue()
 
@@ -248,7 +230,6 @@ class _Line:
 
     def close(self) -> None:
         self._items.put_nowait(_END)
-        self.closed.set()
 
     async def check(self) -> None:
         if not self.checked:
@@ -272,10 +253,8 @@ class _Line:
 
 
 async def _stream(first: Pass) -> str:
-    """A pass and its followers at the same time. Where one can't go on, the others end what they have begun.
-
-    Raises:
-        UserError, OSError: as :meth:`grounding.run.runner.Runner.run`; the first one that came.
+    """A pass and its followers at the same time. Where one can't go on, the others end what they have begun, and the
+    first error is raised: UserError, OSError as by :meth:`grounding.run.runner.Runner.run`.
     """
     lines = [_Line(one) for one in first.together()]
     for line in lines:
@@ -287,46 +266,35 @@ async def _stream(first: Pass) -> str:
         for line in lines:
             if line.one is first or line.one.early:
                 await line.check()
-    bar = asyncio.Lock()
 
     async def through(line: _Line) -> str:
         try:
-            return await _beside(line, bar)
+            return await line.runner.run(line)
         except BaseException as error:
             for each in lines:
                 each.runner.halt(str(error))
             raise
-        finally:
+
+    working = [asyncio.create_task(through(line)) for line in lines]
+    try:
+        for line, work in zip(lines, working, strict=True):
+            # What it is handed is known once those before it are through; so only one bar is on the screen.
+            with line.one.progress.steps(line.count):
+                await asyncio.wait([work])
             for follower in line.fed:
                 follower.close()
-
-    ended = await asyncio.gather(*map(through, lines), return_exceptions=True)
+    finally:
+        for work in working:
+            work.cancel()
+        ended = await asyncio.gather(*working, return_exceptions=True)
     for one in ended:
         if isinstance(one, BaseException):
             raise one
     return next((one for one in ended if isinstance(one, str) and one), "")
 
 
-async def _beside(line: _Line, bar: asyncio.Lock) -> str:
-    """Run a pass; its bar is on the screen once those of the passes before it are gone."""
-    work = asyncio.ensure_future(line.runner.run(line))
-    closed = asyncio.ensure_future(line.closed.wait())
-    try:
-        await asyncio.wait((work, closed), return_when=asyncio.FIRST_COMPLETED)
-        async with bar:
-            with line.one.progress.steps(line.count):
-                stopped = await work
-    finally:
-        for each in (work, closed):
-            each.cancel()
-        await asyncio.gather(work, closed, return_exceptions=True)
-    return "" if stopped is None else stopped.reason
-
-
 @asynccontextmanager
 async def _told(work: Work, limit_usd: float | None) -> AsyncIterator[None]:
-    """Keep ``progress.json`` up to date inside the block, for those who look at the run."""
-
     async def tell() -> None:
         while True:
             write_progress(work.folder, msgspec.structs.replace(work.progress.state(), limit_usd=limit_usd))
@@ -339,14 +307,11 @@ async def _told(work: Work, limit_usd: float | None) -> AsyncIterator[None]:
         telling.cancel()
 
 
-async def check_endpoints(benchmark: Benchmark[Any, PreparedT, Any], prepared: PreparedT) -> int:
+async def check_endpoints(benchmark: AnyBenchmark, prepared: Any) -> int:
     """Ask the servers of a run that is to come whether they can be asked: free of charge, and before any run is paid.
 
     Returns:
         How many items go through the first pass.
-
-    Raises:
-        UserError: one of them can't answer what the run has to ask.
     """
     options = prepared.options
     folder = options.log_dir / prepared.info.run_id

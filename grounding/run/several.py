@@ -9,7 +9,7 @@ import shlex
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,15 +23,12 @@ from rich.text import Text
 from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_WRONG, folded, print_json, wide_console
 from grounding.errors import UserError
 from grounding.llm.budget import Budget
-from grounding.records import Record
-from grounding.run.benchmark import Benchmark, OptionsT, PreparedT, Result, Row, ScoredT, Shared
+from grounding.run.benchmark import AnyBenchmark, Result, Row, Shared
 from grounding.run.display import ManyProgress, QueuedRun, QueueState, QueueStateName, distinct_names, write_queue
 from grounding.run.folder import utc_now
 from grounding.run.lock import LockedFolder
 from grounding.run.runner import INTERRUPTED
 from grounding.run.session import check_endpoints, evaluate, rescore
-
-AnyBenchmark = Benchmark[Any, Any, Any]
 
 
 def evaluate_command(
@@ -52,9 +49,6 @@ def evaluate_command(
 
     Returns:
         The exit code: 0 where every run is complete, 1 where not, 2 where nothing was measured, 130 at Ctrl-C.
-
-    Raises:
-        UserError: something is missing or wrong for one of the runs; nothing was asked of any model yet.
     """
     dataset = given["dataset"] if isinstance(given["dataset"], str) else " ".join(given["dataset"])
     benchmark.takes.check(given, usual, dataset)
@@ -96,13 +90,7 @@ def evaluate_command(
 def score_command(
     benchmark: AnyBenchmark, run: Path, given: Mapping[str, Any], *, as_json: bool, published: bool
 ) -> int:
-    """Score a run again and print it, as ``grounding score`` does.
-
-    ``given`` has None for options that nobody gave.
-
-    Raises:
-        UserError: an option is for other runs, there is no run in the folder, or it is damaged.
-    """
+    """Score a run again and print it, as ``grounding score`` does. ``given`` has None for options that nobody gave."""
     shown = {**given, "published": published or None}
     names = {*benchmark.again, "scoring"} | ({"published"} & benchmark.takes.names)
     benchmark.takes.only(*names).check(shown, dict.fromkeys(shown), str(run))
@@ -149,7 +137,6 @@ def _show(
 
 
 def _end(console: Console, benchmark: AnyBenchmark, result: Result[Any], *, as_json: bool, now: bool = True) -> int:
-    """Name the page over all runs and, for who reads it, what can be done next; returns the exit code."""
     if result.page is not None and not as_json:
         console.print(Text(f"report     {result.page}"), soft_wrap=True, highlight=False)
     if console.is_terminal and not as_json:
@@ -168,7 +155,9 @@ def _run_all(
     with closing(shared.servers):
         planned = _plan(benchmark, runs, varying, shared, swept=kind == "sweep")
         first = _baseline(benchmark, planned, varying, wanted)
-        folder = command_folder(kind, planned)
+        # The same for the same runs in whatever order.
+        ids = hashlib.sha256(msgspec.json.encode(sorted(each.run_id for each in planned))).hexdigest()[:10]
+        folder = runs[0].log_dir / f"{kind}_{ids}"
         rows = _in_turn(benchmark, planned, folder, shared)
     return Result(rows, runs[0].command, tuple(varying), first, folder, swept=kind == "sweep")
 
@@ -196,8 +185,6 @@ def _varying(runs: Sequence[Any], axes: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Planned:
-    """One of several runs, before it starts: its id is known, and that nothing it needs is missing."""
-
     name: str
     options: Any
     run_id: str
@@ -206,21 +193,13 @@ class Planned:
 
     @property
     def folder(self) -> Path:
-        """Where the run is written."""
         folder: Path = self.options.log_dir / self.run_id
         return folder
 
 
-def command_folder(kind: str, planned: Sequence[Planned]) -> Path:
-    """The own folder of a command with several runs, beside theirs: the same for the same runs in whatever order."""
-    ids = hashlib.sha256(msgspec.json.encode(sorted(each.run_id for each in planned))).hexdigest()[:10]
-    folder: Path = planned[0].options.log_dir / f"{kind}_{ids}"
-    return folder
-
-
 def _plan(
-    benchmark: Benchmark[OptionsT, PreparedT, ScoredT],
-    runs: Sequence[OptionsT],
+    benchmark: AnyBenchmark,
+    runs: Sequence[Any],
     varying: Sequence[str],
     shared: Shared,
     *,
@@ -250,7 +229,6 @@ def _plan(
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Put the run before what is wrong with it."""
     try:
         yield
     except UserError as error:
@@ -339,7 +317,6 @@ def _print_repeats(
     *,
     as_json: bool,
 ) -> None:
-    """How far the figures of each run's epochs lie apart, over those that are complete."""
     printed, epochs = [], len(result.rows) // len(names)
     for start, named in zip(range(0, len(result.rows), epochs), names, strict=True):
         rows = result.rows[start : start + epochs]
@@ -385,61 +362,19 @@ def _spread(values: Sequence[float]) -> dict[str, float | None]:
 
 # --- what a user can do next ----------------------------------------------------------------------------------------
 
-_NEWEST = 20
-_SAME = ("dataset", "select", "scoring")
-"""What two runs must share in their signatures to be compared."""
-
-
-class _Signed(Record, frozen=True):
-    status: str
-    signature: str
-
 
 def next_lines(result: Result[Any]) -> list[str]:
     """Commands that show and compare what was run, and whether the same one goes on: a line or two, none for no run."""
     if not result.scored:
         return []
-    folder = result.folder or result.scored[0].folder
+    folder = str(result.folder or result.scored[0].folder)
+    lines = [shlex.join(["grounding", "view", folder])]
     if len(result.scored) > 1 and result.folder is not None:
-        compared = [folder]
-    else:
-        beside = comparable(folder) if result.scored[0].summary.status == "complete" else None
-        compared = [] if beside is None else [beside, folder]
-    lines = [shlex.join(["grounding", "view", str(folder)])]
-    lines += [shlex.join(["grounding", "compare", *map(str, compared), "--flips"])] if compared else []
-    return [*lines, *_again(result)]
-
-
-def _again(result: Result[Any]) -> list[str]:
-    """Whether the same command goes on; "interrupted" says so by itself."""
+        lines.append(shlex.join(["grounding", "compare", folder, "--flips"]))
+    # "interrupted" says by itself that the same command goes on.
     reasons = {row.problem if row.scored is None else row.scored.info.stopped for row in result.rows}
     if INTERRUPTED in reasons or all(one.summary.status == "complete" for one in result.scored):
-        return []
+        return lines
     if any("cost limit" in reason for reason in reasons):
-        return ["the same command with a higher --cost-limit goes on, and asks nothing twice"]
-    return ["the same command again asks only for what has no answer yet"]
-
-
-def comparable(folder: Path) -> Path | None:
-    """The newest other complete run beside this one, over the same steps and scored alike; None without one."""
-    own = _shared_signature(folder)
-    if own is None:
-        return None
-    dated = []
-    with suppress(OSError):
-        for each in folder.parent.iterdir():
-            if each.name.partition("_")[0] == folder.name.partition("_")[0] and each.name != folder.name:
-                with suppress(OSError):
-                    dated.append(((each / "summary.json").stat().st_mtime, each))
-    newest = [each for _, each in sorted(dated, reverse=True)[:_NEWEST]]
-    return next((each for each in newest if _shared_signature(each) == own), None)
-
-
-def _shared_signature(folder: Path) -> list[str] | None:
-    """The parts of a complete run's signature that those which are compared with it share."""
-    try:
-        found = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Signed)
-    except (OSError, msgspec.DecodeError):
-        return None
-    shared = [part for part in found.signature.split("|") if part.partition(":")[0] in _SAME]
-    return shared if found.status == "complete" else None
+        return [*lines, "the same command with a higher --cost-limit goes on, and asks nothing twice"]
+    return [*lines, "the same command again asks only for what has no answer yet"]

@@ -22,10 +22,8 @@ from grounding.run.journal import Journal
 
 
 class StepSelection(Record, frozen=True, kw_only=True):
-    """The chosen steps, in session order. ``text`` describes the choice for the signature.
-
-    ``sessions`` hold the chosen steps and, where whole participants were chosen, the steps without a click too: what
-    is scored and counted.
+    """The chosen steps, in session order. ``text`` describes the choice for the signature. ``sessions`` hold the chosen
+    steps and, where whole participants were chosen, the steps without a click too: what is scored and counted.
     """
 
     sessions: tuple[Session, ...]
@@ -36,12 +34,17 @@ class StepSelection(Record, frozen=True, kw_only=True):
 def select_steps(
     sessions: Sequence[Session], *, participants: Sequence[str], sample_ids: Sequence[str], limit: int | None
 ) -> StepSelection:
-    """Choose by participant, by step id, and the first ``limit`` of what is left; without options, everything.
-
-    Raises:
-        UserError: a name that the data set doesn't have, a step that is not scored, or nothing left.
-    """
-    _check_names(sessions, participants, sample_ids)
+    """Choose by participant, by step id, and the first ``limit`` of what is left; without options, everything."""
+    known = [session.participant for session in sessions]
+    for name in participants:
+        if name not in known:
+            raise UserError(f"--participant {name}: the data set has {', '.join(known)}")
+    regions = {step.id: step.region for session in sessions for step in session.steps}
+    for step_id in sample_ids:
+        if step_id not in regions:
+            raise UserError(f"--sample-id {step_id}: no such step; ids look like {next(iter(regions), '1/1')}")
+        if regions[step_id] is None:
+            raise UserError(f"--sample-id {step_id}: no click was made there, so the step is not scored")
     if limit is not None and limit < 1:
         raise UserError(f"--limit {limit}: expected 1 or more")
     chosen = [session for session in sessions if not participants or session.participant in participants]
@@ -77,28 +80,14 @@ def select_steps(
     )
 
 
-def _check_names(sessions: Sequence[Session], participants: Sequence[str], sample_ids: Sequence[str]) -> None:
-    known = [session.participant for session in sessions]
-    for name in participants:
-        if name not in known:
-            raise UserError(f"--participant {name}: the data set has {', '.join(known)}")
-    regions = {step.id: step.region for session in sessions for step in session.steps}
-    for step_id in sample_ids:
-        if step_id not in regions:
-            raise UserError(f"--sample-id {step_id}: no such step; ids look like {next(iter(regions), '1/1')}")
-        if regions[step_id] is None:
-            raise UserError(f"--sample-id {step_id}: no click was made there, so the step is not scored")
-
-
 _A_NUMBER = re.compile(r"(?:task|episode|unknown)?[\W\d_]*", re.IGNORECASE)
 
 
 class StepItem(Record, frozen=True, kw_only=True):
-    """A step on its way through the stages, with what models may be told about where it stands.
-
-    ``goal`` is the task in words, "" where its label is none. ``steps_done`` counts the scored steps of the same
-    instruction before this one, whether they are in the run or not. ``opening`` is the first of them, as it would be
-    asked about itself; None at that step. ``leads`` marks the first step of its instruction that is in the run.
+    """A step on its way through the stages, with what models may be told about where it stands. ``goal`` is the task in
+    words, "" where its label is none. ``steps_done`` counts the scored steps of the same instruction before this one,
+    whether they are in the run or not. ``opening`` is the first of them, as it would be asked about itself; None at
+    that step. ``leads`` marks the first step of its instruction that is in the run.
     """
 
     step: Step
@@ -117,10 +106,9 @@ def goal_of(label: TaskLabel) -> str:
 def step_items(
     sessions: Sequence[Session], selected: frozenset[str], history: int, scope: HistoryScope = "session"
 ) -> Iterator[StepItem]:
-    """The selected steps in session order, each with its history window.
-
-    Steps over equal screenshots follow one another, at the place of the first: a server that keeps what it made of a
-    picture then finds it again, however small its cache.
+    """The selected steps in session order, each with its history window. Steps over equal screenshots follow one
+    another, at the place of the first: a server that keeps what it made of a picture then finds it again, however small
+    its cache.
     """
     by_screenshot: dict[str, list[tuple[_SessionItems, int]]] = {}
     for session in sessions:
@@ -134,8 +122,6 @@ def step_items(
 
 
 class _SessionItems:
-    """Makes the items of one session."""
-
     def __init__(self, session: Session, selected: frozenset[str], history: int, scope: HistoryScope) -> None:
         self._steps, self._selected, self._history, self._scope = session.steps, selected, history, scope
         self._scored: dict[tuple[TaskLabel, int], list[int]] = {}
@@ -187,10 +173,9 @@ def _key(*parts: object) -> str:
 
 
 def plan_query(item: StepItem, planner: Planner) -> Query:
-    """What a planner is asked about a step: only what its answer hangs on, all of that in the key.
-
-    So the same question has the same key wherever it is asked: neither the step nor the data set is in the key of a
-    planner that is not told of them.
+    """What a planner is asked about a step: only what its answer hangs on, all of that in the key. So the same question
+    has the same key wherever it is asked: neither the step nor the data set is in the key of a planner that is not told
+    of them.
     """
     reads, step = planner_reads(planner), item.step
     asked = query_about(item, step.instruction, reads)
@@ -206,8 +191,6 @@ def _unheard(item: StepItem, key: str) -> Plan | None:
 
 
 class PlanStage:
-    """Asks the planner for each step."""
-
     name = "plan"
 
     def __init__(self, planner: Planner, journal: Journal[Plan]) -> None:
@@ -216,23 +199,19 @@ class PlanStage:
         self.max_concurrency = planner.max_concurrency
 
     def item_id(self, item: StepItem) -> str:
-        """The step's id."""
         return item.step.id
 
     def key(self, item: StepItem, earlier: None) -> str:  # noqa: ARG002
-        """Planner, words, picture, and what else the planner reads."""
         return plan_query(item, self._planner).key
 
     async def run(self, item: StepItem, earlier: None, key: str) -> Plan:  # noqa: ARG002
-        """Ask the planner; a step whose words nobody could hear is not asked about."""
         return _unheard(item, key) or await self._planner.plan(plan_query(item, self._planner))
 
 
 class PlanAheadStage(PlanStage):
-    """Asks the planner once for each instruction, at its first scored step, and hands the actions out step by step.
-
-    The replies are kept in a journal of their own, under the id of that first step, before any step makes use of
-    them: an instruction is asked about once, though its steps run side by side and the run is broken off.
+    """Asks the planner once for each instruction, at its first scored step, and hands the actions out step by step. The
+    replies are kept in a journal of their own, under the id of that first step, before any step makes use of them: an
+    instruction is asked about once, though its steps run side by side and the run is broken off.
     """
 
     def __init__(self, planner: Planner, journal: Journal[Plan], replies: Journal[Plan]) -> None:
@@ -264,10 +243,9 @@ class PlanAheadStage(PlanStage):
 
 
 class GroundStage:
-    """Asks the grounder to follow each plan.
-
-    ``reads`` is what the grounder's prompt has a place for; nothing else of a step's context reaches it, or its key.
-    ``untouched`` goes with every query, and is no part of the key: the model sees the same size either way.
+    """Asks the grounder to follow each plan. ``reads`` is what the grounder's prompt has a place for; nothing else of a
+    step's context reaches it, or its key. ``untouched`` goes with every query, and is no part of the key: the model
+    sees the same size either way.
     """
 
     name = "ground"
@@ -283,19 +261,15 @@ class GroundStage:
         self._reads = frozenset(reads)
 
     def item_id(self, item: StepItem) -> str:
-        """The step's id."""
         return item.step.id
 
     def key(self, item: StepItem, earlier: Plan) -> str:
-        """Grounder, step, plan, picture, and what else the grounder reads."""
         told = query_about(item, "", self._reads)
         context = (told.history, told.goal, told.steps_done)
         return _key(self._identity, item.step.id, earlier.text, item.step.screenshot.sha256, *context)
 
     async def run(self, item: StepItem, earlier: Plan, key: str) -> Prediction:
-        """Ask the grounder."""
         return await self._grounder.ground(self.query(item, earlier.text or "", key=key))
 
     def query(self, item: StepItem, instruction: str, *, key: str) -> Query:
-        """What the grounder is asked about a step, with the plan as its instruction."""
         return msgspec.structs.replace(query_about(item, instruction, self._reads, key), untouched=self.untouched)

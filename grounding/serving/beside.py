@@ -52,13 +52,9 @@ class Beside(Record, frozen=True, kw_only=True):
 
 
 def gpus_per_replica(card: GrounderCard, options: ServerOptions) -> int:
-    """The GPUs that a server of a card takes up: tensor x pipeline x prefill-context x data parallel size.
-
-    The words are read in the order in which the server gets them (the command, the card's flags, the user's), and the
-    last one counts, as it does for the server. What stands in a file given with ``--config`` is not seen.
-
-    Raises:
-        UserError: a size is no whole number above 0.
+    """The GPUs that a server of a card takes up: tensor x pipeline x prefill-context x data parallel size. The words
+    are read in the order in which the server gets them (the command, the card's flags, the user's), and the last one
+    counts, as it does for the server. What stands in a file given with ``--config`` is not seen.
     """
     words: list[str] = [*options.command, *card.serving.flags]
     if options.data_parallel_size > 1:
@@ -87,14 +83,10 @@ def _stated(words: Sequence[str], names: tuple[str, ...]) -> str | None:
 
 @contextmanager
 def own_port() -> Iterator[int]:
-    """A free port of this machine that no other worker on it takes meanwhile.
-
-    vLLM listens with SO_REUSEPORT: of two servers that chose one port both would start, and each would be sent some of
-    the other's questions. So the port is claimed by a name that the kernel gives away once and takes back when this
-    process ends in whatever way: an abstract socket, which lives in the same network namespace as the port.
-
-    Raises:
-        UserError: no port is free.
+    """A free port of this machine that no other worker on it takes meanwhile. vLLM listens with SO_REUSEPORT: of two
+    servers that chose one port both would start, and each would be sent some of the other's questions. So the port is
+    claimed by a name that the kernel gives away once and takes back when this process ends in whatever way: an abstract
+    socket, which lives in the same network namespace as the port.
     """
     for _ in range(_TRIES):
         (port,) = consecutive_ports(LOOPBACK, 1, None)
@@ -111,15 +103,9 @@ def own_port() -> Iterator[int]:
 @asynccontextmanager
 async def server_beside(beside: Beside, log_dir: Path, on_lost: Callable[[str], None]) -> AsyncIterator[str]:
     """A server that is healthy when the block begins and gone, with all that it started, after it; yields its address.
-
-    It gets the environment of this process, and so the GPUs that this process was given (CUDA_VISIBLE_DEVICES). If
-    this process dies the server's keeper ends it.
-
-    Host, port and number of replicas are not the user's to choose here. ``on_lost`` is called once, in this event loop,
-    with the reason, if the server ends or is silent for too long.
-
-    Raises:
-        UserError: it can't be started, or ended before it was healthy; says why.
+    It gets the environment of this process, and so the GPUs that this process was given (CUDA_VISIBLE_DEVICES). If this
+    process dies the server's keeper ends it. Host, port and number of replicas are not the user's to choose here.
+    ``on_lost`` is called once, in this event loop, with the reason, if the server ends or is silent for too long.
     """
     options = msgspec.structs.replace(beside.options, host=LOOPBACK, port=None, replicas=1)
     check_weights(beside.card, options)

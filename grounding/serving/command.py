@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from grounding.cards import AdapterRule, ChatCard
@@ -29,16 +28,11 @@ def gpus() -> tuple[str, ...]:
     chosen = os.environ.get(VISIBLE)
     if chosen is not None:
         return tuple(name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1"))
-    program = shutil.which("nvidia-smi")
-    if program is not None:
-        try:
-            listed = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False)
-        except (OSError, subprocess.TimeoutExpired):
-            listed = None
-        if listed is not None and listed.returncode == 0:
-            found = [line for line in listed.stdout.splitlines() if line.startswith("GPU ")]
-            return tuple(str(number) for number in range(len(found)))
-    return tuple(str(number) for number in range(64) if Path(f"/dev/nvidia{number}").exists())
+    try:
+        told = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=30, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return tuple(str(number) for number in range(64) if Path(f"/dev/nvidia{number}").exists())
+    return tuple(str(number) for number in range(sum(line.startswith("GPU ") for line in told.splitlines())))
 
 
 def share(devices: Sequence[str], replicas: int, number: int) -> dict[str, str]:
@@ -47,11 +41,6 @@ def share(devices: Sequence[str], replicas: int, number: int) -> dict[str, str]:
     if replicas == 1 or each == 0:
         return {}
     return {VISIBLE: ",".join(devices[number * each : (number + 1) * each])}
-
-
-def with_share(environment: Mapping[str, str], devices: Sequence[str], replicas: int, number: int) -> dict[str, str]:
-    """A whole environment for one of several servers."""
-    return {**environment, **share(devices, replicas, number)}
 
 
 def _is_free(host: str, port: int) -> bool:
@@ -67,11 +56,7 @@ def _is_free(host: str, port: int) -> bool:
 
 
 def consecutive_ports(host: str, count: int, first: int | None) -> tuple[int, ...]:
-    """So many ports in a row: from the one given, or from any where all are free.
-
-    Raises:
-        UserError: one of those asked for is taken, or the host is no address of this machine.
-    """
+    """So many ports in a row: from the one given, or from any where all are free."""
     if first is not None:
         wanted = tuple(range(first, first + count))
         taken = [port for port in wanted if not _is_free(host, port)]
@@ -96,10 +81,8 @@ _WILDCARDS = {"0.0.0.0": LOOPBACK, "::": "::1", "": LOOPBACK}
 
 
 class ServerOptions(Record, frozen=True, kw_only=True):
-    """What a user may say about a server.
-
-    ``command`` is what the model's name is appended to: ``vllm serve``, or ``python -m
-    vllm.entrypoints.openai.api_server --model``. ``model`` is a local checkpoint in place of the card's id.
+    """What a user may say about a server. ``command`` is what the model's name is appended to: ``vllm serve``, or
+    ``python -m vllm.entrypoints.openai.api_server --model``. ``model`` is a local checkpoint in place of the card's id.
     ``media_dir`` is the folder whose files the server may open (file:// URLs). ``port`` None takes free ones.
     """
 
@@ -115,11 +98,7 @@ class ServerOptions(Record, frozen=True, kw_only=True):
 
 
 def server_command(given: str | None) -> tuple[str, ...]:
-    """The words of the command that starts a server: the option's, the environment's, or ``vllm serve``.
-
-    Raises:
-        UserError: a quote is not closed.
-    """
+    """The words of the command that starts a server: the option's, the environment's, or ``vllm serve``."""
     text = given or os.environ.get(COMMAND_VARIABLE) or ""
     try:
         words = tuple(shlex.split(text))
@@ -129,11 +108,7 @@ def server_command(given: str | None) -> tuple[str, ...]:
 
 
 def check_servable(card: ChatCard) -> None:
-    """Refuse a card that a stock vLLM server can't serve, with the card's reason and the ways out.
-
-    Raises:
-        UserError: the card is served in another way.
-    """
+    """Refuse a card that a stock vLLM server can't serve, with the card's reason and the ways out."""
     if card.endpoint.base_url:
         raise UserError(
             f"{card.name} ({card.title}) is served at {card.endpoint.base_url}; there is nothing to start here"
@@ -153,12 +128,7 @@ def check_servable(card: ChatCard) -> None:
 
 
 def check_weights(card: ChatCard, options: ServerOptions) -> None:
-    """Refuse a card whose weights no server can fetch by their name, with the commands that get them.
-
-    Raises:
-        UserError: the weights are one folder of a repository, and no local copy is given; or those of an adapter's
-            base have moved or are others, or vLLM can't run the adapter.
-    """
+    """Refuse a card whose weights no server can fetch by their name, with the commands that get them."""
     if card.adapter is not None:
         _check_adapter(card, card.adapter, options)
     inside = hub_folder(card.checkpoint)
@@ -219,9 +189,8 @@ def _picture_limits(card: ChatCard) -> tuple[str, ...]:
 
 
 def server_arguments(card: ChatCard, options: ServerOptions, port: int) -> tuple[str, ...]:
-    """The whole command line of one server; what the user adds comes last and so wins over the card's flags.
-
-    An adapter's server answers as its base, too, under the name by which the base's card asks.
+    """The whole command line of one server; what the user adds comes last and so wins over the card's flags. An
+    adapter's server answers as its base, too, under the name by which the base's card asks.
     """
     command = options.command
     if any(word.endswith("api_server") for word in command) and command[-1] != "--model":
@@ -242,6 +211,5 @@ def server_arguments(card: ChatCard, options: ServerOptions, port: int) -> tuple
 
 
 def base_url(host: str, port: int) -> str:
-    """The address that a client on this machine reaches a server at."""
     reached = _WILDCARDS.get(host, host)
     return f"http://[{reached}]:{port}/v1" if ":" in reached else f"http://{reached}:{port}/v1"

@@ -65,9 +65,8 @@ def _send(number: int, kill: Callable[[int, int], None], pid: int) -> None:
 
 
 class Subreaper:
-    """A process that what it starts stays below, and its way to know how the one child that counts ended.
-
-    ``code`` is that child's exit code (128 + n after signal n), None while it runs.
+    """A process that what it starts stays below, and its way to know how the one child that counts ended. ``code`` is
+    that child's exit code (128 + n after signal n), None while it runs.
     """
 
     def __init__(self, command: list[str], **options: Any) -> None:
@@ -111,14 +110,10 @@ class Subreaper:
 
 
 class Keeper(Subreaper):
-    """The server, its exit status, and the way to its end."""
-
     def __init__(self, command: list[str]) -> None:
         super().__init__(command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), start_new_session=True)
 
     def end(self, interrupt_s: float, terminate_s: float) -> None:
-        """End the server and all it started, politely first."""
-
         def nothing_left() -> bool:
             return not descendants(os.getpid())
 
@@ -151,7 +146,6 @@ def step_aside() -> None:
 
 
 def main() -> int:
-    """Run the server until it ends or is no longer wanted."""
     if sys.argv[1] == APART:
         del sys.argv[1]
         step_aside()

@@ -35,7 +35,7 @@ from grounding.serving.command import (
     gpus,
     server_arguments,
     server_command,
-    with_share,
+    share,
 )
 from grounding.serving.process import OnWait, Server
 
@@ -48,9 +48,8 @@ _LOOK_EVERY_S = 0.3
 
 @contextmanager
 def waiting_line(*, live: bool) -> Iterator[OnWait]:
-    """Shows on standard error how long a server has been starting, and what its log says last.
-
-    ``live`` as one line that changes, else as a line now and then.
+    """Shows on standard error how long a server has been starting, and what its log says last. ``live`` as one line
+    that changes, else as a line now and then.
     """
     told_at = -LINE_EVERY_S
     with Console(stderr=True).status("starting the server") if live else nullcontext() as status:
@@ -68,11 +67,7 @@ def waiting_line(*, live: bool) -> Iterator[OnWait]:
 
 
 def find_program(command: tuple[str, ...]) -> None:
-    """Make sure that the program exists before anything is waited for.
-
-    Raises:
-        UserError: it doesn't; says how to name another.
-    """
+    """Make sure that the program exists before anything is waited for."""
     if shutil.which(command[0]) is None:
         raise UserError(
             f"the program {command[0]!r} that starts a server is not there: install vLLM (pip install vllm, in an "
@@ -82,14 +77,8 @@ def find_program(command: tuple[str, ...]) -> None:
 
 
 class Fleet:
-    """Some servers of one model."""
-
     def __init__(self, card: ChatCard, options: ServerOptions, logs: Path) -> None:
-        """Start them; the first logs to ``logs``, replica N to a file beside it with ``-N`` in its name.
-
-        Raises:
-            UserError: the program is not there, a port is taken, or a log can't be written.
-        """
+        """Start them; the first logs to ``logs``, replica N to a file beside it with ``-N`` in its name."""
         find_program(options.command)
         ports = consecutive_ports(options.host, options.replicas, options.port)
         devices = gpus() if options.replicas > 1 else ()
@@ -104,22 +93,17 @@ class Fleet:
                 server_arguments(card, options, port),
                 base_url(options.host, port),
                 log,
-                environment=with_share(os.environ, devices, options.replicas, number),
+                environment={**os.environ, **share(devices, options.replicas, number)},
             )
             self._starts.append(start)
             self.servers.append(start())
 
     @property
     def base_urls(self) -> tuple[str, ...]:
-        """The addresses of all of them."""
         return tuple(server.base_url for server in self.servers)
 
     def wait_healthy(self, timeout_s: float, on_wait: OnWait) -> None:
-        """Wait for all of them.
-
-        Raises:
-            UserError: one ended or took too long.
-        """
+        """Wait for all of them."""
         started = time.monotonic()
         for server in self.servers:
             server.wait_healthy(timeout_s, lambda _, line: on_wait(time.monotonic() - started, line))
@@ -149,11 +133,7 @@ class Fleet:
                     self._lost.discard(number)
 
     def watch(self) -> None:
-        """Stay until an interrupt; a replica that ends is reported, the last one ends it all.
-
-        Raises:
-            UserError: no server is left.
-        """
+        """Stay until an interrupt; a replica that ends is reported, the last one ends it all."""
         while True:
             for server in self.newly_lost():
                 if len(self._lost) == len(self.servers):
@@ -163,7 +143,6 @@ class Fleet:
             time.sleep(_LOOK_EVERY_S)
 
     def stop(self) -> None:
-        """End all of them at once and wait until nothing is left."""
         for server in self.servers:
             server.begin_stop()
         for server in self.servers:
@@ -174,11 +153,7 @@ class Fleet:
 def running_servers(
     card: ChatCard, options: ServerOptions, logs: Path, *, live: bool, quiet: bool = False
 ) -> Iterator[Fleet]:
-    """Servers that are healthy inside the block and gone after it.
-
-    Raises:
-        UserError: they can't be started, or one ended before it was healthy.
-    """
+    """Servers that are healthy inside the block and gone after it."""
     fleet = Fleet(card, options, logs)
     try:
         with waiting_line(live=live and not quiet) as told:
@@ -202,25 +177,18 @@ def send_as(card: GrounderCard, send: ImageSend | None) -> GrounderCard:
 
 
 class ManagedServers(Record, frozen=True, kw_only=True):
-    """Servers to be started for a run: which, how, and on which ports."""
-
     card: GrounderCard
     options: ServerOptions
     display: Display
 
     @property
     def base_url(self) -> str:
-        """The addresses that they will have, separated by blanks."""
         first = self.options.port or 0
         return " ".join(base_url(self.options.host, first + number) for number in range(self.options.replicas))
 
     @contextmanager
     def running(self, log: Path) -> Iterator[Fleet]:
-        """Start them, and stop them at the end of the block; one that ends before that is started again.
-
-        Raises:
-            UserError: they can't be started, or one ended before it was healthy.
-        """
+        """Start them, and stop them at the end of the block; one that ends before that is started again."""
         live = self.display == "rich"
         with running_servers(self.card, self.options, log, live=live, quiet=self.display == "none") as fleet:
             ended = threading.Event()
@@ -237,36 +205,25 @@ class ManagedServers(Record, frozen=True, kw_only=True):
 
 def starts_servers(card: GrounderCard | None, options: EvalOptions) -> bool:
     """Whether a run starts servers of its own, where it can: nobody named an address, and vLLM serves the card."""
-    return (
-        card is not None
-        and not options.base_url
-        and not card.endpoint.base_url
-        and card.serving.how in ("vllm", "vllm-flags")
-    )
+    own = card is not None and not options.base_url and not card.endpoint.base_url
+    return own and card is not None and card.serving.how in ("vllm", "vllm-flags")
 
 
 def manage_servers(
     card: GrounderCard | None, options: EvalOptions, sessions: Sequence[Session]
 ) -> ManagedServers | None:
-    """What to start for a run; None where nothing is to be: no card, an address, or a card that vLLM doesn't serve.
-
-    Raises:
-        UserError: a server is needed and can't be started here; names the ways out.
-    """
-    if not _starts(card, options) or card is None:
+    """What to start for a run; None where nothing is to be: no card, an address, or a card that vLLM doesn't serve."""
+    server = server_elsewhere(card, options, sessions)
+    if server is None or card is None:
         return None
-    told = options.server_command or os.environ.get(COMMAND_VARIABLE)
-    if not told and not gpus():
+    if not (options.server_command or os.environ.get(COMMAND_VARIABLE)) and not gpus():
         serve = f"\nTo serve it yourself: {card.how_to_serve}" if card.how_to_serve else ""
         raise UserError(
             f"{card.name} ({card.title}) needs a server, and there is no GPU here to start one on: give its address "
             f"with --base-url http://HOST:PORT/v1, or answers recorded elsewhere with --predictions FILE.{serve}"
         )
-    server = msgspec.structs.replace(
-        _server_options(card, options, sessions),
-        port=consecutive_ports(LOOPBACK, options.replicas, None)[0],
-        replicas=options.replicas,
-    )
+    port = consecutive_ports(LOOPBACK, options.replicas, None)[0]
+    server = msgspec.structs.replace(server, port=port, replicas=options.replicas)
     check_weights(card, server)
     find_program(server.command)
     return ManagedServers(
@@ -277,26 +234,13 @@ def manage_servers(
 def server_elsewhere(
     card: GrounderCard | None, options: EvalOptions, sessions: Sequence[Session]
 ) -> ServerOptions | None:
-    """How a server of a card's model is started on another machine, one at a time; None where none is to be.
-
+    """How a server of a card's model is started, one at a time, here or on another machine; None where none is to be.
     What is there of programs, weights and GPUs is found out on that machine.
-
-    Raises:
-        UserError: replicas are asked for and no server is started.
     """
-    if not _starts(card, options) or card is None:
+    if not starts_servers(card, options) or card is None:
+        if options.replicas > 1:
+            raise UserError("--replicas is for servers that this command starts; here it starts none")
         return None
-    return _server_options(card, options, sessions)
-
-
-def _starts(card: GrounderCard | None, options: EvalOptions) -> bool:
-    starts = starts_servers(card, options)
-    if not starts and options.replicas > 1:
-        raise UserError("--replicas is for servers that this command starts; here it starts none")
-    return starts
-
-
-def _server_options(card: GrounderCard, options: EvalOptions, sessions: Sequence[Session]) -> ServerOptions:
     return ServerOptions(
         command=server_command(options.server_command),
         media_dir=_media_dir(sessions) if card.image.send == "file" else None,
@@ -310,9 +254,8 @@ def _media_dir(sessions: Sequence[Session]) -> Path | None:
 
 
 class SharedServers:
-    """The servers of one model at a time, for runs that follow one another, until they are closed.
-
-    Those of another model are stopped first, since the two might not fit on the GPUs together.
+    """The servers of one model at a time, for runs that follow one another, until they are closed. Those of another
+    model are stopped first, since the two might not fit on the GPUs together.
     """
 
     def __init__(self) -> None:
@@ -329,11 +272,7 @@ class SharedServers:
 
     @contextmanager
     def running(self, managed: ManagedServers | None, log: Path) -> Iterator[None]:
-        """Inside the block they are up, started where they were not; after it they stay. Nothing where None is wanted.
-
-        Raises:
-            UserError: they can't be started, or one ended before it was healthy.
-        """
+        """Inside the block they are up, started where they were not; after it they stay. None: nothing is wanted."""
         gone = self._fleet is None or any(one.exit_code is not None for one in self._fleet.servers)
         if managed is not None and (self._up != managed or gone):
             self.close()
@@ -342,6 +281,5 @@ class SharedServers:
         yield
 
     def close(self) -> None:
-        """Stop them."""
         self._up = self._fleet = None
         self._stack.close()

@@ -70,9 +70,8 @@ def ask_health(address: str, within_s: float) -> str:
 
 
 class Server:
-    """A running server process.
-
-    It ends when ``stop`` is called, and also when this process ends in any way at all: the keeper between them notices.
+    """A running server process. It ends when ``stop`` is called, and also when this process ends in any way at all: the
+    keeper between them notices.
     """
 
     def __init__(
@@ -86,11 +85,7 @@ class Server:
         terminate_s: float = TERMINATE_S,
         apart: bool = False,
     ) -> None:
-        """Start it; its output goes to the end of ``log``. ``apart`` is for a process whose children may be killed.
-
-        Raises:
-            UserError: the log can't be written.
-        """
+        """Start it; its output goes to the end of ``log``. ``apart`` is for a process whose children may be killed."""
         self.base_url = base_url
         self.log = log
         self.arguments = tuple(arguments)
@@ -122,11 +117,7 @@ class Server:
         return self._code
 
     def wait_healthy(self, timeout_s: float, on_wait: OnWait) -> float:
-        """Wait until it answers ``GET /health``; returns the seconds that took.
-
-        Raises:
-            UserError: it ended instead, or the time is up; with the last lines of its log.
-        """
+        """Wait until it answers ``GET /health``; returns the seconds that took."""
         started = time.monotonic()
         while True:
             seconds = time.monotonic() - started
@@ -140,7 +131,6 @@ class Server:
             time.sleep(_ASK_EVERY_S)
 
     def obituary(self) -> str:
-        """What a user should know about a server that ended by itself."""
         code = self.exit_code
         words = f"signal {code - 128}" if code is not None and code > 128 else f"exit code {code}"
         return f"the server ended by itself ({words}): {' '.join(self.arguments[:3])} … {self._last_words()}"
@@ -152,13 +142,11 @@ class Server:
         return (f"First error: {cause}\n" if cause else "") + f"The end of its log {self.log}:{said}"
 
     def begin_stop(self) -> None:
-        """Tell the keeper to end it, without waiting."""
         pipe: IO[bytes] | None = self._keeper.stdin
         if pipe is not None and not pipe.closed:
             pipe.close()
 
     def stop(self) -> None:
-        """End it and everything it started; returns when nothing is left."""
         self.begin_stop()
         self._keeper.wait(self._deadline_s)
         if self._keeper.stdout is not None:

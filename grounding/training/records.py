@@ -181,7 +181,7 @@ class AskedRun:
         if self.fresh and (set_aside := folder.set_aside()) is not None:
             print(f"the earlier run was set aside as {set_aside}", file=sys.stderr)
         with folder.held():
-            before, info = folder.earlier(folder.read_info), self.info
+            before, info = folder.earlier_info(), self.info
             if before is not None:
                 info = msgspec.structs.replace(info, started_at=before.started_at, wall_s=before.wall_s)
             folder.write_info(info)

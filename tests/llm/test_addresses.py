@@ -12,7 +12,6 @@ from fakes.make import client
 
 from grounding.errors import UserError
 from grounding.llm import CallFailed, ChatClient, ChatReply
-from grounding.llm.addresses import REST_S, Addresses
 
 BODY = b'{"messages": [{"role": "user", "content": "hi"}], "model": "m"}'
 
@@ -71,17 +70,6 @@ def test_one_that_is_dead_costs_the_others_no_try(
     assert not failures(results)
     assert {result.call.attempts for result in results if not isinstance(result, CallFailed)} == {1}
     assert capsys.readouterr().err.count(f"nothing answers at {dead} any more; going on with the other server") == 1
-
-
-def test_a_server_that_just_failed_rests_while_another_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr("grounding.llm.addresses.time.monotonic", lambda: now[0])
-    addresses = Addresses(["http://a/v1", "http://b/v1"])
-    first, second = addresses.all
-    addresses.failed(first)
-    assert [addresses.take() for _ in range(3)] == [second] * 3
-    now[0] += REST_S
-    assert addresses.take() is first
 
 
 def test_every_address_is_checked() -> None:

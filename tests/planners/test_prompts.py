@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
-from fakes.make import MODELS, picture_file, query
+from fakes.make import MODELS, picture_file, planner_card, query
 
 from grounding.cards import PlannerCard, PromptCard, read_card, read_cards
 from grounding.data.images import prepare_picture
 from grounding.errors import UserError
 from grounding.llm.chat import render_messages
 from grounding.llm.wire import ImagePart, TextPart
-from grounding.planners.prompts import find_prompt, prompted
+from grounding.planners.prompts import prompted
 from grounding.records import HistoryEntry
 
 PROMPTS = MODELS / "prompts" / "planners"
@@ -103,6 +103,6 @@ def test_version_wording_and_reading_rule_are_in_the_hash_or_the_label(tmp_path:
 def test_a_prompt_that_makes_no_sense_is_refused(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     path = write(tmp_path / "p.yaml", {**PROMPT, **change})
     with pytest.raises(UserError) as caught:
-        find_prompt(str(path), PROMPTS)
+        prompted(planner_card(), str(path), PROMPTS)
     assert str(caught.value).startswith(f"{path}: ")
     assert words in str(caught.value)

@@ -131,22 +131,6 @@ def test_interrupted_politely_a_run_is_scored_and_can_go_on(bench: Bench, how: s
     assert_same_result(bench.run_folder, wanted)
 
 
-@pytest.mark.parametrize("content", [b"", b'{"schema": 1, "run_id"'])
-def test_a_description_that_was_cut_off_is_written_anew_and_no_answer_is_lost(bench: Bench, content: bytes) -> None:
-    with slow_server() as server:
-        assert bench.call(server).returncode == 0
-        (bench.run_folder / "run.json").write_bytes(content)
-        read = shell.call("score", bench.run_folder, module="grounding")
-        assert read.returncode == 2
-        assert "run.json: not a description of a run of clicks of this version" in read.stderr
-        assert "give the command that began the run again" in read.stderr
-        again = bench.call(server)
-        assert again.returncode == 0
-        assert "run.json is empty or cut off and is written anew" in again.stderr
-        assert server.requests == STEPS
-    assert json.loads((bench.run_folder / "run.json").read_text())["status"] == "complete"
-
-
 def test_a_polite_kill_reaches_a_run_in_the_background_of_a_script_too(bench: Bench) -> None:
     # A shell without job control starts background jobs with SIGINT ignored.
     def ignore() -> None:

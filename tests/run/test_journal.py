@@ -191,7 +191,7 @@ def test_a_scan_reads_every_line_with_fewer_fields_and_passes_over_a_torn_one(tm
     path.write_bytes(b'{"step_id":"1/1"}\n{"step_id":7}\n')
     with pytest.raises(UserError, match=r"p\.jsonl, line 2: not a record of this run"):
         list(scan(path, Slim))
-    with pytest.raises(UserError, match=r"absent\.jsonl: can't be opened"):
+    with pytest.raises(UserError, match=r"absent\.jsonl: can't be read"):
         next(scan(tmp_path / "absent.jsonl", Slim))
 
 

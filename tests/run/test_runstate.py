@@ -51,24 +51,23 @@ def test_runs_lie_beside_the_queue_and_nowhere_else(tmp_path: Path, folder: str)
     assert folder_of(tmp_path / "sweep", run) == tmp_path / "id1"
 
 
-def test_readers_find_one_whole_queue_while_several_write(tmp_path: Path) -> None:
+def test_readers_find_one_whole_queue_while_another_writes(tmp_path: Path) -> None:
     sizes = (1, 400)
     write_queue(tmp_path, queue(sizes[0]))
     stop = threading.Event()
 
-    def writing(count: int) -> None:
+    def writing() -> None:
         while not stop.is_set():
-            write_queue(tmp_path, queue(count))
+            for count in sizes:
+                write_queue(tmp_path, queue(count))
 
-    writers = [threading.Thread(target=writing, args=(size,)) for size in sizes]
-    for writer in writers:
-        writer.start()
+    writer = threading.Thread(target=writing)
+    writer.start()
     try:
         found = {len(read_queue(tmp_path).runs) for _ in range(200)}
     finally:
         stop.set()
-        for writer in writers:
-            writer.join()
+        writer.join()
     assert found <= set(sizes)
     assert [path.name for path in tmp_path.iterdir()] == [QUEUE]
 

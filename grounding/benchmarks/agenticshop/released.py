@@ -33,7 +33,7 @@ from grounding.errors import UserError
 from grounding.llm import ChatClient, Spent, resolve_endpoint
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatModel, ChatOptions, asked_as
-from grounding.llm.vendors import VendorWire, conversation_wire
+from grounding.llm.vendors import ResponsesWire
 from grounding.llm.wire import ImagePart, Message, TextPart
 from grounding.records import Failure, ImageSizes, Size
 from grounding.run.display import Progress
@@ -47,7 +47,7 @@ PICTURE_SIZES = ImageSizes(original=_VIEWPORT, sent=_VIEWPORT, model=_VIEWPORT)
 _DROPPED = ("script", "style", "noscript", "header", "footer", "nav", "template")
 
 
-class ReleasedWire(VendorWire, frozen=True, kw_only=True):
+class ReleasedWire(ResponsesWire):
     """OpenAI's ``POST /responses`` as the release's programs speak it, with ``openai.OpenAI().responses.parse``."""
 
     def encode(
@@ -74,19 +74,13 @@ class ReleasedWire(VendorWire, frozen=True, kw_only=True):
         return msgspec.structs.replace(found, fee_usd=searches * SEARCH_USD)
 
 
-def released_wire(card: PlannerCard) -> ReleasedWire:
-    endpoint = msgspec.structs.replace(card.endpoint, interface="responses")
-    usual = conversation_wire(msgspec.structs.replace(card, endpoint=endpoint))
-    return ReleasedWire(**{name: getattr(usual, name) for name in VendorWire.__struct_fields__})
-
-
 def reply_form(name: str, schema: str) -> dict[str, Any]:
     return {"type": "json_schema", "strict": True, "name": name, "schema": msgspec.Raw(schema.strip().encode())}
 
 
 def open_released(card: PlannerCard, chat: ChatOptions, *, flag: str, budget: Budget, progress: Progress) -> Opened:
     """A card's model without any of its parameters; raises a UserError where address or key is missing."""
-    wire = released_wire(card)
+    wire = ReleasedWire(card.endpoint.headers)
     endpoint = resolve_endpoint(card, chat.base_url, flag=flag, dry=chat.dry, wire=wire)
     role = flag.removeprefix("--").removesuffix("-base-url")
     told = {"budget": budget, "on_retry": progress.retried, "role": role}

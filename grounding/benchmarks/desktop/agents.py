@@ -352,9 +352,9 @@ class Pointing:
 
 def agent_probe(model: StyledModel, agent: Agent) -> EvalProbe:
     def said(reply: Any) -> tuple[ModelPoint, ...]:
-        return (point_from_original(reply.point, model.space, reply.sizes),)
+        return point_from_original(reply.point, model.space, reply.sizes)
 
-    return EvalProbe(model.card, Pointing(agent), lent=True, space=model.space, said=said)
+    return EvalProbe(model.card, Pointing(agent), lent=True, space=model.space, read=read)
 
 
 def has_model(name: str) -> bool:

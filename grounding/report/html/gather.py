@@ -41,7 +41,7 @@ from grounding.report.html.targets import KINDS, texts_under
 from grounding.report.html.triage import LABELS_FILE, read_triage, triage_lines
 from grounding.report.rows import ItemRow, Note, RunRows, read_rows, tasks_of
 from grounding.report.table import heard_in, metrics_of, partial_words, run_lines, run_warnings
-from grounding.run.folder import TRANSCRIPTS, RunFolder, ScatteredSessions
+from grounding.run.folder import TRANSCRIPTS, RunFolder
 from grounding.run.scorebook import ScoredClicks, scored_tasks
 
 if TYPE_CHECKING:
@@ -103,14 +103,6 @@ class ClicksSource:
         self._recordings = recordings
 
     @cached_property
-    def _is_scattered(self) -> bool:
-        try:
-            deque(RunFolder(self.folder).stream_sessions(), maxlen=0)
-        except ScatteredSessions:
-            return True
-        return False
-
-    @cached_property
     def _rows(self) -> tuple[ItemRow, ...]:
         """The scored steps with their groups; none of a run that is too large for them."""
         if len(self.scored.verdicts) > MOST_GROUPED:
@@ -158,8 +150,7 @@ class ClicksSource:
         )
 
     def _sessions(self) -> Iterator[Session]:
-        folder = RunFolder(self.folder)
-        yield from folder.read_sessions() if self._is_scattered else folder.stream_sessions()
+        return RunFolder(self.folder).stream_sessions()
 
     def shots(self) -> tuple[Screenshot, ...]:
         """The screenshots of the steps, each once."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,9 +21,8 @@ from grounding.geometry import Space
 from grounding.grounders.base import read_answer
 from grounding.grounders.zoom import ZOOMED
 from grounding.llm.anymodel import SPACES
-from grounding.records import Plan, Prediction, Record, Size, Step
+from grounding.records import Record
 from grounding.run.folder import RunFolder
-from grounding.run.journal import Journal
 from grounding.run.probe.replies import (
     WORDS,
     Level,
@@ -31,7 +31,6 @@ from grounding.run.probe.replies import (
     ProbeReport,
     SpaceFit,
     TokenLine,
-    corners_of,
     judge_replies,
     text_chars,
     token_findings,
@@ -86,7 +85,7 @@ def probe_command(
     from grounding.llm.anymodel import UNKNOWN, find_grounder
     from grounding.llm.budget import Budget
     from grounding.llm.chat import ChatOptions
-    from grounding.run.probe.gate import SIZES, SizeCheck, ask_all, open_for_probe, said_in
+    from grounding.run.probe.gate import SIZES, ask_all, make_the_sizes, open_for_probe
 
     found = find_grounder(grounder, " ".join(base_url) or None, builtin=tuple(BUILTIN), probed=True)
     options = ChatOptions(base_url=" ".join(base_url) or None, timeout_s=timeout, max_retries=max_retries)
@@ -95,10 +94,8 @@ def probe_command(
         model = open_for_probe(found, options, budget=Budget(None), on_retry=lambda: None)
         try:
             await model.check()
-            sizes = SizeCheck(found, options, SIZES, budget=Budget(None), on_retry=lambda: None)
-            return await ask_all(
-                model, found, space=found.answer.space, said=said_in(found), untouched=await sizes.passed()
-            )
+            passed = await make_the_sizes(found, options, SIZES, budget=Budget(None), on_retry=lambda: None)
+            return await ask_all(model, found, untouched=passed)
         finally:
             await model.aclose()
 
@@ -132,7 +129,6 @@ def audit_command(run: Path, /, *, json: Annotated[bool, Parameter(negative="", 
     else:
         console = wide_console()
         _print_fits(console, report.fits, report.declared, report.steps)
-        _print_tokens(console, report.tokens)
         _print_verdict(console, report.findings, report.level)
     return 0 if report.level == "ok" else EXIT_WARNINGS
 
@@ -145,16 +141,6 @@ class _Identity(msgspec.Struct, frozen=True, kw_only=True):
     system: str | None = None
     user: tuple[CardPart, ...] = ()
     image: ImageRule = ImageRule()
-
-    @property
-    def templates(self) -> tuple[str | None, ...]:
-        """All text of the prompt."""
-        return (self.system, *(part.text for part in self.user), self.prefill)
-
-    @property
-    def tells_tokens(self) -> bool:
-        """Whether the tokens of a request can be foretold: from a stated size and a text without history."""
-        return self.image.resize != "none" and not any("{history}" in text for text in self.templates if text)
 
 
 class AuditReport(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -173,82 +159,60 @@ class AuditReport(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def audit_run(path: Path) -> AuditReport:
-    """Read a run's stored replies again.
-
-    Raises:
-        UserError: there is no run, it is damaged, or its grounder leaves no raw replies.
-    """
     folder = RunFolder(path)
     info = folder.read_info()
-    identity = _identity(info.asked.grounder_identity.partition(ZOOMED)[0])
-    if identity is None or identity.answer is None:
+    try:
+        card = msgspec.json.decode(info.asked.grounder_identity.partition(ZOOMED)[0], type=_Identity)
+    except msgspec.ValidationError as error:
+        raise UserError(f"the run's card (grounder_identity in run.json) is not of this version: {error}") from error
+    except msgspec.DecodeError:  # Not a card's identity.
+        card = _Identity()
+    if card.answer is None:
         raise UserError(
             f"{path}: the grounder {info.asked.grounder} answers with places on the screen, not with text: there are "
             "no raw replies to audit"
         )
+    texts = (card.system, *(part.text for part in card.user), card.prefill)
     steps = [step for session in folder.read_sessions() for step in session.steps if step.region is not None]
-    plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
-    try:
-        seen = [_observation(step, identity, identity.answer, plans, predictions) for step in steps]
-    finally:
-        plans.close()
-        predictions.close()
-    observations = [found for found in seen if found is not None]
-    if not observations:
+    replies = []
+    with closing(folder.plans(read_only=True)) as plans, closing(folder.predictions(read_only=True)) as predictions:
+        for step in steps:
+            prediction = predictions.last(step.id)
+            if prediction is not None and prediction.passes:
+                prediction = prediction.passes[0]  # The look at all of the screenshot.
+            # Where a right reply names no place, numbers say nothing about the space that they are in.
+            if prediction is None or prediction.raw is None or prediction.sizes is None or step.target_absent:
+                continue
+            assert step.region is not None
+            plan, call = plans.last(step.id), prediction.call
+            # The run's own verdict on a reply goes before: a refusal may hold numbers.
+            place = None if prediction.failure else read_answer((card.prefill or "") + prediction.raw, card.answer)
+            replies.append(
+                ProbedReply(
+                    place=place,
+                    sizes=prediction.sizes,
+                    region=step.region,
+                    input_tokens=call.usage.input_tokens if call and call.usage else None,
+                    text_chars=text_chars(texts, plan.text if plan and plan.text else step.instruction),
+                )
+            )
+    if not replies:
         raise UserError(f"{path}: no raw reply is stored in this run")
-    judged = judge_replies(observations, declared=identity.answer.space)
-    family = info.family if identity.tells_tokens else None
-    lines = token_lines(observations, family, tolerance=AUDIT_TOLERANCE)
-    findings = (*judged.findings, *token_findings(lines))
+    fits, findings = judge_replies(replies, declared=card.answer.space)
+    # The tokens of a request can be foretold from a stated size and a text without history.
+    told = card.image.resize != "none" and not any("{history}" in text for text in texts if text)
+    lines = token_lines(replies, info.family if told else None, tolerance=AUDIT_TOLERANCE)
+    findings = (*findings, *token_findings(lines))
     return AuditReport(
         run_id=info.run_id,
         grounder=info.asked.grounder,
-        declared=identity.answer.space,
+        declared=card.answer.space,
         level=worst(findings),
         findings=findings,
         steps=len(steps),
-        replied=len(observations),
-        fits=judged.fits,
+        replied=len(replies),
+        fits=fits,
         tokens=lines,
-    )
-
-
-def _identity(text: str) -> _Identity | None:
-    """The card in a run's text; None for a grounder that has none.
-
-    Raises:
-        UserError: the card is of another version.
-    """
-    try:
-        return msgspec.json.decode(text, type=_Identity)
-    except msgspec.ValidationError as error:
-        raise UserError(f"the run's card (grounder_identity in run.json) is not of this version: {error}") from error
-    except msgspec.DecodeError:
-        return None
-
-
-def _observation(
-    step: Step, identity: _Identity, rule: AnswerRule, plans: Journal[Plan], predictions: Journal[Prediction]
-) -> ProbedReply | None:
-    """A step's reply beside its gold region; None where no reply came."""
-    prediction = predictions.last(step.id)
-    if prediction is not None and prediction.passes:
-        prediction = prediction.passes[0]  # The look at all of the screenshot.
-    if prediction is None or prediction.raw is None or prediction.sizes is None or step.region is None:
-        return None
-    if step.target_absent:
-        # Where a right reply names no place, numbers say nothing about the space that they are in.
-        return None
-    plan = plans.last(step.id)
-    # The run's own verdict on a reply goes before: a refusal may hold numbers.
-    place = None if prediction.failure else read_answer((identity.prefill or "") + prediction.raw, rule)
-    call = prediction.call
-    return ProbedReply(
-        corners=corners_of(place),
-        sizes=prediction.sizes,
-        region=step.region,
-        input_tokens=call.usage.input_tokens if call and call.usage else None,
-        text_chars=text_chars(identity.templates, plan.text if plan and plan.text else step.instruction),
     )
 
 
@@ -256,13 +220,12 @@ def _observation(
 
 
 def _print_probe(console: Console, report: ProbeReport) -> None:
-    offset = "-" if report.median_offset_px is None else f"{report.median_offset_px:g} px"
-    _print_tokens(console, report.tokens)
     sizes = [reply.sizes for reply in report.replies if reply.sizes is not None]
     if any(size.sent != size.model for size in sizes):
         _say(console, "pictures   sent as they are: the server resizes them")
     elif any(size.sent != size.original for size in sizes):
         _say(console, "pictures   resized here before they are sent")
+    offset = "-" if report.median_offset_px is None else f"{report.median_offset_px:g} px"
     figures = f"{report.parsed} of {report.asked} parsed, {report.hits} hit, median offset from the centre {offset}"
     _say(console, f"replies    {figures}")
     _print_verdict(console, report.findings, report.level)
@@ -293,30 +256,10 @@ def _print_fits(console: Console, fits: Sequence[SpaceFit], declared: Space | No
         table.add_row(
             f"{fit.name} (the card's)" if own else fit.name,
             str(fit.parsed),
-            _share(fit.in_range, fit.parsed),
-            f"{fit.hits}/{total} ({_share(fit.hits, total)})",
+            f"{100 * fit.in_range / fit.parsed:.1f} %" if fit.parsed else "-",
+            f"{fit.hits}/{total}" + (f" ({100 * fit.hits / total:.1f} %)" if total else ""),
             "-" if fit.median_px is None else f"{fit.median_px:,.1f} px",
             style="bold" if own else None,
-        )
-    console.print(table)
-
-
-def _print_tokens(console: Console, lines: Sequence[TokenLine]) -> None:
-    """One row for each size of screenshot; nothing where nothing is known."""
-    if not lines:
-        return
-    table = Table("screenshot", "the card says", "the server saw", title="image tokens", title_justify="left")
-    for name in ("replies", "prompt tokens (min, median, max)"):
-        table.add_column(name, justify="right")
-    for line in lines:
-        seen = f"{'' if line.agrees else 'about '}{_size(line.seen)} ({line.seen_tokens:,})"
-        table.add_row(
-            _size(line.original),
-            "the server's size" if line.expected is None else f"{_size(line.expected)} ({line.expected_tokens:,})",
-            "the same" if line.agrees and line.expected is not None else seen,
-            str(line.replies),
-            f"{line.prompt_min:,}, {line.prompt_median:,.0f}, {line.prompt_max:,}",
-            style=None if line.agrees or line.expected is None else "yellow",
         )
     console.print(table)
 
@@ -324,11 +267,3 @@ def _print_tokens(console: Console, lines: Sequence[TokenLine]) -> None:
 def _say(console: Console, text: str, style: str = "") -> None:
     """One line, never broken."""
     console.print(Text(text, style=style), soft_wrap=True, highlight=False)
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "-"
-
-
-def _size(size: Size) -> str:
-    return f"{size.width}x{size.height}"

@@ -14,8 +14,10 @@ import math
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -24,7 +26,7 @@ from PIL import Image, ImageDraw, ImageFont
 from grounding.cards import ChatCard, GrounderCard
 from grounding.data.images import picture_sizes
 from grounding.errors import UserError
-from grounding.geometry import ModelPoint, Space
+from grounding.geometry import ModelBox, ModelPoint, Space
 from grounding.grounders import BuiltGrounder
 from grounding.grounders.base import Grounder, read_answer
 from grounding.grounders.chat import ChatGrounder
@@ -38,7 +40,6 @@ from grounding.run.probe.replies import (
     ProbedReply,
     ProbeFinding,
     ProbeReport,
-    corners_of,
     judge_replies,
     read_probe,
     text_chars,
@@ -54,29 +55,24 @@ BUTTON_COLOUR = (30, 110, 220)
 _WINDOW, _TITLE_BAR, _LINE, _WHITE = (245, 245, 245), (210, 214, 220), (160, 165, 172), (255, 255, 255)
 _BUTTON = Size(width=96, height=40)
 _MARGIN, _TITLE_HEIGHT = 12, 32
-_PLACES = {
-    "centre": (0.5, 0.5),
-    "right edge": (1.0, 0.4),
-    "left edge": (0.0, 0.7),
-    "lower edge": (0.65, 1.0),
-    "upper right": (1.0, 0.0),
-    "lower right": (1.0, 1.0),
-    "inside": (0.75, 0.7),
-}
-_LAYOUT: tuple[tuple[int, int, tuple[str, ...]], ...] = (
-    (320, 240, ("centre",)),
-    (1000, 1000, ("lower right",)),
-    (1280, 720, ("centre", "lower edge")),
-    (1920, 1080, ("right edge", "lower edge", "upper right")),
-    (2560, 1440, ("lower right", "inside", "left edge")),
-    (1080, 1920, ("centre", "lower edge")),
+_LAYOUT = (
+    *((320, 240, "centre", 0.5, 0.5), (1000, 1000, "lower right", 1.0, 1.0)),
+    *((1280, 720, "centre", 0.5, 0.5), (1280, 720, "lower edge", 0.65, 1.0)),
+    *((1920, 1080, "right edge", 1.0, 0.4), (1920, 1080, "lower edge", 0.65, 1.0)),
+    *((1920, 1080, "upper right", 1.0, 0.0), (2560, 1440, "lower right", 1.0, 1.0)),
+    *((2560, 1440, "inside", 0.75, 0.7), (2560, 1440, "left edge", 0.0, 0.7)),
+    *((1080, 1920, "centre", 0.5, 0.5), (1080, 1920, "lower edge", 0.65, 1.0)),
 )
-SIZES = tuple(Size(width=width, height=height) for width, height, _ in _LAYOUT)
+"""Width, height, and where the button is: in words, and in fractions of the room that there is for it."""
+SIZES = tuple(dict.fromkeys(Size(width=width, height=height) for width, height, *_ in _LAYOUT))
 TOKEN_TOLERANCE = 8
 """Sizes in a prompt are written digit by digit, so that a larger screenshot can take a few tokens more of text."""
 MOST_SIZES = 4
 MOST_DIGITS = 4
 """A prompt that names the picture's size takes up to so many tokens more for a larger one."""
+
+Reader = Callable[[Prediction], ModelPoint | ModelBox | None]
+"""The numbers of a reply that is no failure."""
 
 
 class ProbeTarget(Record, frozen=True, kw_only=True):
@@ -88,28 +84,21 @@ class ProbeTarget(Record, frozen=True, kw_only=True):
 
     @property
     def region(self) -> Region:
-        """The button, as the place where a click is right."""
         return Region(boxes=(self.button,))
 
     def query(self, *, untouched: bool = False) -> Query:
-        """The question about it; ``untouched`` pictures go out as they are."""
         return Query(
             step_id=self.id, key="probe", screenshot=self.screenshot, instruction=INSTRUCTION, untouched=untouched
         )
 
 
-# --- the pictures -----------------------------------------------------------------------------------------------------
-
-
 def draw_targets(folder: Path) -> tuple[ProbeTarget, ...]:
     """Draw all pictures into a folder, the same on every machine."""
-    return tuple(
-        _draw(folder, Size(width=width, height=height), place) for width, height, places in _LAYOUT for place in places
-    )
+    return tuple(_draw(folder, *each) for each in _LAYOUT)
 
 
-def _draw(folder: Path, size: Size, place: str) -> ProbeTarget:
-    across, down = _PLACES[place]
+def _draw(folder: Path, width: int, height: int, place: str, across: float, down: float) -> ProbeTarget:
+    size = Size(width=width, height=height)
     left = round(_MARGIN + across * (size.width - 2 * _MARGIN - _BUTTON.width))
     top = round(_TITLE_HEIGHT + _MARGIN + down * (size.height - _TITLE_HEIGHT - 2 * _MARGIN - _BUTTON.height))
     box = Box(left_px=left, top_px=top, right_px=left + _BUTTON.width - 1, bottom_px=top + _BUTTON.height - 1)
@@ -139,24 +128,23 @@ def open_for_probe(
     return ChatGrounder(card, open_chat(card, options, flag="--base-url", budget=budget, on_retry=on_retry).model)
 
 
-def said_in(card: GrounderCard) -> Callable[[Prediction], tuple[ModelPoint, ...]]:
-    """What reads the numbers of a reply by a card's rule."""
-    return lambda reply: corners_of(read_answer((card.prefill or "") + (reply.raw or ""), card.answer))
-
-
 async def ask_all(
     grounder: Grounder,
     card: ChatCard,
     *,
-    space: Space,
-    said: Callable[[Prediction], tuple[ModelPoint, ...]],
+    space: Space | None = None,
+    read: Reader | None = None,
     untouched: bool = False,
     earlier: Sequence[Prediction] = (),
 ) -> ProbeReport:
     """Ask about every picture, sent as a run would; where the cost limit leaves no room for one it is left out.
 
-    ``said`` reads the numbers of a reply that is no failure, which ought to be in ``space``.
+    ``read`` gives numbers in ``space``, by default both are a grounder's card's.
     """
+    if space is None or read is None:
+        assert isinstance(card, GrounderCard)
+        rule = card.answer
+        space, read = rule.space, lambda reply: read_answer((card.prefill or "") + (reply.raw or ""), rule)
 
     async def ask(target: ProbeTarget) -> Prediction | None:
         try:
@@ -166,30 +154,34 @@ async def ask_all(
 
     with tempfile.TemporaryDirectory(prefix="grounding-probe-") as folder:
         targets = await asyncio.to_thread(draw_targets, Path(folder))
-        replies = [reply for reply in await asyncio.gather(*map(ask, targets)) if reply is not None]
-    by_id = {target.id: target for target in targets}
+        replies = await asyncio.gather(*map(ask, targets))
+    pairs = [(target, reply) for target, reply in zip(targets, replies, strict=True) if reply is not None]
     chars = text_chars((card.system, *(part.text for part in card.user), card.prefill), INSTRUCTION)
-    observations = [
+    observed = [
         ProbedReply(
-            corners=() if reply.failure else said(reply),
+            place=None if reply.failure else read(reply),
             sizes=reply.sizes,
-            region=by_id[reply.step_id].region,
+            region=target.region,
             input_tokens=reply.call.usage.input_tokens if reply.call and reply.call.usage else None,
             text_chars=chars,
         )
-        for reply in replies
+        for target, reply in pairs
         if reply.raw is not None and reply.sizes is not None
     ]
-    judged = judge_replies(observations, declared=space)
+    fits, findings = judge_replies(observed, declared=space)
     # A card that resizes nothing says nothing of what its server does; what the server saw is told all the same.
-    declared = card.image.resize != "none"
-    lines = token_lines(observations, card.family, tolerance=TOKEN_TOLERANCE, declared=declared)
-    findings = (*_errors(replies), *judged.findings, *token_findings(lines))
-    own = next(fit for fit in judged.fits if fit.name == space)
+    lines = token_lines(observed, card.family, tolerance=TOKEN_TOLERANCE, declared=card.image.resize != "none")
+    failed = [(target.id, reply.failure) for target, reply in pairs if reply.failure and reply.failure.kind == "error"]
+    if failed:
+        name, failure = failed[0]
+        text = f"{len(failed)} of {len(pairs)} requests failed, the first at {name}: {failure.message}"
+        findings = (ProbeFinding(kind="errors", level="warning", text=text), *findings)
+    findings = (*findings, *token_findings(lines))
+    own = next(fit for fit in fits if fit.name == space)
     offsets = [
         math.hypot(reply.point.x_px - middle.x_px, reply.point.y_px - middle.y_px)
-        for reply in replies
-        if reply.point is not None and (middle := by_id[reply.step_id].button.center)
+        for target, reply in pairs
+        if reply.point is not None and (middle := target.button.center)
     ]
     return ProbeReport(
         card=card.name,
@@ -198,27 +190,15 @@ async def ask_all(
         level=worst(findings),
         findings=findings,
         asked=len(targets),
-        replied=len(observations),
+        replied=len(observed),
         parsed=own.parsed,
         hits=own.hits,
         median_offset_px=round(statistics.median(offsets), 1) if offsets else None,
-        fits=judged.fits,
+        fits=fits,
         tokens=lines,
-        replies=tuple(replies),
+        replies=tuple(reply for _, reply in pairs),
         earlier=tuple(earlier),
     )
-
-
-def _errors(replies: Sequence[Prediction]) -> tuple[ProbeFinding, ...]:
-    failed = [
-        f"{reply.step_id}: {reply.failure.message}"
-        for reply in replies
-        if reply.failure is not None and reply.failure.kind == "error"
-    ]
-    if not failed:
-        return ()
-    text = f"{len(failed)} of {len(replies)} requests failed, the first at {failed[0]}"
-    return (ProbeFinding(kind="errors", level="warning", text=text),)
 
 
 # --- whose sizes a server makes ---------------------------------------------------------------------------------------
@@ -230,59 +210,48 @@ def short_card(card: GrounderCard) -> GrounderCard:
     return msgspec.structs.replace(card, parameters={**kept, "max_tokens": 1})
 
 
-class SizeCheck:
-    """Asks servers whether they make a card's sizes of pictures like those of a run.
+def leaves_sizes(card: ChatCard) -> bool:
+    """Whether its servers are to be asked if they make its sizes; nobody is for money."""
+    return card.image.resize == "auto" and card.price is None
 
-    Nobody is asked of a card that leaves no picture to its server, or that has a price.
 
-    ``shown`` are the sizes of the screenshots that will be asked about.
-    """
+async def make_the_sizes(
+    card: GrounderCard,
+    options: ChatOptions,
+    shown: Iterable[Size],
+    *,
+    budget: Budget,
+    on_retry: Callable[[], None],
+) -> bool:
+    """Whether all servers make a card's sizes of pictures like these by themselves."""
+    sizes = _sizes_to_ask(card, shown)
+    if not sizes or not leaves_sizes(card):
+        return False
+    addresses = [msgspec.structs.replace(options, base_url=url or None) for url in (options.base_url or "").split(" ")]
+    grounders = [open_for_probe(short_card(card), each, budget=budget, on_retry=on_retry) for each in addresses]
+    try:
+        with tempfile.TemporaryDirectory(prefix="grounding-sizes-") as folder:
+            shots = [await asyncio.to_thread(_blank_picture, Path(folder), size) for size in sizes]
+            return all(await asyncio.gather(*(_fits(card, each, shots) for each in grounders)))
+    finally:
+        await asyncio.gather(*(grounder.aclose() for grounder in grounders))
 
-    def __init__(
-        self,
-        card: GrounderCard,
-        options: ChatOptions,
-        shown: Iterable[Size],
-        *,
-        budget: Budget,
-        on_retry: Callable[[], None],
-    ) -> None:
-        self._card, self._sizes = card, _sizes_to_ask(card, shown)
-        self.asks = card.image.resize == "auto" and card.price is None
-        short = short_card(card)
-        self._grounders = [
-            open_for_probe(
-                short, msgspec.structs.replace(options, base_url=url or None), budget=budget, on_retry=on_retry
-            )
-            for url in ((options.base_url or "").split(" ") if self.asks else ())
-        ]
 
-    async def passed(self) -> bool:
-        """Whether all of them do."""
-        try:
-            if not self._sizes or not self._grounders:
-                return False
-            with tempfile.TemporaryDirectory(prefix="grounding-sizes-") as folder:
-                shots = await asyncio.to_thread(_blank_pictures, Path(folder), self._sizes)
-                return all(await asyncio.gather(*(self._fits(each, shots) for each in self._grounders)))
-        finally:
-            await asyncio.gather(*(grounder.aclose() for grounder in self._grounders))
-
-    async def _fits(self, grounder: Grounder, shots: Sequence[Screenshot]) -> bool:
-        queries = [
-            Query(step_id=Path(shot.path).stem, key="sizes", screenshot=shot, instruction=INSTRUCTION, untouched=True)
-            for shot in shots
-        ]
-        try:
-            replies = await asyncio.gather(*(grounder.ground(query) for query in queries))
-        except (BudgetReached, UserError):  # What is wrong is said of the questions that count.
-            return False
-        counts = [reply.call.usage.input_tokens if reply.call and reply.call.usage else 0 for reply in replies]
-        expected = [_tokens(self._card, shot.size) for shot in shots]
-        text = [count - picture for count, picture in zip(counts, expected, strict=True)]
-        words = " ".join([self._card.system or "", *(part.text or "" for part in self._card.user)])
-        apart = MOST_DIGITS if "{width}" in words or "{height}" in words else 0
-        return all(counts) and len(set(expected)) > 1 and min(text) > 0 and max(text) - min(text) <= apart
+async def _fits(card: GrounderCard, grounder: Grounder, shots: Sequence[Screenshot]) -> bool:
+    queries = [
+        Query(step_id=Path(shot.path).stem, key="sizes", screenshot=shot, instruction=INSTRUCTION, untouched=True)
+        for shot in shots
+    ]
+    try:
+        replies = await asyncio.gather(*(grounder.ground(query) for query in queries))
+    except (BudgetReached, UserError):  # What is wrong is said of the questions that count.
+        return False
+    counts = [reply.call.usage.input_tokens if reply.call and reply.call.usage else 0 for reply in replies]
+    expected = [_tokens(card, shot.size) for shot in shots]
+    text = [count - picture for count, picture in zip(counts, expected, strict=True)]
+    words = " ".join([card.system or "", *(part.text or "" for part in card.user)])
+    apart = MOST_DIGITS if "{width}" in words or "{height}" in words else 0
+    return all(counts) and len(set(expected)) > 1 and min(text) > 0 and max(text) - min(text) <= apart
 
 
 def _tokens(card: GrounderCard, size: Size) -> int:
@@ -306,46 +275,31 @@ def _sizes_to_ask(card: GrounderCard, shown: Iterable[Size]) -> tuple[Size, ...]
     return tuple(sizes)
 
 
-def _blank_pictures(folder: Path, sizes: Sequence[Size]) -> tuple[Screenshot, ...]:
-    shots = []
-    for size in sizes:
-        path = folder / f"{size.width}x{size.height}.png"
-        Image.new("L", (size.width, size.height), 255).save(path, compress_level=1)
-        shots.append(Screenshot(path=str(path), size=size, sha256=""))
-    return tuple(shots)
+def _blank_picture(folder: Path, size: Size) -> Screenshot:
+    path = folder / f"{size.width}x{size.height}.png"
+    Image.new("L", (size.width, size.height), 255).save(path, compress_level=1)
+    return Screenshot(path=str(path), size=size, sha256="")
 
 
 # --- before a run -----------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class EvalProbe:
-    """What a run does before its first question. ``lent`` says that the grounder is the run's own, which goes on.
-
-    ``space`` and ``said`` are as in :func:`ask_all`, by default those of a grounder's card.
+    """What a run does before its first question. ``lent``: the grounder is the run's own, which goes on. ``sizes`` asks
+    the servers as :func:`make_the_sizes`; ``space`` and ``read`` are as in :func:`ask_all`.
     """
 
-    def __init__(
-        self,
-        card: ChatCard,
-        grounder: Grounder,
-        *,
-        lent: bool = False,
-        sizes: SizeCheck | None = None,
-        space: Space | None = None,
-        said: Callable[[Prediction], tuple[ModelPoint, ...]] | None = None,
-    ) -> None:
-        self.card = card
-        self._grounder, self._lent, self._sizes = grounder, lent, sizes
-        if space is None or said is None:
-            assert isinstance(card, GrounderCard)
-            space, said = card.answer.space, said_in(card)
-        self._space, self._said = space, said
+    card: ChatCard
+    grounder: Grounder
+    lent: bool = False
+    sizes: Callable[[], Awaitable[bool]] | None = None
+    space: Space | None = None
+    read: Reader | None = None
 
     def on_workers(self, grounder: Grounder) -> EvalProbe | None:
         """The same, asked of workers elsewhere; None where their servers see no pictures but those of the data set."""
-        if self.card.image.send == "file":
-            return None
-        return EvalProbe(self.card, grounder, lent=True, sizes=self._sizes)
+        return None if self.card.image.send == "file" else replace(self, grounder=grounder, lent=True)
 
     @contextmanager
     def _asking(self, progress: Progress) -> Iterator[None]:
@@ -358,10 +312,10 @@ class EvalProbe:
 
     async def servers_make_the_sizes(self, progress: Progress) -> bool:
         """Whether pictures may go out as they are; asked at every start, as another server may answer now."""
-        if self._sizes is None or not self._sizes.asks:
+        if self.sizes is None:
             return False
         with self._asking(progress):
-            passed = await self._sizes.passed()
+            passed = await self.sizes()
         if not passed:
             limits = f'{{"min_pixels":{self.card.image.min_pixels},"max_pixels":{self.card.image.max_pixels}}}'
             text = (
@@ -372,25 +326,21 @@ class EvalProbe:
         return passed
 
     async def run(self, folder: Path, progress: Progress, *, untouched: bool = False) -> None:
-        """Ask about the pictures, unless that was done; say what doesn't fit.
-
-        ``untouched`` is how the run's own pictures go out.
-
-        Raises:
-            UserError: nobody answered, or not one reply could be read, so that the run would be paid for in vain.
+        """Ask about the pictures, unless that was done; say what doesn't fit. ``untouched`` is how the run's own
+        pictures go out.
         """
         before = read_probe(folder)
         if before is not None and before.settled:
             return
-        earlier = () if before is None else before.all_replies
+        earlier = () if before is None else (*before.earlier, *before.replies)
         try:
             with self._asking(progress):
                 report = await ask_all(
-                    self._grounder, self.card, space=self._space, said=self._said, untouched=untouched, earlier=earlier
+                    self.grounder, self.card, space=self.space, read=self.read, untouched=untouched, earlier=earlier
                 )
         finally:
-            if not self._lent:
-                await self._grounder.aclose()
+            if not self.lent:
+                await self.grounder.aclose()
         write_probe(folder, report)
         if report.unreachable or report.level == "broken":
             said = next((reply.raw for reply in report.replies if reply.raw is not None), "")
@@ -404,8 +354,9 @@ class EvalProbe:
                 f"{self.card.name}: {what}. Nothing of the data set was asked yet. Put the card or the server "
                 "right, or go on with --no-probe."
             )
-        for text in report.warnings:
-            print(f"grounding: probe: {text}", file=sys.stderr, flush=True)
+        for finding in report.findings:
+            if finding.level != "ok":
+                print(f"grounding: probe: {finding.text}", file=sys.stderr, flush=True)
 
 
 def eval_probe(
@@ -417,14 +368,15 @@ def eval_probe(
     on_retry: Callable[[], None],
     shown: Collection[Size] = (),
 ) -> EvalProbe | None:
-    """The probe of a run over screenshots of these sizes.
-
-    None where it is not wanted or no chat model stands behind the grounder.
+    """The probe of a run over screenshots of these sizes; None where it is not wanted or no chat model stands behind
+    the grounder.
     """
-    if not wanted or not isinstance(built.card, GrounderCard) or not isinstance(built.grounder, ChatGrounder):
+    card = built.card
+    if not wanted or not isinstance(card, GrounderCard) or not isinstance(built.grounder, ChatGrounder):
         return None
     if not built.base_url:  # The weights are in this process: loaded once, and any picture on this disk can be shown.
-        return EvalProbe(built.card, built.grounder, lent=True)
+        return EvalProbe(card, built.grounder, lent=True)
     options = msgspec.structs.replace(options, base_url=built.base_url)
-    sizes = SizeCheck(built.card, options, shown, budget=budget, on_retry=on_retry)
-    return EvalProbe(built.card, open_for_probe(built.card, options, budget=budget, on_retry=on_retry), sizes=sizes)
+    sizes = partial(make_the_sizes, card, options, shown, budget=budget, on_retry=on_retry)
+    grounder = open_for_probe(card, options, budget=budget, on_retry=on_retry)
+    return EvalProbe(card, grounder, sizes=sizes if leaves_sizes(card) else None)

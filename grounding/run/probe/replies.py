@@ -1,9 +1,7 @@
 """What replies say about a card, and what a run keeps of its probe (``probe.json``).
 
-They are read again in every known space; distances are fractions of the picture then (1 is a whole side), so that
-screenshots of all sizes count alike. The server's own count of tokens tells what it made of the pictures: it covers
-text and picture together, and the text is the same for every size of screenshot, apart from the words of the
-instruction, so that the sizes can be held against one another.
+Replies are read again in every known space; distances are fractions of the picture, so that all sizes count alike. The
+server's count of tokens is of text and picture together: the text is the same for all sizes of screenshot.
 """
 
 from __future__ import annotations
@@ -12,10 +10,12 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
+import numpy as np
 
 from grounding.atomic import atomic_write
 from grounding.cards.schema import Family
@@ -25,6 +25,7 @@ from grounding.llm.tokens import PIXELS_PER_SIDE, image_tokens
 from grounding.records import ImageSizes, Point, Prediction, Record, Region, Size
 from grounding.regions import distance_px, is_hit
 
+PROBE_FILE = "probe.json"
 SPACES: tuple[Space, ...] = get_args(Space)
 WORDS: dict[Space, str] = {
     "original_px": "pixels of the screenshot",
@@ -42,39 +43,39 @@ MOST_LUCK, MOST_LUCK_FOLLOWING = 0.02, 0.005
 """A difference that luck alone makes more often than this is none. Stricter where it is asked of several readings."""
 TIMES_BETTER, NEARLY_ALL, FOLLOWS, MATERIAL, ALIKE = 1.5, 0.75, 0.5, 0.02, 0.005
 MOST_OTHERS = 20
+CHARS_PER_TOKEN, FEWEST_CHARS_PER_TOKEN, MOST_CHARS_PER_TOKEN = 4.0, 1.5, 8.0
+USUAL_TEMPLATE_TOKENS, MOST_TEMPLATE_TOKENS = 25, 150
+"""What a chat template puts around the text, its own system prompt included."""
 
 Level = Literal["ok", "warning", "broken"]
-Points = tuple[Point | None, ...]
-"""All replies under one reading: the place of each on its screenshot, None where it holds no answer."""
 
 
 class ProbedReply(Record, frozen=True, kw_only=True):
-    """One reply beside the place where it should have been.
-
-    ``corners`` are the numbers of the reply as the card reads them: one point, two corners of a box, or none where the
-    reply holds no answer. ``input_tokens`` are the server's count of the request, ``text_chars`` the
-    length of its text.
+    """One reply beside the place where it should have been: its numbers as the card reads them, None where it holds no
+    answer. ``input_tokens`` are the server's count of the request, ``text_chars`` the length of its text.
     """
 
-    corners: tuple[ModelPoint, ...]
+    place: ModelPoint | ModelBox | None
     sizes: ImageSizes
     region: Region
     input_tokens: int | None = None
     text_chars: int = 0
 
     @property
-    def centre(self) -> ModelPoint | None:
-        """The answer as one point, in the model's own numbers."""
-        if not self.corners:
-            return None
-        x = statistics.fmean(corner.x for corner in self.corners)
-        y = statistics.fmean(corner.y for corner in self.corners)
-        return ModelPoint(space=self.corners[0].space, x=x, y=y)
+    def corners(self) -> tuple[ModelPoint, ...]:
+        """The one point, or two corners of the box."""
+        if isinstance(self.place, ModelBox):
+            ends = ((self.place.x1, self.place.y1), (self.place.x2, self.place.y2))
+            return tuple(ModelPoint(space=self.place.space, x=x, y=y) for x, y in ends)
+        return () if self.place is None else (self.place,)
+
+    def corners_in(self, space: Space, declared: Space) -> list[ModelPoint]:
+        """In the declared space a card may read whole numbers otherwise, which stands."""
+        return [each if space == declared else msgspec.structs.replace(each, space=space) for each in self.corners]
 
 
 class SpaceFit(Record, frozen=True, kw_only=True, omit_defaults=False):
     """How well a reading explains the replies. ``median_px`` is to the nearest edge of the target, 0 inside.
-
     ``in_range`` counts the replies whose numbers all lie on the picture.
     """
 
@@ -94,247 +95,170 @@ class ProbeFinding(Record, frozen=True, kw_only=True, omit_defaults=False):
     spaces: tuple[Space, ...] = ()
 
 
-class ProbeVerdict(Record, frozen=True, kw_only=True):
-    """Every space's figures, and what they mean."""
-
-    fits: tuple[SpaceFit, ...]
-    findings: tuple[ProbeFinding, ...]
-
-
 def worst(findings: Sequence[ProbeFinding]) -> Level:
-    """The level of the most serious finding."""
     return max((finding.level for finding in findings), key=get_args(Level).index, default="ok")
 
 
-def corners_of(place: ModelPoint | ModelBox | None) -> tuple[ModelPoint, ...]:
-    """What a card read in a reply, as the points it is made of."""
-    if isinstance(place, ModelBox):
-        ends = ((place.x1, place.y1), (place.x2, place.y2))
-        return tuple(ModelPoint(space=place.space, x=x, y=y) for x, y in ends)
-    return () if place is None else (place,)
+# --- which space explains the replies ---------------------------------------------------------------------------------
 
 
-def judge_replies(observations: Sequence[ProbedReply], *, declared: Space) -> ProbeVerdict:
-    """Read replies under every space and say what is wrong with the declared one, if anything is."""
-    readings = {space: _read_in(space, observations, declared) for space in SPACES}
-    fits = {
-        space: _fit(space, points, observations, sum(_in_range(seen, space, declared) for seen in observations))
-        for space, points in readings.items()
-    }
-    own = fits[declared]
-    findings = []
-    if (unread := len(observations) - own.parsed) > MOST_UNREAD * len(observations):
-        text = f"{unread} of {len(observations)} replies hold no answer in the form that the card reads"
+@dataclass(frozen=True)
+class _Reading:
+    """All replies in one space: arrays with a row for each reply, NaN where it holds no answer or has no target.
+
+    ``points`` and ``targets`` are n x 2 fractions of the screenshot, a target the middle of the region's first shape.
+    """
+
+    fit: SpaceFit
+    points: Any
+    targets: Any
+    hit: Any
+
+    @property
+    def offset(self) -> Any:
+        """Fractions of a side from each place to its own target."""
+        return np.hypot(*(self.points - self.targets).T)
+
+    def follows(self) -> bool:
+        """Whether nearly all replies are much nearer to their own targets than to those of other replies."""
+        placed = ~np.isnan(self.offset)
+        points, targets, own = self.points[placed], self.targets[placed], self.offset[placed]
+        if len(own) < 2:
+            return False
+        shifts = range(1, len(own), max(1, (len(own) - 1) // MOST_OTHERS))
+        others = np.median([np.hypot(*(points - np.roll(targets, -shift, axis=0)).T) for shift in shifts], axis=0)
+        nearer = int((own < others).sum())
+        enough = _luck(nearer, len(own) - nearer) <= MOST_LUCK_FOLLOWING
+        return enough and bool(np.median(own) < FOLLOWS * np.median(others))
+
+    def much_better(self, declared: _Reading) -> bool:
+        """Whether this explains the replies much better than the declared space: it hits more, or is much nearer, and
+        not by luck. So many hits are none of chance, even where all targets are at one place.
+        """
+        if not self.follows() and self.fit.hits < NEARLY_ALL * self.fit.parsed:
+            return False
+        gained, lost = (self.hit & ~declared.hit).sum(), (declared.hit & ~self.hit).sum()
+        if self.fit.hits >= TIMES_BETTER * declared.fit.hits and _luck(gained, lost) <= MOST_LUCK:
+            return True
+        if declared.follows():
+            return False
+        nearer = declared.offset - self.offset
+        return _luck((nearer > MATERIAL).sum(), (nearer < -MATERIAL).sum()) <= MOST_LUCK
+
+    def alike(self, other: _Reading) -> bool:
+        """Whether two readings mean the same places, for these pictures."""
+        apart = np.hypot(*(self.points - other.points).T)
+        return bool(np.isnan(apart).all() or np.nanmedian(apart) < ALIKE)
+
+
+def _luck(better: int, worse: int) -> float:
+    """How often coin flips alone would favour one side so much (one-sided sign test)."""
+    from scipy.stats import binomtest  # Half a second, which only a probe has to pay.
+
+    return float(binomtest(int(better), int(better + worse), alternative="greater").pvalue) if better else 1.0
+
+
+def _target(region: Region) -> tuple[float, float]:
+    if region.boxes:
+        return region.boxes[0].center.x_px, region.boxes[0].center.y_px
+    corners = region.polygons[0].points if region.polygons else (Point(x_px=math.nan, y_px=math.nan),)
+    return statistics.fmean(each.x_px for each in corners), statistics.fmean(each.y_px for each in corners)
+
+
+def _read_in(space: Space, replies: Sequence[ProbedReply], declared: Space) -> _Reading:
+    points, targets, hit, distances = [], [], [], []
+    in_range = parsed = 0
+    for reply in replies:
+        size, corners = reply.sizes.original, reply.corners_in(space, declared)
+        whole = size.width, size.height
+        targets.append(np.divide(_target(reply.region), whole))
+        hit.append(False)
+        points.append(np.array((math.nan, math.nan)))
+        if not corners:
+            continue
+        ends = [point_from_original(Point(x_px=whole[0], y_px=whole[1]), each.space, reply.sizes) for each in corners]
+        parsed += 1
+        in_range += all(0 <= each.x <= end.x and 0 <= each.y <= end.y for each, end in zip(corners, ends, strict=True))
+        x, y = statistics.fmean(each.x for each in corners), statistics.fmean(each.y for each in corners)
+        point = point_to_original(ModelPoint(space=corners[0].space, x=x, y=y), reply.sizes)
+        points[-1], hit[-1] = np.divide((point.x_px, point.y_px), whole), is_hit(reply.region, point)
+        distances += [found] if (found := distance_px(reply.region, point)) is not None else []
+    median = round(statistics.median(distances), 1) if distances else None
+    fit = SpaceFit(name=space, parsed=parsed, in_range=in_range, hits=sum(hit), median_px=median)
+    return _Reading(fit, np.reshape(points, (-1, 2)), np.reshape(targets, (-1, 2)), np.array(hit, dtype=bool))
+
+
+def judge_replies(
+    replies: Sequence[ProbedReply], *, declared: Space
+) -> tuple[tuple[SpaceFit, ...], tuple[ProbeFinding, ...]]:
+    """Every space's figures, and what is wrong with the declared one, if anything is."""
+    readings = {space: _read_in(space, replies, declared) for space in SPACES}
+    reading = readings[declared]
+    own, findings = reading.fit, []
+    if (unread := len(replies) - own.parsed) > MOST_UNREAD * len(replies):
+        text = f"{unread} of {len(replies)} replies hold no answer in the form that the card reads"
         findings.append(ProbeFinding(kind="unparsed", level="warning" if own.parsed else "broken", text=text))
     if (outside := own.parsed - own.in_range) > MOST_OUTSIDE * own.parsed:
-        corners = [corner for seen in observations for corner in seen.corners]
+        corners = [corner for reply in replies for corner in reply.corners]
         text = (
             f"{outside} of {own.parsed} replies lie outside the card's range, {WORDS[declared]}: the largest x is "
             f"{max(corner.x for corner in corners):g}, the largest y {max(corner.y for corner in corners):g}"
         )
         findings.append(ProbeFinding(kind="range", level="warning", text=text))
-    if own.parsed >= MIN_JUDGED:
-        found = _other_space(fits, readings, observations, declared)
-        if found is None and own.hits < MIN_HITS * own.parsed:
-            found = _unexplained(own, readings[declared], observations, declared)
-        findings += [found] if found else []
-    return ProbeVerdict(fits=tuple(fits.values()), findings=tuple(findings))
-
-
-def _read_in(space: Space, observations: Sequence[ProbedReply], declared: Space) -> Points:
-    return tuple(
-        None if (said := seen.centre) is None else point_to_original(_as(said, space, declared), seen.sizes)
-        for seen in observations
-    )
-
-
-def _as(said: ModelPoint, space: Space, declared: Space) -> ModelPoint:
-    """The numbers in a space; in the declared one a card may read whole numbers otherwise, which stands."""
-    return said if space == declared else msgspec.structs.replace(said, space=space)
-
-
-def _in_range(seen: ProbedReply, space: Space, declared: Space) -> bool:
-    """Whether every number of a reply lies on the picture, edges included."""
-    size = seen.sizes.original
-    for corner in seen.corners:
-        taken = _as(corner, space, declared)
-        end = point_from_original(Point(x_px=size.width, y_px=size.height), taken.space, seen.sizes)
-        if not (0 <= taken.x <= end.x and 0 <= taken.y <= end.y):
-            return False
-    return bool(seen.corners)
-
-
-def _hits(points: Points, observations: Sequence[ProbedReply]) -> list[bool]:
-    pairs = zip(points, observations, strict=True)
-    return [point is not None and is_hit(seen.region, point) for point, seen in pairs]
-
-
-def _fit(name: str, points: Points, observations: Sequence[ProbedReply], in_range: int) -> SpaceFit:
-    pairs = [(point, seen) for point, seen in zip(points, observations, strict=True) if point is not None]
-    distances = [found for point, seen in pairs if (found := distance_px(seen.region, point)) is not None]
-    return SpaceFit(
-        name=name,
-        parsed=len(pairs),
-        in_range=in_range,
-        hits=sum(_hits(points, observations)),
-        median_px=round(statistics.median(distances), 1) if distances else None,
-    )
-
-
-# --- better, and not by luck ------------------------------------------------------------------------------------------
-
-
-def _target(region: Region) -> Point | None:
-    """The middle of a region's first shape."""
-    if region.boxes:
-        return region.boxes[0].center
-    if not region.polygons:
-        return None
-    corners = region.polygons[0].points
-    x = statistics.fmean(corner.x_px for corner in corners)
-    return Point(x_px=x, y_px=statistics.fmean(corner.y_px for corner in corners))
-
-
-def _apart(one: Point, size: Size, other: Point, other_size: Size) -> float:
-    across = one.x_px / size.width - other.x_px / other_size.width
-    return math.hypot(across, one.y_px / size.height - other.y_px / other_size.height)
-
-
-def _offset(point: Point | None, seen: ProbedReply) -> float | None:
-    target, size = _target(seen.region), seen.sizes.original
-    return None if point is None or target is None else _apart(point, size, target, size)
-
-
-def _luck(better: int, worse: int) -> float:
-    """How often coin flips alone would favour one side so much (one-sided sign test)."""
-    total = better + worse
-    return sum(math.comb(total, count) for count in range(better, total + 1)) / (1 << total)
-
-
-def follows(points: Points, observations: Sequence[ProbedReply]) -> bool:
-    """Whether nearly all replies are much nearer to their own targets than to those of other replies."""
-    placed = [
-        (point, seen.sizes.original, target)
-        for point, seen in zip(points, observations, strict=True)
-        if point is not None and (target := _target(seen.region)) is not None
-    ]
-    if len(placed) < 2:
-        return False
-    shifts = range(1, len(placed), max(1, (len(placed) - 1) // MOST_OTHERS))
-    own, others = [], []
-    for index, (point, size, target) in enumerate(placed):
-        own.append(_apart(point, size, target, size))
-        strange = (placed[(index + shift) % len(placed)] for shift in shifts)
-        others.append(statistics.median(_apart(point, size, theirs, theirs_size) for _, theirs_size, theirs in strange))
-    nearer = sum(mine < theirs for mine, theirs in zip(own, others, strict=True))
-    enough = _luck(nearer, len(own) - nearer) <= MOST_LUCK_FOLLOWING
-    return enough and statistics.median(own) < FOLLOWS * statistics.median(others)
-
-
-def much_better(other: Points, declared: Points, observations: Sequence[ProbedReply]) -> bool:
-    """Whether another reading explains the replies much better: it hits more, or is much nearer, and not by luck."""
-    ours, theirs = _hits(declared, observations), _hits(other, observations)
-    # So many hits are none of chance, even where all targets are at one place.
-    if not follows(other, observations) and sum(theirs) < NEARLY_ALL * sum(point is not None for point in other):
-        return False
-    gained = sum(b and not a for a, b in zip(ours, theirs, strict=True))
-    lost = sum(a and not b for a, b in zip(ours, theirs, strict=True))
-    if sum(theirs) >= TIMES_BETTER * sum(ours) and _luck(gained, lost) <= MOST_LUCK:
-        return True
-    if follows(declared, observations):
-        return False
-    nearer = further = 0
-    for mine, another, seen in zip(declared, other, observations, strict=True):
-        before, after = _offset(mine, seen), _offset(another, seen)
-        if before is not None and after is not None:
-            nearer += after < before - MATERIAL
-            further += after > before + MATERIAL
-    return bool(nearer) and _luck(nearer, further) <= MOST_LUCK
-
-
-def alike(one: Points, other: Points, observations: Sequence[ProbedReply]) -> bool:
-    """Whether two readings mean the same places, for these pictures."""
-    apart = [
-        _apart(a, seen.sizes.original, b, seen.sizes.original)
-        for a, b, seen in zip(one, other, observations, strict=True)
-        if a is not None and b is not None
-    ]
-    return not apart or statistics.median(apart) < ALIKE
-
-
-# --- what is wrong with the declared space ----------------------------------------------------------------------------
-
-
-def _other_space(
-    fits: dict[Space, SpaceFit], readings: dict[Space, Points], observations: Sequence[ProbedReply], declared: Space
-) -> ProbeFinding | None:
-    own = readings[declared]
-    better = [
-        space
-        for space, points in readings.items()
-        if not alike(points, own, observations) and much_better(points, own, observations)
-    ]
-    if not better:
-        return None
-    best = max(better, key=lambda space: (fits[space].hits, -(fits[space].median_px or 0.0)))
-    same = tuple(space for space in better if alike(readings[space], readings[best], observations))
-    names = " or ".join(f"{WORDS[space]} ({space})" for space in same)
-    return ProbeFinding(
-        kind="other_space",
-        level="warning",
-        text=f"the card says {WORDS[declared]} ({declared}), where {_fit_words(fits[declared])}; read as {names}, "
-        f"{_fit_words(fits[best])}",
-        spaces=same,
-    )
+    fits = tuple(each.fit for each in readings.values())
+    if own.parsed < MIN_JUDGED:
+        return fits, tuple(findings)
+    better = {
+        space: other for space, other in readings.items() if not other.alike(reading) and other.much_better(reading)
+    }
+    if better:
+        best = max(better.values(), key=lambda other: (other.fit.hits, -(other.fit.median_px or 0.0)))
+        same = tuple(space for space, other in better.items() if other.alike(best))
+        names = " or ".join(f"{WORDS[space]} ({space})" for space in same)
+        text = (
+            f"the card says {WORDS[declared]} ({declared}), where {_fit_words(own)}; read as {names}, "
+            f"{_fit_words(best.fit)}"
+        )
+        findings.append(ProbeFinding(kind="other_space", level="warning", text=text, spaces=same))
+    elif own.hits < MIN_HITS * own.parsed and reading.follows():
+        text = f"{_fit_words(own)}: the replies follow the targets in the card's space, only not precisely"
+        findings.append(ProbeFinding(kind="imprecise", level="ok", text=text))
+    elif own.hits < MIN_HITS * own.parsed:
+        text = f"{_fit_words(own)}: the replies fit neither {WORDS[declared]} ({declared}) nor any other known space"
+        findings.append(ProbeFinding(kind="no_space", level="warning", text=text))
+    return fits, tuple(findings)
 
 
 def _fit_words(fit: SpaceFit) -> str:
     return f"{fit.hits} of {fit.parsed} replies hit and the median distance is {fit.median_px:g} px"
 
 
-def _unexplained(own: SpaceFit, points: Points, observations: Sequence[ProbedReply], declared: Space) -> ProbeFinding:
-    if follows(points, observations):
-        text = f"{_fit_words(own)}: the replies follow the targets in the card's space, only not precisely"
-        return ProbeFinding(kind="imprecise", level="ok", text=text)
-    text = f"{_fit_words(own)}: the replies fit neither {WORDS[declared]} ({declared}) nor any other known space"
-    return ProbeFinding(kind="no_space", level="warning", text=text)
-
-
 # --- what the server saw --------------------------------------------------------------------------------------------
-
-CHARS_PER_TOKEN, FEWEST_CHARS_PER_TOKEN, MOST_CHARS_PER_TOKEN = 4.0, 1.5, 8.0
-USUAL_TEMPLATE_TOKENS, MOST_TEMPLATE_TOKENS = 25, 150
-"""What a chat template puts around the text, its own system prompt included."""
 
 
 class TokenLine(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Screenshots of one size: what the card expects of the picture and what the server counted.
 
-    ``expected`` and ``expected_tokens`` are None where the card leaves the size to the server. ``prompt_min``,
-    ``prompt_median`` and ``prompt_max`` are the whole requests; ``seen_tokens`` is what is left for the picture without
-    the text, and ``seen`` a picture of so many tokens. ``agrees`` is within the tolerance: of the card's size, or where
-    it states none, of the screenshot's own.
+    ``expected`` and ``expected_tokens`` are None where the card leaves the size to the server. ``seen_tokens`` is the
+    request's count without the text, and ``seen`` a picture of so many. ``agrees`` is within the tolerance: of the
+    card's size, or where it states none, of the screenshot's own.
     """
 
     original: Size
     expected: Size | None
     expected_tokens: int | None
     replies: int
-    prompt_min: int
-    prompt_median: float
-    prompt_max: int
     seen_tokens: int
     seen: Size
     agrees: bool
 
 
 def text_chars(templates: Iterable[str | None], instruction: str) -> int:
-    """The length of all text in a request, from the card's templates."""
     return len("".join(text for text in templates if text).replace("{instruction}", instruction))
 
 
 def token_lines(
-    observations: Sequence[ProbedReply], family: Family | None, *, tolerance: int, declared: bool = True
+    replies: Sequence[ProbedReply], family: Family | None, *, tolerance: int, declared: bool = True
 ) -> tuple[TokenLine, ...]:
     """One line for each size of screenshot; none where the family's formula or the server's count isn't known.
 
@@ -344,39 +268,35 @@ def token_lines(
     factor = None if family is None else PIXELS_PER_SIDE.get(family)
     if factor is None:
         return ()
-    groups: dict[tuple[Size, Size, int], list[ProbedReply]] = defaultdict(list)
-    for seen in observations:
-        original = seen.sizes.original
+    groups: dict[tuple[Size, Size, int], list[float]] = defaultdict(list)
+    for reply in replies:
+        original = reply.sizes.original
         most = original.width * original.height * 4
         # A picture that is neither shrunk nor enlarged: the processors round its sides to whole tokens.
-        size = seen.sizes.model if declared else smart_resize(original, factor=factor, min_pixels=1, max_pixels=most)
+        size = reply.sizes.model if declared else smart_resize(original, factor=factor, min_pixels=1, max_pixels=most)
         expected = image_tokens(family, size)
-        if expected is not None and seen.input_tokens:
-            groups[original, size, expected].append(seen)
+        if expected is not None and reply.input_tokens:
+            groups[original, size, expected].append(reply.input_tokens - reply.text_chars / CHARS_PER_TOKEN)
     if not groups:
         return ()
-    left = {
-        group: statistics.median((seen.input_tokens or 0) - seen.text_chars / CHARS_PER_TOKEN for seen in found)
-        for group, found in groups.items()
-    }
-    chars = statistics.median(seen.text_chars for found in groups.values() for seen in found)
+    chars = statistics.median(reply.text_chars for reply in replies)
+    left = {group: statistics.median(counts) for group, counts in groups.items()}
     template = _template_tokens([left[group] - group[2] for group in groups], chars, tolerance)
     lines = []
-    for (original, expected_size, expected), found in groups.items():
-        prompts = [seen.input_tokens or 0 for seen in found]
-        tokens = max(1, round(left[original, expected_size, expected] - template))
+    for (original, size, expected), counts in groups.items():
+        tokens = max(1, round(left[original, size, expected] - template))
         agrees = abs(tokens - expected) <= tolerance
+        # The screenshot's shape at so many tokens, in whole ones.
+        scale = math.sqrt(tokens * factor**2 / (original.width * original.height))
+        width, height = (max(1, round(side * scale / factor)) * factor for side in (original.width, original.height))
         lines.append(
             TokenLine(
                 original=original,
-                expected=expected_size if declared else None,
+                expected=size if declared else None,
                 expected_tokens=expected if declared else None,
-                replies=len(found),
-                prompt_min=min(prompts),
-                prompt_median=statistics.median(prompts),
-                prompt_max=max(prompts),
+                replies=len(counts),
                 seen_tokens=expected if agrees else tokens,
-                seen=expected_size if agrees else _size_of(tokens, original, factor),
+                seen=size if agrees else Size(width=width, height=height),
                 agrees=agrees,
             )
         )
@@ -385,41 +305,30 @@ def token_lines(
 
 def _template_tokens(differences: Sequence[float], chars: float, tolerance: int) -> float:
     """What the text takes beyond its characters: the figure that most sizes agree on, if it is one that text can have.
-
     Where the server shrinks only large pictures, the small ones show it; where none is possible, a usual one is taken.
     """
     usual = chars / CHARS_PER_TOKEN
     low = chars / MOST_CHARS_PER_TOKEN - usual - tolerance
     high = chars / FEWEST_CHARS_PER_TOKEN - usual + MOST_TEMPLATE_TOKENS
     possible = [value for value in differences if low <= value <= high]
-    if not possible:
-        return USUAL_TEMPLATE_TOKENS
 
     def support(value: float) -> tuple[int, float]:
         return sum(abs(other - value) <= tolerance for other in possible), -abs(value - USUAL_TEMPLATE_TOKENS)
 
-    best = max(possible, key=support)
-    return statistics.median(value for value in possible if abs(value - best) <= tolerance)
-
-
-def _size_of(tokens: int, original: Size, factor: int) -> Size:
-    """The screenshot's shape at so many tokens, in whole ones."""
-    scale = math.sqrt(tokens * factor**2 / (original.width * original.height))
-    width, height = (max(1, round(side * scale / factor)) * factor for side in (original.width, original.height))
-    return Size(width=width, height=height)
+    return max(possible, key=support, default=USUAL_TEMPLATE_TOKENS)
 
 
 def token_findings(lines: Sequence[TokenLine]) -> tuple[ProbeFinding, ...]:
-    """What names the sizes at which the server saw another picture than the card says: a warning.
-
-    Where the card leaves the size to the server, a note of those that it saw smaller or larger than they are.
+    """A warning that names the sizes at which the server saw another picture than the card says; where the card leaves
+    the size to the server, a note of those that it saw smaller or larger than they are.
     """
     others = [line for line in lines if not line.agrees]
     if not others:
         return ()
     named = "; ".join(
-        f"at {_words(line.original)} the server saw about {_words(line.seen)} ({line.seen_tokens:,} image tokens)"
-        + ("" if line.expected is None else f", the card says {_words(line.expected)} ({line.expected_tokens:,})")
+        f"at {size_words(line.original)} the server saw about {size_words(line.seen)} ({line.seen_tokens:,} image "
+        "tokens)"
+        + ("" if line.expected is None else f", the card says {size_words(line.expected)} ({line.expected_tokens:,})")
         for line in others[-3:]
     )
     if all(line.expected is None for line in others):
@@ -427,13 +336,11 @@ def token_findings(lines: Sequence[TokenLine]) -> tuple[ProbeFinding, ...]:
     return (ProbeFinding(kind="tokens", level="warning", text=named),)
 
 
-def _words(size: Size) -> str:
+def size_words(size: Size) -> str:
     return f"{size.width}x{size.height}"
 
 
 # --- what a run keeps -----------------------------------------------------------------------------------------------
-
-PROBE_FILE = "probe.json"
 
 
 class ProbeReport(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -476,23 +383,9 @@ class ProbeReport(Record, frozen=True, kw_only=True, omit_defaults=False):
         """Why there is no reply at all; empty where there is one."""
         return "" if self.replied else next((reply.failure.message for reply in self.replies if reply.failure), "")
 
-    @property
-    def warnings(self) -> list[str]:
-        """The findings that are more than notes."""
-        return [finding.text for finding in self.findings if finding.level != "ok"]
-
-    @property
-    def all_replies(self) -> tuple[Prediction, ...]:
-        """Everything that was ever paid for."""
-        return (*self.earlier, *self.replies)
-
 
 def read_probe(folder: Path) -> ProbeReport | None:
-    """A run's probe; None where there is none.
-
-    Raises:
-        UserError: the file is damaged.
-    """
+    """A run's probe; None where there is none."""
     path = folder / PROBE_FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=ProbeReport)
@@ -503,17 +396,16 @@ def read_probe(folder: Path) -> ProbeReport | None:
 
 
 def write_probe(folder: Path, report: ProbeReport) -> None:
-    """Replace a run's probe in one step."""
     atomic_write(folder / PROBE_FILE, msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
 
 
 def probe_predictions(folder: Path) -> tuple[Prediction, ...]:
-    """Every reply to a run's probes; raises as :func:`read_probe`."""
+    """Every reply to a run's probes that was ever paid for; raises as :func:`read_probe`."""
     probe = read_probe(folder)
-    return () if probe is None else probe.all_replies
+    return () if probe is None else (*probe.earlier, *probe.replies)
 
 
 def probe_warnings(folder: Path) -> list[str]:
     """What a run's table says of its probe, nothing where all is well; raises as :func:`read_probe`."""
     probe = read_probe(folder)
-    return [] if probe is None else [f"probe: {text}" for text in probe.warnings]
+    return [] if probe is None else [f"probe: {each.text}" for each in probe.findings if each.level != "ok"]

@@ -19,7 +19,7 @@ from grounding.data.images import picture_sizes
 from grounding.geometry import ModelPoint, Space, point_from_original, smart_resize
 from grounding.records import ImageSizes, Point, Size
 from grounding.run.probe.gate import BUTTON_COLOUR, ProbeTarget
-from grounding.run.probe.replies import ProbedReply, corners_of
+from grounding.run.probe.replies import ProbedReply
 
 LIMITS = {"factor": 28, "min_pixels": 3136, "max_pixels": 1003520}
 
@@ -57,7 +57,7 @@ def observed(
         sizes = picture_sizes(target.screenshot.size, made_for.image)
         said = say(target, sizes)
         place = None if said is None else ModelPoint(space=made_for.answer.space, x=said[0], y=said[1])
-        found.append(ProbedReply(corners=corners_of(place), sizes=sizes, region=target.region))
+        found.append(ProbedReply(place=place, sizes=sizes, region=target.region))
     return tuple(found)
 
 

@@ -20,7 +20,7 @@ from grounding.cli import run
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatOptions
 from grounding.records import Size
-from grounding.run.probe.gate import SizeCheck
+from grounding.run.probe.gate import make_the_sizes
 from run.probe.models import LIMITS, card, in_seen_pixels, seeing
 
 AUTO = card("resized_px", "auto")
@@ -36,7 +36,7 @@ def server() -> Iterator[ChatServer]:
 
 def passes(shown: Collection[Size], *servers: ChatServer, made: GrounderCard = AUTO) -> bool:
     options = ChatOptions(base_url=" ".join(each.base_url for each in servers), max_retries=0)
-    return asyncio.run(SizeCheck(made, options, shown, budget=Budget(None), on_retry=lambda: None).passed())
+    return asyncio.run(make_the_sizes(made, options, shown, budget=Budget(None), on_retry=lambda: None))
 
 
 def sent_sizes(server: ChatServer, last: int) -> set[tuple[int, int]]:

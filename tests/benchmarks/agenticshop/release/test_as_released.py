@@ -30,13 +30,13 @@ from grounding.benchmarks.agenticshop.judge.model import judge_prompt, official_
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, Judgement, PageClass
 from grounding.benchmarks.agenticshop.release import read_evaluation, read_extraction
 from grounding.benchmarks.agenticshop.released import (
+    ReleasedWire,
     extraction_messages,
     extraction_text,
     open_released,
     part_bounds,
     released_extraction,
     released_judge,
-    released_wire,
     reply_form,
 )
 from grounding.benchmarks.agenticshop.verdicts import JudgeAnswers, place_verdicts
@@ -59,7 +59,7 @@ CHECKLIST = tuple(
 
 def encoded(messages: Any, prompt: Any) -> bytes:
     form = reply_form(prompt.schema_name, prompt.schema)
-    return released_wire(make.planner_card()).encode("gpt-5-mini", messages, {}, tools=(form,))
+    return ReleasedWire({}).encode("gpt-5-mini", messages, {}, tools=(form,))
 
 
 def test_the_judge_is_asked_byte_for_byte() -> None:
