@@ -64,12 +64,10 @@ class WrongStep(Record, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The step's."""
         return self.step.id
 
     @property
     def is_asked(self) -> bool:
-        """Whether the sources are asked about it."""
         return self.kind in ("wrong_place", "no_place")
 
 
@@ -130,8 +128,6 @@ class Agreement(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ReferenceInfo(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Where the reference came from: a file of plans, and the runs in which they were grounded."""
-
     plans: str = ""
     runs: tuple[str, ...] = ()
 
@@ -173,8 +169,6 @@ class ErrorSplit(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ErrorSplitLine(Record, frozen=True, kw_only=True):
-    """One line of ``error_split.jsonl``: a wrong step and what every source said of it."""
-
     step_id: str
     task: str | int
     kind: Kind
@@ -266,7 +260,6 @@ def read_labels(paths: Iterable[Path], wrongs: Sequence[WrongStep], known: Mappi
 
 
 def is_labeller(name: str) -> bool:
-    """Whether a labeller may be called so."""
     return _LABELLER.fullmatch(name) is not None
 
 
@@ -312,7 +305,6 @@ class Wrongs(Record, frozen=True, kw_only=True):
 
     @property
     def asked(self) -> tuple[WrongStep, ...]:
-        """Those that the sources are asked about."""
         return tuple(wrong for wrong in self.steps if wrong.is_asked)
 
 
@@ -363,7 +355,6 @@ def _kind(step: Step, plan: Plan | None, verdict: Verdict, *, unasked: bool) -> 
 
 
 def share(k: int, n: int) -> Share:
-    """``k`` of ``n`` in per cent, with the Wilson interval."""
     return Share(k=k, n=n, percent=100 * k / n if n else None, interval=wilson(k, n) if n else None)
 
 
@@ -391,7 +382,6 @@ def splits_by_participant(
 
 
 def kind_counts(wrongs: Iterable[WrongStep]) -> dict[Kind, int]:
-    """How many wrong steps are of each kind."""
     counts = Counter(wrong.kind for wrong in wrongs)
     return {kind: counts[kind] for kind in get_args(Kind)}
 
@@ -400,7 +390,6 @@ CLASSES: tuple[Said, Said] = ("reasoning", "grounding")
 
 
 def agreements(opinions: Mapping[str, Iterable[Opinion]]) -> tuple[Agreement, ...]:
-    """Every two sources, in their order."""
     said = {source: {each.step_id: each.said for each in given} for source, given in opinions.items()}
     return tuple(_agreement(first, second, said[first], said[second]) for first, second in combinations(said, 2))
 

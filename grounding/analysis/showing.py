@@ -130,7 +130,6 @@ KIND_WORDS: dict[Kind, str] = {
 
 
 def step_lines(wrongs: Sequence[WrongStep], opinions: Mapping[str, Sequence[Opinion]]) -> tuple[ErrorSplitLine, ...]:
-    """One line for each wrong step, with what every source said of it."""
     said: dict[str, list[Opinion]] = {}
     for given in opinions.values():
         for opinion in given:
@@ -170,8 +169,6 @@ def write_split(folder: Path, split: ErrorSplit, lines: Sequence[ErrorSplitLine]
 
 
 def print_split(console: Console, split: ErrorSplit, folder: Path, *, per_participant: bool) -> None:
-    """Print how many steps are wrong and how, each source's split with counts, and how far the sources agree."""
-
     def line(text: str, style: str = "") -> None:
         console.print(Text(text, style=style), soft_wrap=True, highlight=False)
 
@@ -252,7 +249,6 @@ def _table(title: str, names: Sequence[str], figures: Sequence[str], rows: Itera
 
 
 def kappa_words(agreement: Agreement) -> str:
-    """Kappa with its interval, or why there is none."""
     if agreement.kappa is None:
         return f"undefined: {agreement.undefined_because}"
     if agreement.interval is None:

@@ -65,7 +65,6 @@ class Moment(Record, frozen=True, kw_only=True):
 
 
 def moments(sessions: Iterable[Session], participants: Collection[str] = ()) -> tuple[Moment, ...]:
-    """Every step of the sessions, scored or not, in session order."""
     return tuple(
         Moment(
             id=step.id,
@@ -99,7 +98,6 @@ class CaptionPrompt(NamedPrompt, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def label(self) -> str:
-        """Name, version and hash over both messages."""
         return self.label_over(self.user, self.user_last)
 
     def __post_init__(self) -> None:
@@ -123,7 +121,6 @@ class CaptionPrompt(NamedPrompt, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def render(prompt: CaptionPrompt, moment: Moment, before: Picture, after: Picture | None) -> tuple[Message, ...]:
-    """The conversation about one moment. Braces in the user's own words stay as they are."""
     pictures = {"before": before, "after": after}
 
     def part(template: CaptionPart) -> TextPart | ImagePart:
@@ -214,7 +211,6 @@ def identity(prompt: CaptionPrompt, model: ChatModel) -> str:
 
 
 def replies_path(out: Path) -> Path:
-    """Where the replies lie: ``captions.json.replies.jsonl`` beside ``captions.json``."""
     return out.with_name(f"{out.name}.replies.jsonl")
 
 
@@ -308,8 +304,6 @@ def _write(out: Path, captions: CaptionFile) -> None:
 
 
 class CaptionOptions(Record, frozen=True, kw_only=True):
-    """The options of ``grounding caption``; see its ``--help``."""
-
     dataset: str
     captioner: str
     out: Path

@@ -57,7 +57,7 @@ def view_command(
     """
     from grounding.report.html.live import LiveFolder, LivePage, write_overview
     from grounding.report.html.page import weigh_path, write_page
-    from grounding.report.html.watch import RunWatch, holds_runs
+    from grounding.report.html.watch import holds_runs, is_going
     from grounding.run.folder import RunFolder
 
     folders = [run, *more]
@@ -65,7 +65,7 @@ def view_command(
     if not followed and any(benchmark_of(folder) for folder in folders):
         if len(folders) > 1:
             raise UserError("runs of clicks alone are shown side by side; name one run, and see `grounding compare`")
-        if out is not None or not RunWatch(run).look().is_going:
+        if out is not None or is_going(run):
             return _view_file(run, out, browser=browser)
         followed = True
     if len({folder.resolve() for folder in folders}) < len(folders):

@@ -54,8 +54,6 @@ class BoardLine(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Board(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The figures of a data set from the highest down, and what is to be known of them all."""
-
     dataset: str
     lines: tuple[BoardLine, ...]
     notes: tuple[str, ...] = ()

@@ -43,7 +43,6 @@ class Breakdown(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def metrics_by(run: RunRows) -> tuple[Metric, ...]:
-    """The metrics that a breakdown shows: the first, and all that mean something where a task is taken apart."""
     first = run.metrics[0]
     task_metrics = set(PaperScores.__struct_fields__)
     return (first, *(each for each in run.metrics[1:] if each.name not in task_metrics))
@@ -91,7 +90,6 @@ def break_down(
 
 
 def breakdown_table(found: Breakdown, run: RunRows, *, clusters: ClusterName | None = None) -> Table:
-    """Both averages above the values of the column, each with its count and interval."""
     drawn = "user" if run.by_user else run.drawn(clusters)
     more = [each for each in metrics_by(run)[1:] if not each.narrow]
     others = (each.label if each.unit == "%" else heading(each.label, each.unit) for each in more)

@@ -151,17 +151,14 @@ def read(path: Path) -> RunRows:
 
 
 def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
-    """The run's own table."""
     print_summary(console, run.scored, scoring="official" if scoring == "official" else "paper")
 
 
 def print_published(console: Console, runs: Sequence[RunRows]) -> None:
-    """The tables of RealWebAssist's paper with the runs under them."""
     print_tables(console, [run.scored for run in runs], run_names(runs))
 
 
 def write_page(path: Path, out: Path | None) -> Path:
-    """The page of a run."""
     from grounding.report.html.page import REPORT, weigh_path
     from grounding.report.html.page import write_page as write_pages
 
@@ -169,7 +166,6 @@ def write_page(path: Path, out: Path | None) -> Path:
 
 
 def metrics_of_items(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
-    """Metrics of scored steps as metrics of what is shown of them."""
     return tuple(msgspec.structs.replace(each, function=_of_items(each.function)) for each in metrics)
 
 

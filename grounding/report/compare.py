@@ -69,7 +69,6 @@ class ComparedMetric(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def difference_text(each: ComparedMetric) -> str:
-    """The difference with its interval: ``+39.3 [+31.3, +45.7]``."""
     found = Difference(value=each.difference, low=each.low, high=each.high)
     return estimate_text(found, unit=each.unit, sign="+")
 
@@ -102,7 +101,6 @@ class Flip(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def is_won(self) -> bool:
-        """Whether the run has it right and the baseline has not."""
         return self.result == "hit"
 
 
@@ -330,7 +328,6 @@ def _compared(
 
 
 def _groups(base: RunRows) -> list[str]:
-    """The groups that stand beside all, in the order of their own."""
     if not base.compared:
         return []
     found = {name for row in base.rows for name in row.groups.get(base.compared, ())}
@@ -427,7 +424,6 @@ def _tests(
 
 
 def _corrected(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ...]:
-    """Put Holm's correction in: one family of all bootstrap tests, another of all McNemar tests."""
     drawn = iter(holm([each.p for run in runs for each in run.metrics if each.p is not None]))
     paired = iter(holm([each.test.p for run in runs for each in run.tests]))
     return tuple(

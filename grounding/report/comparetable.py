@@ -11,7 +11,6 @@ from grounding.report.groups import number, table_of, value_text
 
 
 def print_comparison(console: Console, result: ComparisonResult, *, flips: bool = False) -> None:
-    """Print each run's differences to the baseline, the paired tests, and with ``flips`` the items that changed."""
     console.print(Text(f"baseline   {result.baseline}  ({result.baseline_folder})"), soft_wrap=True, highlight=False)
     for run in result.runs:
         console.print(_metrics(run, result))
@@ -46,7 +45,6 @@ def _metrics(run: ComparedRun, result: ComparisonResult) -> Table:
 
 
 def metric_cells(each: ComparedMetric) -> tuple[str, ...]:
-    """Run, baseline, difference, p and p by Holm."""
     return (
         value_text(each.value, each.k, each.n, each.unit),
         value_text(each.baseline_value, each.baseline_k, each.baseline_n, each.unit),
@@ -64,7 +62,6 @@ def p_text(p: float | None) -> str:
 
 
 def lines_of(run: ComparedRun, result: ComparisonResult) -> list[Text]:
-    """The paired tests of a run, and what keeps it from being comparable."""
     lines = []
     for each in run.tests:
         test = each.test
@@ -97,7 +94,6 @@ def _flips(run: ComparedRun, result: ComparisonResult) -> Table:
 
 
 def closing(result: ComparisonResult, *, flips: bool) -> list[Text]:
-    """How the figures were made, and warnings; ``flips`` where these are shown."""
     clusters = f"{result.clusters}s"
     drawn = f"{result.resamples:,} draws of whole {clusters}, both runs' together, seed {result.seed}"
     if result.intervals == "wald":

@@ -58,13 +58,10 @@ class ExportCell(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def is_significant(self) -> bool:
-        """Whether it differs from the baseline at the 5 % level, corrected."""
         return self.p_holm is not None and self.p_holm < LEVEL
 
 
 class ExportRow(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One run. ``partial`` says of an unfinished one how far it is, and is "" for others; ``who`` what answered."""
-
     name: str
     who: dict[str, str]
     dataset: str
@@ -183,7 +180,6 @@ def _cell(metric: Metric, found: Estimate, best: float | None, p_holm: float | N
 
 
 def markdown(table: ExportTable) -> str:
-    """A Markdown table: values with interval and count, the best in bold."""
     headings = [_markdown(heading(cell.heading, cell.unit)) for cell in table.rows[0].cells]
     lines = [f"| run | {' | '.join(headings)} |", f"|---|{'---:|' * len(headings)}"]
     for row in table.rows:
@@ -213,7 +209,6 @@ def latex(table: ExportTable) -> str:
 
 
 def comma_separated(table: ExportTable) -> str:
-    """One line for each run and metric, unrounded."""
     who = dict.fromkeys((name for row in table.rows for name in row.who), "")
     numbers = ("value", "unit", "k", "n", "low", "high", "p_holm")
     return _sheet(
@@ -229,7 +224,6 @@ def comma_separated(table: ExportTable) -> str:
 
 
 def as_json(table: ExportTable) -> str:
-    """The same as JSON; who answered stands in each row by option, such as ``planner``."""
     content = msgspec.to_builtins(table)
     content["rows"] = [row.pop("who") | row for row in content["rows"]]
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
@@ -239,7 +233,6 @@ FORMS = {"markdown": markdown, "latex": latex, "csv": comma_separated, "json": a
 
 
 def notes(table: ExportTable) -> tuple[str, ...]:
-    """What the marks mean, and what the intervals are."""
     found = [f"95 % intervals: bootstrap over {table.clusters}s, Wilson for plain proportions and at 0 and 100 %."]
     if any(cell.best for row in table.rows for cell in row.cells):
         lower = any(cell.better == "lower" for cell in table.rows[0].cells)

@@ -122,7 +122,6 @@ class Run:
         return _frame(self._metric_rows(), METRICS)
 
     def frame(self) -> DataFrame:
-        """One row for each scored item, with everything that is known of it."""
         return self._items.copy()
 
     @cached_property
@@ -187,7 +186,6 @@ def item_cells(row: ItemRow) -> Row:
 
 
 def _more_cells(row: ItemRow) -> Row:
-    """The columns that only some runs have."""
     scores = {f"score_{name}": score for name, score in row.scores.items()}
     return scores | {f"group_{kind}": "|".join(names) for kind, names in row.groups.items()}
 

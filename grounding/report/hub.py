@@ -121,7 +121,6 @@ def _test(folder: str) -> list[dict[str, str]]:
 
 
 def _sources(runs: Sequence[RunRows]) -> Iterator[str]:
-    """Whose the instructions are."""
     cards = dataset_cards()
     for name in dict.fromkeys(run.dataset for run in runs):
         card: DatasetCard | None = cards.get(name)

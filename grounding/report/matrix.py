@@ -37,7 +37,6 @@ class MatrixRow(Record, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The values in one word."""
         return ", ".join(self.values)
 
 

@@ -120,7 +120,6 @@ def picture(plot: SweepPlot) -> Figure:
 
 
 def _lines(figure: Figure, plot: SweepPlot) -> None:
-    """One panel a score, one above the other over the same axis; a line with a band for each series."""
     series = tuple(dict.fromkeys(point.series for point in plot.points))
     named = [*series, *(name for name, _ in plot.lines)]
     figure.set_size_inches(WIDTH_IN, 0.4 + 1.4 * len(plot.metrics) + 0.17 * _legend_rows(named))
@@ -173,7 +172,6 @@ def _line(
 
 
 def _dots(figure: Figure, plot: SweepPlot) -> None:
-    """One row a combination, from above in the order given; a dot with an interval for each score."""
     rows = [textwrap.fill(point.series, 25, max_lines=3, placeholder=" …") for point in plot.points]
     # A metric in a unit of its own has an axis of its own.
     units = dict.fromkeys(metric.unit for metric in plot.metrics)
@@ -240,7 +238,6 @@ def reach(one: Estimate) -> list[list[float]] | None:
 
 
 def _top(points: Sequence[PlotPoint], metric: Metric) -> float:
-    """Where a score's axis ends: somewhat above the highest interval, at most just above 100 per cent."""
     found = [one for point in points if (one := point.scores.of(metric.name)) is not None]
     top = max(5.0, 1.12 * max((max(one.high or 0.0, one.value or 0.0) for one in found), default=0.0))
     return top if metric.most is None else min(1.03 * metric.most, top)

@@ -46,7 +46,6 @@ def print_published(console: Console, results: Sequence[ScoredClicks], names: Se
 
 
 def figure_text(figure: PublishedFigure) -> str:
-    """A printed figure as it is shown everywhere: with a mark where it is flagged."""
     return f"{figure.value:.1f}{MARK if figure.flag else ''}"
 
 

@@ -30,7 +30,6 @@ _DISTANCE = Metric(name="average_distance", of="answers", unit="px", per_step=Tr
 
 
 def print_summary(console: Console, result: ScoredClicks, *, scoring: ScoringName) -> None:
-    """Print the scores by one of the two definitions, what became of the steps, time, cost, signature and folder."""
     summary, info = result.summary, result.info
     console.print(_scores(summary, info, scoring))
     groups = group_table(summary, scoring)
@@ -68,13 +67,11 @@ def heard_in(folder: Path) -> Transcripts | None:
 
 
 def _heard(result: ScoredClicks) -> tuple[str, ...]:
-    """How well the words were heard."""
     told = heard_in(result.folder)
     return () if told is None else (told.words,)
 
 
 def _labels(result: ScoredClicks) -> tuple[str, ...]:
-    """What people said of the misses."""
     wrong = [verdict.step_id for verdict in result.verdicts if verdict.outcome != "hit"]
     return triage_lines(read_triage(result.folder), wrong)
 
@@ -106,7 +103,6 @@ def _scores(summary: Summary, info: RunInfo, scoring: ScoringName) -> Table:
 
 
 def metrics_of(summary: Summary) -> tuple[Metric, ...]:
-    """The metrics that are shown of one run."""
     return shown([summary.scores], alone=summary.independent)
 
 
@@ -141,7 +137,6 @@ def run_lines(result: ScoredClicks, scoring: ScoringName | Literal["page"]) -> l
 
 
 def interval_words(summary: Summary, info: RunInfo) -> str:
-    """How the intervals of a run were made."""
     over = "screenshots (steps over one are drawn together)" if summary.independent else "tasks"
     if summary.clusters == "participant":
         over = "participants (all that one did is drawn together)"
@@ -172,7 +167,6 @@ def missing_by_participant(summary: Summary) -> str:
 
 
 def partial_warning(summary: Summary) -> str:
-    """What the scores of a run are over that has not come to all steps; "" for others."""
     counts = summary.counts
     if not counts.unasked:
         return ""
@@ -183,7 +177,6 @@ def partial_warning(summary: Summary) -> str:
 
 
 def run_warnings(summary: Summary, info: RunInfo) -> list[str]:
-    """What a reader must know before believing the figures: stops, errors and gaps."""
     counts = summary.counts
     found = [*departure_warnings(info.asked.dataset, info.departs)]
     if info.stopped:

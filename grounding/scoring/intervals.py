@@ -104,8 +104,6 @@ def _multiples(parts: Matrix, draws: int) -> Matrix:
 
 
 class Interval(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Both ends of an interval."""
-
     low: float
     high: float
 

@@ -105,12 +105,10 @@ class Metric(Record, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """The name as it is shown."""
         return self.title or self.name.replace("_", " ")
 
     @property
     def most(self) -> float | None:
-        """The greatest value; None where the unit has none."""
         return 100.0 if self.unit == "%" else None
 
     @property
@@ -214,7 +212,6 @@ def estimate_sums(
 
 
 def are_trials(counts: Matrix) -> bool:
-    """Whether no cluster adds anything but 0 or 1."""
     return bool(((counts == 0) | (counts == 1)).all())
 
 
@@ -320,7 +317,6 @@ class OfficialPart(Record, frozen=True, kw_only=True):
 
 
 def official_part(session: ScoredSession) -> OfficialPart:
-    """One participant's share of the figures."""
     gaps = array("d")
     hits: dict[TaskLabel, bytes] = {}
     for task in session.tasks:
@@ -333,7 +329,6 @@ def official_part(session: ScoredSession) -> OfficialPart:
 
 
 def pooled_scores(parts: Sequence[OfficialPart]) -> OfficialScores:
-    """The four figures over these participants."""
     if all(part.participant.isdecimal() for part in parts):
         parts = sorted(parts, key=lambda part: int(part.participant))
     tasks: dict[TaskLabel, bytes] = {}

@@ -31,9 +31,7 @@ class AnyItem(Protocol):
         """False where an unfinished run has not come to it."""
         ...
 
-    def unasked(self) -> Self:
-        """The same as if no run had come to it."""
-        ...
+    def unasked(self) -> Self: ...
 
 
 class AnyTask(Protocol):
@@ -46,9 +44,7 @@ class AnyTask(Protocol):
     @property
     def steps(self) -> tuple[AnyItem, ...]: ...
 
-    def asked(self) -> tuple[AnyItem, ...]:
-        """The items that the run has come to."""
-        ...
+    def asked(self) -> tuple[AnyItem, ...]: ...
 
 
 TaskT = TypeVar("TaskT", bound=AnyTask)
@@ -62,7 +58,6 @@ class ScoredStep(Record, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The step's id."""
         return self.step.id
 
     @property
@@ -72,11 +67,9 @@ class ScoredStep(Record, frozen=True, kw_only=True):
 
     @property
     def was_asked(self) -> bool:
-        """False where an unfinished run has not come to the step."""
         return self.verdict.was_asked
 
     def unasked(self) -> ScoredStep:
-        """The same step as if no run had come to it."""
         return ScoredStep(step=self.step, verdict=_unasked(self.step))
 
 
@@ -88,7 +81,6 @@ class ScoredTask(Record, frozen=True, kw_only=True):
     steps: tuple[ScoredStep, ...]
 
     def asked(self) -> tuple[ScoredStep, ...]:
-        """The steps that the run has come to: all of them, unless it is unfinished."""
         return tuple(scored for scored in self.steps if scored.was_asked)
 
     def instruction_hits(self) -> tuple[bool, ...]:
@@ -245,15 +237,11 @@ class Scores(Record, frozen=True, kw_only=True):
 
 
 class PlanOutcome(Protocol):
-    """What judging needs to know of a plan."""
-
     @property
     def failure(self) -> Failure | None: ...
 
 
 class GroundingOutcome(PlanOutcome, Protocol):
-    """What judging needs to know of a prediction: why there is no point, or the rest."""
-
     @property
     def point(self) -> Point | None: ...
     @property

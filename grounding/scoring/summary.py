@@ -88,7 +88,6 @@ class CallSums:
         self._usd, self._unreported_usd, self._seconds = array("d"), array("d"), array("d")
 
     def add(self, call: Call | None) -> None:
-        """Take one more; None where none was made."""
         if call is None:
             return
         self._counts.update(calls=1, retries=call.attempts - 1)
@@ -105,16 +104,13 @@ class CallSums:
 
     @property
     def retries(self) -> int:
-        """Tries beyond the first."""
         return self._counts["retries"]
 
     @property
     def seconds(self) -> float:
-        """Of all calls together."""
         return math.fsum(self._seconds)
 
     def totals(self) -> CallTotals:
-        """The sum so far."""
         return CallTotals(
             usd=math.fsum(self._usd) if self._usd else None,
             unreported_usd=math.fsum(self._unreported_usd),
@@ -138,7 +134,6 @@ class RunSums:
         )
 
     def cost(self) -> CostTotals:
-        """Dollars and tokens so far."""
         planned, grounded = self.planner.totals(), self.grounder.totals()
         known = [usd for usd in (planned.usd, grounded.usd) if usd is not None]
         return CostTotals(
@@ -181,7 +176,6 @@ class Counts(Record, frozen=True, kw_only=True):
 
     @property
     def answered(self) -> int:
-        """The steps that the run has come to, however they ended."""
         return self.steps - self.unasked
 
     @property
@@ -204,7 +198,6 @@ class GroupSums:
             self.add(session)
 
     def add(self, session: ScoredSession) -> None:
-        """Take one more session."""
         above, below = task_sums(self._metrics, session.tasks)
         self._above.append(above)
         self._below.append(below)
@@ -217,7 +210,6 @@ class GroupSums:
             self._counts.update(steps=len(task.steps), instructions=len(task.instruction_hits()), unasked=unasked)
 
     def extend(self, other: GroupSums) -> None:
-        """Take what another has."""
         self._above += other._above
         self._below += other._below
         self._official += other._official
@@ -225,7 +217,6 @@ class GroupSums:
         self._counts.update(other._counts)
 
     def group(self, *, seed: int, resamples: int, clusters: ClusterName) -> Group:
-        """Counts, and both definitions' scores."""
         above, below = (
             participant_sums(np.concatenate(parts), self.participants, clusters) for parts in (self._above, self._below)
         )
@@ -288,11 +279,6 @@ class Summariser:
         self._dependent = False
 
     def add(self, session: ScoredSession) -> None:
-        """Take one more session.
-
-        Raises:
-            ValueError: the participant has one already.
-        """
         if session.participant in self._participants:
             raise ValueError(f"participant {session.participant} has two sessions, expected one")
         own = self._participants[session.participant] = GroupSums(self._metrics, session)

@@ -43,12 +43,10 @@ class Errors(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def reference_words(self) -> int:
-        """How many words were said."""
         return self.hits + self.substitutions + self.deletions
 
     @property
     def errors(self) -> int:
-        """Substitutions, deletions and insertions together."""
         return self.substitutions + self.deletions + self.insertions
 
     @property
@@ -80,7 +78,6 @@ class WordScore(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def interval_text(interval: Interval | None) -> str:
-    """``[26.0, 30.2]``."""
     return "" if interval is None else f"[{interval.low:.1f}, {interval.high:.1f}]"
 
 

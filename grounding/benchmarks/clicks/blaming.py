@@ -63,8 +63,6 @@ FOLDER = "error_split"
 
 
 class BlameOptions(Record, frozen=True, kw_only=True):
-    """The options of ``grounding blame``; see its ``--help``. None and () leave a thing as the run had it."""
-
     reference: Path | None = None
     reference_run: Path | None = None
     no_reference: bool = False
@@ -161,7 +159,6 @@ def split_errors(path: Path, options: BlameOptions) -> tuple[ErrorSplit, bool]:
 
 
 def _reference(folder: RunFolder, info: RunInfo, wrongs: Wrongs, options: BlameOptions) -> Regrounded | None:
-    """What the reference says; None where there is none and another source is named."""
     if options.reference_run is not None:
         other = RunFolder(options.reference_run)
         check_reference_run(folder, info, other, wrongs.asked)
@@ -264,7 +261,6 @@ def reground(
 
 
 def _kept_runs(run: RunFolder) -> list[RunFolder]:
-    """The reference runs below a run's folder."""
     return [RunFolder(path.parent) for path in sorted(reference_folder(run.path).glob("*/run.json"))]
 
 
@@ -361,7 +357,6 @@ def _takes_temperature(grounder: str, address: Sequence[str]) -> bool:
 
 
 def _check_same(info: RunInfo, wrongs: Sequence[WrongStep], options: EvalOptions, progress: Progress) -> None:
-    """Prepare the second run and compare it with the first, before anything is asked."""
     prepared = prepare(options, Budget(None), progress)
     steps = {step.id: step for session in prepared.dataset.sessions for step in session.steps}
     found = differences(info.asked, prepared.asked, wrongs, steps)

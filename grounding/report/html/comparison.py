@@ -20,7 +20,6 @@ Link = Callable[[Path], str]
 
 
 def _rows(run: ComparedRun) -> tuple[tuple[str, ...], ...]:
-    """Metric, run, baseline, difference, p and p by Holm."""
     return tuple(
         (each.label if each.group == ALL else f"{each.group}: {each.label}", *metric_cells(each))
         for each in run.metrics
@@ -48,7 +47,6 @@ def paired_tables(folders: Sequence[Path]) -> tuple[SummaryTable, ...]:
 
 
 def render_comparison(result: ComparisonResult, link: Link) -> str:
-    """The page as HTML."""
     title = f"{' and '.join(run.name for run in result.runs)} against {result.baseline}"
     runs = [
         {

@@ -65,5 +65,4 @@ def page_html(body: str, *, title: str, style: str, script: str, data: str, sour
 
 
 def static_text(name: str) -> str:
-    """A file of the package that is put into every page."""
     return (Path(__file__).parent / "static" / name).read_text(encoding="utf-8")

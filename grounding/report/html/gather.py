@@ -138,6 +138,7 @@ class ClicksSource:
                         break
         return found
 
+    @cached_property
     def _group_tables(self) -> tuple[SummaryTable, ...]:
         """The scores by every kind of group that parts the steps, as ``grounding report --by`` has them."""
         if self.scored.info.status == "started" or not self._rows:
@@ -162,7 +163,6 @@ class ClicksSource:
         yield from folder.read_sessions() if self._is_scattered else folder.stream_sessions()
 
     def shots(self) -> tuple[Screenshot, ...]:
-        """The screenshots of the steps, each once."""
         steps = (step for session in self._sessions() for step in session.steps)
         return tuple({step.screenshot.sha256: step.screenshot for step in steps}.values())
 
@@ -256,7 +256,6 @@ class ClicksSource:
         )
 
     def frame(self, *, version: str = "", warnings: Sequence[str] = ()) -> RunPage:
-        """What the page shows besides."""
         scored, path = self.scored, self.folder
         asked, summary, heard, triage = scored.info.asked, scored.summary, heard_in(path), read_triage(path)
         wrong = (verdict.step_id for verdict in scored.verdicts if verdict.was_asked and verdict.outcome != "hit")
@@ -294,7 +293,7 @@ class ClicksSource:
                 *_split_facts(path),
                 *(Fact(name="labels", text=line) for line in triage_lines(triage, wrong)),
             ),
-            tables=self._group_tables(),
+            tables=self._group_tables,
             independent=summary.independent,
             version=version,
         )
@@ -324,7 +323,6 @@ def _where(run: ScoredClicks | RunRows, signature: str) -> tuple[Fact, ...]:
 
 
 def _failure(verdict: Verdict, plan: Plan | None, prediction: Prediction | None) -> FailureName | None:
-    """Why a step is no hit; None for a hit."""
     if verdict.outcome == "hit":
         return None
     if prediction is None and plan is not None and plan.failure is not None and verdict.outcome != "error":
@@ -354,14 +352,12 @@ class Windows:
 
 
 def _split_facts(folder: Path) -> tuple[Fact, ...]:
-    """Each source's error split; nothing where none was made."""
     found = _decoded(folder / SPLIT_SUMMARY, lambda content: [msgspec.json.decode(content, type=ErrorSplit)])
     splits = [each for split in found for each in split.splits]
     return tuple(Fact(name="blame", text=cut(f"{one.source}: {split_words(one)}", 500)) for one in splits)
 
 
 def _splits(folder: Path) -> dict[str, tuple[str, ...]]:
-    """What the sources of an error split say of each step; nothing where none was made."""
     return {
         line.step_id: tuple(
             cut(f"{one.source}: {one.said}" + (f" ({one.because})" if one.because else ""), 300)
@@ -399,19 +395,15 @@ class PageAbout(Record, frozen=True, kw_only=True):
 
 
 class ItemSource:
-    """A run of any benchmark whose page is to be made, item by item."""
-
     def __init__(self, run: RunRows, about: PageAbout) -> None:
         self.run, self.about, self.folder = run, about, run.folder
 
     def shots(self) -> tuple[Screenshot, ...]:
-        """The screenshots of the items, each once."""
         return tuple(
             {row.screenshot.sha256: row.screenshot for row in self.run.rows if row.screenshot is not None}.values()
         )
 
     def fill(self, sink: PackedSteps) -> Callable[[], tuple[Diagram, ...]]:
-        """Hand over every item; what is returned gives the diagrams that the benchmark drew."""
         kinds, in_words = self.about.groups or self.run.kinds, "recorded" in self.about.words
         tasks: dict[tuple[str, str], int] = {}
         for row in self.run.rows:
@@ -422,7 +414,6 @@ class ItemSource:
         return lambda: self.about.diagrams
 
     def frame(self, *, version: str = "", warnings: Sequence[str] = ()) -> RunPage:
-        """What the page shows besides."""
         run, about = self.run, self.about
         metrics = {each.name: each for each in run.metrics}
         return RunPage(

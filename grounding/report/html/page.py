@@ -27,7 +27,6 @@ _SCRIPTS = (
 
 
 def render(page: PageContent) -> str:
-    """A page as HTML. Everything that is not of this package stands in it as JSON, which no browser runs."""
     scripts = ("dom.js", "live.js", *_SCRIPTS[1:]) if page.token else _SCRIPTS
     connect = "'self'" if page.token else "'none'"
     return page_html(
@@ -61,7 +60,6 @@ def write_page(runs: Sequence[ScoredClicks], path: Path) -> Path:
 
 
 def write_item_page(run: RunRows, about: PageAbout, path: Path | None = None) -> Path:
-    """The same of a run of any benchmark; None for ``report.html`` in its folder."""
     return _write([ItemSource(run, about)], path or run.folder / REPORT)
 
 

@@ -65,7 +65,6 @@ class Bin(Record, frozen=True, kw_only=True):
 
     @property
     def percent(self) -> float:
-        """The share of hits; 0 where there is nothing."""
         return 100 * self.k / self.n if self.n else 0.0
 
     @property
@@ -84,7 +83,6 @@ class Measuring:
         self._hits = 0
 
     def add(self, task: int, step: Step, is_hit: bool, distance_px: float | None = None) -> None:
-        """Take one step. ``task`` is any number that only the steps of its task have."""
         place = self._done[task]
         self._done[task] += 1
         if not is_hit:
@@ -99,12 +97,10 @@ class Measuring:
 
     @property
     def steps(self) -> int:
-        """How many there were."""
         return self._done.total()
 
     @property
     def tasks(self) -> int:
-        """In how many tasks they were."""
         return len(self._done)
 
     def bins(self, kind: str, labels: Sequence[str] = ()) -> tuple[Bin, ...]:
@@ -165,7 +161,6 @@ def draw_diagrams(steps: Measuring, *, independent: bool = False) -> tuple[Diagr
 
 
 def progress(steps: Measuring) -> Diagram:
-    """How many tasks have no wrong step after so many of their steps."""
     from matplotlib.ticker import MaxNLocator
 
     shares = steps.alive()
@@ -186,8 +181,6 @@ def progress(steps: Measuring) -> Diagram:
 
 
 def bars(title: str, bins: Sequence[Bin], label: str) -> Diagram:
-    """The shares of hits of some parts of the steps, side by side."""
-
     def paint(axes: Axes) -> None:
         reach = [
             [max(0.0, each.percent - each.interval.low) for each in bins],
@@ -207,8 +200,6 @@ def bars(title: str, bins: Sequence[Bin], label: str) -> Diagram:
 
 
 def screen(ninths: Sequence[Bin]) -> Diagram:
-    """The shares of hits by ninth of the screen: three rows from above, of three from the left."""
-
     def paint(axes: Axes) -> None:
         from matplotlib.patches import Rectangle
 
@@ -255,8 +246,6 @@ def _distances(off: Sequence[float]) -> Diagram:
 
 
 def curve(title: str, places: Sequence[float], shares: Sequence[float], label: str, words: str) -> Diagram:
-    """Shares in per cent at other tolerances."""
-
     def paint(axes: Axes) -> None:
         axes.plot(places, shares, "o-", color=_HIT, linewidth=1.8, markersize=3)
         axes.set(xlabel=label, ylabel="right, %", ylim=(0, 103), xlim=(-4, max(places) + 4))
