@@ -35,12 +35,7 @@ def _metrics(run: ComparedRun, result: ComparisonResult) -> Table:
             table.add_section()
         kind = ("" if each.group == before else each.group,) if grouped else ()
         before = each.group
-        table.add_row(
-            *kind,
-            each.label,
-            *metric_cells(each),
-            number(each.detectable, each.unit),
-        )
+        table.add_row(*kind, each.label, *metric_cells(each), number(each.detectable, each.unit))
     return table
 
 

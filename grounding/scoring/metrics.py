@@ -14,6 +14,7 @@ and 3.2), and below as its released evaluator computes them.
 from __future__ import annotations
 
 import math
+import statistics
 from array import array
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -36,7 +37,6 @@ from grounding.scoring.scored import (
     OfficialScores,
     PaperScores,
     ScoredSession,
-    ScoredStep,
     ScoredTask,
     Scores,
     estimated,
@@ -323,7 +323,7 @@ def official_part(session: ScoredSession) -> OfficialPart:
         for scored in task.steps:
             point = scored.verdict.point
             if point is not None and not scored.step.target_absent:
-                gaps.append(_step_gap(scored, point))
+                gaps.append(0.0 if scored.is_hit else gap_px(scored.step.region or Region(), point))
         hits[task.label] = bytes([scored.is_hit if scored.was_asked else _UNASKED for scored in task.steps])
     return OfficialPart(participant=session.participant, hits=hits, gaps_px=gaps)
 
@@ -359,12 +359,10 @@ def gap_px(region: Region, point: Point) -> float:
     100000000.0
     """
     nearest = FARTHEST_PX
-    for box in region.boxes:
-        gap = _box_gap(box, point)
-        if gap < nearest:
-            nearest = gap
-    for polygon in region.polygons:
-        gap = _polygon_gap(polygon, point)
+    for gap in (
+        *(_box_gap(box, point) for box in region.boxes),
+        *(_outline_gap(one, point) for one in region.polygons),
+    ):
         if gap < nearest:
             nearest = gap
     return nearest
@@ -384,7 +382,7 @@ def _box_gap(box: Box, point: Point) -> float:
     return gap
 
 
-def _polygon_gap(polygon: Polygon, point: Point) -> float:
+def _outline_gap(polygon: Polygon, point: Point) -> float:
     if is_hit(Region(polygons=(polygon,)), point):
         return 0.0
     corners = polygon.points
@@ -394,26 +392,17 @@ def _polygon_gap(polygon: Polygon, point: Point) -> float:
 def _edge_gap(a: Point, b: Point, point: Point) -> float:
     """Manhattan distance to the edge from ``a`` to ``b``.
 
-    Along the edge it is piecewise linear, so it is least at an end, or where the edge passes straight above, below
-    or beside the point.
+    Along the edge it is piecewise linear: least at an end, or where the edge passes straight above or beside the point.
     """
     run, rise = b.x_px - a.x_px, b.y_px - a.y_px
     places = [0.0, 1.0]
-    if run:
-        places.append((point.x_px - a.x_px) / run)
-    if rise:
-        places.append((point.y_px - a.y_px) / rise)
+    places += [(point.x_px - a.x_px) / run] if run else []
+    places += [(point.y_px - a.y_px) / rise] if rise else []
     return min(
         abs(a.x_px + place * run - point.x_px) + abs(a.y_px + place * rise - point.y_px)
         for place in places
         if 0 <= place <= 1
     )
-
-
-def _step_gap(scored: ScoredStep, point: Point) -> float:
-    if scored.is_hit or scored.step.region is None:
-        return 0.0
-    return gap_px(scored.step.region, point)
 
 
 def _share(k: int, n: int) -> Figure:
@@ -427,8 +416,8 @@ def _mean(total: float, n: int) -> Figure:
 class MetricSpread(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One metric over the epochs, in its unit. ``sd`` is the sample standard deviation; None for a single epoch.
 
-    ``values`` are in order of the epochs. Intervals over tasks say how sure a score is of other tasks; this says how
-    much it changes when the same tasks are asked again.
+    Intervals over tasks say how sure a score is of other tasks; this says how much it changes when the same tasks are
+    asked again.
     """
 
     metric: str
@@ -460,35 +449,23 @@ def spread(metrics: Sequence[Metric], epochs: Sequence[Sequence[ScoredTask]]) ->
     """The spread of each metric that has a value in every epoch, and what is right in all and in any of them.
 
     Raises:
-        ValueError: there is no epoch, or two are not over the same steps in the same order.
+        ValueError: two epochs are not over the same steps in the same order.
     """
-    if not epochs:
-        raise ValueError("expected at least one epoch")
     ids = [[scored.step.id for task in tasks for scored in task.steps] for tasks in epochs]
     if any(each != ids[0] for each in ids):
         raise ValueError("the epochs are not over the same steps")
     found = []
-    sums = [task_sums(metrics, tasks) for tasks in epochs]
+    sums = [[part.sum(axis=0) for part in task_sums(metrics, tasks)] for tasks in epochs]
     for column, each in enumerate(metrics):
-        pairs = [(above[:, column].sum(), below[:, column].sum()) for above, below in sums]
-        if all(below for _, below in pairs):
-            found.append(_spread(each.name, [float(above / below) for above, below in pairs]))
+        if not all(below[column] for _, below in sums):
+            continue
+        values = tuple(float(above[column] / below[column]) for above, below in sums)
+        sd = statistics.stdev(values) if len(values) > 1 else None
+        mean, low, high = statistics.fmean(values), min(values), max(values)
+        found.append(MetricSpread(metric=each.name, values=values, mean=mean, sd=sd, lowest=low, highest=high))
     hits = [[scored.is_hit for task in tasks for scored in task.steps] for tasks in epochs]
     whole = [[all(scored.is_hit for scored in task.steps) for task in tasks] for tasks in epochs]
     return Spread(epochs=len(epochs), metrics=tuple(found), steps=_repeats(hits), tasks=_repeats(whole))
-
-
-def _spread(name: str, values: Sequence[float]) -> MetricSpread:
-    mean = sum(values) / len(values)
-    squares = sum((value - mean) ** 2 for value in values)
-    return MetricSpread(
-        metric=name,
-        values=tuple(values),
-        mean=mean,
-        sd=math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else None,
-        lowest=min(values),
-        highest=max(values),
-    )
 
 
 def _repeats(right: Sequence[Sequence[bool]]) -> Repeats:

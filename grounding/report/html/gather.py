@@ -37,7 +37,6 @@ from grounding.report.html.content import (
     SummaryTable,
 )
 from grounding.report.html.steps import PackedSteps
-from grounding.report.html.targets import KINDS, texts_under
 from grounding.report.html.triage import LABELS_FILE, read_triage, triage_lines
 from grounding.report.rows import ItemRow, Note, RunRows, read_rows, tasks_of
 from grounding.report.table import heard_in, metrics_of, partial_words, run_lines, run_warnings
@@ -49,15 +48,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DATA_FILES = (
-    *("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", SPLIT_STEPS, "probe.json"),
-    TRANSCRIPTS,
-)
+DATA_FILES = (*("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", SPLIT_STEPS, "probe.json"), TRANSCRIPTS)
 """The files that a page is made of, but for what people say of the steps."""
 
 
 DERIVED = (
-    *("gold-area", "screen-place", "target-text", "instruction-words", "position"),
+    *("gold-area", "screen-place", "instruction-words", "position"),
     *("gold-shapes", "screen", "action"),
 )
 """Kinds of group that need no labels."""
@@ -113,29 +109,19 @@ class ClicksSource:
     @cached_property
     def _rows(self) -> tuple[ItemRow, ...]:
         """The scored steps with their groups; none of a run that is too large for them."""
-        if len(self.scored.verdicts) > MOST_GROUPED:
-            return ()
-        rows = tuple(rows_of(scored_tasks(self.scored)))
-        if self.scored.info.status == "started":
-            return rows
-        texts = texts_under(row.record.step for row in rows)
-        return tuple(
-            msgspec.structs.replace(row, groups={**row.groups, "target-text": (texts[row.id],)}) if texts else row
-            for row in rows
-        )
+        is_large = len(self.scored.verdicts) > MOST_GROUPED
+        return () if is_large else tuple(rows_of(scored_tasks(self.scored)))
 
     @cached_property
     def _groups(self) -> dict[str, tuple[str, ...]]:
         """What can be said of each scored step without labels: the size of its target, its place, its words."""
-        rows, tasks = self._rows, tasks_of(self._rows)
-        kinds = [kind for kind in DERIVED if len({row.groups.get(kind) for row in rows}) > 1]
+        rows = self._rows
+        kinds = [kind for kind in DERIVED if len({row.groups[kind] for row in rows}) > 1]
         found = {row.id: tuple(f"{kind}: {row.groups[kind][0]}" for kind in kinds) for row in rows}
-        if not self.scored.summary.independent:
-            for task in tasks:
-                for number, row in enumerate(task.asked(), start=1):
-                    if not row.is_hit:
-                        found[row.id] += (f"first-wrong: {number}",)
-                        break
+        for task in () if self.scored.summary.independent else tasks_of(rows):
+            wrong = [(number, row.id) for number, row in enumerate(task.asked(), start=1) if not row.is_hit]
+            for number, step_id in wrong[:1]:
+                found[step_id] += (f"first-wrong: {number}",)
         return found
 
     @cached_property
@@ -143,9 +129,7 @@ class ClicksSource:
         """The scores by every kind of group that parts the steps, as ``grounding report --by`` has them."""
         if self.scored.info.status == "started" or not self._rows:
             return ()
-        run = read_rows(self.folder)
-        orders = {**run.orders, "target-text": KINDS}
-        run = dataclasses.replace(run, read=lambda: self._rows, orders=orders)
+        run = dataclasses.replace(read_rows(self.folder), read=lambda: self._rows)
         found = (break_down(run, kind) for kind in run.columns() if kind != "task")
         return tuple(
             SummaryTable(
@@ -289,10 +273,7 @@ class ClicksSource:
             facts=(*facts, *_where(scored, summary.signature)),
             warnings=(*odd, *scored.warnings, *warnings),
             marks=triage,
-            mark_facts=(
-                *_split_facts(path),
-                *(Fact(name="labels", text=line) for line in triage_lines(triage, wrong)),
-            ),
+            mark_facts=(*_split_facts(path), *(Fact(name="labels", text=line) for line in triage_lines(triage, wrong))),
             tables=self._group_tables,
             independent=summary.independent,
             version=version,

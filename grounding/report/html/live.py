@@ -35,7 +35,7 @@ from grounding.report.html.triage import MOST_NOTE, append_label
 from grounding.report.html.watch import Overview, Watch
 from grounding.run.folder import RunFolder, utc_now
 from grounding.run.lock import benchmark_of
-from grounding.run.scorebook import ScoredClicks, weigh
+from grounding.run.scorebook import weigh
 
 if TYPE_CHECKING:
     from aiohttp import web

@@ -184,22 +184,6 @@ def test_plans_of_an_earlier_run_are_called_cached_and_took_no_time(tmp_path: Pa
     assert [(step["cached"], "seconds" in step) for step in run["steps"]] == [(True, False)] * 4
 
 
-def test_what_ocr_once_read_under_a_target_is_a_group(tmp_path: Path) -> None:
-    scored = make_run(tmp_path / "run", 12, instruction=lambda number: f"press {'save' if number % 2 else 'it'}")
-    word = TextWord(text="Save", left_px=110, right_px=130)
-    box = Box(left_px=110, top_px=62, right_px=130, bottom_px=72)
-    line = TextLine(text="Save", box=box, confidence=1.0, words=(word,))
-    # Of four screenshots two have been read, and one of them has nothing written on it.
-    for number, lines in ((1, (line,)), (2, ()), (3, (line,))):
-        DiskCache.for_engine(reader_identity()).put(f"{number:064x}", Screen(size=SIZE, model_size=SIZE, lines=lines))
-    (run,) = data_of(write_report(scored))["runs"]
-    groups = [next(one for one in step["groups"] if one.startswith("target-text")) for step in run["steps"][:4]]
-    kinds = ["not read", "a word of the instruction", "no words", "a word of the instruction"]
-    assert groups == [f"target-text: {kind}" for kind in kinds]
-    (table,) = (each for each in run["tables"] if each["group"] == "target-text")
-    assert [row[0] for row in table["rows"]] == ["a word of the instruction", "no words", "not read"]
-
-
 def test_several_runs_have_a_page_that_leads_to_their_pages_and_differences(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / "one"), make_run(tmp_path / "two", grounder="other")]
     write_report(runs[0])
