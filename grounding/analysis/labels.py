@@ -1,26 +1,15 @@
-"""People's labels: JSON lines in, opinions out. The format of these files is fixed here.
+"""What is said of a run's wrong steps, and people's labels: JSON lines in, opinions out.
 
 One line a step and labeller::
 
     {"step": "3/42", "label": "reasoning", "labeller": "ann", "note": "names the first result", "plan": "Click …"}
 
-===========  ==========================================================================================================
-``step``     the step's id, as in ``error_split.jsonl``
-``label``    ``reasoning``: the plan does not name the right element; ``grounding``: it does, the click is still
-             wrong; ``unclear``: the labeller can't tell; ``annotation-wrong``: the gold place is not where a click
-             is right; ``ambiguous``: the words fit several places; ``other``: as the note says; ``withdrawn``: what
-             the labeller said of the step before no longer counts
-``labeller`` who labels: 1 to 64 letters, digits, blanks, ``.``, ``_``, ``-`` or ``@``
-``note``     anything the labeller wants to say (may be left out)
-``plan``     the plan that the labeller saw (may be left out): a label for another plan is counted and left out
-``at``       when, as UTC time such as 2026-01-31T09:00:00Z (may be left out)
-===========  ==========================================================================================================
-
-A file may be appended to: of several labels of one labeller for one step the last counts. Several labellers may share
-a file or have one each. Blank lines are skipped. The page of ``grounding view`` writes ``labels.jsonl`` in this form.
-In the error split, which knows two classes, ``annotation-wrong``, ``ambiguous`` and ``other`` stand as ``unclear``.
-
-What passes between the parts of the error split.
+``reasoning``: the plan does not name the right element; ``grounding``: it does, the click is still wrong; ``unclear``:
+the labeller can't tell; ``annotation-wrong``: the gold place is not where a click is right; ``ambiguous``: words fit
+several places; ``other``: as the note says; ``withdrawn``: what the labeller said of the step before no longer counts.
+``plan`` is the plan that the labeller saw: a label for another plan is counted and left out. Of several labels of one
+labeller for one step the last counts. In the error split, which knows two classes, ``annotation-wrong``, ``ambiguous``
+and ``other`` stand as ``unclear``.
 """
 
 from __future__ import annotations
@@ -35,7 +24,7 @@ from typing import Literal, get_args
 import msgspec
 
 from grounding.errors import UserError
-from grounding.records import Plan, Point, Prediction, Record, Step, Verdict
+from grounding.records import Plan, Point, Prediction, Record, Step
 from grounding.run.folder import RunFolder
 from grounding.scoring.intervals import Interval, cohens_kappa, wilson
 from grounding.scoring.scored import judge
@@ -237,11 +226,8 @@ def read_labels(paths: Iterable[Path], wrongs: Sequence[WrongStep], known: Mappi
             raise UserError(f"--labels {path}: holds no label; expected {FORMAT}")
         for number, label in found:
             if label.step not in known:
-                example = next(iter(known), "1/1")
-                raise UserError(
-                    f"--labels {path}, line {number}, field step: {label.step!r} is no step of this run; ids look like "
-                    f"{example}"
-                )
+                looks = f"{label.step!r} is no step of this run; ids look like {next(iter(known), '1/1')}"
+                raise UserError(f"--labels {path}, line {number}, field step: {looks}")
             wrong = by_step.get(label.step)
             mine = kept.setdefault(label.labeller, {})
             if wrong is None:
@@ -264,13 +250,13 @@ def is_labeller(name: str) -> bool:
 
 
 def _opinion(wrong: WrongStep, labeller: str, label: Label | None) -> Opinion:
-    source = f"label:{labeller}"
-    if label is None or label.label == "withdrawn":
-        return Opinion(source=source, step_id=wrong.step.id, said="missing")
-    if label.label in ("reasoning", "grounding", "unclear"):
-        return Opinion(source=source, step_id=wrong.step.id, said=label.label, because=label.note)
-    because = f"{label.label}: {label.note}" if label.note else label.label
-    return Opinion(source=source, step_id=wrong.step.id, said="unclear", because=because)
+    said: Said = "missing"
+    because = ""
+    if label is not None and label.label in ("reasoning", "grounding", "unclear"):
+        said, because = label.label, label.note
+    elif label is not None and label.label != "withdrawn":
+        said, because = "unclear", f"{label.label}: {label.note}" if label.note else label.label
+    return Opinion(source=f"label:{labeller}", step_id=wrong.step.id, said=said, because=because)
 
 
 def label_lines(content: bytes, where: str) -> Iterator[tuple[int, Label]]:
@@ -326,32 +312,30 @@ def read_wrongs(folder: RunFolder) -> Wrongs:
 
 
 def wrong_step(step: Step, plan: Plan | None, prediction: Prediction | None) -> WrongStep | None:
-    """A scored step with its kind, by the table in the package's docstring; None for a hit."""
+    """A scored step with its kind; None for a hit."""
     verdict = judge(step, plan, prediction)
     if verdict.outcome == "hit":
         return None
     unasked = prediction is None and (plan is None or plan.failure is None)
+    region = step.region
+    kind: Kind = "no_place" if verdict.outcome == "unparsed" else "wrong_place"
+    if verdict.outcome == "error" or unasked or plan is None:
+        kind = "unanswered"
+    elif plan.text is None:
+        kind = "no_plan"
+    elif verdict.outcome == "missing":
+        kind = "unanswered"
+    elif region is None or not (any(box.holds_points for box in region.boxes) or region.polygons):
+        kind = "no_gold"
     return WrongStep(
         step=step,
-        kind=_kind(step, plan, verdict, unasked=unasked),
+        kind=kind,
         plan=None if plan is None else plan.text,
         point=verdict.point,
         distance_px=verdict.distance_px,
         reason=verdict.reason,
         may_change=verdict.outcome == "error" or unasked,
     )
-
-
-def _kind(step: Step, plan: Plan | None, verdict: Verdict, *, unasked: bool) -> Kind:
-    if verdict.outcome == "error" or unasked or plan is None:
-        return "unanswered"
-    if plan.text is None:
-        return "no_plan"
-    if verdict.outcome == "missing":
-        return "unanswered"
-    if step.region is None or not (any(box.holds_points for box in step.region.boxes) or step.region.polygons):
-        return "no_gold"
-    return "no_place" if verdict.outcome == "unparsed" else "wrong_place"
 
 
 def share(k: int, n: int) -> Share:

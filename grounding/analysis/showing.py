@@ -1,6 +1,4 @@
-"""The split in the run folder and on the terminal.
-
-A screenshot with its gold places framed, for a judge or a person to look at. Files in, PNG bytes out.
+"""The split in the run folder and on the terminal, and a screenshot with its gold places framed, to be looked at.
 
 The frame lies around a box, not on it, in black, magenta and white, so that one of them stands out on any background.
 """
@@ -8,13 +6,12 @@ The frame lies around a box, not on it, in black, magenta and white, so that one
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from grounding.analysis.labels import (
@@ -31,6 +28,7 @@ from grounding.atomic import atomic_write
 from grounding.errors import UserError
 from grounding.grounders.som.grounder import file_stem
 from grounding.records import Box, Region, Size
+from grounding.report.groups import table_of
 
 if TYPE_CHECKING:
     from PIL import ImageDraw
@@ -158,7 +156,7 @@ def write_split(folder: Path, split: ErrorSplit, lines: Sequence[ErrorSplitLine]
     """
     encoder = msgspec.json.Encoder()
     contents = {
-        STEPS: b"".join(encoder.encode(line) + b"\n" for line in lines),
+        STEPS: encoder.encode_lines(lines),
         SUMMARY: msgspec.json.format(encoder.encode(split), indent=2) + b"\n",
     }
     for name, content in contents.items():
@@ -181,9 +179,25 @@ def print_split(console: Console, split: ErrorSplit, folder: Path, *, per_partic
     for each in split.splits:
         line(f"{each.source:<{wide}}  {split_words(each)}")
     if per_participant and split.participants:
-        console.print(_participants(split.participants))
+        table = table_of("by participant", ("participant", "source"), ("reasoning", "grounding"))
+        for each in split.participants:
+            cells = (each.participant, each.source, share_words(each.reasoning), share_words(each.grounding))
+            table.add_row(*map(Text, cells))
+        console.print(table)
     if split.agreement:
-        console.print(_agreement(split.agreement))
+        title = "agreement (R reasoning, G grounding; first source, second source)"
+        table = table_of(title, ("sources",), ("steps", "R,R", "R,G", "G,R", "G,G", "agree", "Cohen's kappa"))
+        for two in split.agreement:
+            agree = "-" if two.agree_percent is None else f"{two.agree_percent:.1f} %"
+            counts = (
+                two.reasoning_reasoning,
+                two.reasoning_grounding,
+                two.grounding_reasoning,
+                two.grounding_grounding,
+            )
+            cells = (f"{two.first} · {two.second}", *map(str, (two.n, *counts)), agree, kappa_words(two))
+            table.add_row(*map(Text, cells))
+        console.print(table)
     for note in split.notes:
         line(f"note       {note}")
     if split.judge is not None:
@@ -213,39 +227,6 @@ def share_words(share: Share) -> str:
     if share.percent is None or share.interval is None:
         return f"- ({share.k}/{share.n})"
     return f"{share.percent:.1f} % ({share.k}/{share.n}) [{share.interval.low:.1f}, {share.interval.high:.1f}]"
-
-
-def _participants(splits: Sequence[SourceSplit]) -> Table:
-    rows = [
-        (each.participant, each.source, share_words(each.reasoning), share_words(each.grounding)) for each in splits
-    ]
-    return _table("by participant", ("participant", "source"), ("reasoning", "grounding"), rows)
-
-
-def _agreement(agreements: Sequence[Agreement]) -> Table:
-    rows = [
-        (
-            f"{each.first} · {each.second}",
-            *map(str, (each.n, each.reasoning_reasoning, each.reasoning_grounding)),
-            *map(str, (each.grounding_reasoning, each.grounding_grounding)),
-            "-" if each.agree_percent is None else f"{each.agree_percent:.1f} %",
-            kappa_words(each),
-        )
-        for each in agreements
-    ]
-    title = "agreement (R reasoning, G grounding; first source, second source)"
-    return _table(title, ("sources",), ("steps", "R,R", "R,G", "G,R", "G,G", "agree", "Cohen's kappa"), rows)
-
-
-def _table(title: str, names: Sequence[str], figures: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    table = Table(title=title, title_style="bold", title_justify="left")
-    for name in names:
-        table.add_column(name, overflow="fold")
-    for name in figures:
-        table.add_column(name, justify="right", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
 
 
 def kappa_words(agreement: Agreement) -> str:

@@ -11,8 +11,6 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-# importing the module registers the paper's metrics
-import grounding.scoring.metrics  # noqa: F401
 from grounding.options import DesktopScoringName
 from grounding.records import Plan, Prediction, Region, Step
 from grounding.report.published import print_published as print_tables

@@ -1,8 +1,7 @@
 """Groups of items, and the averages over them: tasks and the names of their items' groups in, estimates out.
 
-A step belongs to the groups that its labels name, of several kinds (platform, application, text or icon). For each
-kind, accuracy is averaged in the two ways that papers use, side by side, because they mix them up: ``micro`` counts
-every step once, ``macro`` every group once, however small it is.
+For each kind of group (platform, application, text or icon) accuracy is averaged in the two ways that papers use, side
+by side, because they mix them up: ``micro`` counts every step once, ``macro`` every group once, however small it is.
 """
 
 from __future__ import annotations

@@ -7,8 +7,7 @@ A metric is one function that says what one task adds to a ratio. Adding one is 
         return Part(numerator=task.steps[0].is_hit, denominator=1)
 
 Every table, page, plot and export reads this one list. Packages from outside name the module that holds theirs under
-the entry-point group ``grounding.metrics``. Here are the measures as RealWebAssist's paper defines them (sections 3.1
-and 3.2), and below as its released evaluator computes them.
+the entry-point group ``grounding.metrics``.
 """
 
 from __future__ import annotations
@@ -196,22 +195,17 @@ def estimate_sums(
     estimates = {}
     for column, (each, drawn) in enumerate(zip(metrics, intervals, strict=True)):
         above, below = math.fsum(numerators[:, column]), math.fsum(denominators[:, column])
-        k = round(above / each.scale) if each.counted else None
-        plain = each.most is not None and k is not None and below > 0 and are_trials(numerators[:, column] / each.scale)
-        plain = plain and are_trials(denominators[:, column])
-        estimates[each.name] = estimated(
-            above / below if below else None,
-            round(below),
-            wilson(k, round(below)) if plain and k is not None else drawn,
-            k=k,
-            trials=plain,
-            most=each.most,
-            unit=each.unit,
-        )
+        k, n = round(above / each.scale) if each.counted else None, round(below)
+        trials = are_trials(numerators[:, column] / each.scale) and are_trials(denominators[:, column])
+        plain = trials and each.most is not None and k is not None and below > 0
+        found = wilson(k, n) if plain and k is not None else drawn
+        value = above / below if below else None
+        estimates[each.name] = estimated(value, n, found, k=k, trials=plain, most=each.most, unit=each.unit)
     return estimates
 
 
 def are_trials(counts: Matrix) -> bool:
+    """Whether no cluster adds anything but 0 or 1."""
     return bool(((counts == 0) | (counts == 1)).all())
 
 
@@ -283,20 +277,14 @@ def task_success(task: ScoredTask) -> Part:
     return Part(numerator=all(task.instruction_hits()), denominator=1)
 
 
-# --- the released evaluator ---------------------------------------------------------------------------------------
+# --- the released evaluator -----------------------------------------------------------------------------------------
 #
-# ``evaluate.py`` of RealWebAssist, bug for bug. Where it departs from the paper, it does so here too:
-#
-# - progress counts steps, not instructions;
-# - tasks are pooled by their bare label: equal labels of two participants become one long task, participants in
-#   ascending number, then by position;
-# - the distance is Manhattan, over steps that have a point; steps without one are wrong but have no distance;
-# - a score over nothing is 0.
-#
-# Of an unfinished run the steps count that it has come to, and progress and success of the tasks that it is through
-# with. One thing is not repeated: there, an exception drops the rest of a participant's steps. The evaluator knows
-# boxes only: of a polygon the true outline counts. It knows no absent targets: a point given for one is wrong, at no
-# distance.
+# ``evaluate.py`` of RealWebAssist, bug for bug. Where it departs from the paper, it does so here too: progress counts
+# steps, not instructions; tasks are pooled by their bare label (equal labels of two participants become one long task,
+# participants in ascending number, then by position); the distance is Manhattan, over steps that have a point; a score
+# over nothing is 0. One thing is not repeated: there, an exception drops the rest of a participant's steps. The
+# evaluator knows boxes only: of a polygon the true outline counts. It knows no absent targets: a point given for one is
+# wrong, at no distance. Of an unfinished run the steps count that it has come to, and the tasks it is through with.
 
 _UNASKED = 2
 
