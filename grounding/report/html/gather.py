@@ -6,13 +6,14 @@ import dataclasses
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from grounding.analysis.labels import ErrorSplit, ErrorSplitLine
+from grounding.analysis.labels import ErrorSplit, ErrorSplitLine, Opinion
 from grounding.analysis.showing import STEPS as SPLIT_STEPS
 from grounding.analysis.showing import SUMMARY as SPLIT_SUMMARY
 from grounding.analysis.showing import split_words
@@ -42,9 +43,7 @@ from grounding.report.rows import ItemRow, Note, RunRows, read_rows, tasks_of
 from grounding.report.table import heard_in, metrics_of, partial_words, run_lines, run_warnings
 from grounding.run.folder import TRANSCRIPTS, RunFolder, ScatteredSessions
 from grounding.run.scorebook import ScoredClicks, scored_tasks
-
-if TYPE_CHECKING:
-    from grounding.scoring.words import Spoken
+from grounding.scoring.scored import Estimate
 
 T = TypeVar("T")
 
@@ -157,103 +156,51 @@ class ClicksSource:
             UserError: a file of the run is damaged; so does :meth:`frame`.
         """
         asked, measuring, place = self.scored.info.asked, plots.Measuring(), 0
-        verdicts = {verdict.step_id: verdict for verdict in self.scored.verdicts}
+        verdicts = {verdict.step_id: verdict for verdict in self.scored.verdicts if verdict.was_asked}
         splits, heard = _splits(self.folder), heard_in(self.folder)
         spoken = {} if heard is None else {step: one for one in heard.spoken for step in one.steps}
         folder = RunFolder(self.folder)
-        plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
-        try:
+        with closing(folder.plans(read_only=True)) as plans, closing(folder.predictions(read_only=True)) as predictions:
             for session in self._sessions():
                 tasks: dict[TaskLabel, int] = {}
                 windows = Windows(asked.history, asked.history_scope)
                 for step in session.steps:
                     if step.task not in tasks:
                         tasks[step.task] = sink.task(session.participant, cut(str(step.task)))
-                    task, verdict = tasks[step.task], verdicts.get(step.id)
-                    if verdict is not None and verdict.was_asked:
+                    task, verdict, told = tasks[step.task], verdicts.get(step.id), step.history_entry
+                    if verdict is not None:
                         measuring.add(task, step, verdict.outcome == "hit", verdict.distance_px)
-                    told = step.history_entry
-                    sink.add(
-                        self._row(
-                            step,
-                            verdict if verdict is not None and verdict.was_asked else None,
-                            plans.last(step.id),
-                            predictions.last(step.id),
-                            task=task,
-                            shot=sink.shot(step.screenshot),
-                            history=windows.of(step, place),
-                            split=splits.get(step.id, ()),
-                            spoken=spoken.get(step.id),
-                        ),
-                        None
-                        if told is None
-                        else HistoryEntry(instruction=cut(told.instruction), action=cut(told.action)),
+                    row = _row(step, verdict, plans.last(step.id), predictions.last(step.id))
+                    said = spoken.get(step.id)
+                    audio = said.audio if said is not None and self._recordings else ""
+                    row = msgspec.structs.replace(
+                        row,
+                        task=task,
+                        shot=sink.shot(step.screenshot),
+                        history=windows.of(step, place),
+                        groups=(*row.groups, *self._groups.get(step.id, ())),
+                        split=splits.get(step.id, ()),
+                        said="" if said is None else cut(said.reference),
+                        audio=Path(audio).resolve().as_uri() if audio else "",
                     )
+                    words = told and HistoryEntry(instruction=cut(told.instruction), action=cut(told.action))
+                    sink.add(row, words)
                     place += 1
-        finally:
-            plans.close()
-            predictions.close()
         return lambda: plots.draw_diagrams(measuring, independent=self.scored.summary.independent)
-
-    def _row(
-        self,
-        step: Step,
-        verdict: Verdict | None,
-        plan: Plan | None,
-        prediction: Prediction | None,
-        *,
-        task: int,
-        shot: int,
-        history: tuple[int, ...],
-        split: tuple[str, ...],
-        spoken: Spoken | None,
-    ) -> StepRow:
-        cached = plan is not None and plan.reused
-        asked = (None if cached else plan, prediction)
-        calls = [each.call for each in asked if each is not None and each.call is not None]
-        audio = spoken.audio if spoken is not None and self._recordings else ""
-        return StepRow(
-            id=step.id,
-            participant=step.participant,
-            task=task,
-            instruction=cut(step.instruction),
-            shot=shot,
-            outcome=verdict.outcome if verdict else "none" if step.region is None else "pending",
-            gold=step.region,
-            click=verdict.point if verdict else None,
-            distance=verdict.distance_px if verdict else None,
-            failure=_failure(verdict, plan, prediction) if verdict else None,
-            reason=cut(verdict.reason) if verdict else "",
-            plan=cut((plan.text if plan else None) or ""),
-            cached=cached,
-            planner_raw=cut((plan.raw if plan else None) or ""),
-            raw=cut((prediction.raw if prediction else None) or ""),
-            action=cut(step.action),
-            seconds=sum(call.seconds for call in calls) if calls else None,
-            absent=step.target_absent,
-            history=history,
-            groups=(*(cut(f"{each.kind}: {each.name}") for each in step.groups), *self._groups.get(step.id, ())),
-            split=split,
-            said="" if spoken is None else cut(spoken.reference),
-            audio=Path(audio).resolve().as_uri() if audio else "",
-            looks=tuple(map(_look, prediction.passes if prediction else ())),
-        )
 
     def frame(self, *, version: str = "", warnings: Sequence[str] = ()) -> RunPage:
         scored, path = self.scored, self.folder
         asked, summary, heard, triage = scored.info.asked, scored.summary, heard_in(path), read_triage(path)
         wrong = (verdict.step_id for verdict in scored.verdicts if verdict.was_asked and verdict.outcome != "hit")
         goes_on = scored.info.status == "started"
-        metrics = [
-            _metric(metric.label, estimate_cells(found, of=metric.of))
-            for metric in metrics_of(summary)
-            if (found := summary.scores.of(metric.name)) is not None
-        ]
+        found = ((metric, summary.scores.of(metric.name)) for metric in metrics_of(summary))
+        metrics = [_metric(metric.label, one, metric.of) for metric, one in found if one is not None]
         for kind, both in summary.averages.items():
-            metrics.append(_metric(f"step accuracy, macro over {kind}", estimate_cells(both.macro, of="groups")))
-        facts = [Fact(name=line[:10].strip(), text=line[11:]) for line in run_lines(scored, "page")]
-        # What was not asked now was not waited for either: it stands beside the figures.
-        facts = [msgspec.structs.replace(each, name="cached") if each.name == "reused" else each for each in facts]
+            metrics.append(_metric(f"step accuracy, macro over {kind}", both.macro, "groups"))
+        facts = []
+        for name, text in ((line[:10].strip(), line[11:]) for line in run_lines(scored, "page")):
+            # What was not asked now was not waited for either: it stands beside the figures.
+            facts.append(Fact(name="cached" if name == "reused" else name, text=text))
         status = "started" if goes_on else partial_words(summary) or summary.status
         if reused := summary.cost.reused.calls:
             status += f", {reused:,} {'plan' if reused == 1 else 'plans'} cached"
@@ -264,6 +211,7 @@ class ClicksSource:
         if unparsed := summary.counts.unparsed:
             asked_for = summary.counts.answered
             odd.append(f"{unparsed:,} of {asked_for:,} replies hold no usable point and count as wrong")
+        labels = (Fact(name="labels", text=line) for line in triage_lines(triage, wrong))
         return RunPage(
             name=f"{data_name(asked.dataset, scored.info.departs)} · {asked.planner} + {asked.grounder}",
             data=f"{asked.dataset}@{asked.fingerprint}",
@@ -273,11 +221,39 @@ class ClicksSource:
             facts=(*facts, *_where(scored, summary.signature)),
             warnings=(*odd, *scored.warnings, *warnings),
             marks=triage,
-            mark_facts=(*_split_facts(path), *(Fact(name="labels", text=line) for line in triage_lines(triage, wrong))),
+            mark_facts=(*_split_facts(path), *labels),
             tables=self._group_tables,
             independent=summary.independent,
             version=version,
         )
+
+
+def _row(step: Step, verdict: Verdict | None, plan: Plan | None, prediction: Prediction | None) -> StepRow:
+    """A step and what became of it, without its place on the page."""
+    cached = plan is not None and plan.reused
+    calls = [each.call for each in (None if cached else plan, prediction) if each is not None and each.call is not None]
+    return StepRow(
+        id=step.id,
+        participant=step.participant,
+        task=-1,
+        instruction=cut(step.instruction),
+        shot=-1,
+        outcome=verdict.outcome if verdict else "none" if step.region is None else "pending",
+        gold=step.region,
+        click=verdict.point if verdict else None,
+        distance=verdict.distance_px if verdict else None,
+        failure=_failure(verdict, plan, prediction) if verdict else None,
+        reason=cut(verdict.reason) if verdict else "",
+        plan=cut((plan.text if plan else None) or ""),
+        cached=cached,
+        planner_raw=cut((plan.raw if plan else None) or ""),
+        raw=cut((prediction.raw if prediction else None) or ""),
+        action=cut(step.action),
+        seconds=sum(call.seconds for call in calls) if calls else None,
+        absent=step.target_absent,
+        groups=tuple(cut(f"{each.kind}: {each.name}") for each in step.groups),
+        looks=tuple(map(_look, prediction.passes if prediction else ())),
+    )
 
 
 def _look(one: Prediction) -> LookRow:
@@ -289,17 +265,14 @@ def _look(one: Prediction) -> LookRow:
     return LookRow(crop=one.crop, click=one.point, words=cut(" · ".join(words), 300), raw=cut(one.raw or ""))
 
 
-def _metric(name: str, cells: tuple[str, str, str]) -> ShownMetric:
-    return ShownMetric(name=name, value=cells[0], count=cells[1], interval=cells[2])
+def _metric(name: str, found: Estimate, of: str) -> ShownMetric:
+    value, count, interval = estimate_cells(found, of=of)
+    return ShownMetric(name=name, value=value, count=count, interval=interval)
 
 
 def _where(run: ScoredClicks | RunRows, signature: str) -> tuple[Fact, ...]:
-    about = {
-        "started": run.info.started_at,
-        "command": run.info.command,
-        "signature": signature,
-        "folder": str(run.folder),
-    }
+    info = run.info
+    about = {"started": info.started_at, "command": info.command, "signature": signature, "folder": str(run.folder)}
     return tuple(Fact(name=name, text=text) for name, text in about.items())
 
 
@@ -339,13 +312,13 @@ def _split_facts(folder: Path) -> tuple[Fact, ...]:
 
 
 def _splits(folder: Path) -> dict[str, tuple[str, ...]]:
-    return {
-        line.step_id: tuple(
-            cut(f"{one.source}: {one.said}" + (f" ({one.because})" if one.because else ""), 300)
-            for one in line.opinions
-        )
-        for line in _decoded(folder / SPLIT_STEPS, msgspec.json.Decoder(ErrorSplitLine).decode_lines)
-    }
+    """What the sources of an error split say of each step; nothing where none was made."""
+    lines = _decoded(folder / SPLIT_STEPS, msgspec.json.Decoder(ErrorSplitLine).decode_lines)
+    return {line.step_id: tuple(cut(_opinion(one), 300) for one in line.opinions) for line in lines}
+
+
+def _opinion(one: Opinion) -> str:
+    return f"{one.source}: {one.said}" + (f" ({one.because})" if one.because else "")
 
 
 def _decoded(path: Path, decode: Callable[[bytes], list[T]]) -> list[T]:
@@ -397,18 +370,13 @@ class ItemSource:
     def frame(self, *, version: str = "", warnings: Sequence[str] = ()) -> RunPage:
         run, about = self.run, self.about
         metrics = {each.name: each for each in run.metrics}
+        own = (_metric(metrics[name].label, found, metrics[name].of) for name, found in run.scores.items())
         return RunPage(
             name=f"{data_name(run.dataset, run.info.departs)} · {run.name}",
             data=f"{run.dataset}@{run.fingerprint}",
             folder=str(run.folder),
             status="started" if run.info.status == "started" else run.status,
-            metrics=(
-                *(
-                    _metric(metrics[name].label, estimate_cells(found, of=metrics[name].of))
-                    for name, found in run.scores.items()
-                ),
-                *about.metrics,
-            ),
+            metrics=(*own, *about.metrics),
             facts=(*about.facts, *_where(run, run.signature)),
             warnings=(*about.warnings, *warnings),
             tables=about.tables,
