@@ -56,9 +56,10 @@ def view_command(
         browser: Open the page in the browser.
     """
     from grounding.report.html.live import LiveFolder, LivePage, write_overview
-    from grounding.report.html.page import weigh_path, write_page
+    from grounding.report.html.page import write_page
     from grounding.report.html.watch import holds_runs, is_going
     from grounding.run.folder import RunFolder
+    from grounding.run.scorebook import weigh
 
     folders = [run, *more]
     followed = not more and holds_runs(run)
@@ -75,7 +76,8 @@ def view_command(
             RunFolder(folder).read_info()
     if out is not None:
         out = _html_file(out)
-        print(write_overview(run, out) if followed else write_page([weigh_path(folder) for folder in folders], out))
+        scored = [] if followed else [weigh(RunFolder(folder)) for folder in folders]
+        print(write_overview(run, out) if followed else write_page(scored, out))
         return 0
     live = LiveFolder(run) if followed else LivePage(folders)
     try:

@@ -120,24 +120,15 @@ class ItemTask(Record, frozen=True, kw_only=True):
         return tuple(row for row in self.steps if row.was_asked)
 
 
-def mean_of(name: str, scale: float = 1.0) -> Callable[[ItemTask], Part]:
-    """The function of a metric that is the mean of the items' scores of this name, over those that have one.
-
-    Args:
-        name: The key in :attr:`ItemRow.scores`.
-        scale: What a metric's value is multiplied by later on: 100 for per cent.
-    """
+def item_metric(name: str, *, unit: str = "%", **fields: Any) -> Metric:
+    """A metric that is the mean of the items' scores of its name, over those that have one."""
+    scale = 100.0 if unit == "%" else 1.0
 
     def part(task: ItemTask) -> Part:
         known = [score for row in task.steps if (score := row.scores.get(name)) is not None]
         return Part(numerator=sum(known) / scale, denominator=len(known))
 
-    return part
-
-
-def item_metric(name: str, *, unit: str = "%", **fields: Any) -> Metric:
-    function = mean_of(name, 100.0 if unit == "%" else 1.0)
-    return Metric(name=name, function=function, unit=unit, **{"per_step": True, **fields})
+    return Metric(name=name, function=part, unit=unit, **{"per_step": True, **fields})
 
 
 @dataclass(kw_only=True)
