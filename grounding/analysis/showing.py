@@ -195,8 +195,8 @@ def print_split(console: Console, split: ErrorSplit, folder: Path, *, per_partic
                 two.grounding_reasoning,
                 two.grounding_grounding,
             )
-            cells = (f"{two.first} · {two.second}", *map(str, (two.n, *counts)), agree, kappa_words(two))
-            table.add_row(*map(Text, cells))
+            row = (f"{two.first} · {two.second}", *map(str, (two.n, *counts)), agree, kappa_words(two))
+            table.add_row(*map(Text, row))
         console.print(table)
     for note in split.notes:
         line(f"note       {note}")

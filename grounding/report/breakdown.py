@@ -79,12 +79,11 @@ def break_down(
     for number, task in enumerate(run.tasks):
         cells.add(number, task, lambda row: row.groups.get(column, ()))
     whose = [task.participant for task in run.tasks]
-    asked = [row for row in run.rows if row.was_asked]
     return Breakdown(
         column=column,
         averages=cells.averages(whose, seed=run.seed, resamples=resamples, clusters=drawn),
         rows=tuple(rows),
-        unlabelled=sum(not row.groups.get(column) for row in asked),
+        unlabelled=sum(row.was_asked and not row.groups.get(column) for row in run.rows),
         metric=metrics[0].label,
     )
 
@@ -102,14 +101,11 @@ def breakdown_table(found: Breakdown, run: RunRows, *, clusters: ClusterName | N
         cells = [*estimate_cells(row.accuracy), str(row.tasks)]
         table.add_row(Text(row.name), *cells, *(estimate_text(row.extra.get(each.name)) for each in more))
     notes = [f"intervals: bootstrap over {drawn}s, or Wilson where each holds one {run.item}"]
-    notes += [
-        words
-        for method, words in (
-            ("wilson over clusters", f"at 0 % and 100 %: Wilson, with one trial a {drawn}"),
-            ("none", f"none (-): one {drawn}, or {drawn}s that are all alike, say nothing of others"),
-        )
-        if any(row.accuracy.method == method and row.accuracy.n for row in found.rows)
-    ]
+    methods = {row.accuracy.method for row in found.rows if row.accuracy.n}
+    if "wilson over clusters" in methods:
+        notes.append(f"at 0 % and 100 %: Wilson, with one trial a {drawn}")
+    if "none" in methods:
+        notes.append(f"none (-): one {drawn}, or {drawn}s that are all alike, say nothing of others")
     if found.unlabelled:
         notes.append(f"{found.unlabelled} {run.item}s have no value here and are left out")
     table.caption, table.caption_justify = Text("\n".join(notes)), "left"
