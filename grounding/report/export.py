@@ -183,30 +183,36 @@ def markdown(table: ExportTable) -> str:
     headings = [_markdown(heading(cell.heading, cell.unit)) for cell in table.rows[0].cells]
     lines = [f"| run | {' | '.join(headings)} |", f"|---|{'---:|' * len(headings)}"]
     for row in table.rows:
-        lines.append(f"| {_markdown(row.title)} | {' | '.join(_markdown_cell(cell) for cell in row.cells)} |")
+        cells = []
+        for cell in row.cells:
+            value, ends = number(cell.value, cell.unit), interval(cell.low, cell.high, cell.unit)
+            value = (f"**{value}**" if cell.best else value) + (DAGGER if cell.is_significant else "")
+            cells.append(f"{value}{ends and ' '}{ends} ({count(cell.k, cell.n)})")
+        lines.append(f"| {_markdown(row.title)} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", *(f"{_markdown(note)}  " for note in notes(table))]) + "\n"
 
 
 def latex(table: ExportTable) -> str:
     """A LaTeX table for the package booktabs: the best in bold, a dagger where it differs from the baseline."""
     cells = table.rows[0].cells
-    headings = [
-        f"{cell.heading.capitalize()} ({cell.unit})" if cell.unit else cell.heading.capitalize() for cell in cells
-    ]
-    lines = [
-        "% needs \\usepackage{booktabs}",
-        f"\\begin{{tabular}}{{l{'r' * len(cells)}}}",
-        "\\toprule",
-        " & ".join(["Run", *map(_latex, headings)]) + " \\\\",
-        "\\midrule",
-    ]
+    headings = [cell.heading.capitalize() + (f" ({cell.unit})" if cell.unit else "") for cell in cells]
+    lines = ["% needs \\usepackage{booktabs}", f"\\begin{{tabular}}{{l{'r' * len(cells)}}}", "\\toprule"]
+    lines += [" & ".join(["Run", *map(_latex, headings)]) + " \\\\", "\\midrule"]
     for row in table.rows:
-        lines.append(" & ".join([_latex(row.title), *(_latex_cell(cell) for cell in row.cells)]) + " \\\\")
+        found = [_latex(row.title)]
+        for cell in row.cells:
+            value, ends = number(cell.value, cell.unit), interval(cell.low, cell.high, cell.unit)
+            value = f"\\textbf{{{value}}}" if cell.best else value
+            counted = f"$n={cell.n}$" if cell.k is None else f"{cell.k}/{cell.n}"
+            small = "".join(f" {{\\small {text}}}" for text in (ends, f"({counted})") if text)
+            found.append(value + ("$^{\\dagger}$" if cell.is_significant else "") + small)
+        lines.append(" & ".join(found) + " \\\\")
     lines += ["\\bottomrule", "\\end{tabular}", *(f"% {_plain(note)}" for note in notes(table))]
     return "\n".join(lines) + "\n"
 
 
 def comma_separated(table: ExportTable) -> str:
+    """One line for each run and metric, unrounded."""
     who = dict.fromkeys((name for row in table.rows for name in row.who), "")
     numbers = ("value", "unit", "k", "n", "low", "high", "p_holm")
     return _sheet(
@@ -222,6 +228,7 @@ def comma_separated(table: ExportTable) -> str:
 
 
 def as_json(table: ExportTable) -> str:
+    """The same as JSON; who answered stands in each row by option, such as ``planner``."""
     content = msgspec.to_builtins(table)
     content["rows"] = [row.pop("who") | row for row in content["rows"]]
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
@@ -238,23 +245,6 @@ def notes(table: ExportTable) -> tuple[str, ...]:
     if any(cell.is_significant for row in table.rows for cell in row.cells):
         found.append(f"{DAGGER}: differs from {table.baseline}, p < 0.05 (paired bootstrap, Holm).")
     return (*found, *table.notes)
-
-
-def _markdown_cell(cell: ExportCell) -> str:
-    ends = interval(cell.low, cell.high, cell.unit)
-    value = number(cell.value, cell.unit)
-    value = f"**{value}**" if cell.best else value
-    return f"{value}{DAGGER if cell.is_significant else ''}{ends and ' '}{ends} ({count(cell.k, cell.n)})"
-
-
-def _latex_cell(cell: ExportCell) -> str:
-    ends = interval(cell.low, cell.high, cell.unit)
-    value = number(cell.value, cell.unit)
-    value = f"\\textbf{{{value}}}" if cell.best else value
-    dagger = "$^{\\dagger}$" if cell.is_significant else ""
-    counted = f"$n={cell.n}$" if cell.k is None else f"{cell.k}/{cell.n}"
-    small = "".join(f" {{\\small {text}}}" for text in (ends, f"({counted})") if text)
-    return f"{value}{dagger}{small}"
 
 
 def _plain(text: str) -> str:

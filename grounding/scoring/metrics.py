@@ -346,28 +346,16 @@ def gap_px(region: Region, point: Point) -> float:
     >>> gap_px(Region(), Point(x_px=0, y_px=0))
     100000000.0
     """
-    nearest = FARTHEST_PX
-    for gap in (
-        *(_box_gap(box, point) for box in region.boxes),
-        *(_outline_gap(one, point) for one in region.polygons),
-    ):
-        if gap < nearest:
-            nearest = gap
-    return nearest
+    boxes = (_box_gap(box, point) for box in region.boxes)
+    gaps = (*boxes, *(_outline_gap(polygon, point) for polygon in region.polygons))
+    return min((FARTHEST_PX, *gaps))
 
 
 def _box_gap(box: Box, point: Point) -> float:
-    # comparisons, not max(): a coordinate that is not a number fails them all and adds nothing, as in the evaluator
-    gap = 0.0
-    if point.x_px < box.left_px:
-        gap += box.left_px - point.x_px
-    elif point.x_px > box.right_px:
-        gap += point.x_px - box.right_px
-    if point.y_px < box.top_px:
-        gap += box.top_px - point.y_px
-    elif point.y_px > box.bottom_px:
-        gap += point.y_px - box.bottom_px
-    return gap
+    # a coordinate that is not a number is greater than nothing and adds nothing, as in the evaluator
+    across = max(0.0, box.left_px - point.x_px) or max(0.0, point.x_px - box.right_px)
+    down = max(0.0, box.top_px - point.y_px) or max(0.0, point.y_px - box.bottom_px)
+    return float(across + down)
 
 
 def _outline_gap(polygon: Polygon, point: Point) -> float:
