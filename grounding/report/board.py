@@ -115,24 +115,18 @@ def _name_key(name: str) -> str:
 
 def _own(run: RunRows, name: str, card: DatasetCard | None) -> list[BoardLine]:
     """A run's share of steps, and its mean over the groups where the data set has one kind of them."""
-    summary, info = run.summary, run.info
-    reasons = list(info.departs)
-    asked = info.asked
-    if asked.select != "all":
-        reasons.append(f"selection {asked.select}")
-    if asked.questions:
-        reasons.append(f"other instructions ({asked.questions})")
-    if "transcript:" in run.signature:
-        reasons.append("instructions as they were heard")
-    if summary.status != "complete":
-        reasons.append("the run is not complete")
-    wanted = None if card is None else card.expected
-    steps = summary.counts.steps
-    if wanted is not None and wanted.scored_steps not in (None, steps) and not info.departs and asked.select == "all":
-        reasons.append(f"{steps:,} steps, and the data set has {wanted.scored_steps:,}")
-    scoring = scoring_of(run.signature)
-    if scoring != SCORING:
-        reasons.append(f"scored by another definition ({scoring}, now {SCORING}): grounding score {run.folder}")
+    summary, info, asked = run.summary, run.info, run.info.asked
+    wanted = None if card is None or card.expected is None else card.expected.scored_steps
+    steps, scoring = summary.counts.steps, scoring_of(run.signature)
+    is_whole = not info.departs and asked.select == "all"
+    reasons = {
+        f"selection {asked.select}": asked.select != "all",
+        f"other instructions ({asked.questions})": asked.questions,
+        "instructions as they were heard": "transcript:" in run.signature,
+        "the run is not complete": summary.status != "complete",
+        f"{steps:,} steps, and the data set has {wanted or 0:,}": is_whole and wanted not in (None, steps),
+        f"scored by another definition ({scoring}, now {SCORING}): grounding score {run.folder}": scoring != SCORING,
+    }
     estimates = {ACCURACY: summary.scores.paper.step_accuracy}
     if len(summary.averages) == 1:
         (both,) = summary.averages.values()
@@ -141,16 +135,13 @@ def _own(run: RunRows, name: str, card: DatasetCard | None) -> list[BoardLine]:
         BoardLine(
             name=name,
             column=column,
-            value=one.value,
             source=str(run.folder),
             date=info.started_at[:10],
             own=True,
-            n=one.n,
-            low=one.low,
-            high=one.high,
             scoring=scoring,
             signature=run.signature,
-            apart=tuple(reasons),
+            apart=(*info.departs, *(reason for reason, is_so in reasons.items() if is_so)),
+            **{field: getattr(one, field) for field in ("value", "n", "low", "high")},
         )
         for column, one in estimates.items()
         if one.value is not None

@@ -129,8 +129,8 @@ def _size(items: int) -> str:
     ('n<1K', '1K<n<10K', '100K<n<1M')
     """
     bounds = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
-    over = [bound for power, bound in enumerate(bounds, start=3) if items >= 10**power]
-    return f"{over[-1]}<n<{bounds[len(over)]}" if over else "n<1K"
+    over = sum(items >= 10**power for power in range(3, 9))
+    return f"{bounds[over - 1]}<n<{bounds[over]}" if over else "n<1K"
 
 
 def _yaml(value: Any) -> str:

@@ -55,7 +55,6 @@ from grounding.run.building import check_numbers
 from grounding.run.display import Progress
 from grounding.run.folder import GrounderSetup, RunFolder, RunInfo
 from grounding.run.runner import INTERRUPTED
-from grounding.serving.managed import MANAGED
 
 FOLDER = "error_split"
 
@@ -316,19 +315,9 @@ def reference_options(
 
 
 def grounder_setup(info: RunInfo) -> GrounderSetup:
-    """How to come by the run's data and grounder; for a run of an older version, what can be told from its names."""
-    if info.setup is not None:
-        return info.setup
+    """How to come by the run's data and grounder; of a run of an older version only what its names tell."""
     asked = info.asked
-    return GrounderSetup(
-        dataset=asked.dataset,
-        data_dir=info.data_dir or None,
-        questions=asked.questions or None,
-        history_file=asked.history_file or None,
-        grounder=asked.grounder.partition(":")[0],
-        base_url=tuple(each for each in asked.base_url.split(" ") if each not in ("", MANAGED)),
-        seed=asked.seed or None,
-    )
+    return info.setup or GrounderSetup(dataset=asked.dataset, grounder=asked.grounder.partition(":")[0])
 
 
 def _takes_temperature(grounder: str, address: Sequence[str]) -> bool:
