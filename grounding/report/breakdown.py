@@ -51,13 +51,9 @@ def metrics_by(run: RunRows) -> tuple[Metric, ...]:
 def break_down(
     run: RunRows, column: str, *, clusters: ClusterName | None = None, resamples: int = RESAMPLES
 ) -> Breakdown:
-    """The metrics for each value of a column, and micro and macro over them, with 95 % intervals.
+    """The metrics for each value of one of ``run.columns()``, and micro and macro over them, with 95 % intervals.
 
-    Args:
-        run: The run.
-        column: One of ``run.columns()``.
-        clusters: What the bootstrap draws together; None for what the run's own intervals draw.
-        resamples: Its size.
+    ``clusters`` is what the bootstrap draws together; None for what the run's own intervals draw.
 
     Raises:
         UserError: there is no such column; says which there are.

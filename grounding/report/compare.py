@@ -163,16 +163,11 @@ def compare_runs(
     force: bool = False,
     seed: int = 0,
 ) -> ComparisonResult:
-    """Every run beside the baseline, paired by item and by task. Judges nothing and writes nothing.
+    """Every scored run beside the baseline (None: the first), paired by item and by task.
 
-    Args:
-        paths: Run folders, each scored.
-        baseline: The run that the others are compared with, among ``paths`` or beside them; None for the first.
-        clusters: What is drawn together by the bootstrap; where tasks are scored as wholes it is always users.
-        intervals: How the differences' intervals are made; ``wald`` takes the runs for independent samples, and only
-            metrics that count things have one.
-        force: Compare what differs, too, over the items that both have.
-        seed: Of the bootstrap.
+    ``clusters`` are drawn together by the bootstrap; where tasks are scored as wholes it is always users. ``wald``
+    intervals take the runs for independent samples, and only metrics that count things have one. ``force`` compares
+    what differs, too, over the items that both have.
 
     Raises:
         UserError: a folder holds no scored run, there is one run only, or two can't be compared; says what differs.

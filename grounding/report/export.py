@@ -88,11 +88,7 @@ class ExportTable(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def export_table(paths: Sequence[Path], *, baseline: Path | None = None) -> ExportTable:
-    """The runs as rows, in their order, the baseline first where it is not among them.
-
-    Args:
-        paths: Run folders, each scored, of one benchmark.
-        baseline: What the others are tested against; None for the first.
+    """The runs as rows, in their order; the baseline (None: the first) is put first where it is not among them.
 
     Raises:
         UserError: a folder holds no scored run, or the runs are of several benchmarks.
@@ -320,13 +316,7 @@ def _submitted(run: RunRows) -> dict[str, str]:
 
 
 def write_inspect_log(run: RunRows, path: Path) -> None:
-    """Write one run as a log of Inspect, by its own writer: a sample for each item, the metrics as metrics.
-
-    Pictures are named, not copied: the log stays small.
-
-    Args:
-        run: The run.
-        path: A file that ends in ``.eval`` (Inspect's packed form) or ``.json``.
+    """Write one run as a log of Inspect, by its own writer. Pictures are named, not copied: the log stays small.
 
     Raises:
         UserError: inspect_ai is not installed, or the file's name has another ending.

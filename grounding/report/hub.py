@@ -22,14 +22,9 @@ _HUB = "https://huggingface.co/datasets/"
 
 
 def write_hub(paths: Sequence[Path], out: str, *, baseline: Path | None = None) -> list[str]:
-    """Write runs of one benchmark as a data set; returns the names of its files.
+    """Write runs of one benchmark as a data set, a new folder here or where fsspec writes; returns its files' names.
 
     The configuration ``scores`` has a row for each run and metric, one named like each run a row for each of its items.
-
-    Args:
-        paths: Run folders, each scored.
-        out: A new folder here, or where fsspec writes, such as ``hf://datasets/OWNER/NAME``.
-        baseline: As for :func:`grounding.report.export.export_table`.
 
     Raises:
         UserError: a package is missing, a run was never scored, the runs are of several benchmarks, or nothing can be

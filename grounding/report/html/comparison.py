@@ -40,7 +40,7 @@ def paired_tables(folders: Sequence[Path]) -> tuple[SummaryTable, ...]:
             title=f"{run.name} minus {found.baseline}",
             heads=heads,
             rows=_rows(run),
-            note="; ".join(" ".join(each.plain.split()) for each in lines_of(run, found)),
+            note="; ".join(" ".join(each.split()) for each in lines_of(run, found)),
         )
         for run in found.runs
     )
@@ -53,7 +53,7 @@ def render_comparison(result: ComparisonResult, link: Link) -> str:
             "name": run.name,
             "link": link(Path(run.folder)),
             "rows": _rows(run),
-            "lines": [each.plain for each in lines_of(run, result)],
+            "lines": lines_of(run, result),
             # Id, instruction, the baseline's outcome, the run's, and whether the run has won.
             "flips": [(f.step_id, f.instruction, f.baseline_outcome, f.outcome, f.is_won) for f in run.flips],
         }
@@ -65,7 +65,7 @@ def render_comparison(result: ComparisonResult, link: Link) -> str:
         "baseline_link": link(Path(result.baseline_folder)),
         "item": result.item,
         "runs": runs,
-        "notes": [each.plain for each in closing(result, flips=True)],
+        "notes": closing(result, flips=True),
     }
     return page_html(
         static_text("comparison.html"),

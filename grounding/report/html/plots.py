@@ -139,9 +139,7 @@ class Measuring:
 def draw_diagrams(steps: Measuring, *, independent: bool = False) -> tuple[Diagram, ...]:
     """All diagrams of clicks for which there is something to show.
 
-    Args:
-        steps: The run.
-        independent: No step follows another, so that positions in a task mean nothing.
+    ``independent``: no step follows another, so that positions in a task mean nothing.
     """
     if not steps.steps:
         return ()
