@@ -1,26 +1,15 @@
-"""People's labels: JSON lines in, opinions out. The format of these files is fixed here.
+"""What is said of a run's wrong steps, and people's labels: JSON lines in, opinions out.
 
 One line a step and labeller::
 
     {"step": "3/42", "label": "reasoning", "labeller": "ann", "note": "names the first result", "plan": "Click …"}
 
-===========  ==========================================================================================================
-``step``     the step's id, as in ``error_split.jsonl``
-``label``    ``reasoning``: the plan does not name the right element; ``grounding``: it does, the click is still
-             wrong; ``unclear``: the labeller can't tell; ``annotation-wrong``: the gold place is not where a click
-             is right; ``ambiguous``: the words fit several places; ``other``: as the note says; ``withdrawn``: what
-             the labeller said of the step before no longer counts
-``labeller`` who labels: 1 to 64 letters, digits, blanks, ``.``, ``_``, ``-`` or ``@``
-``note``     anything the labeller wants to say (may be left out)
-``plan``     the plan that the labeller saw (may be left out): a label for another plan is counted and left out
-``at``       when, as UTC time such as 2026-01-31T09:00:00Z (may be left out)
-===========  ==========================================================================================================
-
-A file may be appended to: of several labels of one labeller for one step the last counts. Several labellers may share
-a file or have one each. Blank lines are skipped. The page of ``grounding view`` writes ``labels.jsonl`` in this form.
-In the error split, which knows two classes, ``annotation-wrong``, ``ambiguous`` and ``other`` stand as ``unclear``.
-
-What passes between the parts of the error split.
+``reasoning``: the plan does not name the right element; ``grounding``: it does, the click is still wrong; ``unclear``:
+the labeller can't tell; ``annotation-wrong``: the gold place is not where a click is right; ``ambiguous``: words fit
+several places; ``other``: as the note says; ``withdrawn``: what the labeller said of the step before no longer counts.
+``plan`` is the plan that the labeller saw: a label for another plan is counted and left out. Of several labels of one
+labeller for one step the last counts. In the error split, which knows two classes, ``annotation-wrong``, ``ambiguous``
+and ``other`` stand as ``unclear``.
 """
 
 from __future__ import annotations
@@ -35,7 +24,7 @@ from typing import Literal, get_args
 import msgspec
 
 from grounding.errors import UserError
-from grounding.records import Plan, Point, Prediction, Record, Step, Verdict
+from grounding.records import Plan, Point, Prediction, Record, Step
 from grounding.run.folder import RunFolder
 from grounding.scoring.intervals import Interval, cohens_kappa, wilson
 from grounding.scoring.scored import judge
@@ -64,12 +53,10 @@ class WrongStep(Record, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The step's."""
         return self.step.id
 
     @property
     def is_asked(self) -> bool:
-        """Whether the sources are asked about it."""
         return self.kind in ("wrong_place", "no_place")
 
 
@@ -130,8 +117,6 @@ class Agreement(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ReferenceInfo(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Where the reference came from: a file of plans, and the runs in which they were grounded."""
-
     plans: str = ""
     runs: tuple[str, ...] = ()
 
@@ -173,8 +158,6 @@ class ErrorSplit(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ErrorSplitLine(Record, frozen=True, kw_only=True):
-    """One line of ``error_split.jsonl``: a wrong step and what every source said of it."""
-
     step_id: str
     task: str | int
     kind: Kind
@@ -243,11 +226,8 @@ def read_labels(paths: Iterable[Path], wrongs: Sequence[WrongStep], known: Mappi
             raise UserError(f"--labels {path}: holds no label; expected {FORMAT}")
         for number, label in found:
             if label.step not in known:
-                example = next(iter(known), "1/1")
-                raise UserError(
-                    f"--labels {path}, line {number}, field step: {label.step!r} is no step of this run; ids look like "
-                    f"{example}"
-                )
+                looks = f"{label.step!r} is no step of this run; ids look like {next(iter(known), '1/1')}"
+                raise UserError(f"--labels {path}, line {number}, field step: {looks}")
             wrong = by_step.get(label.step)
             mine = kept.setdefault(label.labeller, {})
             if wrong is None:
@@ -266,18 +246,17 @@ def read_labels(paths: Iterable[Path], wrongs: Sequence[WrongStep], known: Mappi
 
 
 def is_labeller(name: str) -> bool:
-    """Whether a labeller may be called so."""
     return _LABELLER.fullmatch(name) is not None
 
 
 def _opinion(wrong: WrongStep, labeller: str, label: Label | None) -> Opinion:
-    source = f"label:{labeller}"
-    if label is None or label.label == "withdrawn":
-        return Opinion(source=source, step_id=wrong.step.id, said="missing")
-    if label.label in ("reasoning", "grounding", "unclear"):
-        return Opinion(source=source, step_id=wrong.step.id, said=label.label, because=label.note)
-    because = f"{label.label}: {label.note}" if label.note else label.label
-    return Opinion(source=source, step_id=wrong.step.id, said="unclear", because=because)
+    said: Said = "missing"
+    because = ""
+    if label is not None and label.label in ("reasoning", "grounding", "unclear"):
+        said, because = label.label, label.note
+    elif label is not None and label.label != "withdrawn":
+        said, because = "unclear", f"{label.label}: {label.note}" if label.note else label.label
+    return Opinion(source=f"label:{labeller}", step_id=wrong.step.id, said=said, because=because)
 
 
 def label_lines(content: bytes, where: str) -> Iterator[tuple[int, Label]]:
@@ -312,7 +291,6 @@ class Wrongs(Record, frozen=True, kw_only=True):
 
     @property
     def asked(self) -> tuple[WrongStep, ...]:
-        """Those that the sources are asked about."""
         return tuple(wrong for wrong in self.steps if wrong.is_asked)
 
 
@@ -334,14 +312,24 @@ def read_wrongs(folder: RunFolder) -> Wrongs:
 
 
 def wrong_step(step: Step, plan: Plan | None, prediction: Prediction | None) -> WrongStep | None:
-    """A scored step with its kind, by the table in the package's docstring; None for a hit."""
+    """A scored step with its kind; None for a hit."""
     verdict = judge(step, plan, prediction)
     if verdict.outcome == "hit":
         return None
     unasked = prediction is None and (plan is None or plan.failure is None)
+    region = step.region
+    kind: Kind = "no_place" if verdict.outcome == "unparsed" else "wrong_place"
+    if verdict.outcome == "error" or unasked or plan is None:
+        kind = "unanswered"
+    elif plan.text is None:
+        kind = "no_plan"
+    elif verdict.outcome == "missing":
+        kind = "unanswered"
+    elif region is None or not (any(box.holds_points for box in region.boxes) or region.polygons):
+        kind = "no_gold"
     return WrongStep(
         step=step,
-        kind=_kind(step, plan, verdict, unasked=unasked),
+        kind=kind,
         plan=None if plan is None else plan.text,
         point=verdict.point,
         distance_px=verdict.distance_px,
@@ -350,20 +338,7 @@ def wrong_step(step: Step, plan: Plan | None, prediction: Prediction | None) -> 
     )
 
 
-def _kind(step: Step, plan: Plan | None, verdict: Verdict, *, unasked: bool) -> Kind:
-    if verdict.outcome == "error" or unasked or plan is None:
-        return "unanswered"
-    if plan.text is None:
-        return "no_plan"
-    if verdict.outcome == "missing":
-        return "unanswered"
-    if step.region is None or not (any(box.holds_points for box in step.region.boxes) or step.region.polygons):
-        return "no_gold"
-    return "no_place" if verdict.outcome == "unparsed" else "wrong_place"
-
-
 def share(k: int, n: int) -> Share:
-    """``k`` of ``n`` in per cent, with the Wilson interval."""
     return Share(k=k, n=n, percent=100 * k / n if n else None, interval=wilson(k, n) if n else None)
 
 
@@ -391,7 +366,6 @@ def splits_by_participant(
 
 
 def kind_counts(wrongs: Iterable[WrongStep]) -> dict[Kind, int]:
-    """How many wrong steps are of each kind."""
     counts = Counter(wrong.kind for wrong in wrongs)
     return {kind: counts[kind] for kind in get_args(Kind)}
 
@@ -400,7 +374,6 @@ CLASSES: tuple[Said, Said] = ("reasoning", "grounding")
 
 
 def agreements(opinions: Mapping[str, Iterable[Opinion]]) -> tuple[Agreement, ...]:
-    """Every two sources, in their order."""
     said = {source: {each.step_id: each.said for each in given} for source, given in opinions.items()}
     return tuple(_agreement(first, second, said[first], said[second]) for first, second in combinations(said, 2))
 

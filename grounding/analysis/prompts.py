@@ -14,8 +14,6 @@ from grounding.records import Record
 
 
 class NamedPrompt(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A prompt by its name and version."""
-
     name: str
     version: Annotated[int, msgspec.Meta(ge=1)]
     system: str | None = None

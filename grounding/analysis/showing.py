@@ -1,6 +1,4 @@
-"""The split in the run folder and on the terminal.
-
-A screenshot with its gold places framed, for a judge or a person to look at. Files in, PNG bytes out.
+"""The split in the run folder and on the terminal, and a screenshot with its gold places framed, to be looked at.
 
 The frame lies around a box, not on it, in black, magenta and white, so that one of them stands out on any background.
 """
@@ -8,7 +6,7 @@ The frame lies around a box, not on it, in black, magenta and white, so that one
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,7 +128,6 @@ KIND_WORDS: dict[Kind, str] = {
 
 
 def step_lines(wrongs: Sequence[WrongStep], opinions: Mapping[str, Sequence[Opinion]]) -> tuple[ErrorSplitLine, ...]:
-    """One line for each wrong step, with what every source said of it."""
     said: dict[str, list[Opinion]] = {}
     for given in opinions.values():
         for opinion in given:
@@ -159,7 +156,7 @@ def write_split(folder: Path, split: ErrorSplit, lines: Sequence[ErrorSplitLine]
     """
     encoder = msgspec.json.Encoder()
     contents = {
-        STEPS: b"".join(encoder.encode(line) + b"\n" for line in lines),
+        STEPS: encoder.encode_lines(lines),
         SUMMARY: msgspec.json.format(encoder.encode(split), indent=2) + b"\n",
     }
     for name, content in contents.items():
@@ -170,8 +167,6 @@ def write_split(folder: Path, split: ErrorSplit, lines: Sequence[ErrorSplitLine]
 
 
 def print_split(console: Console, split: ErrorSplit, folder: Path, *, per_participant: bool) -> None:
-    """Print how many steps are wrong and how, each source's split with counts, and how far the sources agree."""
-
     def line(text: str, style: str = "") -> None:
         console.print(Text(text, style=style), soft_wrap=True, highlight=False)
 
@@ -184,9 +179,25 @@ def print_split(console: Console, split: ErrorSplit, folder: Path, *, per_partic
     for each in split.splits:
         line(f"{each.source:<{wide}}  {split_words(each)}")
     if per_participant and split.participants:
-        console.print(_participants(split.participants))
+        table = _table("by participant", ("participant", "source"), ("reasoning", "grounding"))
+        for each in split.participants:
+            cells = (each.participant, each.source, share_words(each.reasoning), share_words(each.grounding))
+            table.add_row(*map(Text, cells))
+        console.print(table)
     if split.agreement:
-        console.print(_agreement(split.agreement))
+        title = "agreement (R reasoning, G grounding; first source, second source)"
+        table = _table(title, ("sources",), ("steps", "R,R", "R,G", "G,R", "G,G", "agree", "Cohen's kappa"))
+        for two in split.agreement:
+            agree = "-" if two.agree_percent is None else f"{two.agree_percent:.1f} %"
+            counts = (
+                two.reasoning_reasoning,
+                two.reasoning_grounding,
+                two.grounding_reasoning,
+                two.grounding_grounding,
+            )
+            row = (f"{two.first} · {two.second}", *map(str, (two.n, *counts)), agree, kappa_words(two))
+            table.add_row(*map(Text, row))
+        console.print(table)
     for note in split.notes:
         line(f"note       {note}")
     if split.judge is not None:
@@ -218,41 +229,14 @@ def share_words(share: Share) -> str:
     return f"{share.percent:.1f} % ({share.k}/{share.n}) [{share.interval.low:.1f}, {share.interval.high:.1f}]"
 
 
-def _participants(splits: Sequence[SourceSplit]) -> Table:
-    rows = [
-        (each.participant, each.source, share_words(each.reasoning), share_words(each.grounding)) for each in splits
-    ]
-    return _table("by participant", ("participant", "source"), ("reasoning", "grounding"), rows)
-
-
-def _agreement(agreements: Sequence[Agreement]) -> Table:
-    rows = [
-        (
-            f"{each.first} · {each.second}",
-            *map(str, (each.n, each.reasoning_reasoning, each.reasoning_grounding)),
-            *map(str, (each.grounding_reasoning, each.grounding_grounding)),
-            "-" if each.agree_percent is None else f"{each.agree_percent:.1f} %",
-            kappa_words(each),
-        )
-        for each in agreements
-    ]
-    title = "agreement (R reasoning, G grounding; first source, second source)"
-    return _table(title, ("sources",), ("steps", "R,R", "R,G", "G,R", "G,G", "agree", "Cohen's kappa"), rows)
-
-
-def _table(title: str, names: Sequence[str], figures: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+def _table(title: str, names: Sequence[str], figures: Sequence[str]) -> Table:
     table = Table(title=title, title_style="bold", title_justify="left")
-    for name in names:
-        table.add_column(name, overflow="fold")
-    for name in figures:
-        table.add_column(name, justify="right", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
+    for name in (*names, *figures):
+        table.add_column(name, justify="right" if name in figures else "left", overflow="fold")
     return table
 
 
 def kappa_words(agreement: Agreement) -> str:
-    """Kappa with its interval, or why there is none."""
     if agreement.kappa is None:
         return f"undefined: {agreement.undefined_because}"
     if agreement.interval is None:

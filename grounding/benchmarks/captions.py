@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import zip_longest
 from pathlib import Path
@@ -65,7 +65,6 @@ class Moment(Record, frozen=True, kw_only=True):
 
 
 def moments(sessions: Iterable[Session], participants: Collection[str] = ()) -> tuple[Moment, ...]:
-    """Every step of the sessions, scored or not, in session order."""
     return tuple(
         Moment(
             id=step.id,
@@ -99,7 +98,6 @@ class CaptionPrompt(NamedPrompt, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def label(self) -> str:
-        """Name, version and hash over both messages."""
         return self.label_over(self.user, self.user_last)
 
     def __post_init__(self) -> None:
@@ -123,7 +121,6 @@ class CaptionPrompt(NamedPrompt, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def render(prompt: CaptionPrompt, moment: Moment, before: Picture, after: Picture | None) -> tuple[Message, ...]:
-    """The conversation about one moment. Braces in the user's own words stay as they are."""
     pictures = {"before": before, "after": after}
 
     def part(template: CaptionPart) -> TextPart | ImagePart:
@@ -147,11 +144,6 @@ class Caption(Kept, frozen=True, kw_only=True):
     text: str | None = None
 
 
-def captioner_card(card: PlannerCard, prompt: CaptionPrompt) -> PlannerCard:
-    """A planner's card without its own prompt and without what belongs to it: the prompt for captions stands for it."""
-    return asked_with(card, system=prompt.system, prompt=prompt.label, plan=PlanRule(drop_thinking=True))
-
-
 def read_caption(card: PlannerCard, said: Completion) -> str | Failure:
     """The sentence in a reply, its white space made single blanks; never an empty one, half of one, or a refusal."""
     outcome = plan_outcome(card, said)
@@ -172,12 +164,6 @@ def caption_stage(
     """The stage that asks for captions: once a step; a reply that is no sentence is ``unparsed``, kept in full."""
     who = identity(prompt, model)
 
-    def sizes(shot: Screenshot) -> ImageSizes:
-        try:
-            return picture_sizes(shot.size, card.image)
-        except ValueError as error:
-            raise ValueError(f"{shot.path}: {error}") from error
-
     def picture(shot: Screenshot) -> Picture:
         try:
             return prepare_picture(shot, card.image)
@@ -189,11 +175,13 @@ def caption_stage(
         return render(prompt, moment, picture(moment.before), after)
 
     async def answer(moment: Moment) -> Caption:
-        shots = [shot for shot in (moment.before, moment.after) if shot is not None]
-        try:
-            largest = max(map(sizes, shots), key=lambda one: one.sent.width * one.sent.height)
-        except ValueError as error:
-            return Caption(failure=Failure(kind="error", message=str(error)))
+        sizes: list[ImageSizes] = []
+        for shot in (moment.before, *([moment.after] if moment.after else [])):
+            try:
+                sizes.append(picture_sizes(shot.size, card.image))
+            except ValueError as error:
+                return Caption(failure=Failure(kind="error", message=f"{shot.path}: {error}"))
+        largest = max(sizes, key=lambda one: one.sent.width * one.sent.height)
         asked = await model.send(lambda: messages(moment), largest)
         if asked.completion is None:
             return Caption(failure=asked.failure, call=asked.call)
@@ -214,7 +202,6 @@ def identity(prompt: CaptionPrompt, model: ChatModel) -> str:
 
 
 def replies_path(out: Path) -> Path:
-    """Where the replies lie: ``captions.json.replies.jsonl`` beside ``captions.json``."""
     return out.with_name(f"{out.name}.replies.jsonl")
 
 
@@ -275,26 +262,13 @@ def check_out(out: Path, wanted: CaptionFile) -> None:
     try:
         found = read_captions(out)
     except DatasetProblems as error:
-        raise UserError(
-            f"--out {out}: there is a file already, and it holds no captions: choose another name"
-        ) from error
+        said = "there is a file already, and it holds no captions: choose another name"
+        raise UserError(f"--out {out}: {said}") from error
     if found.identity != wanted.identity:
-        if (found.captioner, found.prompt) == (wanted.captioner, wanted.prompt):
-            differs = f"by {found.captioner} with other parameters"
-        else:
-            differs = f"by {found.captioner} with the prompt {found.prompt}"
-        raise UserError(f"--out {out}: holds captions {differs}: choose another name, or set it aside with --fresh")
-
-
-def _step(moment: Moment, caption: Caption | None) -> CaptionedStep:
-    return CaptionedStep(
-        step_id=moment.id,
-        instruction=moment.instruction,
-        before_sha256=moment.before.sha256,
-        after_sha256=None if moment.after is None else moment.after.sha256,
-        action=None if caption is None else caption.text,
-        failure=None if caption is None else caption.failure,
-    )
+        same = (found.captioner, found.prompt) == (wanted.captioner, wanted.prompt)
+        differs = "other parameters" if same else f"the prompt {found.prompt}"
+        said = f"holds captions by {found.captioner} with {differs}"
+        raise UserError(f"--out {out}: {said}: choose another name, or set it aside with --fresh")
 
 
 def _write(out: Path, captions: CaptionFile) -> None:
@@ -305,23 +279,6 @@ def _write(out: Path, captions: CaptionFile) -> None:
             f"--out {out}: can't be written: {error.strerror}. The replies are kept in {replies_path(out)}; make room "
             "and run the same command again."
         ) from error
-
-
-class CaptionOptions(Record, frozen=True, kw_only=True):
-    """The options of ``grounding caption``; see its ``--help``."""
-
-    dataset: str
-    captioner: str
-    out: Path
-    data_dir: Path | None = None
-    questions: str | None = None
-    participant: tuple[str, ...] = ()
-    prompt: str = "consecutive"
-    model: str | None = None
-    chat: ChatOptions = ChatOptions()
-    cost_limit: float | None = None
-    fresh: bool = False
-    display: Display | None = None
 
 
 class Captioned(Record, frozen=True, kw_only=True):
@@ -341,61 +298,87 @@ class Captioned(Record, frozen=True, kw_only=True):
     set_aside: Path | None = None
 
 
-def caption_dataset(options: CaptionOptions) -> Captioned:
+def caption_dataset(
+    *,
+    dataset: str,
+    captioner: str,
+    out: Path,
+    data_dir: Path | None,
+    questions: str | None,
+    participants: Sequence[str],
+    prompt: str,
+    model: str | None,
+    chat: ChatOptions,
+    cost_limit: float | None,
+    fresh: bool,
+    display: Display | None,
+) -> Captioned:
     """Caption every step of a data set, or go on where an earlier run stopped, and write the history file.
 
     Raises:
         UserError: something is missing or wrong; nothing was asked yet, or the disk failed (what was answered is kept).
     """
-    progress, budget = new_progress(options.display, "steps"), Budget(options.cost_limit)
-    prompt = find_prompt(options.prompt, CaptionPrompt, "captions", flag="--prompt")
+    progress, budget = new_progress(display, "steps"), Budget(cost_limit)
+    asking = find_prompt(prompt, CaptionPrompt, "captions", flag="--prompt")
     found = find_card(
-        options.captioner,
-        options.chat.base_url,
-        model=options.model,
-        cost_limit=options.cost_limit,
+        captioner,
+        chat.base_url,
+        model=model,
+        cost_limit=cost_limit,
         option="--captioner",
         flag=FLAG,
         model_flag="--model",
-        temperature=options.chat.temperature,
+        temperature=chat.temperature,
     )
-    card = captioner_card(found, prompt)
-    model = open_chat(card, options.chat, flag=FLAG, budget=budget, on_retry=progress.retried).model
-    ready(options.data_dir)
+    # The prompt for captions stands for the planner's own and for what belongs to that.
+    card = asked_with(found, system=asking.system, prompt=asking.label, plan=PlanRule(drop_thinking=True))
+    opened = open_chat(card, chat, flag=FLAG, budget=budget, on_retry=progress.retried).model
+    ready(data_dir)
     with progress.phase("reading the data set"):
-        dataset = load_dataset(options.dataset, options.data_dir, questions=options.questions)
-    known = [session.participant for session in dataset.sessions]
-    for name in options.participant:
+        data = load_dataset(dataset, data_dir, questions=questions)
+    known = [session.participant for session in data.sessions]
+    for name in participants:
         if name not in known:
             raise UserError(f"--participant {name}: the data set has {', '.join(known)}")
-    shown = moments(dataset.sessions, options.participant)
+    shown = moments(data.sessions, participants)
     empty = CaptionFile(
         format=FORMAT,
-        dataset=dataset.name,
+        dataset=data.name,
         captioner=card.name,
-        prompt=prompt.label,
-        identity=identity(prompt, model),
+        prompt=asking.label,
+        identity=identity(asking, opened),
         steps=(),
     )
-    aside = set_aside(options.out) if options.fresh else None
-    check_out(options.out, empty)
+    aside = set_aside(out) if fresh else None
+    check_out(out, empty)
     started, asked = time.monotonic(), 0
-    with open_replies(options.out) as replies:
+    with open_replies(out) as replies:
         budget.take_up(each.call for each in replies if each.call)
-        stage = caption_stage(prompt, model, card, replies)
+        stage = caption_stage(asking, opened, card, replies)
 
         def write() -> None:
-            steps = tuple(_step(moment, last_answer(stage, moment)) for moment in shown)
-            _write(options.out, msgspec.structs.replace(empty, steps=steps))
+            steps = []
+            for moment in shown:
+                caption = last_answer(stage, moment)
+                step = CaptionedStep(
+                    step_id=moment.id,
+                    instruction=moment.instruction,
+                    before_sha256=moment.before.sha256,
+                    after_sha256=None if moment.after is None else moment.after.sha256,
+                    action=None if caption is None else caption.text,
+                    failure=None if caption is None else caption.failure,
+                )
+                steps.append(step)
+            _write(out, msgspec.structs.replace(empty, steps=tuple(steps)))
 
         async def ask() -> str:
             nonlocal asked
             try:
-                done = await run_stage(stage, shown, progress, model.check)
+                done = await run_stage(stage, shown, progress, opened.check)
                 asked = done.answers
                 return done.stopped
             finally:
-                await model.aclose()
+                await opened.aclose()
 
         write()  # What is being written here is known from the first moment on, even if this process dies.
         stopped = finished(ask(), replies.path)

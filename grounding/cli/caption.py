@@ -60,23 +60,21 @@ def caption_command(
         seed: Seed for a model that takes one.
         fresh: Start over; what an earlier run left is set aside, not deleted.
     """
-    from grounding.benchmarks.captions import CaptionOptions, caption_dataset
+    from grounding.benchmarks.captions import caption_dataset
 
     done = caption_dataset(
-        CaptionOptions(
-            dataset=dataset,
-            captioner=captioner,
-            out=out,
-            data_dir=data_dir,
-            questions=questions,
-            participant=participant,
-            prompt=prompt,
-            model=flags.model,
-            chat=flags.asking(captioner, seed).chat,
-            cost_limit=flags.cost_limit,
-            fresh=fresh,
-            display=flags.display,
-        )
+        dataset=dataset,
+        captioner=captioner,
+        out=out,
+        data_dir=data_dir,
+        questions=questions,
+        participants=participant,
+        prompt=prompt,
+        model=flags.model,
+        chat=flags.asking(captioner, seed).chat,
+        cost_limit=flags.cost_limit,
+        fresh=fresh,
+        display=flags.display,
     )
     if done.set_aside is not None:
         print(f"the earlier file was set aside as {done.set_aside}", file=sys.stderr)

@@ -56,16 +56,17 @@ def view_command(
         browser: Open the page in the browser.
     """
     from grounding.report.html.live import LiveFolder, LivePage, write_overview
-    from grounding.report.html.page import weigh_path, write_page
-    from grounding.report.html.watch import RunWatch, holds_runs
+    from grounding.report.html.page import write_page
+    from grounding.report.html.watch import holds_runs, is_going
     from grounding.run.folder import RunFolder
+    from grounding.run.scorebook import weigh
 
     folders = [run, *more]
     followed = not more and holds_runs(run)
     if not followed and any(benchmark_of(folder) for folder in folders):
         if len(folders) > 1:
             raise UserError("runs of clicks alone are shown side by side; name one run, and see `grounding compare`")
-        if out is not None or not RunWatch(run).look().is_going:
+        if out is not None or is_going(run):
             return _view_file(run, out, browser=browser)
         followed = True
     if len({folder.resolve() for folder in folders}) < len(folders):
@@ -75,7 +76,8 @@ def view_command(
             RunFolder(folder).read_info()
     if out is not None:
         out = _html_file(out)
-        print(write_overview(run, out) if followed else write_page([weigh_path(folder) for folder in folders], out))
+        scored = [] if followed else [weigh(RunFolder(folder)) for folder in folders]
+        print(write_overview(run, out) if followed else write_page(scored, out))
         return 0
     live = LiveFolder(run) if followed else LivePage(folders)
     try:

@@ -15,10 +15,11 @@ from grounding.cards.places import published_dir
 from grounding.data.registry import DatasetCard, dataset_cards
 from grounding.errors import UserError
 from grounding.records import Record
+from grounding.report.groups import interval
 from grounding.report.plot import COLOURS, STYLE, save
 from grounding.report.rows import RunRows, read_rows, run_folders, run_names
 from grounding.scoring.metrics import SCORING, scoring_of
-from grounding.scoring.published import PublishedFigure, read_published
+from grounding.scoring.published import read_published
 
 FILE = "grounding.csv"
 ACCURACY, MACRO = "accuracy", "macro accuracy"
@@ -54,8 +55,6 @@ class BoardLine(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Board(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The figures of a data set from the highest down, and what is to be known of them all."""
-
     dataset: str
     lines: tuple[BoardLine, ...]
     notes: tuple[str, ...] = ()
@@ -74,28 +73,39 @@ def make_board(dataset: str, runs: Sequence[Path]) -> Board:
     if not figures:
         known = ", ".join(dict.fromkeys(one.table for one in every))
         raise UserError(f"--dataset {dataset}: no figures are kept for it; there are some for {known}")
+    scored = []
+    for path in run_folders(runs) if runs else ():
+        is_run = (path / "run.json").is_file()
+        inside = [each.parent for each in sorted(path.glob("*/summary.json")) if (each.parent / "run.json").is_file()]
+        if not is_run and not inside:
+            raise UserError(f"{path}: holds no scored run")
+        found = [read_rows(each) for each in ([path] if is_run else inside)]
+        if is_run and found[0].dataset != dataset:
+            raise UserError(f"{path}: a run over {found[0].dataset}, and the board is of {dataset}")
+        scored += [run for run in found if run.dataset == dataset]
+    lines = [
+        BoardLine(
+            name=one.row,
+            flagged=bool(one.flag),
+            disagrees=any(
+                _name_key(each.row) == _name_key(one.row) and each.column == one.column and each.value != one.value
+                for each in figures
+            ),
+            **{name: getattr(one, name) for name in ("column", "value", "source", "date", "note", "n")},
+        )
+        for one in figures
+    ]
     card = dataset_cards().get(dataset)
-    found = [(path, True) for path in run_folders(runs)] if runs else []
-    found = [each for path, named in found for each in _within(path, named=named)]
-    scored = [read_rows(path) for path, _ in found]
-    for run, (path, named) in zip(scored, found, strict=True):
-        if named and run.dataset != dataset:
-            raise UserError(f"{path}: a run over {run.dataset}, and the board is of {dataset}")
-    scored = [run for run in scored if run.dataset == dataset]
-    lines = [_published(one, figures) for one in figures]
     for run, name in zip(scored, run_names(scored), strict=True):
         lines += _own(run, name, card)
-    return Board(dataset=dataset, lines=tuple(sorted(lines, key=lambda one: -one.value)), notes=tuple(_notes(card)))
-
-
-def _within(path: Path, *, named: bool) -> list[tuple[Path, bool]]:
-    """A run's folder, or those in a folder of runs that were scored, which nobody named one by one."""
-    if (path / "run.json").is_file():
-        return [(path, named)]
-    inside = [file.parent for file in sorted(path.glob("*/summary.json")) if (file.parent / "run.json").is_file()]
-    if not inside:
-        raise UserError(f"{path}: holds no scored run")
-    return [(each, False) for each in inside]
+    notes = ["published figures are as their sources print them: prompts, picture sizes and parsers are the authors'"]
+    expected = None if card is None else card.expected
+    if expected is not None and expected.absent_steps:
+        notes.append(
+            f"{expected.absent_steps} of {expected.scored_steps:,} steps have no target: own figures count them, and "
+            "few sources say whether theirs do"
+        )
+    return Board(dataset=dataset, lines=tuple(sorted(lines, key=lambda one: -one.value)), notes=tuple(notes))
 
 
 def _name_key(name: str) -> str:
@@ -103,36 +113,20 @@ def _name_key(name: str) -> str:
     return re.sub(r"-1\.0(?!\d)|[^a-z0-9.+]", "", name.lower().replace("²", "2"))
 
 
-def _published(one: PublishedFigure, figures: Sequence[PublishedFigure]) -> BoardLine:
-    others = [each for each in figures if _name_key(each.row) == _name_key(one.row) and each.column == one.column]
-    return BoardLine(
-        name=one.row,
-        flagged=bool(one.flag),
-        disagrees=len({each.value for each in others}) > 1,
-        **{name: getattr(one, name) for name in ("column", "value", "source", "date", "note", "n")},
-    )
-
-
 def _own(run: RunRows, name: str, card: DatasetCard | None) -> list[BoardLine]:
     """A run's share of steps, and its mean over the groups where the data set has one kind of them."""
-    summary, info = run.summary, run.info
-    reasons = list(info.departs)
-    asked = info.asked
-    if asked.select != "all":
-        reasons.append(f"selection {asked.select}")
-    if asked.questions:
-        reasons.append(f"other instructions ({asked.questions})")
-    if "transcript:" in run.signature:
-        reasons.append("instructions as they were heard")
-    if summary.status != "complete":
-        reasons.append("the run is not complete")
-    wanted = None if card is None else card.expected
-    steps = summary.counts.steps
-    if wanted is not None and wanted.scored_steps not in (None, steps) and not info.departs and asked.select == "all":
-        reasons.append(f"{steps:,} steps, and the data set has {wanted.scored_steps:,}")
-    scoring = scoring_of(run.signature)
-    if scoring != SCORING:
-        reasons.append(f"scored by another definition ({scoring}, now {SCORING}): grounding score {run.folder}")
+    summary, info, asked = run.summary, run.info, run.info.asked
+    wanted = None if card is None or card.expected is None else card.expected.scored_steps
+    steps, scoring = summary.counts.steps, scoring_of(run.signature)
+    is_whole = not info.departs and asked.select == "all"
+    reasons = {
+        f"selection {asked.select}": asked.select != "all",
+        f"other instructions ({asked.questions})": asked.questions,
+        "instructions as they were heard": "transcript:" in run.signature,
+        "the run is not complete": summary.status != "complete",
+        f"{steps:,} steps, and the data set has {wanted or 0:,}": is_whole and wanted not in (None, steps),
+        f"scored by another definition ({scoring}, now {SCORING}): grounding score {run.folder}": scoring != SCORING,
+    }
     estimates = {ACCURACY: summary.scores.paper.step_accuracy}
     if len(summary.averages) == 1:
         (both,) = summary.averages.values()
@@ -141,31 +135,17 @@ def _own(run: RunRows, name: str, card: DatasetCard | None) -> list[BoardLine]:
         BoardLine(
             name=name,
             column=column,
-            value=one.value,
             source=str(run.folder),
             date=info.started_at[:10],
             own=True,
-            n=one.n,
-            low=one.low,
-            high=one.high,
             scoring=scoring,
             signature=run.signature,
-            apart=tuple(reasons),
+            apart=(*info.departs, *(reason for reason, is_so in reasons.items() if is_so)),
+            **{field: getattr(one, field) for field in ("value", "n", "low", "high")},
         )
         for column, one in estimates.items()
         if one.value is not None
     ]
-
-
-def _notes(card: DatasetCard | None) -> list[str]:
-    notes = ["published figures are as their sources print them: prompts, picture sizes and parsers are the authors'"]
-    expected = None if card is None else card.expected
-    if expected is not None and expected.absent_steps:
-        notes.append(
-            f"{expected.absent_steps} of {expected.scored_steps:,} steps have no target: own figures count them, and "
-            "few sources say whether theirs do"
-        )
-    return notes
 
 
 def print_board(console: Console, board: Board) -> None:
@@ -180,11 +160,8 @@ def print_board(console: Console, board: Board) -> None:
         console.print(_table(f"{board.dataset}: own runs that do not belong beside them", apart))
         for one in apart:
             console.print(Text(f"apart      {one.name}: {'; '.join(one.apart)}", style="yellow"), soft_wrap=True)
-    marks = {
-        "*": ("can't be right", any(one.flagged for one in board.lines)),
-        "≠": ("sources disagree about this name", any(one.disagrees for one in board.lines)),
-    }
-    said = [f"{mark} {words}" for mark, (words, used) in marks.items() if used]
+    said = ["* can't be right"] if any(one.flagged for one in board.lines) else []
+    said += ["≠ sources disagree about this name"] if any(one.disagrees for one in board.lines) else []
     for note in (*board.notes, *(["; ".join(said)] if said else [])):
         console.print(Text(f"note       {note}"), soft_wrap=True)
     for one in board.lines:
@@ -204,8 +181,8 @@ def _table(title: str, lines: Sequence[BoardLine]) -> Table:
             same.setdefault((_name_key(one.name), one.value), []).append(f"{one.source}, {one.date}{note}")
     for one in lines:
         if one.own:
-            interval = "no interval" if one.low is None or one.high is None else f"[{one.low:.1f}, {one.high:.1f}]"
-            where = f"this run, {one.date}: n = {one.n}, {interval}, scoring {one.scoring}"
+            ends = interval(one.low, one.high) or "no interval"
+            where = f"this run, {one.date}: n = {one.n}, {ends}, scoring {one.scoring}"
             table.add_row(f"{one.value:.1f}", Text(f"▶ {one.name}"), Text(where), style="bold green")
         elif sources := same.pop((_name_key(one.name), one.value), []):
             mark = f"{'*' if one.flagged else ''}{'≠' if one.disagrees else ''}"
@@ -223,11 +200,10 @@ def draw_board(board: Board, folder: Path) -> tuple[Path, ...]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    lines = [one for one in board.lines if one.column == ACCURACY]
-    lines = [*(one for one in lines if not one.apart), *(one for one in lines if one.apart)]
-    names: dict[tuple[str, bool], list[BoardLine]] = {}
-    for one in lines:  # One row a name, with all that its sources say of it.
-        names.setdefault((one.name if one.own else _name_key(one.name), bool(one.apart)), []).append(one)
+    names: dict[tuple[bool, str, bool], list[BoardLine]] = {}
+    for one in sorted(board.lines, key=lambda one: bool(one.apart)):  # One row a name, with all that is said of it.
+        if one.column == ACCURACY:
+            names.setdefault((one.own, one.name if one.own else _name_key(one.name), bool(one.apart)), []).append(one)
     with mpl.rc_context(STYLE):
         figure = Figure(layout="constrained", figsize=(WIDTH_IN, 1.1 + 0.17 * len(names)))
         FigureCanvasAgg(figure)

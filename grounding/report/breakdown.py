@@ -43,7 +43,6 @@ class Breakdown(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def metrics_by(run: RunRows) -> tuple[Metric, ...]:
-    """The metrics that a breakdown shows: the first, and all that mean something where a task is taken apart."""
     first = run.metrics[0]
     task_metrics = set(PaperScores.__struct_fields__)
     return (first, *(each for each in run.metrics[1:] if each.name not in task_metrics))
@@ -52,13 +51,9 @@ def metrics_by(run: RunRows) -> tuple[Metric, ...]:
 def break_down(
     run: RunRows, column: str, *, clusters: ClusterName | None = None, resamples: int = RESAMPLES
 ) -> Breakdown:
-    """The metrics for each value of a column, and micro and macro over them, with 95 % intervals.
+    """The metrics for each value of one of ``run.columns()``, and micro and macro over them, with 95 % intervals.
 
-    Args:
-        run: The run.
-        column: One of ``run.columns()``.
-        clusters: What the bootstrap draws together; None for what the run's own intervals draw.
-        resamples: Its size.
+    ``clusters`` is what the bootstrap draws together; None for what the run's own intervals draw.
 
     Raises:
         UserError: there is no such column; says which there are.
@@ -80,18 +75,16 @@ def break_down(
     for number, task in enumerate(run.tasks):
         cells.add(number, task, lambda row: row.groups.get(column, ()))
     whose = [task.participant for task in run.tasks]
-    asked = [row for row in run.rows if row.was_asked]
     return Breakdown(
         column=column,
         averages=cells.averages(whose, seed=run.seed, resamples=resamples, clusters=drawn),
         rows=tuple(rows),
-        unlabelled=sum(not row.groups.get(column) for row in asked),
+        unlabelled=sum(row.was_asked and not row.groups.get(column) for row in run.rows),
         metric=metrics[0].label,
     )
 
 
 def breakdown_table(found: Breakdown, run: RunRows, *, clusters: ClusterName | None = None) -> Table:
-    """Both averages above the values of the column, each with its count and interval."""
     drawn = "user" if run.by_user else run.drawn(clusters)
     more = [each for each in metrics_by(run)[1:] if not each.narrow]
     others = (each.label if each.unit == "%" else heading(each.label, each.unit) for each in more)
@@ -104,14 +97,11 @@ def breakdown_table(found: Breakdown, run: RunRows, *, clusters: ClusterName | N
         cells = [*estimate_cells(row.accuracy), str(row.tasks)]
         table.add_row(Text(row.name), *cells, *(estimate_text(row.extra.get(each.name)) for each in more))
     notes = [f"intervals: bootstrap over {drawn}s, or Wilson where each holds one {run.item}"]
-    notes += [
-        words
-        for method, words in (
-            ("wilson over clusters", f"at 0 % and 100 %: Wilson, with one trial a {drawn}"),
-            ("none", f"none (-): one {drawn}, or {drawn}s that are all alike, say nothing of others"),
-        )
-        if any(row.accuracy.method == method and row.accuracy.n for row in found.rows)
-    ]
+    methods = {row.accuracy.method for row in found.rows if row.accuracy.n}
+    if "wilson over clusters" in methods:
+        notes.append(f"at 0 % and 100 %: Wilson, with one trial a {drawn}")
+    if "none" in methods:
+        notes.append(f"none (-): one {drawn}, or {drawn}s that are all alike, say nothing of others")
     if found.unlabelled:
         notes.append(f"{found.unlabelled} {run.item}s have no value here and are left out")
     table.caption, table.caption_justify = Text("\n".join(notes)), "left"

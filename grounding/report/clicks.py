@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,13 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-# importing the module registers the paper's metrics
-import grounding.scoring.metrics  # noqa: F401
 from grounding.options import DesktopScoringName
 from grounding.records import Plan, Prediction, Region, Step
 from grounding.report.published import print_published as print_tables
 from grounding.report.rows import ItemRow, ItemTask, RunRows, call_fields, run_names
 from grounding.report.table import print_summary
 from grounding.run.folder import RunFolder
-from grounding.run.scorebook import ScoredClicks, read_run, scored_tasks
+from grounding.run.scorebook import ScoredClicks, read_run, scored_tasks, weigh
 from grounding.scoring.metrics import Metric, Part, registered, scoring_of, shown
 from grounding.scoring.scored import ScoredStep, ScoredTask
 
@@ -55,10 +54,6 @@ ORDERS = {
 }
 
 
-def _words(step: Step, _: int) -> str:
-    return ORDERS["instruction-words"][bisect_left(_WORDS, len(step.instruction.split()))]
-
-
 def _shapes(step: Step, _: int) -> str:
     region = step.region or Region()
     return ORDERS["gold-shapes"][bisect_left(_SHAPES, len(region.boxes) + len(region.polygons))]
@@ -68,22 +63,17 @@ def _area(step: Step, _: int) -> str:
     if step.target_absent:
         return "absent"
     squares = [side * side for side in AREA_SIDES_PX]
-    return _AREAS[bisect_right(squares, sum(shape_areas(step.region or Region())))]
+    return _AREAS[bisect_right(squares, _area_px2(step.region or Region()))]
 
 
-def shape_areas(region: Region) -> list[float]:
-    """The areas of all shapes, in square pixels; a polygon's by the shoelace formula.
-
-    >>> from grounding.records import Box
-    >>> shape_areas(Region(boxes=(Box(left_px=0, top_px=0, right_px=10, bottom_px=4),)))
-    [40.0]
-    """
-    areas = [float(box.area_px2) for box in region.boxes]
+def _area_px2(region: Region) -> float:
+    """All shapes together, in square pixels; a polygon's by the shoelace formula."""
+    area = float(sum(box.area_px2 for box in region.boxes))
     for polygon in region.polygons:
         corners = polygon.points
         turns = zip(corners, (*corners[1:], *corners[:1]), strict=True)
-        areas.append(abs(sum(a.x_px * b.y_px - b.x_px * a.y_px for a, b in turns)) / 2)
-    return areas
+        area += abs(sum(a.x_px * b.y_px - b.x_px * a.y_px for a, b in turns)) / 2
+    return area
 
 
 def _place(step: Step, _: int) -> str:
@@ -91,12 +81,8 @@ def _place(step: Step, _: int) -> str:
     region, size = step.region, step.screenshot.size
     if region is None or (not region.boxes and not region.polygons):
         return "absent"
-    if region.boxes:
-        middle = region.boxes[0].center
-        x_px, y_px = middle.x_px, middle.y_px
-    else:
-        points = region.polygons[0].points
-        x_px, y_px = (sum(each) / len(points) for each in zip(*((p.x_px, p.y_px) for p in points), strict=True))
+    points = [region.boxes[0].center] if region.boxes else region.polygons[0].points
+    x_px, y_px = (sum(each) / len(points) for each in zip(*((p.x_px, p.y_px) for p in points), strict=True))
     across, down = 3 * x_px / size.width, 3 * y_px / size.height
     return f"{_DOWN[min(2, max(0, int(down)))]} {_ACROSS[min(2, max(0, int(across)))]}"
 
@@ -104,7 +90,9 @@ def _place(step: Step, _: int) -> str:
 COLUMNS: dict[str, Callable[[Step, int], str]] = {
     "participant": lambda step, _: step.participant,
     "task": lambda step, _: f"{step.participant}: {step.task}",
-    "instruction-words": _words,
+    "instruction-words": lambda step, _: ORDERS["instruction-words"][
+        bisect_left(_WORDS, len(step.instruction.split()))
+    ],
     "gold-shapes": _shapes,
     "gold-area": _area,
     "screen-place": _place,
@@ -151,44 +139,37 @@ def read(path: Path) -> RunRows:
 
 
 def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
-    """The run's own table."""
     print_summary(console, run.scored, scoring="official" if scoring == "official" else "paper")
 
 
 def print_published(console: Console, runs: Sequence[RunRows]) -> None:
-    """The tables of RealWebAssist's paper with the runs under them."""
     print_tables(console, [run.scored for run in runs], run_names(runs))
 
 
 def write_page(path: Path, out: Path | None) -> Path:
-    """The page of a run."""
-    from grounding.report.html.page import REPORT, weigh_path
+    from grounding.report.html.page import REPORT
     from grounding.report.html.page import write_page as write_pages
 
-    return write_pages([weigh_path(path)], out or path / REPORT)
+    return write_pages([weigh(RunFolder(path))], out or path / REPORT)
 
 
 def metrics_of_items(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
     """Metrics of scored steps as metrics of what is shown of them."""
-    return tuple(msgspec.structs.replace(each, function=_of_items(each.function)) for each in metrics)
 
+    def of_items(function: Callable[[Any], Part]) -> Callable[[ItemTask], Part]:
+        def part(task: ItemTask) -> Part:
+            steps = tuple(row.record for row in task.steps)
+            return function(ScoredTask(participant=task.participant, label=task.label, steps=steps))
 
-def _of_items(function: Callable[[Any], Part]) -> Callable[[ItemTask], Part]:
-    def part(task: ItemTask) -> Part:
-        steps = tuple(row.record for row in task.steps)
-        return function(ScoredTask(participant=task.participant, label=task.label, steps=steps))
+        return part
 
-    return part
+    return tuple(msgspec.structs.replace(each, function=of_items(each.function)) for each in metrics)
 
 
 def _rows(scored: ScoredClicks) -> Iterator[ItemRow]:
     folder = RunFolder(scored.folder)
-    plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
-    try:
+    with closing(folder.plans(read_only=True)) as plans, closing(folder.predictions(read_only=True)) as predictions:
         yield from rows_of(scored_tasks(scored), plans.last, predictions.last)
-    finally:
-        plans.close()
-        predictions.close()
 
 
 def rows_of(
@@ -208,7 +189,9 @@ def _row(task: ScoredTask, one: ScoredStep, position: int, plan: Plan | None, pr
     for label in step.groups:
         if label.kind not in COLUMNS:
             groups[label.kind] = tuple(dict.fromkeys((*groups.get(label.kind, ()), label.name)))
-    point = verdict.point
+    point, region = verdict.point, step.region or Region()
+    shapes = [f"({b.left_px:g}, {b.top_px:g}) to ({b.right_px:g}, {b.bottom_px:g})" for b in region.boxes]
+    shapes += ["around " + " ".join(f"({p.x_px:g}, {p.y_px:g})" for p in one.points) for one in region.polygons]
     return ItemRow(
         id=step.id,
         task=str(task.label),
@@ -222,7 +205,7 @@ def _row(task: ScoredTask, one: ScoredStep, position: int, plan: Plan | None, pr
         plan=(plan.text if plan is not None else None) or "",
         reply=(prediction.raw if prediction is not None else None) or "",
         answer="" if point is None else f"({point.x_px:g}, {point.y_px:g})",
-        target=region_text(step.region, absent=step.target_absent),
+        target="not on the screen" if step.target_absent else "; ".join(shapes),
         reason=verdict.reason,
         screenshot=step.screenshot,
         region=step.region,
@@ -230,18 +213,4 @@ def _row(task: ScoredTask, one: ScoredStep, position: int, plan: Plan | None, pr
         distance_px=verdict.distance_px,
         record=one,
         **call_fields(*(each.call for each in (plan, prediction) if each is not None)),
-    )
-
-
-def region_text(region: Region | None, *, absent: bool = False) -> str:
-    """Where a click is right, in words: ``(10, 10) to (20, 20); …``."""
-    if absent:
-        return "not on the screen"
-    boxes = [] if region is None else region.boxes
-    polygons = [] if region is None else region.polygons
-    return "; ".join(
-        [
-            *(f"({b.left_px:g}, {b.top_px:g}) to ({b.right_px:g}, {b.bottom_px:g})" for b in boxes),
-            *("around " + " ".join(f"({p.x_px:g}, {p.y_px:g})" for p in one.points) for one in polygons),
-        ]
     )

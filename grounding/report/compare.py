@@ -7,6 +7,7 @@ participants, of both runs together; what is right or wrong has McNemar's test, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +16,7 @@ import msgspec
 from grounding.errors import UserError
 from grounding.records import Record, html_table
 from grounding.report.groups import estimate_text
-from grounding.report.rows import ItemRow, ItemTask, Result, RunRows, read_rows, run_names, tasks_of
+from grounding.report.rows import ItemTask, Result, RunRows, read_rows, run_names, tasks_of
 from grounding.scoring.intervals import RESAMPLES, Interval
 from grounding.scoring.metrics import Metric, task_sums
 from grounding.scoring.paired import (
@@ -42,12 +43,11 @@ FEW_CLUSTERS = 10
 class ComparedMetric(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One metric of a run and of the baseline, in percent or in ``unit``, and their difference in points or in it.
 
-    ``group`` names the items that it is over, "all" for all. Only the items that both have, and have come to, are
-    counted. ``k`` of ``n`` are right where the metric counts things. ``low`` and ``high`` are the difference's 95 %
-    interval by the method that :class:`ComparisonResult` names; None with one cluster and where no draw differs, which
-    says nothing about how sure the difference is. ``p`` is the bootstrap's, ``p_holm`` corrected over all metrics of
-    all runs. ``detectable`` is the true difference, in points, that this comparison would have found with a power of
-    80 % at the 5 % level; None where there is no interval.
+    ``group`` names the items that it is over, "all" for all; only those are counted that both have come to. ``k`` of
+    ``n`` are right where the metric counts things. ``low`` and ``high`` are the difference's 95 % interval; None with
+    one cluster and where no draw differs, which says nothing about how sure the difference is. ``p`` is the
+    bootstrap's, ``p_holm`` corrected over all metrics of all runs. ``detectable`` is the true difference that this
+    comparison would have found with a power of 80 % at the 5 % level; None where there is no interval.
     """
 
     metric: str
@@ -69,7 +69,6 @@ class ComparedMetric(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def difference_text(each: ComparedMetric) -> str:
-    """The difference with its interval: ``+39.3 [+31.3, +45.7]``."""
     found = Difference(value=each.difference, low=each.low, high=each.high)
     return estimate_text(found, unit=each.unit, sign="+")
 
@@ -78,8 +77,7 @@ class PairedTest(Record, frozen=True, kw_only=True, omit_defaults=False):
     """McNemar's test over the items, or over the tasks that are right as a whole; ``p_holm`` over all such tests.
 
     ``unit`` says what is counted and ``right`` what counts as right, "" where that is a hit. ``least`` is how far apart
-    won and lost would have had to be for a p-value of 5 % (uncorrected), with as many changed as did or as few as can
-    do; None where even all of them would not.
+    won and lost would have had to be for an uncorrected p-value of 5 %; None where even all of them would not do.
     """
 
     unit: Literal["steps", "tasks"]
@@ -102,7 +100,6 @@ class Flip(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def is_won(self) -> bool:
-        """Whether the run has it right and the baseline has not."""
         return self.result == "hit"
 
 
@@ -110,8 +107,7 @@ class ComparedRun(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One run beside the baseline.
 
     ``steps`` and ``tasks`` are how many items and tasks both have, ``users`` whose; ``left_out`` counts the items that
-    only one of them has. ``differs`` says in words what keeps the two from being comparable: empty unless the
-    comparison was forced.
+    only one has. ``differs`` says what keeps the two from being comparable: empty unless the comparison was forced.
     """
 
     name: str
@@ -166,19 +162,12 @@ def compare_runs(
     intervals: Intervals = "bootstrap",
     force: bool = False,
     seed: int = 0,
-    resamples: int = RESAMPLES,
 ) -> ComparisonResult:
-    """Every run beside the baseline, paired by item and by task. Judges nothing and writes nothing.
+    """Every scored run beside the baseline (None: the first), paired by item and by task.
 
-    Args:
-        paths: Run folders, each scored.
-        baseline: The run that the others are compared with, among ``paths`` or beside them; None for the first.
-        clusters: What is drawn together by the bootstrap; where tasks are scored as wholes it is always users.
-        intervals: How the differences' intervals are made; ``wald`` takes the runs for independent samples, and only
-            metrics that count things have one.
-        force: Compare what differs, too, over the items that both have.
-        seed: Of the bootstrap.
-        resamples: Its size.
+    ``clusters`` are drawn together by the bootstrap; where tasks are scored as wholes it is always users. ``wald``
+    intervals take the runs for independent samples, and only metrics that count things have one. ``force`` compares
+    what differs, too, over the items that both have.
 
     Raises:
         UserError: a folder holds no scored run, there is one run only, or two can't be compared; says what differs.
@@ -191,7 +180,7 @@ def compare_runs(
     for run in (base, *rest):
         if clusters == "participant" and not run.by_user and not any(row.user for row in run.rows):
             raise UserError(f"{run.folder}: its tasks have no participants: leave out --clusters participant")
-    return compare_rows(base, rest, clusters=clusters, intervals=intervals, force=force, seed=seed, resamples=resamples)
+    return compare_rows(base, rest, clusters=clusters, intervals=intervals, force=force, seed=seed)
 
 
 def compare_rows(
@@ -203,7 +192,6 @@ def compare_rows(
     intervals: Intervals = "bootstrap",
     force: bool = False,
     seed: int = 0,
-    resamples: int = RESAMPLES,
 ) -> ComparisonResult:
     """:func:`compare_runs` of runs that are read already, by these metrics alone where any are named.
 
@@ -214,13 +202,22 @@ def compare_rows(
     names = run_names(runs)
     drawn = base.drawn(clusters)
     compared = [
-        _compared(run, name, base, drawn, intervals, metrics, force=force, seed=seed, resamples=resamples)
+        _compared(run, name, base, drawn, intervals, metrics, force=force, seed=seed)
         for run, name in zip(others, names[1:], strict=True)
     ]
     word = "user" if base.by_user else drawn
     count = len(base.tasks) if drawn == "task" else len({task.participant for task in base.tasks})
-    drawn_words = f"{count} {word}{'s are' if count != 1 else ' is'} drawn"
-    few = f"only {drawn_words}: intervals are too narrow and p-values too small with so few"
+    warnings = []
+    for run, name in zip(runs, names, strict=True):
+        asked, every = run.answered, len(run.rows)
+        if run.status == "partial" and asked == every:
+            warnings.append(f"{name}: the run is partial; {run.item}s that ended in an error count as wrong")
+        elif run.status == "partial":
+            far = f"{asked} of {every} {run.item}s answered"
+            warnings.append(f"{name}: the run is partial, {far}: only what both runs have answered is compared")
+    if count < FEW_CLUSTERS:
+        few = f"only {count} {word}{'s are' if count != 1 else ' is'} drawn"
+        warnings.append(f"{few}: intervals are too narrow and p-values too small with so few")
     return ComparisonResult(
         baseline=names[0],
         baseline_folder=str(base.folder),
@@ -229,12 +226,9 @@ def compare_rows(
         item=base.item,
         intervals=intervals,
         seed=seed,
-        resamples=resamples,
+        resamples=RESAMPLES,
         runs=_corrected(compared),
-        warnings=(
-            *(f"{name}: {_partial(run)}" for run, name in zip(runs, names, strict=True) if run.status == "partial"),
-            *((few,) if count < FEW_CLUSTERS else ()),
-        ),
+        warnings=tuple(warnings),
     )
 
 
@@ -265,13 +259,6 @@ def differences(run: RunRows, base: RunRows) -> list[str]:
     return found
 
 
-def _partial(run: RunRows) -> str:
-    asked, every = run.answered, len(run.rows)
-    if asked == every:
-        return f"the run is partial; {run.item}s that ended in an error count as wrong"
-    return f"the run is partial, {asked} of {every} {run.item}s answered: only what both runs have answered is compared"
-
-
 def _compared(
     run: RunRows,
     name: str,
@@ -282,7 +269,6 @@ def _compared(
     *,
     force: bool,
     seed: int,
-    resamples: int,
 ) -> ComparedRun:
     differs = differences(run, base)
     if differs and (not force or run.benchmark != base.benchmark):
@@ -298,22 +284,17 @@ def _compared(
     known = {each.name for each in base.metrics}
     # Where groups stand beside all, what a table of several runs has no room for would crowd out the rest.
     metrics = [each for each in run.metrics if each.name in known and not (base.compared and each.narrow)]
+    parts = {ALL: (mine, theirs)}
     if wanted:
         metrics = [each for each in run.metrics if each.name in wanted]
-    whole = compare(metrics, mine, theirs, seed=seed, resamples=resamples, clusters=clusters)
-    compared = _metrics(ALL, metrics, mine, theirs, whole, intervals)
-    for group in () if wanted else _groups(base):
-        ours, others = (_in_group(tasks, base.compared, group) for tasks in (mine, theirs))
-        if ours:
-            found = compare(metrics, ours, others, seed=seed, resamples=resamples, clusters=clusters)
-            compared += _metrics(group, metrics, ours, others, found, intervals)
-    pairs = [
-        (one, other)
-        for task, their in zip(mine, theirs, strict=True)
-        for one, other in zip(task.steps, their.steps, strict=True)
-        if one.is_hit != other.is_hit
-    ]
-    every = run.answered + base.answered
+    elif kind := base.compared:
+        names = {name for row in base.rows for name in row.groups.get(kind, ())}
+        for group in (one for one in base.orders.get(kind, sorted(names)) if one in names):
+            ours, others = (_in_group(tasks, kind, group) for tasks in (mine, theirs))
+            parts |= {group: (ours, others)} if ours else {}
+    found = {group: compare(metrics, *both, seed=seed, clusters=clusters) for group, both in parts.items()}
+    compared = [_metrics(group, metrics, *both, found[group], intervals) for group, both in parts.items()]
+    whole = found[ALL]
     return ComparedRun(
         name=name,
         folder=str(run.folder),
@@ -321,37 +302,29 @@ def _compared(
         steps=whole.steps,
         tasks=whole.tasks,
         users=len({task.participant for task in mine if task.asked()}),
-        left_out=every - 2 * whole.steps,
+        left_out=run.answered + base.answered - 2 * whole.steps,
         differs=tuple(differs),
-        metrics=tuple(compared),
+        metrics=tuple(chain.from_iterable(compared)),
         tests=_tests(base, mine, theirs, whole),
-        flips=tuple(_flip(one, other) for one, other in pairs),
+        flips=tuple(
+            Flip(
+                step_id=one.id,
+                participant=one.user,
+                task=one.task,
+                instruction=one.instruction,
+                outcome=one.outcome,
+                baseline_outcome=other.outcome,
+                result=one.result,
+            )
+            for task, their in zip(mine, theirs, strict=True)
+            for one, other in zip(task.steps, their.steps, strict=True)
+            if one.is_hit != other.is_hit
+        ),
     )
-
-
-def _groups(base: RunRows) -> list[str]:
-    """The groups that stand beside all, in the order of their own."""
-    if not base.compared:
-        return []
-    found = {name for row in base.rows for name in row.groups.get(base.compared, ())}
-    order = base.orders.get(base.compared, sorted(found))
-    return [name for name in order if name in found]
 
 
 def _in_group(tasks: Sequence[ItemTask], kind: str, group: str) -> tuple[ItemTask, ...]:
     return tasks_of(row for task in tasks for row in task.steps if group in row.groups.get(kind, ()))
-
-
-def _flip(one: ItemRow, other: ItemRow) -> Flip:
-    return Flip(
-        step_id=one.id,
-        participant=one.user,
-        task=one.task,
-        instruction=one.instruction,
-        outcome=one.outcome,
-        baseline_outcome=other.outcome,
-        result=one.result,
-    )
 
 
 def _metrics(
@@ -364,10 +337,11 @@ def _metrics(
 ) -> list[ComparedMetric]:
     compared = []
     sums = [part.sum(axis=0) for part in (*task_sums(metrics, tasks), *task_sums(metrics, theirs))]
-    for each, *parts in zip(metrics, *sums, strict=True):
+    for each, above, below, their_above, their_below in zip(metrics, *sums, strict=True):
         difference = found.metrics[each.name]
-        value, k, n = _score(each, *parts[:2])
-        their_value, their_k, their_n = _score(each, *parts[2:])
+        n, their_n = round(below), round(their_below)
+        value = float(above / below) if below else None
+        their_value = float(their_above / their_below) if their_below else None
         reach: Difference | Interval = difference
         if intervals == "wald":
             reach = Difference(value=None)
@@ -380,10 +354,10 @@ def _metrics(
                 group=group,
                 unit=each.unit,
                 value=value,
-                k=k,
+                k=round(above / each.scale) if each.counted else None,
                 n=n,
                 baseline_value=their_value,
-                baseline_k=their_k,
+                baseline_k=round(their_above / each.scale) if each.counted else None,
                 baseline_n=their_n,
                 difference=difference.value,
                 low=reach.low,
@@ -394,11 +368,6 @@ def _metrics(
             )
         )
     return compared
-
-
-def _score(metric: Metric, above: float, below: float) -> tuple[float | None, int | None, int]:
-    value = float(above / below) if below else None
-    return value, round(above / metric.scale) if metric.counted else None, round(below)
 
 
 def _tests(
@@ -416,18 +385,13 @@ def _tests(
         units.append(("tasks", mcnemar(pairs.count((True, False)), pairs.count((False, True)), len(pairs))))
     return tuple(
         PairedTest(
-            unit=unit,
-            test=test,
-            p_holm=test.p,
-            least=least_significant(test.won + test.lost, test.n),
-            right=base.right,
+            unit=unit, test=test, p_holm=test.p, least=least_significant(test.won + test.lost, test.n), right=base.right
         )
         for unit, test in units
     )
 
 
 def _corrected(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ...]:
-    """Put Holm's correction in: one family of all bootstrap tests, another of all McNemar tests."""
     drawn = iter(holm([each.p for run in runs for each in run.metrics if each.p is not None]))
     paired = iter(holm([each.test.p for run in runs for each in run.tests]))
     return tuple(

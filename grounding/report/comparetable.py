@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -11,16 +13,18 @@ from grounding.report.groups import number, table_of, value_text
 
 
 def print_comparison(console: Console, result: ComparisonResult, *, flips: bool = False) -> None:
-    """Print each run's differences to the baseline, the paired tests, and with ``flips`` the items that changed."""
-    console.print(Text(f"baseline   {result.baseline}  ({result.baseline_folder})"), soft_wrap=True, highlight=False)
+    def say(lines: Iterable[str]) -> None:
+        for line in lines:
+            style = "yellow" if line.startswith("warning") else ""
+            console.print(Text(line, style=style), soft_wrap=True, highlight=False)
+
+    say([f"baseline   {result.baseline}  ({result.baseline_folder})"])
     for run in result.runs:
         console.print(_metrics(run, result))
-        for line in lines_of(run, result):
-            console.print(line, soft_wrap=True, highlight=False)
+        say(lines_of(run, result))
         if flips:
             console.print(_flips(run, result))
-    for line in closing(result, flips=flips):
-        console.print(line, soft_wrap=True, highlight=False)
+    say(closing(result, flips=flips))
 
 
 def _metrics(run: ComparedRun, result: ComparisonResult) -> Table:
@@ -36,17 +40,11 @@ def _metrics(run: ComparedRun, result: ComparisonResult) -> Table:
             table.add_section()
         kind = ("" if each.group == before else each.group,) if grouped else ()
         before = each.group
-        table.add_row(
-            *kind,
-            each.label,
-            *metric_cells(each),
-            number(each.detectable, each.unit),
-        )
+        table.add_row(*kind, each.label, *metric_cells(each), number(each.detectable, each.unit))
     return table
 
 
 def metric_cells(each: ComparedMetric) -> tuple[str, ...]:
-    """Run, baseline, difference, p and p by Holm."""
     return (
         value_text(each.value, each.k, each.n, each.unit),
         value_text(each.baseline_value, each.baseline_k, each.baseline_n, each.unit),
@@ -63,26 +61,19 @@ def p_text(p: float | None) -> str:
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def lines_of(run: ComparedRun, result: ComparisonResult) -> list[Text]:
-    """The paired tests of a run, and what keeps it from being comparable."""
+def lines_of(run: ComparedRun, result: ComparisonResult) -> list[str]:
     lines = []
     for each in run.tests:
-        test = each.test
+        test, of = each.test, each.right or ("steps" if each.unit == "steps" else "whole tasks")
         exact = "exact" if test.method == "exact" else f"chi-square {test.statistic:.2f}"
-        what = each.right or ("steps" if each.unit == "steps" else "whole tasks")
         p = p_text(test.p) if test.p < 0.0001 else f"= {p_text(test.p)}"
         least = f"; p < 0.05 takes a net {each.least}" if each.least else "; too few for p < 0.05 ever"
-        points = f" ({100 * each.least / test.n:.1f} points)" if each.least else ""
-        lines.append(
-            Text(
-                f"McNemar    {what}: {test.won} won, {test.lost} lost of {test.n}, p {p} ({exact}), "
-                f"{p_text(each.p_holm)} by Holm{least}{points}"
-            )
-        )
-    lines += [Text(f"warning    forced: {each}", style="yellow") for each in run.differs]
+        least += f" ({100 * each.least / test.n:.1f} points)" if each.least else ""
+        counts = f"{test.won} won, {test.lost} lost of {test.n}"
+        lines.append(f"McNemar    {of}: {counts}, p {p} ({exact}), {p_text(each.p_holm)} by Holm{least}")
+    lines += [f"warning    forced: {each}" for each in run.differs]
     if run.left_out:
-        words = f"{run.left_out} {result.item}s that only one of the two has are left out"
-        lines.append(Text(f"warning    {words}", style="yellow"))
+        lines.append(f"warning    {run.left_out} {result.item}s that only one of the two has are left out")
     return lines
 
 
@@ -96,22 +87,21 @@ def _flips(run: ComparedRun, result: ComparisonResult) -> Table:
     return table
 
 
-def closing(result: ComparisonResult, *, flips: bool) -> list[Text]:
-    """How the figures were made, and warnings; ``flips`` where these are shown."""
+def closing(result: ComparisonResult, *, flips: bool) -> list[str]:
     clusters = f"{result.clusters}s"
     drawn = f"{result.resamples:,} draws of whole {clusters}, both runs' together, seed {result.seed}"
     if result.intervals == "wald":
-        lines = [Text("intervals  95 % Wald, as if the runs were over different tasks: to compare with published ones")]
-        lines.append(Text(f"p          paired bootstrap, {drawn}"))
+        lines = ["intervals  95 % Wald, as if the runs were over different tasks: to compare with published ones"]
+        lines.append(f"p          paired bootstrap, {drawn}")
     else:
-        lines = [Text(f"intervals  95 % paired bootstrap, {drawn}; p from the same draws")]
+        lines = [f"intervals  95 % paired bootstrap, {drawn}; p from the same draws"]
         if any(each.difference is not None and each.low is None for run in result.runs for each in run.metrics):
             none = f"one {result.clusters}, or {clusters} that all differ alike, say nothing of others"
-            lines.append(Text(f"           none where {none}"))
-    lines.append(Text("p (Holm)   corrected over all bootstrap tests above; McNemar's tests are a family of their own"))
-    lines.append(
-        Text("detectable the true difference found with 80 % power at the 5 % level: 2.80 standard errors, uncorrected")
-    )
+            lines.append(f"           none where {none}")
+    lines += [
+        "p (Holm)   corrected over all bootstrap tests above; McNemar's tests are a family of their own",
+        "detectable the true difference found with 80 % power at the 5 % level: 2.80 standard errors, uncorrected",
+    ]
     if not flips and any(run.flips for run in result.runs):
-        lines.append(Text(f"flips      --flips lists the {result.item}s won and lost"))
-    return lines + [Text(f"warning    {each}", style="yellow") for each in result.warnings]
+        lines.append(f"flips      --flips lists the {result.item}s won and lost")
+    return lines + [f"warning    {each}" for each in result.warnings]

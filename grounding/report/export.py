@@ -58,7 +58,6 @@ class ExportCell(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def is_significant(self) -> bool:
-        """Whether it differs from the baseline at the 5 % level, corrected."""
         return self.p_holm is not None and self.p_holm < LEVEL
 
 
@@ -73,6 +72,11 @@ class ExportRow(Record, frozen=True, kw_only=True, omit_defaults=False):
     partial: str
     cells: tuple[ExportCell, ...]
 
+    @property
+    def title(self) -> str:
+        """The run in the first column, before it is escaped, and how far it is."""
+        return self.name + (f" ({self.partial})" if self.partial else "")
+
 
 class ExportTable(Record, frozen=True, kw_only=True, omit_defaults=False):
     """All runs. ``clusters`` are what intervals draw; ``notes`` say what marks mean and why some are missing."""
@@ -84,11 +88,7 @@ class ExportTable(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def export_table(paths: Sequence[Path], *, baseline: Path | None = None) -> ExportTable:
-    """The runs as rows, in their order, the baseline first where it is not among them.
-
-    Args:
-        paths: Run folders, each scored, of one benchmark.
-        baseline: What the others are tested against; None for the first.
+    """The runs as rows, in their order; the baseline (None: the first) is put first where it is not among them.
 
     Raises:
         UserError: a folder holds no scored run, or the runs are of several benchmarks.
@@ -106,6 +106,19 @@ def export_table(paths: Sequence[Path], *, baseline: Path | None = None) -> Expo
     # Of a metric in a unit of its own nobody may know which way is better.
     ranked = [each for each in metrics if each.better and same and len(runs) > 1]
     best = {each.name: _best(runs, each) for each in ranked}
+
+    def cell(run: RunRows, metric: Metric) -> ExportCell:
+        found, most = _estimate(run, metric), best.get(metric.name)
+        return ExportCell(
+            metric=metric.name,
+            heading=_HEADINGS.get(metric.name, metric.label),
+            best=most is not None and found.value is not None and abs(found.value - most) < 1e-9,
+            p_holm=corrected.get((str(run.folder), metric.name)),
+            **{name: getattr(metric, name) for name in ("unit", "better", "source")},
+            **{name: getattr(found, name) for name in ("value", "k", "n", "low", "high")},
+        )
+
+    names = run_names(runs)
     rows = tuple(
         ExportRow(
             name=name,
@@ -114,15 +127,11 @@ def export_table(paths: Sequence[Path], *, baseline: Path | None = None) -> Expo
             folder=str(run.folder),
             signature=run.signature,
             partial=_partial(run),
-            cells=tuple(
-                _cell(each, _estimate(run, each), best.get(each.name), corrected.get((str(run.folder), each.name)))
-                for each in metrics
-            ),
+            cells=tuple(cell(run, each) for each in metrics),
         )
-        for run, name in zip(runs, run_names(runs), strict=True)
+        for run, name in zip(runs, names, strict=True)
     )
-    names = {row.folder: row.name for row in rows}
-    return ExportTable(rows=rows, baseline=names[str(base.folder)], clusters=base.clusters_word, notes=notes)
+    return ExportTable(rows=rows, baseline=names[runs.index(base)], clusters=base.clusters_word, notes=notes)
 
 
 def _of_one_benchmark(runs: Sequence[RunRows]) -> None:
@@ -140,13 +149,8 @@ def _tests(runs: Sequence[RunRows], base: RunRows) -> tuple[dict[tuple[str, str]
     except UserError as error:
         why = " ".join(str(error).split("\nRun one of them")[0].split())
         return {}, (f"not comparable, so nothing is tested and nothing is called best: {why}",)
-    p_values = {
-        (run.folder, each.metric): each.p_holm
-        for run in found.runs
-        for each in run.metrics
-        if each.p_holm is not None and each.group == ALL
-    }
-    return p_values, found.warnings
+    tested = [(run, each) for run in found.runs for each in run.metrics if each.group == ALL]
+    return {(run.folder, each.metric): each.p_holm for run, each in tested if each.p_holm is not None}, found.warnings
 
 
 def _partial(run: RunRows) -> str:
@@ -168,46 +172,37 @@ def _best(runs: Sequence[RunRows], metric: Metric) -> float | None:
     return min(values) if metric.better == "lower" else max(values)
 
 
-def _cell(metric: Metric, found: Estimate, best: float | None, p_holm: float | None) -> ExportCell:
-    return ExportCell(
-        metric=metric.name,
-        heading=_HEADINGS.get(metric.name, metric.label),
-        best=best is not None and found.value is not None and abs(found.value - best) < 1e-9,
-        p_holm=p_holm,
-        **{name: getattr(metric, name) for name in ("unit", "better", "source")},
-        **{name: getattr(found, name) for name in ("value", "k", "n", "low", "high")},
-    )
-
-
 # --- tables of text -------------------------------------------------------------------------------------------------
 
 
 def markdown(table: ExportTable) -> str:
-    """A Markdown table: values with interval and count, the best in bold."""
     headings = [_markdown(heading(cell.heading, cell.unit)) for cell in table.rows[0].cells]
     lines = [f"| run | {' | '.join(headings)} |", f"|---|{'---:|' * len(headings)}"]
     for row in table.rows:
-        name = _markdown(row.name) + (f" ({row.partial})" if row.partial else "")
-        lines.append(f"| {name} | {' | '.join(_markdown_cell(cell) for cell in row.cells)} |")
+        cells = []
+        for cell in row.cells:
+            value, ends = number(cell.value, cell.unit), interval(cell.low, cell.high, cell.unit)
+            value = (f"**{value}**" if cell.best else value) + (DAGGER if cell.is_significant else "")
+            cells.append(f"{value}{ends and ' '}{ends} ({count(cell.k, cell.n)})")
+        lines.append(f"| {_markdown(row.title)} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", *(f"{_markdown(note)}  " for note in notes(table))]) + "\n"
 
 
 def latex(table: ExportTable) -> str:
     """A LaTeX table for the package booktabs: the best in bold, a dagger where it differs from the baseline."""
     cells = table.rows[0].cells
-    headings = [
-        f"{cell.heading.capitalize()} ({cell.unit})" if cell.unit else cell.heading.capitalize() for cell in cells
-    ]
-    lines = [
-        "% needs \\usepackage{booktabs}",
-        f"\\begin{{tabular}}{{l{'r' * len(cells)}}}",
-        "\\toprule",
-        " & ".join(["Run", *map(_latex, headings)]) + " \\\\",
-        "\\midrule",
-    ]
+    headings = [cell.heading.capitalize() + (f" ({cell.unit})" if cell.unit else "") for cell in cells]
+    lines = ["% needs \\usepackage{booktabs}", f"\\begin{{tabular}}{{l{'r' * len(cells)}}}", "\\toprule"]
+    lines += [" & ".join(["Run", *map(_latex, headings)]) + " \\\\", "\\midrule"]
     for row in table.rows:
-        name = _latex(row.name) + (f" ({row.partial})" if row.partial else "")
-        lines.append(" & ".join([name, *(_latex_cell(cell) for cell in row.cells)]) + " \\\\")
+        found = [_latex(row.title)]
+        for cell in row.cells:
+            value, ends = number(cell.value, cell.unit), interval(cell.low, cell.high, cell.unit)
+            value = f"\\textbf{{{value}}}" if cell.best else value
+            counted = f"$n={cell.n}$" if cell.k is None else f"{cell.k}/{cell.n}"
+            small = "".join(f" {{\\small {text}}}" for text in (ends, f"({counted})") if text)
+            found.append(value + ("$^{\\dagger}$" if cell.is_significant else "") + small)
+        lines.append(" & ".join(found) + " \\\\")
     lines += ["\\bottomrule", "\\end{tabular}", *(f"% {_plain(note)}" for note in notes(table))]
     return "\n".join(lines) + "\n"
 
@@ -239,7 +234,6 @@ FORMS = {"markdown": markdown, "latex": latex, "csv": comma_separated, "json": a
 
 
 def notes(table: ExportTable) -> tuple[str, ...]:
-    """What the marks mean, and what the intervals are."""
     found = [f"95 % intervals: bootstrap over {table.clusters}s, Wilson for plain proportions and at 0 and 100 %."]
     if any(cell.best for row in table.rows for cell in row.cells):
         lower = any(cell.better == "lower" for cell in table.rows[0].cells)
@@ -247,23 +241,6 @@ def notes(table: ExportTable) -> tuple[str, ...]:
     if any(cell.is_significant for row in table.rows for cell in row.cells):
         found.append(f"{DAGGER}: differs from {table.baseline}, p < 0.05 (paired bootstrap, Holm).")
     return (*found, *table.notes)
-
-
-def _markdown_cell(cell: ExportCell) -> str:
-    ends = interval(cell.low, cell.high, cell.unit)
-    value = number(cell.value, cell.unit)
-    value = f"**{value}**" if cell.best else value
-    return f"{value}{DAGGER if cell.is_significant else ''}{ends and ' '}{ends} ({count(cell.k, cell.n)})"
-
-
-def _latex_cell(cell: ExportCell) -> str:
-    ends = interval(cell.low, cell.high, cell.unit)
-    value = number(cell.value, cell.unit)
-    value = f"\\textbf{{{value}}}" if cell.best else value
-    dagger = "$^{\\dagger}$" if cell.is_significant else ""
-    counted = f"$n={cell.n}$" if cell.k is None else f"{cell.k}/{cell.n}"
-    small = "".join(f" {{\\small {text}}}" for text in (ends, f"({counted})") if text)
-    return f"{value}{dagger}{small}"
 
 
 def _plain(text: str) -> str:
@@ -310,7 +287,7 @@ def submission(runs: Sequence[RunRows]) -> str:
 def _submitted(run: RunRows) -> dict[str, str]:
     asked = [row for row in run.rows if row.was_asked]
     every, results = len(run.rows), [row.result for row in asked]
-    row = {
+    about = {
         **run.who,
         "dataset": run.dataset,
         "selection": run.select,
@@ -320,39 +297,26 @@ def _submitted(run: RunRows) -> dict[str, str]:
         "unparsed": str(results.count("unparsed")),
         "errors": str(results.count("error") + results.count("missing")),
     }
-    for metric in run.shown():
-        row |= _submitted_cells(metric.name, run.scores.get(metric.name))
-    for kind in run.kinds:
-        if kind in run.columns():
-            found = break_down(run, kind)
-            both = found.averages
-            row |= _submitted_cells(f"{kind} micro", both.micro) | _submitted_cells(f"{kind} macro", both.macro)
-            for group in found.rows:
-                row |= _submitted_cells(f"{kind}={group.name}", group.accuracy)
-                for extra, value in group.extra.items():
-                    row |= _submitted_cells(f"{kind}={group.name} {extra}", value)
-    return row | {"signature": run.signature}
-
-
-def _submitted_cells(name: str, found: Estimate | None) -> dict[str, str]:
-    if found is None:
-        return {}
-    digits = max(2, digits_of(found.unit))
-    value = "" if found.value is None else f"{found.value:.{digits}f}"
-    return {name: value, f"{name} k/n": count(found.k, found.n).replace(" ", "")}
+    found = {metric.name: run.scores.get(metric.name) for metric in run.shown()}
+    for kind in (kind for kind in run.kinds if kind in run.columns()):
+        parts = break_down(run, kind)
+        found |= {f"{kind} micro": parts.averages.micro, f"{kind} macro": parts.averages.macro}
+        for group in parts.rows:
+            found[f"{kind}={group.name}"] = group.accuracy
+            found |= {f"{kind}={group.name} {extra}": value for extra, value in group.extra.items()}
+    cells = {}
+    for name, one in found.items():
+        if one is not None:
+            cells[name] = "" if one.value is None else f"{one.value:.{max(2, digits_of(one.unit))}f}"
+            cells[f"{name} k/n"] = count(one.k, one.n).replace(" ", "")
+    return {**about, **cells, "signature": run.signature}
 
 
 # --- logs of Inspect ------------------------------------------------------------------------------------------------
 
 
 def write_inspect_log(run: RunRows, path: Path) -> None:
-    """Write one run as a log of Inspect, by its own writer: a sample for each item, the metrics as metrics.
-
-    Pictures are named, not copied: the log stays small.
-
-    Args:
-        run: The run.
-        path: A file that ends in ``.eval`` (Inspect's packed form) or ``.json``.
+    """Write one run as a log of Inspect, by its own writer. Pictures are named, not copied: the log stays small.
 
     Raises:
         UserError: inspect_ai is not installed, or the file's name has another ending.
@@ -361,7 +325,6 @@ def write_inspect_log(run: RunRows, path: Path) -> None:
         raise UserError(f"{path}: a log of Inspect ends in {' or '.join(INSPECT_ENDINGS)}")
     try:
         from inspect_ai import log as logs
-        from inspect_ai.log import write_eval_log
     except ImportError as error:
         raise UserError(f"--format inspect needs inspect_ai: {install('inspect')}") from error
     scorer, ids = run.benchmark or "click", [row.id for row in run.rows]
@@ -373,31 +336,25 @@ def write_inspect_log(run: RunRows, path: Path) -> None:
             unit = {"%": "percent", "": "share"}.get(found.unit, found.unit)
             about = {"k": found.k, "n": found.n, "low": found.low, "high": found.high, "unit": unit}
             metrics[metric.name] = logs.EvalMetric(name=metric.name, value=found.value, metadata=about)
-    write_eval_log(
-        logs.EvalLog(
-            status="success",
-            eval=logs.EvalSpec(
-                created=run.started_at,
-                run_id=run.info.run_id,
-                eval_id=run.info.run_id,
-                task_id=run.info.run_id,
-                task=run.dataset,
-                dataset=logs.EvalDataset(name=run.dataset, samples=len(ids), sample_ids=ids, shuffled=False),
-                model=model,
-                config=logs.EvalConfig(),
-                packages=run.info.versions,
-                metadata={"signature": run.signature, "status": run.status},
-            ),
-            results=logs.EvalResults(
-                total_samples=len(ids),
-                completed_samples=len(ids),
-                scores=[logs.EvalScore(name=scorer, scorer=scorer, metrics=metrics)],
-            ),
-            stats=logs.EvalStats(started_at=run.started_at, completed_at=run.started_at),
-            samples=[_sample(row, scorer, model) for row in run.rows],
-        ),
-        str(path),
+    score = logs.EvalScore(name=scorer, scorer=scorer, metrics=metrics)
+    spec = logs.EvalSpec(
+        created=run.started_at,
+        **dict.fromkeys(("run_id", "eval_id", "task_id"), run.info.run_id),
+        task=run.dataset,
+        dataset=logs.EvalDataset(name=run.dataset, samples=len(ids), sample_ids=ids, shuffled=False),
+        model=model,
+        config=logs.EvalConfig(),
+        packages=run.info.versions,
+        metadata={"signature": run.signature, "status": run.status},
     )
+    log = logs.EvalLog(
+        status="success",
+        eval=spec,
+        results=logs.EvalResults(total_samples=len(ids), completed_samples=len(ids), scores=[score]),
+        stats=logs.EvalStats(started_at=run.started_at, completed_at=run.started_at),
+        samples=[_sample(row, scorer, model) for row in run.rows],
+    )
+    logs.write_eval_log(log, str(path))
 
 
 def _sample(row: ItemRow, scorer: str, model: str) -> Any:
@@ -405,24 +362,21 @@ def _sample(row: ItemRow, scorer: str, model: str) -> Any:
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
     from inspect_ai.scorer import Score
 
-    said = [ChatMessageUser(content=row.instruction)]
-    if row.plan and row.plan != row.instruction:
-        said.append(ChatMessageUser(content=row.plan))
+    texts = [row.instruction, *([row.plan] if row.plan not in ("", row.instruction) else [])]
+    score = Score(
+        value="C" if row.is_hit else "I",
+        answer=row.answer,
+        explanation=row.reason or row.outcome,
+        metadata={"outcome": row.outcome, "distance_px": row.distance_px, **row.scores},
+    )
     return EvalSample(
         id=row.id,
         epoch=1,
         input=row.instruction,
         target=row.target,
-        messages=[*said, ChatMessageAssistant(content=row.reply)],
+        messages=[*(ChatMessageUser(content=text) for text in texts), ChatMessageAssistant(content=row.reply)],
         output=ModelOutput.from_content(model=model, content=row.reply),
-        scores={
-            scorer: Score(
-                value="C" if row.is_hit else "I",
-                answer=row.answer,
-                explanation=row.reason or row.outcome,
-                metadata={"outcome": row.outcome, "distance_px": row.distance_px, **row.scores},
-            )
-        },
+        scores={scorer: score},
         metadata={
             "participant": row.user,
             "task": row.task,

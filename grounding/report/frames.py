@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from grounding.errors import UserError, install
-from grounding.records import Region, html_table
+from grounding.records import html_table
 from grounding.report.breakdown import break_down
 from grounding.report.groups import count, interval, with_unit
 from grounding.report.rows import ItemRow, read_rows
@@ -122,7 +122,6 @@ class Run:
         return _frame(self._metric_rows(), METRICS)
 
     def frame(self) -> DataFrame:
-        """One row for each scored item, with everything that is known of it."""
         return self._items.copy()
 
     @cached_property
@@ -179,8 +178,14 @@ def item_cells(row: ItemRow) -> Row:
     if (shot := row.screenshot) is not None:
         cells |= {"screenshot": shot.path, "screenshot_sha256": shot.sha256}
         cells |= {"screen_width_px": shot.size.width, "screen_height_px": shot.size.height}
-    if row.region is not None:
-        cells |= {"gold_region": msgspec.json.encode(row.region).decode(), **_around(row.region)}
+    if (region := row.region) is not None:
+        cells["gold_region"] = msgspec.json.encode(region).decode()
+        corners = [(point.x_px, point.y_px) for polygon in region.polygons for point in polygon.points]
+        corners += [(box.left_px, box.top_px) for box in region.boxes]
+        corners += [(box.right_px, box.bottom_px) for box in region.boxes]
+        if corners:
+            for low, high, along in zip(("left", "top"), ("right", "bottom"), zip(*corners, strict=True), strict=True):
+                cells |= {f"gold_{low}_px": min(along), f"gold_{high}_px": max(along)}
     if row.points:
         cells |= {"x_px": row.points[0].x_px, "y_px": row.points[0].y_px}
     return cells | _more_cells(row)
@@ -190,17 +195,6 @@ def _more_cells(row: ItemRow) -> Row:
     """The columns that only some runs have."""
     scores = {f"score_{name}": score for name, score in row.scores.items()}
     return scores | {f"group_{kind}": "|".join(names) for kind, names in row.groups.items()}
-
-
-def _around(region: Region) -> Row:
-    """The rectangle around all shapes; nothing where there is none."""
-    corners = [point for polygon in region.polygons for point in polygon.points]
-    across = [corner.x_px for corner in corners] + [x for box in region.boxes for x in (box.left_px, box.right_px)]
-    down = [corner.y_px for corner in corners] + [y for box in region.boxes for y in (box.top_px, box.bottom_px)]
-    if not across:
-        return {}
-    edges = {"gold_left_px": min(across), "gold_right_px": max(across)}
-    return edges | {"gold_top_px": min(down), "gold_bottom_px": max(down)}
 
 
 def _metric_cells(kind: str | None, group: str | None, metric: str, found: Estimate) -> Row:

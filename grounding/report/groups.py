@@ -62,22 +62,18 @@ def group_table(summary: Summary, scoring: ScoringName) -> Table | None:
 
 
 def number(value: float | None, unit: str = "%", sign: str = "") -> str:
-    """A value in its unit's decimals; a sign of ``+`` shows it always."""
     return "-" if value is None else f"{value:{sign}.{digits_of(unit)}f}"
 
 
 def count(k: int | None, n: int) -> str:
-    """``8/12``, or ``n = 12`` where nothing is counted."""
     return f"n = {n}" if k is None else f"{k}/{n}"
 
 
 def interval(low: float | None, high: float | None, unit: str = "%", sign: str = "") -> str:
-    """``[37.0, 49.0]``; "" where there is none."""
     return "" if low is None or high is None else f"[{number(low, unit, sign)}, {number(high, unit, sign)}]"
 
 
 def estimate_text(found: Estimate | Figure | Difference | None, *, unit: str = "%", sign: str = "") -> str:
-    """A value with its interval where it has one: ``42.7 [37.0, 49.0]``."""
     if found is None or found.value is None:
         return "-"
     unit = getattr(found, "unit", unit)
@@ -86,12 +82,10 @@ def estimate_text(found: Estimate | Figure | Difference | None, *, unit: str = "
 
 
 def value_text(value: float | None, k: int | None, n: int, unit: str) -> str:
-    """A score with what it was counted from: ``66.7 % (8/12)``."""
     return f"{with_unit(value, unit)} ({count(k, n)})"
 
 
 def with_unit(value: float | None, unit: str) -> str:
-    """``66.7 %``."""
     return "-" if value is None else f"{number(value, unit)} {unit}".rstrip()
 
 

@@ -7,11 +7,11 @@ holds what https://huggingface.co/docs/hub/eval-results reads from the folder ``
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grounding.data.registry import DatasetCard, dataset_cards
+from grounding.data.registry import dataset_cards
 from grounding.report.export import ExportTable, export_table, markdown
 from grounding.report.frames import COLUMNS, Row, item_cells, opened, write_table
 from grounding.report.rows import ItemRow, RunRows, read_rows
@@ -22,14 +22,9 @@ _HUB = "https://huggingface.co/datasets/"
 
 
 def write_hub(paths: Sequence[Path], out: str, *, baseline: Path | None = None) -> list[str]:
-    """Write runs of one benchmark as a data set; returns the names of its files.
+    """Write runs of one benchmark as a data set, a new folder here or where fsspec writes; returns its files' names.
 
     The configuration ``scores`` has a row for each run and metric, one named like each run a row for each of its items.
-
-    Args:
-        paths: Run folders, each scored.
-        out: A new folder here, or where fsspec writes, such as ``hf://datasets/OWNER/NAME``.
-        baseline: As for :func:`grounding.report.export.export_table`.
 
     Raises:
         UserError: a package is missing, a run was never scored, the runs are of several benchmarks, or nothing can be
@@ -37,17 +32,24 @@ def write_hub(paths: Sequence[Path], out: str, *, baseline: Path | None = None) 
     """
     table = export_table(paths, baseline=baseline)
     runs = [read_rows(Path(row.folder)) for row in table.rows]
+    scores = (
+        {
+            **{name: getattr(cell, name, None) for name in _SCORES},
+            **{name: getattr(row, name) for name in ("dataset", "partial", "signature")},
+            "run": row.name,
+        }
+        for row in table.rows
+        for cell in row.cells
+    )
     with opened(out) as (fs, root):
-        written = write_table(fs, f"{root}/scores", "scores", _SCORES, _score_rows(table))
+        written = write_table(fs, f"{root}/scores", "scores", _SCORES, scores)
         names = [f"scores/{name}" for name in written]
         for run in runs:
             items = [_item(row) for row in run.rows]
             more = dict.fromkeys(name for item in items for name in item if name not in _COLUMNS)
             folder = f"runs/{run.info.run_id}"
-            names += [
-                f"{folder}/{name}"
-                for name in write_table(fs, f"{root}/{folder}", "items", (*_COLUMNS, *more), iter(items))
-            ]
+            written = write_table(fs, f"{root}/{folder}", "items", (*_COLUMNS, *more), iter(items))
+            names += [f"{folder}/{name}" for name in written]
         hub = out.removeprefix("hf://datasets/")
         texts = {"README.md": _readme(table, runs, "OWNER/NAME" if hub == out else hub)}
         texts |= {f"eval_results/{run.info.run_id}.yaml": text for run in runs if (text := eval_results(run))}
@@ -75,14 +77,6 @@ def eval_results(run: RunRows) -> str:
     return _yaml([entry])
 
 
-def _score_rows(table: ExportTable) -> Iterator[Row]:
-    for row in table.rows:
-        for cell in row.cells:
-            fields = {name: getattr(cell, name, None) for name in _SCORES}
-            about = {"run": row.name, "dataset": row.dataset, "partial": row.partial, "signature": row.signature}
-            yield fields | about
-
-
 def _item(row: ItemRow) -> Row:
     """An item without the paths of this machine."""
     name = None if row.screenshot is None else Path(row.screenshot.path).name
@@ -100,34 +94,27 @@ def _readme(table: ExportTable, runs: Sequence[RunRows], name: str) -> str:
         "configs": [scores, *({"config_name": each, "data_files": _test(f"runs/{each}")} for each in ids)],
     }
     load = f'scores = load_dataset("{name}")["test"]\nitems = load_dataset("{name}", "{ids[0]}")["test"]'
+    cards, sources = dataset_cards(), []
+    for card in (cards[each] for each in dict.fromkeys(run.dataset for run in runs) if each in cards):
+        cited = f"\n\n```bibtex\n{card.citation.strip()}\n```" if card.citation else ""
+        sources.append(f"{card.title}: {card.source}. Licence of its instructions: {card.licence}.{cited}")
+    columns = (f"| `{one}` | {what} |" for one, what in _COLUMNS.items())
     parts = [
         f"---\n{_yaml(head)}---",
         f"# {title}",
         "Scores and every answer of these runs, by `grounding export --format hub` of the package gui-grounding.",
         markdown(table).rstrip(),
         f"```python\nfrom datasets import load_dataset\n\n{load}\n```",
-        "\n".join(
-            ["| column | what it is |", "|---|---|", *(f"| `{one}` | {what} |" for one, what in _COLUMNS.items())]
-        ),
+        "\n".join(["| column | what it is |", "|---|---|", *columns]),
         "`score_NAME` are an item's own scores, `group_KIND` the groups that it is in.",
         "\n".join(f"- `{run.info.run_id}`: `{run.signature}`" for run in runs),
-        *_sources(runs),
+        *sources,
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _test(folder: str) -> list[dict[str, str]]:
     return [{"split": "test", "path": f"{folder}/*.parquet"}]
-
-
-def _sources(runs: Sequence[RunRows]) -> Iterator[str]:
-    """Whose the instructions are."""
-    cards = dataset_cards()
-    for name in dict.fromkeys(run.dataset for run in runs):
-        card: DatasetCard | None = cards.get(name)
-        if card is not None:
-            cited = f"\n\n```bibtex\n{card.citation.strip()}\n```" if card.citation else ""
-            yield f"{card.title}: {card.source}. Licence of its instructions: {card.licence}.{cited}"
 
 
 def _size(items: int) -> str:
@@ -137,8 +124,8 @@ def _size(items: int) -> str:
     ('n<1K', '1K<n<10K', '100K<n<1M')
     """
     bounds = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
-    over = [bound for power, bound in enumerate(bounds, start=3) if items >= 10**power]
-    return f"{over[-1]}<n<{bounds[len(over)]}" if over else "n<1K"
+    over = sum(items >= 10**power for power in range(3, 9))
+    return f"{bounds[over - 1]}<n<{bounds[over]}" if over else "n<1K"
 
 
 def _yaml(value: Any) -> str:

@@ -37,7 +37,6 @@ class MatrixRow(Record, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The values in one word."""
         return ", ".join(self.values)
 
 
@@ -51,16 +50,10 @@ def print_matrix(
     compared: Mapping[int, Comparison] | None = None,
     baseline: int = 0,
 ) -> None:
-    """Print the scores, the differences to the baseline, and where the runs lie.
+    """Print the scores, the differences to the baseline (the row of that number), and where the runs lie.
 
-    Args:
-        console: Where to.
-        rows: The runs.
-        title: What they have in common.
-        headings: The names of the columns that tell the runs apart.
-        scoring: Which definition; only the paper's has intervals and differences.
-        compared: Differences to the baseline, by the row's number.
-        baseline: The number of the row that the others are compared with.
+    ``headings`` name the columns that tell the runs apart; ``compared`` has differences by the row's number. Only the
+    paper's definition has intervals and differences.
     """
     console.print(_scores(rows, title, headings, scoring))
     if compared and scoring == "paper":
@@ -70,7 +63,7 @@ def print_matrix(
 
 
 def _scores(rows: Sequence[MatrixRow], title: str, headings: Sequence[str], scoring: ScoringName) -> Table:
-    columns = columns_of(_summaries(rows))
+    columns = columns_of([row.summary for row in rows if row.summary is not None])
     cost = any(row.summary is not None and row.summary.cost.usd is not None for row in rows)
     figures = [name for each in columns for name in (f"{each.label} {each.unit}", *([each.of] if each.counted else ()))]
     table = table_of(title, headings, [*figures, "paid"] if cost else figures)
@@ -103,10 +96,6 @@ def _mark(row: MatrixRow) -> str:
     return f" ({counts.missing} missing)" if counts.missing else ""
 
 
-def _summaries(rows: Sequence[MatrixRow]) -> list[Summary]:
-    return [row.summary for row in rows if row.summary is not None]
-
-
 def columns_of(summaries: Sequence[Summary]) -> tuple[Metric, ...]:
     """The metrics of a table of these runs; where no step follows another, scores of tasks mean nothing."""
     alone = bool(summaries) and all(summary.independent for summary in summaries)
@@ -119,9 +108,8 @@ def _differences(
     named = [f"{heading} {value}" for heading, value in zip(headings, rows[baseline].values, strict=True)]
     base = rows[baseline].name if len(headings) == 1 and "+" in headings[0] else ", ".join(named)
     title = f"difference to {base} in points, paired; won and lost are steps"
-    columns = [
-        each for each in columns_of(_summaries(rows)) if any(each.name in one.metrics for one in compared.values())
-    ]
+    shown = columns_of([row.summary for row in rows if row.summary is not None])
+    columns = [each for each in shown if any(each.name in one.metrics for one in compared.values())]
     table = table_of(title, headings, [*(each.label for each in columns), "won", "lost"])
     for number, comparison in compared.items():
         differences = [estimate_text(comparison.metrics.get(each.name), sign="+") for each in columns]
@@ -132,7 +120,7 @@ def _differences(
 
 
 def _lines(rows: Sequence[MatrixRow], compared: Mapping[int, Comparison] | None, scoring: ScoringName) -> list[Text]:
-    lines, summaries = [], _summaries(rows)
+    lines, summaries = [], [row.summary for row in rows if row.summary is not None]
     if scoring == "paper":
         drawn = ", both runs' together for differences" if compared else ""
         if compared and any(summary.counts.unasked for summary in summaries):
@@ -156,12 +144,9 @@ def _lines(rows: Sequence[MatrixRow], compared: Mapping[int, Comparison] | None,
     reused = [summary.cost.reused for summary in summaries if summary.cost.reused.calls]
     if reused:
         worth = sum(totals.usd or 0.0 for totals in reused)
-        lines.append(
-            Text(
-                f"plans      {sum(totals.calls for totals in reused):,} were not asked for again but taken from the "
-                f"store{f', which saved {dollars(worth)}' if worth else ''}"
-            )
-        )
+        saved = f", which saved {dollars(worth)}" if worth else ""
+        calls = sum(totals.calls for totals in reused)
+        lines.append(Text(f"plans      {calls:,} were not asked for again but taken from the store{saved}"))
     for row in rows:
         if row.summary is None:
             lines.append(Text(f"warning    {row.name}: not run: {row.problem}", style="yellow"))

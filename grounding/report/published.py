@@ -46,35 +46,23 @@ def print_published(console: Console, results: Sequence[ScoredClicks], names: Se
 
 
 def figure_text(figure: PublishedFigure) -> str:
-    """A printed figure as it is shown everywhere: with a mark where it is flagged."""
     return f"{figure.value:.1f}{MARK if figure.flag else ''}"
 
 
 def _table(figures: Sequence[PublishedFigure], results: Sequence[ScoredClicks], names: Sequence[str]) -> Table:
     title = f"{figures[0].source}, in per cent; {MARK} can't be right, or another table contradicts it"
     table = table_of(title, ["model"], _COLUMNS)
-    cells = {(one.row, one.column): one for one in figures}
+    cells = {(one.row, one.column): figure_text(one) for one in figures}
     rows = list(dict.fromkeys(one.row for one in figures))
     for row in rows:
-        found = [cells.get((row, column)) for column in _COLUMNS]
-        table.add_row(row, *("-" if one is None else figure_text(one) for one in found), end_section=row == rows[-1])
+        table.add_row(row, *(cells.get((row, column), "-") for column in _COLUMNS), end_section=row == rows[-1])
     for result, name in zip(results, names, strict=True):
-        mark = release_mark(result.info.departs)
-        table.add_row(f"{name} (this run, official{mark})", *_official(result))
-        table.add_row(f"{name} (this run, paper{mark})", *_paper(result))
+        mark, scores = release_mark(result.info.departs), result.summary.scores
+        official = [getattr(scores.official, field) for field in _COLUMNS.values()]
+        counted = [f"{number(one.value)} ({count(one.k, one.n)})" for one in official]
+        table.add_row(f"{name} (this run, official{mark})", *counted)
+        paper = [getattr(scores.paper, field) for field in _COLUMNS.values()]
+        texts = [f"{number(one.value)} ({count(one.k, one.n)}) {interval(one.low, one.high)}".rstrip() for one in paper]
+        measured = ["-" if one.value is None else text for one, text in zip(paper, texts, strict=True)]
+        table.add_row(f"{name} (this run, paper{mark})", *measured)
     return table
-
-
-def _official(result: ScoredClicks) -> list[str]:
-    found = [getattr(result.summary.scores.official, field) for field in _COLUMNS.values()]
-    return [f"{number(one.value)} ({count(one.k, one.n)})" for one in found]
-
-
-def _paper(result: ScoredClicks) -> list[str]:
-    found = [getattr(result.summary.scores.paper, field) for field in _COLUMNS.values()]
-    return [
-        "-"
-        if one.value is None
-        else f"{number(one.value)} ({count(one.k, one.n)}) {interval(one.low, one.high)}".rstrip()
-        for one in found
-    ]

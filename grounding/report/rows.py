@@ -7,6 +7,7 @@ tables, comparisons, exports, frames and pages know no more of a run than what s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -61,8 +62,6 @@ def run_folders(given: Sequence[Path]) -> tuple[Path, ...]:
 
 
 class Note(Record, frozen=True, kw_only=True):
-    """A text about an item under a title, such as what the model was told that it remembers."""
-
     title: str
     text: str
 
@@ -105,46 +104,31 @@ class ItemRow(Record, frozen=True, kw_only=True):
 
     @property
     def is_hit(self) -> bool:
-        """Whether it is right."""
         return self.result == "hit"
 
     def unasked(self) -> ItemRow:
-        """The same item as if no run had come to it."""
         nothing = dict.fromkeys(self.scores)
         return msgspec.structs.replace(self, outcome="missing", result="missing", was_asked=False, scores=nothing)
 
 
 class ItemTask(Record, frozen=True, kw_only=True):
-    """The items of one task of one participant, in order; never none."""
-
     participant: str
     label: str
     steps: tuple[ItemRow, ...]
 
     def asked(self) -> tuple[ItemRow, ...]:
-        """The items that the run has come to."""
         return tuple(row for row in self.steps if row.was_asked)
 
 
-def mean_of(name: str, scale: float = 1.0) -> Callable[[ItemTask], Part]:
-    """The function of a metric that is the mean of the items' scores of this name, over those that have one.
-
-    Args:
-        name: The key in :attr:`ItemRow.scores`.
-        scale: What a metric's value is multiplied by later on: 100 for per cent.
-    """
+def item_metric(name: str, *, unit: str = "%", **fields: Any) -> Metric:
+    """A metric that is the mean of the items' scores of its name, over those that have one."""
+    scale = 100.0 if unit == "%" else 1.0
 
     def part(task: ItemTask) -> Part:
         known = [score for row in task.steps if (score := row.scores.get(name)) is not None]
         return Part(numerator=sum(known) / scale, denominator=len(known))
 
-    return part
-
-
-def item_metric(name: str, *, unit: str = "%", **fields: Any) -> Metric:
-    """A metric that is the mean of the items' scores of its name."""
-    function = mean_of(name, 100.0 if unit == "%" else 1.0)
-    return Metric(name=name, function=function, unit=unit, **{"per_step": True, **fields})
+    return Metric(name=name, function=part, unit=unit, **{"per_step": True, **fields})
 
 
 @dataclass(kw_only=True)
@@ -180,7 +164,6 @@ class RunRows:
     stored: Mapping[str, Estimate] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """What run.json and summary.json of all benchmarks say."""
         asked = self.info.asked
         self.dataset: str = asked.dataset
         self.fingerprint: str = asked.fingerprint
@@ -194,17 +177,14 @@ class RunRows:
 
     @cached_property
     def scored(self) -> Any:
-        """What the benchmark's own table is printed from."""
         return self.load()
 
     @cached_property
     def rows(self) -> tuple[ItemRow, ...]:
-        """All scored items in order."""
         return tuple(self.read())
 
     @cached_property
     def tasks(self) -> tuple[ItemTask, ...]:
-        """The same by task, in the order of each task's first item."""
         return tasks_of(self.rows)
 
     @cached_property
@@ -215,7 +195,6 @@ class RunRows:
         return estimate(self.metrics, self.tasks, seed=self.seed, clusters=self.drawn(None))
 
     def of(self, name: str) -> Estimate | None:
-        """A metric's estimate by its name; None without one."""
         return self.scores.get(name)
 
     def drawn(self, wanted: ClusterName | None) -> ClusterName:
@@ -231,12 +210,10 @@ class RunRows:
         return tuple(each for each in dict.fromkeys([*first, *known.values()]) if not each.narrow)
 
     def columns(self) -> tuple[str, ...]:
-        """Every kind of group that any item is in."""
         return tuple(dict.fromkeys(kind for row in self.rows for kind in row.groups))
 
     @property
     def answered(self) -> int:
-        """How many items the run has come to."""
         return sum(row.was_asked for row in self.rows)
 
     @property
@@ -283,9 +260,21 @@ def tasks_of(rows: Iterable[ItemRow]) -> tuple[ItemTask, ...]:
 
 
 def run_names(runs: Sequence[RunRows]) -> tuple[str, ...]:
-    """A short name for each: who answered, with the folder's name behind it where that is not enough."""
-    names = [run.name for run in runs]
-    return tuple(run.name if names.count(run.name) == 1 else f"{run.name} ({run.folder.name})" for run in runs)
+    """A short name for each, all different."""
+    return names_apart([run.name for run in runs], [run.folder for run in runs])
+
+
+def names_apart(names: Sequence[str], folders: Sequence[Path], among: Sequence[str] = ()) -> tuple[str, ...]:
+    """Who answered in each run, with the folder's name behind it where another run has the same.
+
+    ``among`` says of each run what is shown beside its name, where that tells runs apart, too.
+    """
+    keys = list(zip(names, among or names, strict=True))
+    times = Counter(keys)
+    return tuple(
+        name if times[key] == 1 else f"{name} ({folder.name})"
+        for name, key, folder in zip(names, keys, folders, strict=True)
+    )
 
 
 def call_fields(*calls: Call | None) -> dict[str, Any]:

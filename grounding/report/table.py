@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -30,7 +30,6 @@ _DISTANCE = Metric(name="average_distance", of="answers", unit="px", per_step=Tr
 
 
 def print_summary(console: Console, result: ScoredClicks, *, scoring: ScoringName) -> None:
-    """Print the scores by one of the two definitions, what became of the steps, time, cost, signature and folder."""
     summary, info = result.summary, result.info
     console.print(_scores(summary, info, scoring))
     groups = group_table(summary, scoring)
@@ -38,10 +37,7 @@ def print_summary(console: Console, result: ScoredClicks, *, scoring: ScoringNam
         console.print(groups)
     steps, *more = run_lines(result, scoring)
     lines = [("", steps), *(("warning", text) for text in run_warnings(summary, info)), *(("", line) for line in more)]
-    lines += [("transcript", text) for text in _readable(_heard, result)]
-    lines += [("warning", text) for text in result.warnings]
-    lines += [("labels", text) for text in _readable(_labels, result)]
-    lines.append(("signature", summary.signature))
+    lines += [*_beside(result), ("signature", summary.signature)]
     lines += [("report", str(result.report))] if result.report is not None else []
     print_named(console, [*lines, ("run folder", str(result.folder))])
 
@@ -67,24 +63,19 @@ def heard_in(folder: Path) -> Transcripts | None:
     return read_spoken(folder)
 
 
-def _heard(result: ScoredClicks) -> tuple[str, ...]:
-    """How well the words were heard."""
-    told = heard_in(result.folder)
-    return () if told is None else (told.words,)
-
-
-def _labels(result: ScoredClicks) -> tuple[str, ...]:
-    """What people said of the misses."""
-    wrong = [verdict.step_id for verdict in result.verdicts if verdict.outcome != "hit"]
-    return triage_lines(read_triage(result.folder), wrong)
-
-
-def _readable(read: Callable[[ScoredClicks], tuple[str, ...]], result: ScoredClicks) -> tuple[str, ...]:
-    """A damaged side file must not hide the scores."""
+def _beside(result: ScoredClicks) -> Iterator[tuple[str, str]]:
+    """How well the words were heard, and what people said of the misses; a damaged file must not hide the scores."""
     try:
-        return read(result)
+        told = heard_in(result.folder)
+        yield from [] if told is None else [("transcript", told.words)]
     except UserError as error:
-        return (f"can't be read: {error}",)
+        yield "transcript", f"can't be read: {error}"
+    yield from (("warning", text) for text in result.warnings)
+    try:
+        wrong = [verdict.step_id for verdict in result.verdicts if verdict.outcome != "hit"]
+        yield from (("labels", text) for text in triage_lines(read_triage(result.folder), wrong))
+    except UserError as error:
+        yield "labels", f"can't be read: {error}"
 
 
 def _scores(summary: Summary, info: RunInfo, scoring: ScoringName) -> Table:
@@ -106,7 +97,6 @@ def _scores(summary: Summary, info: RunInfo, scoring: ScoringName) -> Table:
 
 
 def metrics_of(summary: Summary) -> tuple[Metric, ...]:
-    """The metrics that are shown of one run."""
     return shown([summary.scores], alone=summary.independent)
 
 
@@ -134,20 +124,15 @@ def run_lines(result: ScoredClicks, scoring: ScoringName | Literal["page"]) -> l
         lines += [f"{spent} · cost: {nothing}", *paid[1:]]
     else:
         lines += [spent, *paid]
-    how = interval_words(summary, info)
-    if scoring == "paper":
-        lines.append(f"intervals  {how}; the released evaluator's figures: --scoring official")
-    return [*lines, f"intervals  95 %, {how}"] if scoring == "page" else lines
-
-
-def interval_words(summary: Summary, info: RunInfo) -> str:
-    """How the intervals of a run were made."""
     over = "screenshots (steps over one are drawn together)" if summary.independent else "tasks"
     if summary.clusters == "participant":
         over = "participants (all that one did is drawn together)"
     found = [(metric.label, summary.scores.of(metric.name)) for metric in metrics_of(summary)]
-    of = [(label, one) for label, one in found if one is not None and one.value is not None]
-    return "".join([f"bootstrap over {over}, seed {info.asked.seed}", *method_words(of, summary.clusters)])
+    known = [(label, one) for label, one in found if one is not None and one.value is not None]
+    how = "".join([f"bootstrap over {over}, seed {info.asked.seed}", *method_words(known, summary.clusters)])
+    if scoring == "paper":
+        lines.append(f"intervals  {how}; the released evaluator's figures: --scoring official")
+    return [*lines, f"intervals  95 %, {how}"] if scoring == "page" else lines
 
 
 def method_words(found: Sequence[tuple[str, Estimate]], clusters: str) -> list[str]:
@@ -171,19 +156,7 @@ def missing_by_participant(summary: Summary) -> str:
     return ", ".join(f"participant {name}: {count}" for name, count in missing.items() if count)
 
 
-def partial_warning(summary: Summary) -> str:
-    """What the scores of a run are over that has not come to all steps; "" for others."""
-    counts = summary.counts
-    if not counts.unasked:
-        return ""
-    return (
-        f"the run is partial: the scores are over the {counts.answered:,} of {counts.steps:,} steps that were "
-        "answered, those of tasks over the tasks that are through; the same command goes on"
-    )
-
-
 def run_warnings(summary: Summary, info: RunInfo) -> list[str]:
-    """What a reader must know before believing the figures: stops, errors and gaps."""
     counts = summary.counts
     found = [*departure_warnings(info.asked.dataset, info.departs)]
     if info.stopped:
@@ -192,8 +165,13 @@ def run_warnings(summary: Summary, info: RunInfo) -> list[str]:
         found.append(
             f"{counts.error} steps ended in an error and count as wrong; run the same command again to ask only those"
         )
-    if summary.status == "partial":
-        found.append(partial_warning(summary) or "the run is partial: its scores are not final")
+    if counts.unasked:
+        found.append(
+            f"the run is partial: the scores are over the {counts.answered:,} of {counts.steps:,} steps that were "
+            "answered, those of tasks over the tasks that are through; the same command goes on"
+        )
+    elif summary.status == "partial":
+        found.append("the run is partial: its scores are not final")
     if missing := counts.missing - counts.unasked:
         where = missing_by_participant(summary)
         found.append(f"{missing} steps have no recorded answer and count as wrong (see verdicts.jsonl): {where}")
@@ -201,40 +179,26 @@ def run_warnings(summary: Summary, info: RunInfo) -> list[str]:
 
 
 def cost_lines(cost: CostTotals) -> tuple[str, ...]:
-    """The lines of a run's table: what it paid and for how many tokens, and what others had paid for."""
-    lines = [_paid(cost)]
+    """What a run paid and for how many tokens, and what others had paid for."""
+    models = (("planner", cost.planner, cost.planner_usd), ("grounder", cost.grounder, cost.grounder_usd))
+    parts = [f"{name} {dollars(usd)}" for name, _, usd in models if usd is not None]
+    # One that was asked and has no price must not look free.
+    parts += [f"{name} not priced" for name, part, _ in models if part.usd is None and part.calls]
+    lines = ["cost       none known" if cost.usd is None else f"cost       {dollars(cost.usd)} ({', '.join(parts)})"]
+    tokens = [f"{name} {_tokens(part)}" for name, part, _ in models if part.input_tokens or part.output_tokens]
     if cost.input_tokens or cost.output_tokens:
-        lines.append(f"tokens     {_tokens(cost)}")
+        lines.append(f"tokens     {' · '.join(tokens)}")
     if cost.reused.calls:
         worth = "of unknown worth" if cost.reused.usd is None else f"worth {dollars(cost.reused.usd)}"
         count = "1 plan" if cost.reused.calls == 1 else f"{cost.reused.calls:,} plans"
         lines.append(f"reused     {count} {worth}, paid for by earlier runs (the plan store)")
-    unreported_usd = cost.planner.unreported_usd + cost.grounder.unreported_usd
-    if unreported_usd:
+    if unreported_usd := cost.planner.unreported_usd + cost.grounder.unreported_usd:
         more = dollars(unreported_usd)
         lines.append(f"           up to {more} more may be charged for tries without a reported usage")
     return tuple(lines)
 
 
-def _models(cost: CostTotals) -> tuple[tuple[str, CallTotals], ...]:
-    return ("planner", cost.planner), ("grounder", cost.grounder)
-
-
-def _paid(cost: CostTotals) -> str:
-    if cost.usd is None:
-        return "cost       none known"
-    usd = (("planner", cost.planner_usd), ("grounder", cost.grounder_usd))
-    parts = [f"{name} {dollars(paid)}" for name, paid in usd if paid is not None]
-    # One that was asked and has no price must not look free.
-    parts += [f"{name} not priced" for name, part in _models(cost) if part.usd is None and part.calls]
-    return f"cost       {dollars(cost.usd)} ({', '.join(parts)})"
-
-
-def _tokens(cost: CostTotals) -> str:
-    return " · ".join(f"{name} {_of(part)}" for name, part in _models(cost) if part.input_tokens or part.output_tokens)
-
-
-def _of(part: CallTotals) -> str:
+def _tokens(part: CallTotals) -> str:
     cached = f" ({part.cached_input_tokens:,} cached)" if part.cached_input_tokens else ""
     reasoning = f" ({part.reasoning_tokens:,} reasoning)" if part.reasoning_tokens else ""
     failed = f", {part.failed_tokens:,} of them in tries without an answer" if part.failed_tokens else ""

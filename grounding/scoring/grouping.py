@@ -1,8 +1,7 @@
 """Groups of items, and the averages over them: tasks and the names of their items' groups in, estimates out.
 
-A step belongs to the groups that its labels name, of several kinds (platform, application, text or icon). For each
-kind, accuracy is averaged in the two ways that papers use, side by side, because they mix them up: ``micro`` counts
-every step once, ``macro`` every group once, however small it is.
+For each kind of group (platform, application, text or icon) accuracy is averaged in the two ways that papers use, side
+by side, because they mix them up: ``micro`` counts every step once, ``macro`` every group once, however small it is.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ class Averages(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def names_of(kind: str, scored: ScoredStep) -> list[str]:
-    """The groups of a kind that a step is labelled with."""
     return [label.name for label in scored.step.groups if label.kind == kind]
 
 
@@ -79,7 +77,6 @@ class GroupCells:
         self._above, self._below = array("d"), array("d")
 
     def add(self, row: int, task: Any, names_of: Callable[[Any], Iterable[str]]) -> None:
-        """Take the task of a row; ``names_of`` has the groups of one of its items."""
         groups: dict[int, list[Any]] = {}
         for item in task.steps:
             own = {self._columns.setdefault(name, len(self._columns) + 1) for name in names_of(item)}

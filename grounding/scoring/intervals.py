@@ -4,11 +4,6 @@ A bootstrap learns from how much the clusters differ. From one cluster, or from 
 nothing: its interval would have no width, which looks like certainty. There is then no interval, or, where every
 cluster is at 0 or at the most that there is, Wilson's with one trial a cluster, which is wide enough however much the
 steps of a cluster hang together.
-
-Rows of sums in, sums over rows drawn with replacement out: the same to the last bit on every machine.
-
-Equal rows are drawn as one class, because only how often each class came matters. Up to :data:`POOLED_ABOVE` rows every
-row is drawn by itself; above, the class counts are drawn at once from the multinomial distribution that they follow.
 """
 
 from __future__ import annotations
@@ -23,16 +18,12 @@ import numpy.typing as npt
 from grounding.records import Record
 
 Matrix = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
 normal_quantile = NormalDist().inv_cdf
 
 POOLED_ABOVE = 2_000
 """Rows up to which they are drawn one by one. Above, the same intervals come from other draws of equal distribution."""
-
-_SMALLEST_BIT = -1074
-"""The exponent of the smallest number above 0 that a float can be: nothing is left to cut below it."""
 
 _CELLS = 1 << 20  # drawn rows held at a time: small enough to stay in the processor's cache, and bounds memory
 _DRAWS_A_CLASS = 8  # about what one class of a multinomial costs, in draws of a single row
@@ -41,71 +32,30 @@ _DRAWS_A_CLASS = 8  # about what one class of a multinomial costs, in draws of a
 def resampled_sums(parts: Matrix, seed: int, resamples: int = RESAMPLES) -> Matrix:
     """Column sums of ``parts`` (rows, columns) over as many rows drawn with replacement; shape (resamples, columns).
 
-    Columns side by side share the draws, so that what belongs to one row stays together. Every sum is that of the
-    exact values, rounded once: it hangs neither on the order of the rows nor on the processor that adds. ``seed`` is
-    that of ``numpy.random.default_rng``.
+    Columns side by side share the draws, so that what belongs to one row stays together. Equal rows are one class,
+    because only how often each class came matters: where they are few for many rows, the counts are drawn at once from
+    the multinomial distribution that they follow. ``seed`` is that of ``numpy.random.default_rng``.
     """
     rows = len(parts)
-    classes, class_of, sizes = _classes(parts)
-    high, low = exact_pieces(classes, rows)
-    inexact = np.flatnonzero(low.any(axis=0))
+    classes, class_of, sizes = np.unique(parts, axis=0, return_inverse=True, return_counts=True)
+    class_of, count = class_of.reshape(-1), len(classes)
     generator = np.random.default_rng(seed)
-    pooled = rows > POOLED_ABOVE and len(classes) * _DRAWS_A_CLASS < rows
+    pooled = rows > POOLED_ABOVE and count * _DRAWS_A_CLASS < rows
     sums = np.empty((resamples, parts.shape[1]))
-    block = max(1, _CELLS // (len(classes) if pooled else rows))
+    block = max(1, _CELLS // (count if pooled else rows))
     for start in range(0, resamples, block):
         size = min(block, resamples - start)
         if pooled:
             times = generator.multinomial(rows, sizes / rows, size=size)
         else:
-            times = _times(class_of[generator.integers(rows, size=(size, rows))], len(classes))
-        weights = times.astype(np.float64)
-        part = weights @ high
-        part[:, inexact] += weights @ low[:, inexact]
-        sums[start : start + size] = part
+            drawn = class_of[generator.integers(rows, size=(size, rows))]
+            drawn += np.arange(0, size * count, count)[:, np.newaxis]
+            times = np.bincount(drawn.ravel(), minlength=size * count).reshape(size, count)
+        sums[start : start + size] = times.astype(np.float64) @ classes
     return sums
 
 
-def _classes(parts: Matrix) -> tuple[Matrix, Counts, Counts]:
-    """The distinct rows in a fixed order, which of them each row is, and how many rows each stands for."""
-    classes, class_of, sizes = np.unique(parts, axis=0, return_inverse=True, return_counts=True)
-    return classes, class_of.reshape(-1), sizes
-
-
-def _times(drawn: Counts, classes: int) -> Counts:
-    """How often each class was drawn: shape (resamples, rows) to (resamples, classes)."""
-    resamples = len(drawn)
-    drawn += np.arange(0, resamples * classes, classes)[:, np.newaxis]
-    return np.bincount(drawn.ravel(), minlength=resamples * classes).reshape(resamples, classes)
-
-
-def exact_pieces(parts: Matrix, draws: int) -> tuple[Matrix, Matrix]:
-    """Two matrices that add up to ``parts`` and whose columns, drawn so often, sum up without any rounding.
-
-    Each column is cut at the bit above which sums of ``draws`` such numbers fit into the 53 bits of a float; the rest
-    is cut likewise. What is left out after that is, for a million draws, below 2^-63 of the column's largest number.
-
-    >>> high, low = exact_pieces(np.array([[0.1], [3.0]]), draws=1000)
-    >>> bool((high + low == [[0.1], [3.0]]).all())
-    True
-    """
-    high = _multiples(parts, draws)
-    return high, _multiples(parts - high, draws)
-
-
-def _multiples(parts: Matrix, draws: int) -> Matrix:
-    largest = np.abs(parts).max(axis=0, initial=0.0)
-    # Numbers that are infinite or not numbers have no multiples: their sums say so whatever the order.
-    usable = np.isfinite(largest) & (largest > 0)
-    _, exponents = np.frexp(np.where(usable, largest, 1.0))
-    units = np.ldexp(1.0, np.maximum(exponents + math.frexp(draws)[1] - 53, _SMALLEST_BIT))
-    found = np.where(usable, np.rint(parts / units) * units, parts)
-    return np.asarray(found, dtype=np.float64)
-
-
 class Interval(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Both ends of an interval."""
-
     low: float
     high: float
 
@@ -135,9 +85,8 @@ def bootstrap(
     """Percentile bootstrap over tasks of ratios of sums, one interval per column; shape (tasks, metrics) both.
 
     Whole tasks are drawn with replacement, because the steps of a task are not independent of each other; numerator
-    and denominator are summed anew in each resample (:func:`sums_by_metric`). Equal arguments give equal intervals.
-    ``most`` is for each metric what no task's ratio can exceed (the least is 0); None where there is no such bound. An
-    interval is None where the tasks say nothing of how sure it is (see :func:`drawn_interval`).
+    and denominator are summed anew in each resample. ``most`` is for each metric what no task's ratio can exceed (the
+    least is 0); None where there is no such bound. None where :func:`drawn_interval` finds no interval.
 
     >>> right, steps = np.array([[1.0], [3.0], [0.0]]), np.array([[2.0], [3.0], [2.0]])
     >>> (interval,) = bootstrap(right, steps, seed=7)
@@ -199,10 +148,7 @@ def wilson(k: int, n: int) -> Interval:
     reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 100 / (1 + z * z / n)
     # at the ends the formula is exact only up to rounding
-    return Interval(
-        low=0.0 if k == 0 else scale * (middle - reach),
-        high=100.0 if k == n else scale * (middle + reach),
-    )
+    return Interval(low=0.0 if k == 0 else scale * (middle - reach), high=100.0 if k == n else scale * (middle + reach))
 
 
 class Kappa(Record, frozen=True, kw_only=True):

@@ -7,13 +7,13 @@ A metric is one function that says what one task adds to a ratio. Adding one is 
         return Part(numerator=task.steps[0].is_hit, denominator=1)
 
 Every table, page, plot and export reads this one list. Packages from outside name the module that holds theirs under
-the entry-point group ``grounding.metrics``. Here are the measures as RealWebAssist's paper defines them (sections 3.1
-and 3.2), and below as its released evaluator computes them.
+the entry-point group ``grounding.metrics``.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 from array import array
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -36,7 +36,6 @@ from grounding.scoring.scored import (
     OfficialScores,
     PaperScores,
     ScoredSession,
-    ScoredStep,
     ScoredTask,
     Scores,
     estimated,
@@ -105,12 +104,10 @@ class Metric(Record, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """The name as it is shown."""
         return self.title or self.name.replace("_", " ")
 
     @property
     def most(self) -> float | None:
-        """The greatest value; None where the unit has none."""
         return 100.0 if self.unit == "%" else None
 
     @property
@@ -198,18 +195,12 @@ def estimate_sums(
     estimates = {}
     for column, (each, drawn) in enumerate(zip(metrics, intervals, strict=True)):
         above, below = math.fsum(numerators[:, column]), math.fsum(denominators[:, column])
-        k = round(above / each.scale) if each.counted else None
-        plain = each.most is not None and k is not None and below > 0 and are_trials(numerators[:, column] / each.scale)
-        plain = plain and are_trials(denominators[:, column])
-        estimates[each.name] = estimated(
-            above / below if below else None,
-            round(below),
-            wilson(k, round(below)) if plain and k is not None else drawn,
-            k=k,
-            trials=plain,
-            most=each.most,
-            unit=each.unit,
-        )
+        k, n = round(above / each.scale) if each.counted else None, round(below)
+        trials = are_trials(numerators[:, column] / each.scale) and are_trials(denominators[:, column])
+        plain = trials and each.most is not None and k is not None and below > 0
+        found = wilson(k, n) if plain and k is not None else drawn
+        value = above / below if below else None
+        estimates[each.name] = estimated(value, n, found, k=k, trials=plain, most=each.most, unit=each.unit)
     return estimates
 
 
@@ -286,20 +277,14 @@ def task_success(task: ScoredTask) -> Part:
     return Part(numerator=all(task.instruction_hits()), denominator=1)
 
 
-# --- the released evaluator ---------------------------------------------------------------------------------------
+# --- the released evaluator -----------------------------------------------------------------------------------------
 #
-# ``evaluate.py`` of RealWebAssist, bug for bug. Where it departs from the paper, it does so here too:
-#
-# - progress counts steps, not instructions;
-# - tasks are pooled by their bare label: equal labels of two participants become one long task, participants in
-#   ascending number, then by position;
-# - the distance is Manhattan, over steps that have a point; steps without one are wrong but have no distance;
-# - a score over nothing is 0.
-#
-# Of an unfinished run the steps count that it has come to, and progress and success of the tasks that it is through
-# with. One thing is not repeated: there, an exception drops the rest of a participant's steps. The evaluator knows
-# boxes only: of a polygon the true outline counts. It knows no absent targets: a point given for one is wrong, at no
-# distance.
+# ``evaluate.py`` of RealWebAssist, bug for bug. Where it departs from the paper, it does so here too: progress counts
+# steps, not instructions; tasks are pooled by their bare label (equal labels of two participants become one long task,
+# participants in ascending number, then by position); the distance is Manhattan, over steps that have a point; a score
+# over nothing is 0. One thing is not repeated: there, an exception drops the rest of a participant's steps. The
+# evaluator knows boxes only: of a polygon the true outline counts. It knows no absent targets: a point given for one is
+# wrong, at no distance. Of an unfinished run the steps count that it has come to, and the tasks it is through with.
 
 _UNASKED = 2
 
@@ -320,20 +305,18 @@ class OfficialPart(Record, frozen=True, kw_only=True):
 
 
 def official_part(session: ScoredSession) -> OfficialPart:
-    """One participant's share of the figures."""
     gaps = array("d")
     hits: dict[TaskLabel, bytes] = {}
     for task in session.tasks:
         for scored in task.steps:
             point = scored.verdict.point
             if point is not None and not scored.step.target_absent:
-                gaps.append(_step_gap(scored, point))
+                gaps.append(0.0 if scored.is_hit else gap_px(scored.step.region or Region(), point))
         hits[task.label] = bytes([scored.is_hit if scored.was_asked else _UNASKED for scored in task.steps])
     return OfficialPart(participant=session.participant, hits=hits, gaps_px=gaps)
 
 
 def pooled_scores(parts: Sequence[OfficialPart]) -> OfficialScores:
-    """The four figures over these participants."""
     if all(part.participant.isdecimal() for part in parts):
         parts = sorted(parts, key=lambda part: int(part.participant))
     tasks: dict[TaskLabel, bytes] = {}
@@ -363,33 +346,19 @@ def gap_px(region: Region, point: Point) -> float:
     >>> gap_px(Region(), Point(x_px=0, y_px=0))
     100000000.0
     """
-    nearest = FARTHEST_PX
-    for box in region.boxes:
-        gap = _box_gap(box, point)
-        if gap < nearest:
-            nearest = gap
-    for polygon in region.polygons:
-        gap = _polygon_gap(polygon, point)
-        if gap < nearest:
-            nearest = gap
-    return nearest
+    boxes = (_box_gap(box, point) for box in region.boxes)
+    gaps = (*boxes, *(_outline_gap(polygon, point) for polygon in region.polygons))
+    return min((FARTHEST_PX, *gaps))
 
 
 def _box_gap(box: Box, point: Point) -> float:
-    # comparisons, not max(): a coordinate that is not a number fails them all and adds nothing, as in the evaluator
-    gap = 0.0
-    if point.x_px < box.left_px:
-        gap += box.left_px - point.x_px
-    elif point.x_px > box.right_px:
-        gap += point.x_px - box.right_px
-    if point.y_px < box.top_px:
-        gap += box.top_px - point.y_px
-    elif point.y_px > box.bottom_px:
-        gap += point.y_px - box.bottom_px
-    return gap
+    # a coordinate that is not a number is greater than nothing and adds nothing, as in the evaluator
+    across = max(0.0, box.left_px - point.x_px) or max(0.0, point.x_px - box.right_px)
+    down = max(0.0, box.top_px - point.y_px) or max(0.0, point.y_px - box.bottom_px)
+    return float(across + down)
 
 
-def _polygon_gap(polygon: Polygon, point: Point) -> float:
+def _outline_gap(polygon: Polygon, point: Point) -> float:
     if is_hit(Region(polygons=(polygon,)), point):
         return 0.0
     corners = polygon.points
@@ -399,26 +368,17 @@ def _polygon_gap(polygon: Polygon, point: Point) -> float:
 def _edge_gap(a: Point, b: Point, point: Point) -> float:
     """Manhattan distance to the edge from ``a`` to ``b``.
 
-    Along the edge it is piecewise linear, so it is least at an end, or where the edge passes straight above, below
-    or beside the point.
+    Along the edge it is piecewise linear: least at an end, or where the edge passes straight above or beside the point.
     """
     run, rise = b.x_px - a.x_px, b.y_px - a.y_px
     places = [0.0, 1.0]
-    if run:
-        places.append((point.x_px - a.x_px) / run)
-    if rise:
-        places.append((point.y_px - a.y_px) / rise)
+    places += [(point.x_px - a.x_px) / run] if run else []
+    places += [(point.y_px - a.y_px) / rise] if rise else []
     return min(
         abs(a.x_px + place * run - point.x_px) + abs(a.y_px + place * rise - point.y_px)
         for place in places
         if 0 <= place <= 1
     )
-
-
-def _step_gap(scored: ScoredStep, point: Point) -> float:
-    if scored.is_hit or scored.step.region is None:
-        return 0.0
-    return gap_px(scored.step.region, point)
 
 
 def _share(k: int, n: int) -> Figure:
@@ -432,8 +392,8 @@ def _mean(total: float, n: int) -> Figure:
 class MetricSpread(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One metric over the epochs, in its unit. ``sd`` is the sample standard deviation; None for a single epoch.
 
-    ``values`` are in order of the epochs. Intervals over tasks say how sure a score is of other tasks; this says how
-    much it changes when the same tasks are asked again.
+    Intervals over tasks say how sure a score is of other tasks; this says how much it changes when the same tasks are
+    asked again.
     """
 
     metric: str
@@ -465,35 +425,23 @@ def spread(metrics: Sequence[Metric], epochs: Sequence[Sequence[ScoredTask]]) ->
     """The spread of each metric that has a value in every epoch, and what is right in all and in any of them.
 
     Raises:
-        ValueError: there is no epoch, or two are not over the same steps in the same order.
+        ValueError: two epochs are not over the same steps in the same order.
     """
-    if not epochs:
-        raise ValueError("expected at least one epoch")
     ids = [[scored.step.id for task in tasks for scored in task.steps] for tasks in epochs]
     if any(each != ids[0] for each in ids):
         raise ValueError("the epochs are not over the same steps")
     found = []
-    sums = [task_sums(metrics, tasks) for tasks in epochs]
+    sums = [[part.sum(axis=0) for part in task_sums(metrics, tasks)] for tasks in epochs]
     for column, each in enumerate(metrics):
-        pairs = [(above[:, column].sum(), below[:, column].sum()) for above, below in sums]
-        if all(below for _, below in pairs):
-            found.append(_spread(each.name, [float(above / below) for above, below in pairs]))
+        if not all(below[column] for _, below in sums):
+            continue
+        values = tuple(float(above[column] / below[column]) for above, below in sums)
+        sd = statistics.stdev(values) if len(values) > 1 else None
+        mean, low, high = statistics.fmean(values), min(values), max(values)
+        found.append(MetricSpread(metric=each.name, values=values, mean=mean, sd=sd, lowest=low, highest=high))
     hits = [[scored.is_hit for task in tasks for scored in task.steps] for tasks in epochs]
     whole = [[all(scored.is_hit for scored in task.steps) for task in tasks] for tasks in epochs]
     return Spread(epochs=len(epochs), metrics=tuple(found), steps=_repeats(hits), tasks=_repeats(whole))
-
-
-def _spread(name: str, values: Sequence[float]) -> MetricSpread:
-    mean = sum(values) / len(values)
-    squares = sum((value - mean) ** 2 for value in values)
-    return MetricSpread(
-        metric=name,
-        values=tuple(values),
-        mean=mean,
-        sd=math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else None,
-        lowest=min(values),
-        highest=max(values),
-    )
 
 
 def _repeats(right: Sequence[Sequence[bool]]) -> Repeats:

@@ -1,10 +1,8 @@
-"""Two runs over the same steps in, how much one is better out: differences with paired 95 % intervals.
+"""Two runs over the same steps in, how much one is better out, and whether it could be chance.
 
 The tasks of both runs are drawn together (paired bootstrap over tasks, or over participants): that a task is hard makes
 both runs worse and says nothing about their difference, so it must not widen the interval. Of an unfinished run only
 what both have come to is compared.
-
-Could it be chance? Counts and standard errors in, p-values, corrections and detectable differences out. Pure.
 """
 
 from __future__ import annotations
@@ -68,9 +66,8 @@ def mcnemar(won: int, lost: int, n: int) -> McNemar:
         return McNemar(won=won, lost=lost, n=n, method="exact", statistic=None, p=p)
     statistic = (abs(won - lost) - 1) ** 2 / changed if won != lost else 0.0
     # Chi-square with one degree of freedom is the square of a standard normal variable.
-    return McNemar(
-        won=won, lost=lost, n=n, method="chi-square", statistic=statistic, p=math.erfc(math.sqrt(statistic / 2))
-    )
+    p = math.erfc(math.sqrt(statistic / 2))
+    return McNemar(won=won, lost=lost, n=n, method="chi-square", statistic=statistic, p=p)
 
 
 def least_significant(changed: int, n: int) -> int | None:
@@ -109,9 +106,6 @@ def minimum_detectable(standard_error: float) -> float:
 
     (z(1 - level / 2) + z(power)) x standard error, with z the quantile of the normal distribution (Bloom, 1995); about
     2.80 standard errors. In the unit of the standard error.
-
-    >>> round(minimum_detectable(1.0), 3)
-    2.802
     """
     return (normal_quantile(1 - LEVEL / 2) + normal_quantile(POWER)) * standard_error
 
@@ -151,11 +145,10 @@ class Difference(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Comparison(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A run beside a baseline over the same steps.
+    """A run beside a baseline over the same steps: the differences by the metric's name.
 
-    ``metrics`` maps a metric's name to the difference. ``won`` counts the steps that only the run hit, ``lost`` those
-    that only the baseline hit; ``steps`` and ``tasks`` are how many were compared, ``unasked`` how many steps were not
-    because one of the two has not come to them.
+    ``won`` counts the steps that only the run hit, ``lost`` those that only the baseline hit; ``steps`` and ``tasks``
+    are how many were compared, ``unasked`` how many steps were not because one of the two has not come to them.
     """
 
     metrics: dict[str, Difference]
@@ -217,34 +210,28 @@ def _differences_of(columns: Matrix, seed: int, resamples: int) -> tuple[Differe
     clusters = ((below != 0) | (their_below != 0)).sum(axis=0)
     differences = []
     for (value,), values, count in zip(whole.T, drawn.T, clusters, strict=True):
+        if np.isnan(value):
+            differences.append(Difference(value=None))
+            continue
         known = values[~np.isnan(values)]
-        interval = None if np.isnan(value) else drawn_interval(known, int(count))
+        interval = drawn_interval(known, int(count))
+        if interval is None:
+            # Of clusters that all differ alike: how often equal chances for both signs give one sign only.
+            p = 1.0 if alike(value, 0.0) else 2.0 ** (1 - int(count))
+            differences.append(Difference(value=float(value), p=p))
+            continue
+        # Sums in another order differ in their last bit; a draw that is as far as the result counts.
+        as_far = np.abs(known - value) >= abs(value) - 1e-9
         differences.append(
             Difference(
-                value=None if np.isnan(value) else float(value),
-                low=None if interval is None else interval.low,
-                high=None if interval is None else interval.high,
-                p=_p_value(float(value), known) if interval else _p_of_signs(float(value), int(count)),
-                standard_error=float(np.std(known, ddof=1)) if interval else None,
+                value=float(value),
+                low=interval.low,
+                high=interval.high,
+                p=float((1 + as_far.sum()) / (1 + len(known))),
+                standard_error=float(np.std(known, ddof=1)),
             )
         )
     return tuple(differences)
-
-
-def _p_value(value: float, drawn: Matrix) -> float | None:
-    """Two-sided, from the draws around the difference found; None where there is no difference to speak of."""
-    if np.isnan(value) or not len(drawn):
-        return None
-    # Sums in another order differ in their last bit; a draw that is as far as the result counts.
-    as_far = np.abs(drawn - value) >= abs(value) - 1e-9
-    return float((1 + as_far.sum()) / (1 + len(drawn)))
-
-
-def _p_of_signs(value: float, clusters: int) -> float | None:
-    """Two-sided, of clusters that all differ alike: how often equal chances for both signs give one sign only."""
-    if np.isnan(value):
-        return None
-    return 1.0 if alike(value, 0.0) else 2.0 ** (1 - clusters)
 
 
 def _ratio_differences(sums: Matrix) -> Matrix:
@@ -262,11 +249,11 @@ def common_tasks(run: Sequence[TaskT], baseline: Sequence[TaskT]) -> tuple[tuple
 
     A step that one of the two has not come to is in both as if neither had.
     """
-
-    def places(tasks: Sequence[TaskT]) -> set[tuple[str, TaskLabel, str]]:
-        return {(task.participant, task.label, scored.id) for task in tasks for scored in task.steps}
-
-    both = places(run) & places(baseline)
+    first, second = (
+        {(task.participant, task.label, scored.id) for task in tasks for scored in task.steps}
+        for tasks in (run, baseline)
+    )
+    both = first & second
 
     def part(tasks: Sequence[TaskT]) -> tuple[TaskT, ...]:
         found = []
@@ -288,26 +275,19 @@ def _paired(run: Sequence[TaskT], baseline: Sequence[TaskT]) -> tuple[tuple[Task
     Raises:
         ValueError: A task or step is only in one of them.
     """
-
-    def steps(tasks: Sequence[TaskT]) -> set[str]:
-        return {scored.id for task in tasks for scored in task.steps}
-
-    only = steps(run) ^ steps(baseline)
-    if only:
-        raise ValueError(f"{len(only)} steps are only in one of the two runs, such as {min(only)}")
     of: dict[tuple[str, TaskLabel], TaskT] = {(task.participant, task.label): task for task in baseline}
-    try:
-        theirs = [of[task.participant, task.label] for task in run]
-    except KeyError as error:
-        raise ValueError(f"the task {error.args[0]} is only in one of the two runs") from None
-    for mine, other in zip(run, theirs, strict=True):
-        if [scored.id for scored in mine.steps] != [scored.id for scored in other.steps]:
-            raise ValueError(f"the task {mine.label!r} of participant {mine.participant} has other steps in the two")
+    theirs = [of.get((task.participant, task.label)) for task in run]
+    ids = [[scored.id for scored in task.steps] for task in run]
+    if len(of) != len(run) or ids != [[scored.id for scored in task.steps] if task else [] for task in theirs]:
+        raise ValueError("the two runs are not over the same steps: a task or a step is only in one of them")
     both = [
         {scored.id for scored in mine.asked()} & {scored.id for scored in other.asked()}
         for mine, other in zip(run, theirs, strict=True)
+        if other is not None
     ]
-    return tuple(map(_only, run, both)), tuple(map(_only, theirs, both))
+    return tuple(map(_only, run, both)), tuple(
+        _only(task, asked) for task, asked in zip(theirs, both, strict=True) if task
+    )
 
 
 def _only(task: TaskT, asked: Set[str]) -> TaskT:
@@ -317,6 +297,5 @@ def _only(task: TaskT, asked: Set[str]) -> TaskT:
 
 
 def _with(task: TaskT, steps: Sequence[AnyItem]) -> TaskT:
-    """The same task of these items. Every kind of task is a record."""
     replaced: TaskT = msgspec.structs.replace(task, steps=tuple(steps))  # type: ignore[type-var]
     return replaced

@@ -1,20 +1,15 @@
-"""Sessions and verdicts in, scored tasks out: the one view of a run from which every score is computed.
-
-What is drawn together by a bootstrap: whole tasks, or everything that one participant did.
-
-Steps of one task are not independent of each other, and neither are tasks of one person. The rows of a matrix stand for
-tasks; a clustering adds up the rows that are drawn as one.
-"""
+"""Sessions and verdicts in, scored tasks out: the one view of a run from which every score is computed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Literal, Protocol, Self, TypeVar
 
 import msgspec
 import numpy as np
 
-from grounding.records import NEVER_ASKED, Failure, Point, Record, Session, Step, TaskLabel, Verdict
+from grounding.records import NEVER_ASKED, Failure, Outcome, Point, Record, Session, Step, TaskLabel, Verdict
 from grounding.regions import distance_px, is_finite, is_hit
 from grounding.scoring.intervals import Interval, Matrix, alike
 
@@ -27,13 +22,8 @@ class AnyItem(Protocol):
     @property
     def is_hit(self) -> bool: ...
     @property
-    def was_asked(self) -> bool:
-        """False where an unfinished run has not come to it."""
-        ...
-
-    def unasked(self) -> Self:
-        """The same as if no run had come to it."""
-        ...
+    def was_asked(self) -> bool: ...
+    def unasked(self) -> Self: ...
 
 
 class AnyTask(Protocol):
@@ -45,10 +35,7 @@ class AnyTask(Protocol):
     def label(self) -> TaskLabel: ...
     @property
     def steps(self) -> tuple[AnyItem, ...]: ...
-
-    def asked(self) -> tuple[AnyItem, ...]:
-        """The items that the run has come to."""
-        ...
+    def asked(self) -> tuple[AnyItem, ...]: ...
 
 
 TaskT = TypeVar("TaskT", bound=AnyTask)
@@ -62,7 +49,6 @@ class ScoredStep(Record, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The step's id."""
         return self.step.id
 
     @property
@@ -88,25 +74,12 @@ class ScoredTask(Record, frozen=True, kw_only=True):
     steps: tuple[ScoredStep, ...]
 
     def asked(self) -> tuple[ScoredStep, ...]:
-        """The steps that the run has come to: all of them, unless it is unfinished."""
         return tuple(scored for scored in self.steps if scored.was_asked)
 
     def instruction_hits(self) -> tuple[bool, ...]:
-        """One entry per instruction that has a scored step: are all its scored steps hits?
-
-        An instruction of several steps is right only if all of them are (RealWebAssist, section 3.1).
-        """
-        hits: list[bool] = []
-        before: int | None = None
-        for scored in self.steps:
-            index = scored.step.instruction_index
-            hit = scored.verdict.outcome == "hit"
-            if index != before:
-                hits.append(hit)
-                before = index
-            elif not hit:
-                hits[-1] = False
-        return tuple(hits)
+        """One entry per instruction that has a scored step: are all its scored steps hits? (RealWebAssist, 3.1)"""
+        instructions = groupby(self.steps, key=lambda scored: scored.step.instruction_index)
+        return tuple(all([scored.is_hit for scored in steps]) for _, steps in instructions)
 
 
 class ScoredSession(Record, frozen=True, kw_only=True):
@@ -121,26 +94,20 @@ def join(sessions: Iterable[Session], verdicts: Iterable[Verdict]) -> tuple[Scor
     """Put each scored step beside its verdict.
 
     A scored step without a verdict is ``missing``: it was never asked, and no score takes it for wrong. Verdicts of
-    other steps are ignored, so one participant can be scored with the verdicts of all. Tasks without a scored step
-    are left out, as in the released evaluator of RealWebAssist.
+    other steps are ignored. Tasks without a scored step are left out, as in the released evaluator of RealWebAssist.
     """
     verdict_of = {verdict.step_id: verdict for verdict in verdicts}
-    return tuple(_join_session(session, verdict_of) for session in sessions)
-
-
-def _join_session(session: Session, verdict_of: dict[str, Verdict]) -> ScoredSession:
-    tasks = []
-    skipped = 0
-    for task in session.tasks():
-        scored = tuple(
-            ScoredStep(step=step, verdict=verdict_of.get(step.id) or _unasked(step))
-            for step in task.steps
-            if step.region is not None
-        )
-        skipped += len(task.steps) - len(scored)
-        if scored:
-            tasks.append(ScoredTask(participant=task.participant, label=task.label, steps=scored))
-    return ScoredSession(participant=session.participant, tasks=tuple(tasks), skipped=skipped)
+    joined = []
+    for session in sessions:
+        tasks = []
+        for task in session.tasks():
+            steps = (step for step in task.steps if step.region is not None)
+            scored = tuple(ScoredStep(step=step, verdict=verdict_of.get(step.id) or _unasked(step)) for step in steps)
+            if scored:
+                tasks.append(ScoredTask(participant=task.participant, label=task.label, steps=scored))
+        skipped = sum(step.region is None for step in session.steps)
+        joined.append(ScoredSession(participant=session.participant, tasks=tuple(tasks), skipped=skipped))
+    return tuple(joined)
 
 
 def _unasked(step: Step) -> Verdict:
@@ -245,15 +212,11 @@ class Scores(Record, frozen=True, kw_only=True):
 
 
 class PlanOutcome(Protocol):
-    """What judging needs to know of a plan."""
-
     @property
     def failure(self) -> Failure | None: ...
 
 
 class GroundingOutcome(PlanOutcome, Protocol):
-    """What judging needs to know of a prediction: why there is no point, or the rest."""
-
     @property
     def point(self) -> Point | None: ...
     @property
@@ -273,22 +236,25 @@ def judge(step: Step, plan: PlanOutcome | None, prediction: GroundingOutcome | N
     """
     if step.region is None:
         raise ValueError(f"step {step.id} has no region: it is part of the history and is not scored")
+
+    def verdict(outcome: Outcome, reason: str, point: Point | None = None) -> Verdict:
+        return Verdict(step_id=step.id, outcome=outcome, point=point, reason=reason)
+
     if prediction is None:
-        if plan is not None and plan.failure is not None:
-            return Verdict(step_id=step.id, outcome=plan.failure.kind, reason=f"planner: {plan.failure.message}")
-        return Verdict(step_id=step.id, outcome="missing", reason=NEVER_ASKED)
+        failure = None if plan is None else plan.failure
+        return _unasked(step) if failure is None else verdict(failure.kind, f"planner: {failure.message}")
     if step.target_absent and prediction.declined:
-        return Verdict(step_id=step.id, outcome="hit", reason="the target is absent, and the answer says so")
+        return verdict("hit", "the target is absent, and the answer says so")
     if prediction.failure is not None:
-        return Verdict(step_id=step.id, outcome=prediction.failure.kind, reason=prediction.failure.message)
+        return verdict(prediction.failure.kind, prediction.failure.message)
     point = prediction.point
     if point is None:
-        return Verdict(step_id=step.id, outcome="unparsed", reason="the reply holds no point")
+        return verdict("unparsed", "the reply holds no point")
     if not is_finite(point):
         # the point is left out: JSON has no way to write it, so a stored verdict would differ from this one
-        return Verdict(step_id=step.id, outcome="unparsed", reason="the point's coordinates are not finite numbers")
+        return verdict("unparsed", "the point's coordinates are not finite numbers")
     if step.target_absent:
-        return Verdict(step_id=step.id, outcome="miss", point=point, reason="the target is absent")
+        return verdict("miss", "the target is absent", point)
     if is_hit(step.region, point):
         return Verdict(step_id=step.id, outcome="hit", point=point, distance_px=0.0)
     return Verdict(step_id=step.id, outcome="miss", point=point, distance_px=distance_px(step.region, point))

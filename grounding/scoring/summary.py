@@ -1,8 +1,7 @@
 """Scored sessions and what answers took in, the content of ``summary.json`` out.
 
 Sessions come one after the other; a few numbers are held for each task and no step, so that a run of any length is
-summed up in the memory of its longest session. Sums of fractions are rounded once, so that they don't hang on the order
-in which the answers came.
+summed up in the memory of its longest session.
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-# importing the module registers the paper's metrics
-import grounding.scoring.metrics  # noqa: F401
 from grounding.records import Call, Record, Usage
 from grounding.scoring.grouping import Averages, GroupCells, names_of, session_groups
 from grounding.scoring.intervals import RESAMPLES
@@ -88,7 +85,6 @@ class CallSums:
         self._usd, self._unreported_usd, self._seconds = array("d"), array("d"), array("d")
 
     def add(self, call: Call | None) -> None:
-        """Take one more; None where none was made."""
         if call is None:
             return
         self._counts.update(calls=1, retries=call.attempts - 1)
@@ -105,16 +101,13 @@ class CallSums:
 
     @property
     def retries(self) -> int:
-        """Tries beyond the first."""
         return self._counts["retries"]
 
     @property
     def seconds(self) -> float:
-        """Of all calls together."""
         return math.fsum(self._seconds)
 
     def totals(self) -> CallTotals:
-        """The sum so far."""
         return CallTotals(
             usd=math.fsum(self._usd) if self._usd else None,
             unreported_usd=math.fsum(self._unreported_usd),
@@ -130,15 +123,11 @@ class RunSums:
 
     def time(self, wall_s: float = 0.0) -> TimeTotals:
         """The seconds so far. ``wall_s`` is how long the run took by the clock, which no record knows."""
-        return TimeTotals(
-            wall_s=wall_s,
-            planner_s=self.planner.seconds,
-            grounder_s=self.grounder.seconds,
-            retries=self.planner.retries + self.grounder.retries,
-        )
+        planner, grounder = self.planner, self.grounder
+        retries = planner.retries + grounder.retries
+        return TimeTotals(wall_s=wall_s, planner_s=planner.seconds, grounder_s=grounder.seconds, retries=retries)
 
     def cost(self) -> CostTotals:
-        """Dollars and tokens so far."""
         planned, grounded = self.planner.totals(), self.grounder.totals()
         known = [usd for usd in (planned.usd, grounded.usd) if usd is not None]
         return CostTotals(
@@ -181,7 +170,6 @@ class Counts(Record, frozen=True, kw_only=True):
 
     @property
     def answered(self) -> int:
-        """The steps that the run has come to, however they ended."""
         return self.steps - self.unasked
 
     @property
@@ -193,18 +181,15 @@ class Counts(Record, frozen=True, kw_only=True):
 class GroupSums:
     """The sums of several sessions, or of a group's part of them: a few numbers for each task, and no step."""
 
-    def __init__(self, metrics: Sequence[Metric], *sessions: ScoredSession) -> None:
+    def __init__(self, metrics: Sequence[Metric]) -> None:
         self._metrics = metrics
         self._counts = Counter[str]()
         # Whose each task is, and what it adds to each metric: shape (tasks, metrics) of each part.
         self.participants: list[str] = []
         self._above, self._below = [np.zeros((0, len(metrics)))], [np.zeros((0, len(metrics)))]
         self._official: list[OfficialPart] = []
-        for session in sessions:
-            self.add(session)
 
     def add(self, session: ScoredSession) -> None:
-        """Take one more session."""
         above, below = task_sums(self._metrics, session.tasks)
         self._above.append(above)
         self._below.append(below)
@@ -217,7 +202,6 @@ class GroupSums:
             self._counts.update(steps=len(task.steps), instructions=len(task.instruction_hits()), unasked=unasked)
 
     def extend(self, other: GroupSums) -> None:
-        """Take what another has."""
         self._above += other._above
         self._below += other._below
         self._official += other._official
@@ -225,7 +209,6 @@ class GroupSums:
         self._counts.update(other._counts)
 
     def group(self, *, seed: int, resamples: int, clusters: ClusterName) -> Group:
-        """Counts, and both definitions' scores."""
         above, below = (
             participant_sums(np.concatenate(parts), self.participants, clusters) for parts in (self._above, self._below)
         )
@@ -248,15 +231,12 @@ class Group(Record, frozen=True, kw_only=True):
 
 
 class Summary(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A run in figures.
+    """A run in figures. The scores of one that has not come to all steps are over what it has come to.
 
     ``groups`` maps a kind of group ("participant", and every kind that the steps are labelled with) to the groups by
     name, ``averages`` the kinds of the labels to micro and macro accuracy over their groups. ``independent`` says that
     no step follows another: a task is then what the steps over one screenshot have in common, and only step accuracy
     means anything. ``clusters`` is what the bootstrap drew together; the groups of "participant" are always over tasks.
-
-    The scores of a run that has not come to all steps (``counts.unasked``) are over the steps that it has come to;
-    those of tasks over the tasks that it is through with.
     """
 
     schema: Literal[1] = 1
@@ -282,20 +262,16 @@ class Summariser:
         self._metrics = registered()
         self._accuracy = next(each for each in self._metrics if each.name == "step_accuracy")
         self._whole = GroupSums(self._metrics)
-        self._participants: dict[str, GroupSums] = {}
-        self._groups: dict[str, dict[str, GroupSums]] = {}
+        self._groups: dict[str, dict[str, GroupSums]] = {"participant": {}}
         self._cells: dict[str, GroupCells] = {}
         self._dependent = False
 
     def add(self, session: ScoredSession) -> None:
-        """Take one more session.
-
-        Raises:
-            ValueError: the participant has one already.
-        """
-        if session.participant in self._participants:
-            raise ValueError(f"participant {session.participant} has two sessions, expected one")
-        own = self._participants[session.participant] = GroupSums(self._metrics, session)
+        participants, whose = self._groups["participant"], session.participant
+        if whose in participants:
+            raise ValueError(f"participant {whose} has two sessions, expected one")
+        own = participants[whose] = GroupSums(self._metrics)
+        own.add(session)
         first_row = len(self._whole.participants)
         self._whole.extend(own)
         for kind, parts in session_groups(session).items():
@@ -324,9 +300,11 @@ class Summariser:
         """
         drawn = {"seed": seed, "resamples": resamples}
         whole = self._whole.group(**drawn, clusters=clusters)
-        groups = {name: sums.group(**drawn, clusters="task") for name, sums in self._participants.items()}
-        labelled = {
-            kind: {name: sums.group(**drawn, clusters=clusters) for name, sums in parts.items()}
+        groups = {
+            kind: {
+                name: sums.group(**drawn, clusters="task" if kind == "participant" else clusters)
+                for name, sums in parts.items()
+            }
             for kind, parts in self._groups.items()
         }
         whose = self._whole.participants
@@ -335,7 +313,7 @@ class Summariser:
             signature=signature,
             counts=whole.counts,
             scores=whole.scores,
-            groups={"participant": groups, **labelled},
+            groups=groups,
             cost=cost or CostTotals(),
             averages={kind: cells.averages(whose, **drawn, clusters=clusters) for kind, cells in self._cells.items()},
             independent=whole.counts.steps > 0 and not self._dependent,

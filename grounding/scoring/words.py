@@ -2,7 +2,6 @@
 
 The rate is that of the corpus, all errors over all words that were said: a mean of the clips' own rates would let an
 instruction of one word count as much as one of thirty. Words are aligned by jiwer (least edits) after a normaliser.
-``transcripts.json`` in a run folder says what a run was told in place of the true words; its records are here, too.
 """
 
 from __future__ import annotations
@@ -43,12 +42,10 @@ class Errors(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def reference_words(self) -> int:
-        """How many words were said."""
         return self.hits + self.substitutions + self.deletions
 
     @property
     def errors(self) -> int:
-        """Substitutions, deletions and insertions together."""
         return self.substitutions + self.deletions + self.insertions
 
     @property
@@ -79,11 +76,6 @@ class WordScore(Record, frozen=True, kw_only=True, omit_defaults=False):
         return estimated(self.rate_percent, words, self.interval, most=None, unit="% of words")
 
 
-def interval_text(interval: Interval | None) -> str:
-    """``[26.0, 30.2]``."""
-    return "" if interval is None else f"[{interval.low:.1f}, {interval.high:.1f}]"
-
-
 _KINDS = {"equal": "hits", "substitute": "substitutions", "delete": "deletions", "insert": "insertions"}
 """jiwer's words for what became of a run of words."""
 
@@ -111,30 +103,25 @@ def word_errors(pairs: Sequence[tuple[str, str]], normaliser: Normaliser, *, see
             kinds[_KINDS[chunk.type]] += max(lengths)
         found.append(Errors(**kinds))
     total = sum(found, start=Errors())
+    wrong: Matrix = np.array([[float(100 * one.errors)] for one in found]).reshape(-1, 1)
+    said: Matrix = np.array([[float(one.reference_words)] for one in found]).reshape(-1, 1)
     return WordScore(
         normaliser=normaliser.id,
         errors=total,
         rate_percent=total.rate_percent,
-        interval=_interval(found, seed),
+        interval=bootstrap(wrong, said, seed=seed)[0],
         instructions=len(pairs),
     )
-
-
-def _interval(errors: Sequence[Errors], seed: int) -> Interval | None:
-    wrong: Matrix = np.array([[float(100 * one.errors)] for one in errors]).reshape(-1, 1)
-    said: Matrix = np.array([[float(one.reference_words)] for one in errors]).reshape(-1, 1)
-    return bootstrap(wrong, said, seed=seed)[0]
 
 
 # --- what a run was told ------------------------------------------------------------------------------------------
 
 
 class Spoken(Record, frozen=True, kw_only=True):
-    """One instruction of a run: the true text, and what stands for it.
+    """One instruction of a run: the true text, and what stands for it; ``steps`` are the ids of its steps.
 
-    ``steps`` are the ids of the steps that carry it. ``audio`` is the recording, "" where
-    the transcript came from a file. ``failure`` says why there are no words. Such an instruction is never asked about
-    and counts as wrong, and all its words as not heard; the true words never stand in for it.
+    ``audio`` is the recording, "" where the transcript came from a file. ``failure`` says why there are no words: such
+    an instruction is never asked about and counts as wrong; the true words never stand in for it.
     """
 
     participant: str
@@ -153,10 +140,9 @@ class Spoken(Record, frozen=True, kw_only=True):
 
 
 class Transcripts(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``transcripts.json``.
+    """The content of ``transcripts.json``. ``recogniser`` and ``noise`` are identities, ``made_on`` is the device.
 
-    ``condition`` is the canonical text of the source; ``recogniser`` and ``noise`` are their identities ("" where
-    there is none), and ``source`` the hash of the recordings' or the file's bytes. ``made_on`` is the device.
+    ``condition`` is the canonical text of the source; ``source`` the hash of the recordings' or the file's bytes.
     """
 
     schema: Literal[1] = 1
@@ -172,9 +158,9 @@ class Transcripts(Record, frozen=True, kw_only=True, omit_defaults=False):
     def words(self) -> str:
         """The source, its word error rate and what is lacking, in a line."""
         of, percent = self.score.errors, self.score.rate_percent
-        rate = (
-            f"WER {percent:.1f} % {interval_text(self.score.interval)}".rstrip() if percent is not None else "no word"
-        )
+        ends = self.score.interval
+        rate = "no word" if percent is None else f"WER {percent:.1f} %"
+        rate += f" [{ends.low:.1f}, {ends.high:.1f}]" if ends is not None and percent is not None else ""
         lacking = f", {self.failures()} without a transcript" if self.failures() else ""
         return (
             f"{self.condition}: {rate} of {of.reference_words:,} words ({of.substitutions:,} substituted, "

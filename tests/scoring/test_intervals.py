@@ -14,7 +14,7 @@ from statsmodels.stats.inter_rater import cohens_kappa as their_kappa
 from statsmodels.stats.multitest import multipletests
 
 from grounding.scoring import intervals as resampling
-from grounding.scoring.intervals import POOLED_ABOVE, bootstrap, cohens_kappa, resampled_sums, wilson
+from grounding.scoring.intervals import POOLED_ABOVE, bootstrap, cohens_kappa, wilson
 from grounding.scoring.paired import EXACT_UP_TO, holm, least_significant, mcnemar, wald_difference
 
 
@@ -58,20 +58,6 @@ def test_wilson_against_published_values(k, n, low, high):
     interval = wilson(k, n)
     assert interval.low == pytest.approx(low, abs=0.006)
     assert interval.high == pytest.approx(high, abs=0.006)
-
-
-fractions = st.lists(st.floats(0, 1000, allow_subnormal=False), min_size=1, max_size=40)
-
-
-@settings(max_examples=60)
-@given(fractions, st.integers(0, 99))
-def test_every_sum_is_that_of_the_exact_values_rounded_once(values: list[float], seed: int) -> None:
-    parts = np.array(values)[:, np.newaxis]
-    found = resampled_sums(parts, seed, resamples=20)[:, 0]
-    plain = np.random.default_rng(seed)
-    for one in found:
-        drawn = parts[plain.integers(len(values), size=len(values)), 0]
-        assert one == pytest.approx(math.fsum(drawn), rel=2.5e-16, abs=1e-22)
 
 
 def rows(count: int) -> resampling.Matrix:

@@ -14,7 +14,6 @@ from typing import Any
 
 from grounding.analysis.labels import (
     ErrorSplit,
-    Labels,
     Opinion,
     ReferenceInfo,
     Wrongs,
@@ -30,7 +29,6 @@ from grounding.analysis.showing import keep_pictures, step_lines, write_split
 from grounding.benchmarks.clicks.benchmark import evaluate
 from grounding.benchmarks.clicks.judging import (
     SOURCE,
-    Judged,
     ReferenceAnswer,
     ask_judge,
     check_reference_run,
@@ -57,14 +55,11 @@ from grounding.run.building import check_numbers
 from grounding.run.display import Progress
 from grounding.run.folder import GrounderSetup, RunFolder, RunInfo
 from grounding.run.runner import INTERRUPTED
-from grounding.serving.managed import MANAGED
 
 FOLDER = "error_split"
 
 
 class BlameOptions(Record, frozen=True, kw_only=True):
-    """The options of ``grounding blame``; see its ``--help``. None and () leave a thing as the run had it."""
-
     reference: Path | None = None
     reference_run: Path | None = None
     no_reference: bool = False
@@ -115,49 +110,70 @@ def split_errors(path: Path, options: BlameOptions) -> tuple[ErrorSplit, bool]:
     info = folder.read_info()
     folder.lock()
     try:
-        wrongs = read_wrongs(folder)
-        step_ids = {step.id: None for session in folder.read_sessions() for step in session.steps}
-        labels = read_labels(options.labels, wrongs.asked, step_ids) if options.labels else None
-        progress, budget = Progress(options.display), Budget(options.cost_limit)
-        judge = None
-        if options.judge is not None:
-            judge = open_judge(
-                options.judge,
-                read_prompt(options.judge_prompt),
-                ChatOptions(
-                    base_url=options.judge_base_url,
-                    max_connections=options.max_connections,
-                    timeout_s=options.timeout,
-                    max_retries=options.max_retries,
-                    server_wait_s=options.server_wait,
-                ),
-                model=options.judge_model,
-                budget=budget,
-                on_retry=progress.retried,
-            )
-        regrounded = _reference(folder, info, wrongs, options)
-        judged = None
-        if judge is not None and wrongs.asked:
-            with progress.phase(f"asking {judge.source} about {len(wrongs.asked)} misses"):
-                judged = ask_judge(judge, wrongs.asked, path / FOLDER, budget)
-        notes: tuple[str, ...] = ()
-        if options.pictures:
-            pictures = path / FOLDER / "pictures"
-            problems = keep_pictures(pictures, wrongs.asked)
-            notes = (f"{len(wrongs.asked) - len(problems)} framed screenshots are in {pictures}", *problems)
-        opinions: dict[str, tuple[Opinion, ...]] = {}  # One for each step that is asked about, in the sources' order.
-        if regrounded is not None:
-            answers = regrounded.answers
-            opinions[SOURCE] = tuple(reference_opinion(wrong, answers.get(wrong.step.id)) for wrong in wrongs.asked)
-        if judged is not None:
-            opinions[judged.source] = judged.opinions
-        if labels is not None:
-            opinions.update(labels.opinions)
-        split = _split(info, wrongs, opinions, options, regrounded, judged, labels, notes)
-        write_split(path, split, step_lines(wrongs.steps, opinions))
+        return _split_errors(folder, info, options)
     finally:
         folder.release()
-    return split, regrounded is not None and regrounded.interrupted
+
+
+def _split_errors(folder: RunFolder, info: RunInfo, options: BlameOptions) -> tuple[ErrorSplit, bool]:
+    wrongs, path = read_wrongs(folder), folder.path
+    step_ids = {step.id: None for session in folder.read_sessions() for step in session.steps}
+    labels = read_labels(options.labels, wrongs.asked, step_ids) if options.labels else None
+    progress, budget = Progress(options.display), Budget(options.cost_limit)
+    judge = judged = None
+    if options.judge is not None:
+        chat = ChatOptions(
+            base_url=options.judge_base_url,
+            max_connections=options.max_connections,
+            timeout_s=options.timeout,
+            max_retries=options.max_retries,
+            server_wait_s=options.server_wait,
+        )
+        prompt = read_prompt(options.judge_prompt)
+        judge = open_judge(
+            options.judge, prompt, chat, model=options.judge_model, budget=budget, on_retry=progress.retried
+        )
+    reference = _reference(folder, info, wrongs, options)
+    if judge is not None and wrongs.asked:
+        with progress.phase(f"asking {judge.source} about {len(wrongs.asked)} misses"):
+            judged = ask_judge(judge, wrongs.asked, path / FOLDER, budget)
+    notes: list[str] = []
+    if info.asked.planner == "none":
+        notes.append("no planner: the plan is the user's own words, and reasoning is what they leave to be understood")
+    if options.pictures:
+        pictures = path / FOLDER / "pictures"
+        problems = keep_pictures(pictures, wrongs.asked)
+        notes += [f"{len(wrongs.asked) - len(problems)} framed screenshots are in {pictures}", *problems]
+    opinions: dict[str, tuple[Opinion, ...]] = {}  # One for each step that is asked about, in the sources' order.
+    if reference is not None:
+        answers = reference.answers
+        opinions[SOURCE] = tuple(reference_opinion(wrong, answers.get(wrong.step.id)) for wrong in wrongs.asked)
+    if judged is not None:
+        opinions[judged.source] = judged.opinions
+        if cut := judged.info.plans_cut:
+            notes.append(f"{cut} plans were too long for the judge and shown up to a limit")
+    if labels is not None:
+        opinions.update(labels.opinions)
+        notes += labels.notes
+    may_change = any(wrong.may_change for wrong in wrongs.steps)
+    has_errors = any(opinion.said == "error" for given in opinions.values() for opinion in given)
+    split = ErrorSplit(
+        run_id=info.run_id,
+        signature=info.signature,
+        status="partial" if may_change or has_errors else "complete",
+        scored=wrongs.scored,
+        hits=wrongs.hits,
+        wrong=kind_counts(wrongs.steps),
+        splits=tuple(split_of(source, given) for source, given in opinions.items()),
+        agreement=agreements(opinions),
+        participants=splits_by_participant(wrongs.asked, opinions),
+        reference=None if reference is None else reference.info,
+        judge=None if judged is None else judged.info,
+        labels=tuple(map(str, options.labels)),
+        notes=tuple(notes),
+    )
+    write_split(path, split, step_lines(wrongs.steps, opinions))
+    return split, reference is not None and reference.interrupted
 
 
 def _reference(folder: RunFolder, info: RunInfo, wrongs: Wrongs, options: BlameOptions) -> Regrounded | None:
@@ -181,41 +197,6 @@ def _reference(folder: RunFolder, info: RunInfo, wrongs: Wrongs, options: BlameO
             else "--no-reference leaves nobody to say what was wrong: give --judge CARD or --labels FILE"
         )
     return None
-
-
-def _split(
-    info: RunInfo,
-    wrongs: Wrongs,
-    opinions: dict[str, tuple[Opinion, ...]],
-    options: BlameOptions,
-    regrounded: Regrounded | None,
-    judged: Judged | None,
-    labels: Labels | None,
-    notes: tuple[str, ...],
-) -> ErrorSplit:
-    to_come = any(wrong.may_change for wrong in wrongs.steps) or any(
-        opinion.said == "error" for given in opinions.values() for opinion in given
-    )
-    if info.asked.planner == "none":
-        note = "no planner: the plan is the user's own words, and reasoning is what they leave to be understood"
-        notes = (note, *notes)
-    if judged is not None and judged.info.plans_cut:
-        notes = (*notes, f"{judged.info.plans_cut} plans were too long for the judge and shown up to a limit")
-    return ErrorSplit(
-        run_id=info.run_id,
-        signature=info.signature,
-        status="partial" if to_come else "complete",
-        scored=wrongs.scored,
-        hits=wrongs.hits,
-        wrong=kind_counts(wrongs.steps),
-        splits=tuple(split_of(source, given) for source, given in opinions.items()),
-        agreement=agreements(opinions),
-        participants=splits_by_participant(wrongs.asked, opinions),
-        reference=None if regrounded is None else regrounded.info,
-        judge=None if judged is None else judged.info,
-        labels=tuple(map(str, options.labels)),
-        notes=(*notes, *(labels.notes if labels is not None else ())),
-    )
 
 
 # --- reference instructions ------------------------------------------------------------------------------------------
@@ -246,42 +227,37 @@ def reground(
         if texts.get(wrong.step.id, "").strip()
     }
     again = [wrong for wrong in wrongs if wrong.step.id in found and found[wrong.step.id].text != wrong.plan]
-    found |= _answered_before(run, info, again, texts)
+    found |= _answered_before(_kept_runs(run), info, again, texts)
     left = [wrong for wrong in again if found[wrong.step.id].verdict is None]
     interrupted = False
     if left:
         options = reference_options(run, info, left, plans, given)
-        progress = Progress(given.display)
-        _check_same(info, left, options, progress)
+        _check_same(info, left, options)
         scored = evaluate(options)
         interrupted = scored.info.stopped == INTERRUPTED
         found |= read_reference_answers(RunFolder(scored.folder), left)
-    return Regrounded(
-        answers=found,
-        info=ReferenceInfo(plans=str(plans), runs=tuple(str(folder.path) for folder in _kept_runs(run))),
-        interrupted=interrupted,
-    )
+    about = ReferenceInfo(plans=str(plans), runs=tuple(str(folder.path) for folder in _kept_runs(run)))
+    return Regrounded(answers=found, info=about, interrupted=interrupted)
 
 
 def _kept_runs(run: RunFolder) -> list[RunFolder]:
-    """The reference runs below a run's folder."""
     return [RunFolder(path.parent) for path in sorted(reference_folder(run.path).glob("*/run.json"))]
 
 
 def _answered_before(
-    run: RunFolder, info: RunInfo, wrongs: Sequence[WrongStep], texts: Mapping[str, str]
+    kept: Sequence[RunFolder], info: RunInfo, wrongs: Sequence[WrongStep], texts: Mapping[str, str]
 ) -> dict[str, ReferenceAnswer]:
     """What earlier reference runs hold for these steps: of the same grounder, data and words, and no error.
 
     A run that went on has other misses than before; those that it had before are not asked about again.
     """
     found = {}
-    for kept in _kept_runs(run):
-        steps = {step.id: step for session in kept.read_sessions() for step in session.steps}
+    for run in kept:
+        steps = {step.id: step for session in run.read_sessions() for step in session.steps}
         covered = [wrong for wrong in wrongs if wrong.step.id in steps]
-        if differences(info.asked, kept.read_info().asked, covered, steps):
+        if differences(info.asked, run.read_info().asked, covered, steps):
             continue
-        for step_id, answer in read_reference_answers(kept, covered).items():
+        for step_id, answer in read_reference_answers(run, covered).items():
             settled = answer.verdict is not None and answer.verdict.outcome != "error"
             if settled and answer.text == texts[step_id]:
                 found[step_id] = answer
@@ -339,19 +315,9 @@ def reference_options(
 
 
 def grounder_setup(info: RunInfo) -> GrounderSetup:
-    """How to come by the run's data and grounder; for a run of an older version, what can be told from its names."""
-    if info.setup is not None:
-        return info.setup
+    """How to come by the run's data and grounder; of a run of an older version only what its names tell."""
     asked = info.asked
-    return GrounderSetup(
-        dataset=asked.dataset,
-        data_dir=info.data_dir or None,
-        questions=asked.questions or None,
-        history_file=asked.history_file or None,
-        grounder=asked.grounder.partition(":")[0],
-        base_url=tuple(each for each in asked.base_url.split(" ") if each not in ("", MANAGED)),
-        seed=asked.seed or None,
-    )
+    return info.setup or GrounderSetup(dataset=asked.dataset, grounder=asked.grounder.partition(":")[0])
 
 
 def _takes_temperature(grounder: str, address: Sequence[str]) -> bool:
@@ -360,9 +326,8 @@ def _takes_temperature(grounder: str, address: Sequence[str]) -> bool:
     return card is not None and "temperature" in card.takes
 
 
-def _check_same(info: RunInfo, wrongs: Sequence[WrongStep], options: EvalOptions, progress: Progress) -> None:
-    """Prepare the second run and compare it with the first, before anything is asked."""
-    prepared = prepare(options, Budget(None), progress)
+def _check_same(info: RunInfo, wrongs: Sequence[WrongStep], options: EvalOptions) -> None:
+    prepared = prepare(options, Budget(None), Progress(options.display))
     steps = {step.id: step for session in prepared.dataset.sessions for step in session.steps}
     found = differences(info.asked, prepared.asked, wrongs, steps)
     if found:

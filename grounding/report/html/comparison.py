@@ -20,7 +20,6 @@ Link = Callable[[Path], str]
 
 
 def _rows(run: ComparedRun) -> tuple[tuple[str, ...], ...]:
-    """Metric, run, baseline, difference, p and p by Holm."""
     return tuple(
         (each.label if each.group == ALL else f"{each.group}: {each.label}", *metric_cells(each))
         for each in run.metrics
@@ -41,21 +40,20 @@ def paired_tables(folders: Sequence[Path]) -> tuple[SummaryTable, ...]:
             title=f"{run.name} minus {found.baseline}",
             heads=heads,
             rows=_rows(run),
-            note="; ".join(" ".join(each.plain.split()) for each in lines_of(run, found)),
+            note="; ".join(" ".join(each.split()) for each in lines_of(run, found)),
         )
         for run in found.runs
     )
 
 
 def render_comparison(result: ComparisonResult, link: Link) -> str:
-    """The page as HTML."""
     title = f"{' and '.join(run.name for run in result.runs)} against {result.baseline}"
     runs = [
         {
             "name": run.name,
             "link": link(Path(run.folder)),
             "rows": _rows(run),
-            "lines": [each.plain for each in lines_of(run, result)],
+            "lines": lines_of(run, result),
             # Id, instruction, the baseline's outcome, the run's, and whether the run has won.
             "flips": [(f.step_id, f.instruction, f.baseline_outcome, f.outcome, f.is_won) for f in run.flips],
         }
@@ -67,7 +65,7 @@ def render_comparison(result: ComparisonResult, link: Link) -> str:
         "baseline_link": link(Path(result.baseline_folder)),
         "item": result.item,
         "runs": runs,
-        "notes": [each.plain for each in closing(result, flips=True)],
+        "notes": closing(result, flips=True),
     }
     return page_html(
         static_text("comparison.html"),

@@ -83,16 +83,12 @@ class StepRow(Record, frozen=True, kw_only=True):
 
 
 class TaskRow(Record, frozen=True, kw_only=True):
-    """One task: its steps by their place in the run's ``steps``, in order."""
-
     participant: str
     name: str
     steps: tuple[int, ...]
 
 
 class ShownMetric(Record, frozen=True, kw_only=True):
-    """One line of the table of scores, as text."""
-
     name: str
     value: str
     count: str
@@ -113,8 +109,6 @@ class SummaryTable(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Fact(Record, frozen=True, kw_only=True):
-    """One line below the table."""
-
     name: str
     text: str
 

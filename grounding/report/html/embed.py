@@ -36,28 +36,14 @@ def embedded_json(content: object) -> str:
 def page_html(body: str, *, title: str, style: str, script: str, data: str, sources: str = "", **more: str) -> str:
     """A page of its own style and script. What is not of this package stands in it as JSON, which no browser runs.
 
-    Args:
-        body: What stands in the page, which the script fills, with the places of ``more`` as ``@name@``.
-        title: As plain text.
-        style: What this page's style sheet has beyond that of all pages.
-        script: The scripts, one after the other.
-        data: From :func:`embedded_json`.
-        sources: The policy's line of pictures and other things that may be loaded.
-        more: What stands at other places.
+    ``data`` is from :func:`embedded_json`, ``title`` plain text, ``style`` what the page has beyond the style sheet of
+    all pages, ``sources`` the policy's line of what may be loaded, ``more`` what stands in ``body`` at ``@name@``.
     """
     script = "\n(() => {\n'use strict';\n" + script + "})();\n"
     known = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src 'sha256-{known}'",
-            "style-src 'unsafe-inline'",
-            *([sources] if sources else []),
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
-    parts = {**more, "policy": policy, "title": html.escape(title), "data": data, "script": script}
+    policy = ["default-src 'none'", f"script-src 'sha256-{known}'", "style-src 'unsafe-inline'"]
+    policy += [*([sources] if sources else []), "base-uri 'none'", "form-action 'none'"]
+    parts = {**more, "policy": "; ".join(policy), "title": html.escape(title), "data": data, "script": script}
     parts["style"] = static_text("base.css") + style
     # In one pass over the package's own text, so that nothing in a part is taken for a place.
     pieces = static_text("frame.html").replace("@body@", body).split("@")
@@ -65,5 +51,4 @@ def page_html(body: str, *, title: str, style: str, script: str, data: str, sour
 
 
 def static_text(name: str) -> str:
-    """A file of the package that is put into every page."""
     return (Path(__file__).parent / "static" / name).read_text(encoding="utf-8")

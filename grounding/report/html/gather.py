@@ -6,13 +6,14 @@ import dataclasses
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from grounding.analysis.labels import ErrorSplit, ErrorSplitLine
+from grounding.analysis.labels import ErrorSplit, ErrorSplitLine, Opinion
 from grounding.analysis.showing import STEPS as SPLIT_STEPS
 from grounding.analysis.showing import SUMMARY as SPLIT_SUMMARY
 from grounding.analysis.showing import split_words
@@ -37,27 +38,21 @@ from grounding.report.html.content import (
     SummaryTable,
 )
 from grounding.report.html.steps import PackedSteps
-from grounding.report.html.targets import KINDS, texts_under
 from grounding.report.html.triage import LABELS_FILE, read_triage, triage_lines
 from grounding.report.rows import ItemRow, Note, RunRows, read_rows, tasks_of
 from grounding.report.table import heard_in, metrics_of, partial_words, run_lines, run_warnings
 from grounding.run.folder import TRANSCRIPTS, RunFolder
 from grounding.run.scorebook import ScoredClicks, scored_tasks
-
-if TYPE_CHECKING:
-    from grounding.scoring.words import Spoken
+from grounding.scoring.scored import Estimate
 
 T = TypeVar("T")
 
-DATA_FILES = (
-    *("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", SPLIT_STEPS, "probe.json"),
-    TRANSCRIPTS,
-)
+DATA_FILES = (*("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", SPLIT_STEPS, "probe.json"), TRANSCRIPTS)
 """The files that a page is made of, but for what people say of the steps."""
 
 
 DERIVED = (
-    *("gold-area", "screen-place", "target-text", "instruction-words", "position"),
+    *("gold-area", "screen-place", "instruction-words", "position"),
     *("gold-shapes", "screen", "action"),
 )
 """Kinds of group that need no labels."""
@@ -105,38 +100,27 @@ class ClicksSource:
     @cached_property
     def _rows(self) -> tuple[ItemRow, ...]:
         """The scored steps with their groups; none of a run that is too large for them."""
-        if len(self.scored.verdicts) > MOST_GROUPED:
-            return ()
-        rows = tuple(rows_of(scored_tasks(self.scored)))
-        if self.scored.info.status == "started":
-            return rows
-        texts = texts_under(row.record.step for row in rows)
-        return tuple(
-            msgspec.structs.replace(row, groups={**row.groups, "target-text": (texts[row.id],)}) if texts else row
-            for row in rows
-        )
+        is_large = len(self.scored.verdicts) > MOST_GROUPED
+        return () if is_large else tuple(rows_of(scored_tasks(self.scored)))
 
     @cached_property
     def _groups(self) -> dict[str, tuple[str, ...]]:
         """What can be said of each scored step without labels: the size of its target, its place, its words."""
-        rows, tasks = self._rows, tasks_of(self._rows)
-        kinds = [kind for kind in DERIVED if len({row.groups.get(kind) for row in rows}) > 1]
+        rows = self._rows
+        kinds = [kind for kind in DERIVED if len({row.groups[kind] for row in rows}) > 1]
         found = {row.id: tuple(f"{kind}: {row.groups[kind][0]}" for kind in kinds) for row in rows}
-        if not self.scored.summary.independent:
-            for task in tasks:
-                for number, row in enumerate(task.asked(), start=1):
-                    if not row.is_hit:
-                        found[row.id] += (f"first-wrong: {number}",)
-                        break
+        for task in () if self.scored.summary.independent else tasks_of(rows):
+            wrong = [(number, row.id) for number, row in enumerate(task.asked(), start=1) if not row.is_hit]
+            for number, step_id in wrong[:1]:
+                found[step_id] += (f"first-wrong: {number}",)
         return found
 
+    @cached_property
     def _group_tables(self) -> tuple[SummaryTable, ...]:
         """The scores by every kind of group that parts the steps, as ``grounding report --by`` has them."""
         if self.scored.info.status == "started" or not self._rows:
             return ()
-        run = read_rows(self.folder)
-        orders = {**run.orders, "target-text": KINDS}
-        run = dataclasses.replace(run, read=lambda: self._rows, orders=orders)
+        run = dataclasses.replace(read_rows(self.folder), read=lambda: self._rows)
         found = (break_down(run, kind) for kind in run.columns() if kind != "task")
         return tuple(
             SummaryTable(
@@ -153,7 +137,6 @@ class ClicksSource:
         return RunFolder(self.folder).stream_sessions()
 
     def shots(self) -> tuple[Screenshot, ...]:
-        """The screenshots of the steps, each once."""
         steps = (step for session in self._sessions() for step in session.steps)
         return tuple({step.screenshot.sha256: step.screenshot for step in steps}.values())
 
@@ -164,104 +147,51 @@ class ClicksSource:
             UserError: a file of the run is damaged; so does :meth:`frame`.
         """
         asked, measuring, place = self.scored.info.asked, plots.Measuring(), 0
-        verdicts = {verdict.step_id: verdict for verdict in self.scored.verdicts}
+        verdicts = {verdict.step_id: verdict for verdict in self.scored.verdicts if verdict.was_asked}
         splits, heard = _splits(self.folder), heard_in(self.folder)
         spoken = {} if heard is None else {step: one for one in heard.spoken for step in one.steps}
         folder = RunFolder(self.folder)
-        plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
-        try:
+        with closing(folder.plans(read_only=True)) as plans, closing(folder.predictions(read_only=True)) as predictions:
             for session in self._sessions():
                 tasks: dict[TaskLabel, int] = {}
                 windows = Windows(asked.history, asked.history_scope)
                 for step in session.steps:
                     if step.task not in tasks:
                         tasks[step.task] = sink.task(session.participant, cut(str(step.task)))
-                    task, verdict = tasks[step.task], verdicts.get(step.id)
-                    if verdict is not None and verdict.was_asked:
+                    task, verdict, told = tasks[step.task], verdicts.get(step.id), step.history_entry
+                    if verdict is not None:
                         measuring.add(task, step, verdict.outcome == "hit", verdict.distance_px)
-                    told = step.history_entry
-                    sink.add(
-                        self._row(
-                            step,
-                            verdict if verdict is not None and verdict.was_asked else None,
-                            plans.last(step.id),
-                            predictions.last(step.id),
-                            task=task,
-                            shot=sink.shot(step.screenshot),
-                            history=windows.of(step, place),
-                            split=splits.get(step.id, ()),
-                            spoken=spoken.get(step.id),
-                        ),
-                        None
-                        if told is None
-                        else HistoryEntry(instruction=cut(told.instruction), action=cut(told.action)),
+                    row = _row(step, verdict, plans.last(step.id), predictions.last(step.id))
+                    said = spoken.get(step.id)
+                    audio = said.audio if said is not None and self._recordings else ""
+                    row = msgspec.structs.replace(
+                        row,
+                        task=task,
+                        shot=sink.shot(step.screenshot),
+                        history=windows.of(step, place),
+                        groups=(*row.groups, *self._groups.get(step.id, ())),
+                        split=splits.get(step.id, ()),
+                        said="" if said is None else cut(said.reference),
+                        audio=Path(audio).resolve().as_uri() if audio else "",
                     )
+                    words = told and HistoryEntry(instruction=cut(told.instruction), action=cut(told.action))
+                    sink.add(row, words)
                     place += 1
-        finally:
-            plans.close()
-            predictions.close()
         return lambda: plots.draw_diagrams(measuring, independent=self.scored.summary.independent)
 
-    def _row(
-        self,
-        step: Step,
-        verdict: Verdict | None,
-        plan: Plan | None,
-        prediction: Prediction | None,
-        *,
-        task: int,
-        shot: int,
-        history: tuple[int, ...],
-        split: tuple[str, ...],
-        spoken: Spoken | None,
-    ) -> StepRow:
-        cached = plan is not None and plan.reused
-        asked = (None if cached else plan, prediction)
-        calls = [each.call for each in asked if each is not None and each.call is not None]
-        audio = spoken.audio if spoken is not None and self._recordings else ""
-        return StepRow(
-            id=step.id,
-            participant=step.participant,
-            task=task,
-            instruction=cut(step.instruction),
-            shot=shot,
-            outcome=verdict.outcome if verdict else "none" if step.region is None else "pending",
-            gold=step.region,
-            click=verdict.point if verdict else None,
-            distance=verdict.distance_px if verdict else None,
-            failure=_failure(verdict, plan, prediction) if verdict else None,
-            reason=cut(verdict.reason) if verdict else "",
-            plan=cut((plan.text if plan else None) or ""),
-            cached=cached,
-            planner_raw=cut((plan.raw if plan else None) or ""),
-            raw=cut((prediction.raw if prediction else None) or ""),
-            action=cut(step.action),
-            seconds=sum(call.seconds for call in calls) if calls else None,
-            absent=step.target_absent,
-            history=history,
-            groups=(*(cut(f"{each.kind}: {each.name}") for each in step.groups), *self._groups.get(step.id, ())),
-            split=split,
-            said="" if spoken is None else cut(spoken.reference),
-            audio=Path(audio).resolve().as_uri() if audio else "",
-            looks=tuple(map(_look, prediction.passes if prediction else ())),
-        )
-
     def frame(self, *, version: str = "", warnings: Sequence[str] = ()) -> RunPage:
-        """What the page shows besides."""
         scored, path = self.scored, self.folder
         asked, summary, heard, triage = scored.info.asked, scored.summary, heard_in(path), read_triage(path)
         wrong = (verdict.step_id for verdict in scored.verdicts if verdict.was_asked and verdict.outcome != "hit")
         goes_on = scored.info.status == "started"
-        metrics = [
-            _metric(metric.label, estimate_cells(found, of=metric.of))
-            for metric in metrics_of(summary)
-            if (found := summary.scores.of(metric.name)) is not None
-        ]
+        found = ((metric, summary.scores.of(metric.name)) for metric in metrics_of(summary))
+        metrics = [_metric(metric.label, one, metric.of) for metric, one in found if one is not None]
         for kind, both in summary.averages.items():
-            metrics.append(_metric(f"step accuracy, macro over {kind}", estimate_cells(both.macro, of="groups")))
-        facts = [Fact(name=line[:10].strip(), text=line[11:]) for line in run_lines(scored, "page")]
-        # What was not asked now was not waited for either: it stands beside the figures.
-        facts = [msgspec.structs.replace(each, name="cached") if each.name == "reused" else each for each in facts]
+            metrics.append(_metric(f"step accuracy, macro over {kind}", both.macro, "groups"))
+        facts = []
+        for name, text in ((line[:10].strip(), line[11:]) for line in run_lines(scored, "page")):
+            # What was not asked now was not waited for either: it stands beside the figures.
+            facts.append(Fact(name="cached" if name == "reused" else name, text=text))
         status = "started" if goes_on else partial_words(summary) or summary.status
         if reused := summary.cost.reused.calls:
             status += f", {reused:,} {'plan' if reused == 1 else 'plans'} cached"
@@ -272,6 +202,7 @@ class ClicksSource:
         if unparsed := summary.counts.unparsed:
             asked_for = summary.counts.answered
             odd.append(f"{unparsed:,} of {asked_for:,} replies hold no usable point and count as wrong")
+        labels = (Fact(name="labels", text=line) for line in triage_lines(triage, wrong))
         return RunPage(
             name=f"{data_name(asked.dataset, scored.info.departs)} · {asked.planner} + {asked.grounder}",
             data=f"{asked.dataset}@{asked.fingerprint}",
@@ -281,14 +212,39 @@ class ClicksSource:
             facts=(*facts, *_where(scored, summary.signature)),
             warnings=(*odd, *scored.warnings, *warnings),
             marks=triage,
-            mark_facts=(
-                *_split_facts(path),
-                *(Fact(name="labels", text=line) for line in triage_lines(triage, wrong)),
-            ),
-            tables=self._group_tables(),
+            mark_facts=(*_split_facts(path), *labels),
+            tables=self._group_tables,
             independent=summary.independent,
             version=version,
         )
+
+
+def _row(step: Step, verdict: Verdict | None, plan: Plan | None, prediction: Prediction | None) -> StepRow:
+    """A step and what became of it, without its place on the page."""
+    cached = plan is not None and plan.reused
+    calls = [each.call for each in (None if cached else plan, prediction) if each is not None and each.call is not None]
+    return StepRow(
+        id=step.id,
+        participant=step.participant,
+        task=-1,
+        instruction=cut(step.instruction),
+        shot=-1,
+        outcome=verdict.outcome if verdict else "none" if step.region is None else "pending",
+        gold=step.region,
+        click=verdict.point if verdict else None,
+        distance=verdict.distance_px if verdict else None,
+        failure=_failure(verdict, plan, prediction) if verdict else None,
+        reason=cut(verdict.reason) if verdict else "",
+        plan=cut((plan.text if plan else None) or ""),
+        cached=cached,
+        planner_raw=cut((plan.raw if plan else None) or ""),
+        raw=cut((prediction.raw if prediction else None) or ""),
+        action=cut(step.action),
+        seconds=sum(call.seconds for call in calls) if calls else None,
+        absent=step.target_absent,
+        groups=tuple(cut(f"{each.kind}: {each.name}") for each in step.groups),
+        looks=tuple(map(_look, prediction.passes if prediction else ())),
+    )
 
 
 def _look(one: Prediction) -> LookRow:
@@ -300,22 +256,18 @@ def _look(one: Prediction) -> LookRow:
     return LookRow(crop=one.crop, click=one.point, words=cut(" · ".join(words), 300), raw=cut(one.raw or ""))
 
 
-def _metric(name: str, cells: tuple[str, str, str]) -> ShownMetric:
-    return ShownMetric(name=name, value=cells[0], count=cells[1], interval=cells[2])
+def _metric(name: str, found: Estimate, of: str) -> ShownMetric:
+    value, count, interval = estimate_cells(found, of=of)
+    return ShownMetric(name=name, value=value, count=count, interval=interval)
 
 
 def _where(run: ScoredClicks | RunRows, signature: str) -> tuple[Fact, ...]:
-    about = {
-        "started": run.info.started_at,
-        "command": run.info.command,
-        "signature": signature,
-        "folder": str(run.folder),
-    }
+    info = run.info
+    about = {"started": info.started_at, "command": info.command, "signature": signature, "folder": str(run.folder)}
     return tuple(Fact(name=name, text=text) for name, text in about.items())
 
 
 def _failure(verdict: Verdict, plan: Plan | None, prediction: Prediction | None) -> FailureName | None:
-    """Why a step is no hit; None for a hit."""
     if verdict.outcome == "hit":
         return None
     if prediction is None and plan is not None and plan.failure is not None and verdict.outcome != "error":
@@ -345,7 +297,6 @@ class Windows:
 
 
 def _split_facts(folder: Path) -> tuple[Fact, ...]:
-    """Each source's error split; nothing where none was made."""
     found = _decoded(folder / SPLIT_SUMMARY, lambda content: [msgspec.json.decode(content, type=ErrorSplit)])
     splits = [each for split in found for each in split.splits]
     return tuple(Fact(name="blame", text=cut(f"{one.source}: {split_words(one)}", 500)) for one in splits)
@@ -353,13 +304,12 @@ def _split_facts(folder: Path) -> tuple[Fact, ...]:
 
 def _splits(folder: Path) -> dict[str, tuple[str, ...]]:
     """What the sources of an error split say of each step; nothing where none was made."""
-    return {
-        line.step_id: tuple(
-            cut(f"{one.source}: {one.said}" + (f" ({one.because})" if one.because else ""), 300)
-            for one in line.opinions
-        )
-        for line in _decoded(folder / SPLIT_STEPS, msgspec.json.Decoder(ErrorSplitLine).decode_lines)
-    }
+    lines = _decoded(folder / SPLIT_STEPS, msgspec.json.Decoder(ErrorSplitLine).decode_lines)
+    return {line.step_id: tuple(cut(_opinion(one), 300) for one in line.opinions) for line in lines}
+
+
+def _opinion(one: Opinion) -> str:
+    return f"{one.source}: {one.said}" + (f" ({one.because})" if one.because else "")
 
 
 def _decoded(path: Path, decode: Callable[[bytes], list[T]]) -> list[T]:
@@ -390,19 +340,15 @@ class PageAbout(Record, frozen=True, kw_only=True):
 
 
 class ItemSource:
-    """A run of any benchmark whose page is to be made, item by item."""
-
     def __init__(self, run: RunRows, about: PageAbout) -> None:
         self.run, self.about, self.folder = run, about, run.folder
 
     def shots(self) -> tuple[Screenshot, ...]:
-        """The screenshots of the items, each once."""
         return tuple(
             {row.screenshot.sha256: row.screenshot for row in self.run.rows if row.screenshot is not None}.values()
         )
 
     def fill(self, sink: PackedSteps) -> Callable[[], tuple[Diagram, ...]]:
-        """Hand over every item; what is returned gives the diagrams that the benchmark drew."""
         kinds, in_words = self.about.groups or self.run.kinds, "recorded" in self.about.words
         tasks: dict[tuple[str, str], int] = {}
         for row in self.run.rows:
@@ -413,21 +359,15 @@ class ItemSource:
         return lambda: self.about.diagrams
 
     def frame(self, *, version: str = "", warnings: Sequence[str] = ()) -> RunPage:
-        """What the page shows besides."""
         run, about = self.run, self.about
         metrics = {each.name: each for each in run.metrics}
+        own = (_metric(metrics[name].label, found, metrics[name].of) for name, found in run.scores.items())
         return RunPage(
             name=f"{data_name(run.dataset, run.info.departs)} · {run.name}",
             data=f"{run.dataset}@{run.fingerprint}",
             folder=str(run.folder),
             status="started" if run.info.status == "started" else run.status,
-            metrics=(
-                *(
-                    _metric(metrics[name].label, estimate_cells(found, of=metrics[name].of))
-                    for name, found in run.scores.items()
-                ),
-                *about.metrics,
-            ),
+            metrics=(*own, *about.metrics),
             facts=(*about.facts, *_where(run, run.signature)),
             warnings=(*about.warnings, *warnings),
             tables=about.tables,

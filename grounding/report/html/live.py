@@ -35,7 +35,7 @@ from grounding.report.html.triage import MOST_NOTE, append_label
 from grounding.report.html.watch import Overview, Watch
 from grounding.run.folder import RunFolder, utc_now
 from grounding.run.lock import benchmark_of
-from grounding.run.scorebook import ScoredClicks, weigh
+from grounding.run.scorebook import weigh
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -52,8 +52,6 @@ _OLD = "more was answered since this page was made: load it again to see it, whi
 
 
 class SentLabel(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the page sends: ``run`` counts in the page's runs, ``plan`` is what the person saw."""
-
     run: int
     step: str
     label: Literal["reasoning", "grounding", "annotation-wrong", "ambiguous", "other", "withdrawn"]
@@ -70,13 +68,12 @@ class News(Record, frozen=True, kw_only=True):
 
 
 class _Kept(Record, frozen=True, kw_only=True):
-    """A run as it was read last. ``data`` is the version of its answers, ``version`` that of its labels as well."""
+    """A run as it was read last. ``data`` is the version of its answers, ``fields`` are those of its steps."""
 
-    version: str
     data: str
-    scored: ScoredClicks
-    page: RunPage
+    source: ClicksSource
     notes: tuple[str, ...]
+    fields: dict[str, Any]
     shots: dict[str, Screenshot]
 
 
@@ -94,33 +91,31 @@ class LivePage:
         self._paired: tuple[list[str], tuple[SummaryTable, ...]] = ([], ())
         self._reading = threading.Lock()
 
-    def page(self) -> PageContent:
-        """The page as things stand.
+    def page(self, *, for_news: bool = False) -> PageContent:
+        """The page as things stand; for news large runs stay as they were read.
 
         Raises:
             UserError: a run's file is damaged.
         """
         with self._reading:
-            return self._over(for_news=False)
+            data = [version_of(folder, DATA_FILES) for folder in self.folders]
+            if self._paired[0] != data:
+                self._paired = data, paired_tables(self.folders)
+            pages = [self._run(number, now, for_news=for_news) for number, now in enumerate(data)]
+            return page_over(pages, self.token, self._paired[1])
 
     def news(self, have: str) -> News:
         """What has changed for who has the page open; ``have`` are the versions of its runs."""
         live = None if self._watch is None else self._watch.page(link=lambda *_: "", is_live=True)
-        if have == ".".join(map(version_of, self.folders)):
-            return News(live=live)
-        with self._reading:
-            return News(live=live, page=self._over(for_news=True))
+        is_old = have != ".".join(map(version_of, self.folders))
+        return News(live=live, page=self.page(for_news=True) if is_old else None)
 
     def html(self) -> str:
-        """The whole page."""
         return render(self.page())
 
     def shot(self, number: int, name: str) -> Screenshot | None:
-        """A screenshot of one of the runs' steps; None for every other name."""
-        if not 0 <= number < len(self.folders):
-            return None
-        # The last page's: a run that goes on must not be read again for every picture.
-        kept = self._kept[number]
+        """A screenshot of one of the runs' steps, as the page was read last; None for every other name."""
+        kept = self._kept[number] if 0 <= number < len(self.folders) else None
         found = None if kept is None else kept.shots.get(name)
         return found or (None if self._watch is None else self._watch.shot(number, name))
 
@@ -133,48 +128,24 @@ class LivePage:
         """
         if not 0 <= sent.run < len(self.folders):
             raise ValueError(f"there is no run number {sent.run} on this page")
+        folder = self.folders[sent.run]
         with self._reading:
-            kept = self._kept[sent.run]
-            if kept is None or not kept.page.packed:
-                kept = self._current(sent.run)
-        if not any(each.step_id == sent.step and each.was_asked for each in kept.scored.verdicts):
+            source = self._current(sent.run, version_of(folder, DATA_FILES), for_news=True).source
+        if not any(each.step_id == sent.step and each.was_asked for each in source.scored.verdicts):
             raise ValueError("that is no scored step of this run")
-        label = Label(
-            step=sent.step, label=sent.label, labeller=sent.labeller, note=sent.note, plan=sent.plan, at=utc_now()
-        )
-        append_label(self.folders[sent.run], label)
+        said = {name: getattr(sent, name) for name in ("step", "label", "labeller", "note", "plan")}
+        append_label(folder, Label(**said, at=utc_now()))
 
-    def _over(self, *, for_news: bool) -> PageContent:
-        data = [version_of(folder, DATA_FILES) for folder in self.folders]
-        if self._paired[0] != data:
-            self._paired = data, paired_tables(self.folders)
-        pages = []
-        for number, folder in enumerate(self.folders):
-            kept = self._kept[number]
-            if for_news and kept is not None and kept.page.packed:
-                old = (_OLD,) if data[number] != kept.data else ()
-                pages.append(ClicksSource(kept.scored).frame(version=version_of(folder), warnings=(*old, *kept.notes)))
-            else:
-                pages.append(self._current(number).page)
-        return page_over(pages, self.token, self._paired[1])
+    def _run(self, number: int, data: str, *, for_news: bool) -> RunPage:
+        kept = self._current(number, data, for_news=for_news)
+        notes = kept.notes if kept.data == data else (_OLD, *kept.notes)
+        frame = kept.source.frame(version=version_of(self.folders[number]), warnings=notes)
+        return frame if for_news and "packed" in kept.fields else msgspec.structs.replace(frame, **kept.fields)
 
-    def _current(self, number: int) -> _Kept:
-        """A run as things stand; where only labels are new its steps are not read again."""
-        kept, folder = self._kept[number], self.folders[number]
-        version, data = version_of(folder), version_of(folder, DATA_FILES)
-        if kept is None or kept.data != data:
-            kept = self._read(number, version, data)
-        elif kept.version != version:
-            marked = ClicksSource(kept.scored).frame(version=version)
-            same = {
-                name: getattr(kept.page, name) for name in ("diagrams", "shots", "tasks", "steps", "told", "packed")
-            }
-            page = msgspec.structs.replace(marked, **same)
-            kept = msgspec.structs.replace(kept, version=version, page=page)
-        self._kept[number] = kept
-        return kept
-
-    def _read(self, number: int, version: str, data: str) -> _Kept:
+    def _current(self, number: int, data: str, *, for_news: bool) -> _Kept:
+        kept = self._kept[number]
+        if kept is not None and (kept.data == data or (for_news and "packed" in kept.fields)):
+            return kept
         shots = dict[str, Screenshot]()
 
         def addresses(shot: Screenshot) -> tuple[str, str]:
@@ -185,9 +156,10 @@ class LivePage:
         source, steps = ClicksSource(weigh(RunFolder(self.folders[number])), recordings=False), PackedSteps(addresses)
         draw = source.fill(steps)
         diagrams = () if source.scored.info.status == "started" else draw()
-        frame = source.frame(version=version, warnings=steps.notes)
-        page = msgspec.structs.replace(frame, diagrams=diagrams, **steps.fields())
-        return _Kept(version=version, data=data, scored=source.scored, page=page, notes=steps.notes, shots=shots)
+        fields = {"diagrams": diagrams, **steps.fields()}
+        kept = _Kept(data=data, source=source, notes=steps.notes, fields=fields, shots=shots)
+        self._kept[number] = kept
+        return kept
 
 
 class LiveFolder:
@@ -201,11 +173,9 @@ class LiveFolder:
         self._runs: dict[int, LivePage | LiveFolder] = {}
 
     def html(self) -> str:
-        """The whole page."""
         return render_overview(self._page())
 
-    def news(self, have: str) -> News:  # noqa: ARG002
-        """What has changed for who has the page open."""
+    def news(self, _have: str) -> News:
         return News(live=self._page())
 
     def shot(self, number: int, name: str) -> Screenshot | None:
@@ -303,28 +273,20 @@ def application(live: LivePage | LiveFolder, port: int) -> web.Application:
             response: web.StreamResponse = await handler(request)
         except UserError as error:
             raise web.HTTPConflict(text=f"{error}\n") from error
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-        response.headers["X-Frame-Options"] = "DENY"
+        headers = {"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"}
+        headers |= {"Cross-Origin-Resource-Policy": "same-origin"}
+        is_picture = "name" in request.match_info
+        response.headers.update({**headers, "Cache-Control": "max-age=86400" if is_picture else "no-store"})
         return response
 
-    def key_asked(request: web.Request) -> int | None:
-        run = request.match_info["run"]
-        return int(run.split("/")[1]) if run else None
-
     def asked(request: web.Request) -> LivePage | LiveFolder:
-        key = key_asked(request)
-        if key is None:
-            return live
-        found = live.run(key) if isinstance(live, LiveFolder) else None
-        if found is None:
-            raise web.HTTPNotFound(text="no such run\n")
-        return found
-
-    def run_asked(request: web.Request) -> LivePage:
-        found = asked(request)
-        if isinstance(found, LiveFolder):
-            raise web.HTTPNotFound(text="no such page\n")
+        run = request.match_info["run"]
+        found = live
+        if run:
+            own = live.run(int(run.split("/")[1])) if isinstance(live, LiveFolder) else None
+            if own is None:
+                raise web.HTTPNotFound(text="no such run\n")
+            found = own
         return found
 
     def shot_asked(request: web.Request) -> Screenshot:
@@ -335,11 +297,10 @@ def application(live: LivePage | LiveFolder, port: int) -> web.Application:
 
     @routes.get(_RUN)
     async def whole(request: web.Request) -> web.StreamResponse:
-        key = key_asked(request)
-        if key is not None and isinstance(live, LiveFolder) and (page := live.page_file(key)) is not None:
-            return web.FileResponse(page, headers={"Content-Type": "text/html", "Cache-Control": "no-store"})
-        text = await asyncio.to_thread(asked(request).html)
-        return web.Response(text=text, content_type="text/html", headers={"Cache-Control": "no-store"})
+        run = request.match_info["run"]
+        if run and isinstance(live, LiveFolder) and (page := live.page_file(int(run.split("/")[1]))) is not None:
+            return web.FileResponse(page, headers={"Content-Type": "text/html"})
+        return web.Response(text=await asyncio.to_thread(asked(request).html), content_type="text/html")
 
     @routes.get(r"/compare/{keys:[0-9]{1,9}(?:\+[0-9]{1,9}){1,9}}/")
     async def comparison(request: web.Request) -> web.Response:
@@ -347,21 +308,20 @@ def application(live: LivePage | LiveFolder, port: int) -> web.Application:
         text = await asyncio.to_thread(live.compared, keys) if isinstance(live, LiveFolder) else None
         if text is None:
             raise web.HTTPNotFound(text="no such runs\n")
-        return web.Response(text=text, content_type="text/html", headers={"Cache-Control": "no-store"})
+        return web.Response(text=text, content_type="text/html")
 
     @routes.get(_RUN + "live.json")
     async def news(request: web.Request) -> web.Response:
         body = await asyncio.to_thread(lambda: msgspec.json.encode(asked(request).news(request.query.get("have", ""))))
-        return web.Response(body=body, content_type="application/json", headers={"Cache-Control": "no-store"})
+        return web.Response(body=body, content_type="application/json")
 
     @routes.get(_RUN + r"thumb/{number:[0-9]{1,9}}/{name}")
     async def small(request: web.Request) -> web.Response:
-        shot = shot_asked(request)
         try:
-            body = await asyncio.to_thread(cached_thumbnail, shot, thumbnail_cache())
+            body = await asyncio.to_thread(cached_thumbnail, shot_asked(request), thumbnail_cache())
         except UNREADABLE as error:
             raise web.HTTPNotFound(text="there is no picture of it\n") from error
-        return web.Response(body=body, content_type="image/webp", headers={"Cache-Control": "max-age=86400"})
+        return web.Response(body=body, content_type="image/webp")
 
     @routes.get(_RUN + r"shot/{number:[0-9]{1,9}}/{name}")
     async def full(request: web.Request) -> web.StreamResponse:
@@ -369,11 +329,13 @@ def application(live: LivePage | LiveFolder, port: int) -> web.Application:
         kind = _KINDS.get(path.suffix.lower())
         if kind is None or not path.is_file():
             raise web.HTTPNotFound(text="the screenshot is gone\n")
-        return web.FileResponse(path, headers={"Content-Type": kind, "Cache-Control": "max-age=86400"})
+        return web.FileResponse(path, headers={"Content-Type": kind})
 
     @routes.post(_RUN + "label")
     async def label(request: web.Request) -> web.Response:
-        page = run_asked(request)
+        page = asked(request)
+        if isinstance(page, LiveFolder):
+            raise web.HTTPNotFound(text="no such page\n")
         if request.headers.get("Origin", "") not in {f"http://{host}" for host in hosts}:
             raise web.HTTPForbidden(text="labels are taken from this page only\n")
         if not hmac.compare_digest(request.headers.get("X-Grounding-Token", "").encode(), page.token.encode()):
@@ -400,16 +362,11 @@ def bound_socket(port: int) -> socket.socket:
     Raises:
         UserError: the port is taken or not allowed.
     """
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((LOOPBACK, port))
         # From here on whoever asks is kept waiting, not refused.
-        found.listen(128)
+        return socket.create_server((LOOPBACK, port), backlog=128)
     except (OSError, OverflowError) as error:
-        found.close()
         raise UserError(f"--port {port}: can't be used ({error}); leave it out to have a free one chosen") from error
-    return found
 
 
 async def serve(live: LivePage | LiveFolder, listening: socket.socket) -> None:

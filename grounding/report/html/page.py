@@ -16,8 +16,7 @@ from grounding.report.html.pictures import small_pictures
 from grounding.report.html.steps import PackedSteps
 from grounding.report.html.triage import CHOICES
 from grounding.report.rows import RunRows
-from grounding.run.folder import RunFolder
-from grounding.run.scorebook import ScoredClicks, weigh
+from grounding.run.scorebook import ScoredClicks
 
 REPORT = "report.html"
 _SCRIPTS = (
@@ -27,7 +26,6 @@ _SCRIPTS = (
 
 
 def render(page: PageContent) -> str:
-    """A page as HTML. Everything that is not of this package stands in it as JSON, which no browser runs."""
     scripts = ("dom.js", "live.js", *_SCRIPTS[1:]) if page.token else _SCRIPTS
     connect = "'self'" if page.token else "'none'"
     return page_html(
@@ -66,32 +64,21 @@ def write_item_page(run: RunRows, about: PageAbout, path: Path | None = None) ->
 
 
 def _write(sources: Sequence[ClicksSource | ItemSource], path: Path) -> Path:
-    runs = [_run(source, path) for source in sources]
+    runs = []
+    for source in sources:
+        shots = source.shots()
+        addresses, made, problems = small_pictures(shots, path)
+        steps = PackedSteps(addresses)
+        draw = source.fill(steps)
+        warnings = [*steps.notes, *problems[:3]]
+        if len(problems) > 3:
+            warnings.append(f"{len(problems) - 3} more screenshots have no picture")
+        frame = source.frame(warnings=warnings)
+        if late := len(shots) - made - len(problems):
+            words = f"{made:,} of {len(shots):,} screenshots have a small copy beside this page"
+            words += f"; the other {late:,} are shown from where they lie, and get one when the page is written again"
+            frame = msgspec.structs.replace(frame, facts=(*frame.facts, Fact(name="pictures", text=words)))
+        runs.append(msgspec.structs.replace(frame, diagrams=draw(), **steps.fields()))
     page = page_over(runs, paired=paired_tables([source.folder for source in sources]))
     atomic_write(path, render(page).encode(errors="replace"), shared=True)
     return path
-
-
-def _run(source: ClicksSource | ItemSource, path: Path) -> RunPage:
-    shots = source.shots()
-    addresses, made, problems = small_pictures(shots, path)
-    steps = PackedSteps(addresses)
-    draw = source.fill(steps)
-    warnings = [*steps.notes, *problems[:3]]
-    if len(problems) > 3:
-        warnings.append(f"{len(problems) - 3} more screenshots have no picture")
-    frame = source.frame(warnings=warnings)
-    if late := len(shots) - made - len(problems):
-        words = f"{made:,} of {len(shots):,} screenshots have a small copy beside this page"
-        words += f"; the other {late:,} are shown from where they lie, and get one when the page is written again"
-        frame = msgspec.structs.replace(frame, facts=(*frame.facts, Fact(name="pictures", text=words)))
-    return msgspec.structs.replace(frame, diagrams=draw(), **steps.fields())
-
-
-def weigh_path(path: Path) -> ScoredClicks:
-    """A run's scores from its stored answers; nothing is written.
-
-    Raises:
-        UserError: there is no run in the folder, or it is damaged.
-    """
-    return weigh(RunFolder(path))

@@ -48,7 +48,21 @@ def small_pictures(shots: Iterable[Screenshot], page: Path) -> tuple[Addresses, 
     end = time.monotonic() + MOST_S
 
     def bring(shot: Screenshot) -> str | None:
-        return _bring(shot, folder, cache, is_late=time.monotonic() > end)
+        """What was wrong with a picture, "" for nothing; None where there is no time left to make it."""
+        target = folder / thumbnail_name(shot.sha256)
+        if target.exists():
+            return ""
+        kept = None if cache is None else cache / target.name
+        if time.monotonic() > end and (kept is None or not kept.exists()):
+            return None
+        try:
+            content = cached_thumbnail(shot, cache)
+            for path in (target, *([kept] if kept is not None and not kept.exists() else [])):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                atomic_write(path, content, shared=True, flush=False)
+        except UNREADABLE as error:
+            return f"{shot.path}: no picture of it on the page ({getattr(error, 'strerror', None) or error})"
+        return ""
 
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
         problems = dict(zip(wanted, pool.map(bring, wanted.values()), strict=True))
@@ -74,44 +88,19 @@ def _folder_address(folder: Path) -> str:
     return folder.resolve().as_uri().rstrip("/")
 
 
-def _bring(shot: Screenshot, folder: Path, cache: Path | None, *, is_late: bool) -> str | None:
-    """Put one picture into the folder; returns what was wrong, None where there is no time left to make it."""
-    target = folder / thumbnail_name(shot.sha256)
-    if target.exists():
-        return ""
-    if is_late and (cache is None or not (cache / target.name).exists()):
-        return None
-    try:
-        content = cached_thumbnail(shot, cache)
-        if cache is not None and not (cache / target.name).exists():
-            _write(cache / target.name, content)
-        _write(target, content)
-    except UNREADABLE as error:
-        return f"{shot.path}: no picture of it on the page ({getattr(error, 'strerror', None) or error})"
-    return ""
-
-
 UNREADABLE = (OSError, ValueError, SyntaxError, EOFError)
 """What Pillow says of broken pictures: SyntaxError of PNG files, ValueError of what it can't convert."""
 
 
 def cached_thumbnail(shot: Screenshot, cache: Path | None) -> bytes:
-    """A small picture from the cache where it is there; raises as :func:`thumbnail`."""
-    kept = None if cache is None else cache / thumbnail_name(shot.sha256)
-    return kept.read_bytes() if kept is not None and kept.exists() else thumbnail(shot)
-
-
-def thumbnail(shot: Screenshot) -> bytes:
-    """A screenshot as a small WebP picture.
-
-    Raises:
-        OSError: the file is gone or no picture.
-        ValueError: it claims to be too large.
-    """
+    """A screenshot as a small WebP picture, from the cache where it is there; raises one of :data:`UNREADABLE`."""
     import io
 
     from PIL import Image
 
+    kept = None if cache is None else cache / thumbnail_name(shot.sha256)
+    if kept is not None and kept.exists():
+        return kept.read_bytes()
     with Image.open(shot.path) as image:
         if image.width * image.height > _MOST_PIXELS:
             raise ValueError(f"{image.width} x {image.height} pixels are too many")
@@ -122,8 +111,3 @@ def thumbnail(shot: Screenshot) -> bytes:
     out = io.BytesIO()
     small.save(out, "WEBP", quality=_QUALITY, method=0)
     return out.getvalue()
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(path, content, shared=True, flush=False)

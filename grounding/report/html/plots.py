@@ -15,7 +15,7 @@ import numpy as np
 from grounding.records import Record, Step
 from grounding.report.clicks import AREA_SIDES_PX, COLUMNS, ORDERS
 from grounding.report.html.content import Diagram, DiagramPart
-from grounding.scoring.intervals import Interval, wilson
+from grounding.scoring.intervals import wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,13 +65,15 @@ class Bin(Record, frozen=True, kw_only=True):
 
     @property
     def percent(self) -> float:
-        """The share of hits; 0 where there is nothing."""
         return 100 * self.k / self.n if self.n else 0.0
 
     @property
-    def interval(self) -> Interval:
-        """Wilson's 95 % interval in percent, which takes the steps for independent of each other."""
-        return wilson(self.k, self.n)
+    def counted(self) -> str:
+        return f"{_count(self.k)}/{_count(self.n)}"
+
+    @property
+    def part(self) -> DiagramPart:
+        return DiagramPart(name=self.name, group=self.group)
 
 
 class Measuring:
@@ -99,12 +101,10 @@ class Measuring:
 
     @property
     def steps(self) -> int:
-        """How many there were."""
         return self._done.total()
 
     @property
     def tasks(self) -> int:
-        """In how many tasks they were."""
         return len(self._done)
 
     def bins(self, kind: str, labels: Sequence[str] = ()) -> tuple[Bin, ...]:
@@ -129,9 +129,8 @@ class Measuring:
         # A hit where the target is absent has no distance.
         absent = self._hits - len(self._hits_px)
         off = np.sort(np.array([*self._hits_px, *self.misses_px]))
-        return tuple(
-            100 * (absent + int(np.searchsorted(off, most, side="right"))) / self.steps for most in TOLERANCES_PX
-        )
+        within = np.searchsorted(off, TOLERANCES_PX, side="right")
+        return tuple(100 * (absent + int(count)) / self.steps for count in within)
 
 
 # --- drawings -------------------------------------------------------------------------------------------------------
@@ -140,9 +139,7 @@ class Measuring:
 def draw_diagrams(steps: Measuring, *, independent: bool = False) -> tuple[Diagram, ...]:
     """All diagrams of clicks for which there is something to show.
 
-    Args:
-        steps: The run.
-        independent: No step follows another, so that positions in a task mean nothing.
+    ``independent``: no step follows another, so that positions in a task mean nothing.
     """
     if not steps.steps:
         return ()
@@ -165,7 +162,6 @@ def draw_diagrams(steps: Measuring, *, independent: bool = False) -> tuple[Diagr
 
 
 def progress(steps: Measuring) -> Diagram:
-    """How many tasks have no wrong step after so many of their steps."""
     from matplotlib.ticker import MaxNLocator
 
     shares = steps.alive()
@@ -186,24 +182,21 @@ def progress(steps: Measuring) -> Diagram:
 
 
 def bars(title: str, bins: Sequence[Bin], label: str) -> Diagram:
-    """The shares of hits of some parts of the steps, side by side."""
+    """The shares of hits of some parts of the steps, with Wilson's intervals."""
+    shares, ends = [each.percent for each in bins], [wilson(each.k, each.n) for each in bins]
 
     def paint(axes: Axes) -> None:
-        reach = [
-            [max(0.0, each.percent - each.interval.low) for each in bins],
-            [max(0.0, each.interval.high - each.percent) for each in bins],
-        ]
+        below = [max(0.0, share - each.low) for share, each in zip(shares, ends, strict=True)]
+        above = [max(0.0, each.high - share) for share, each in zip(shares, ends, strict=True)]
         places, lines = range(len(bins)), {"elinewidth": 1, "capsize": 2}
-        axes.bar(
-            places, [each.percent for each in bins], color=_HIT, width=0.65, yerr=reach, ecolor=_INK, error_kw=lines
-        )
+        axes.bar(places, shares, color=_HIT, width=0.65, yerr=[below, above], ecolor=_INK, error_kw=lines)
         axes.set_xticks(places, [f"{each.name}\n{_short(each.n, len(bins))}" for each in bins])
         axes.set(xlabel=label, ylabel="hits, %", ylim=(0, 103))
         _clickable(axes, [(place - 0.5, place + 0.5) for place in places])
 
-    words = "; ".join(f"{each.name}: {_count(each.k)}/{_count(each.n)}" for each in bins)
+    words = "; ".join(f"{each.name}: {each.counted}" for each in bins)
     words = f"{words}. Bars: 95 % Wilson intervals, steps taken as independent."
-    return _diagram(title, words, paint, [DiagramPart(name=each.name, group=each.group) for each in bins])
+    return _diagram(title, words, paint, [each.part for each in bins])
 
 
 def screen(ninths: Sequence[Bin]) -> Diagram:
@@ -217,18 +210,15 @@ def screen(ninths: Sequence[Bin]) -> Diagram:
             row, column = divmod(number, 3)
             strength = 0.06 + 0.6 * each.percent / 100 if each.n else 0.0
             corner = (column + 0.02, row + 0.02)
-            cell = Rectangle(corner, 0.96, 0.96, facecolor=_HIT, alpha=strength, linewidth=0)
-            cell.set_gid(f"part-{number}")
+            cell = Rectangle(corner, 0.96, 0.96, facecolor=_HIT, alpha=strength, linewidth=0, gid=f"part-{number}")
             axes.add_patch(cell)
-            text = f"{each.percent:.0f} %\n{_count(each.k)}/{_count(each.n)}" if each.n else "none"
+            text = f"{each.percent:.0f} %\n{each.counted}" if each.n else "none"
             axes.text(column + 0.5, row + 0.5, text, ha="center", va="center")
         axes.set(xlim=(0, 3), ylim=(3, 0), xticks=[], yticks=[])
 
-    counts = [f"{_count(each.k)}/{_count(each.n)}" for each in ninths]
-    words = "; ".join(", ".join(counts[first : first + 3]) for first in (0, 3, 6))
-    title = "Accuracy by place on the screen"
-    parts = [DiagramPart(name=each.name, group=each.group) for each in ninths]
-    return _diagram(title, f"Hits by ninth of the screen, from the top left: {words}.", paint, parts)
+    words = "; ".join(", ".join(each.counted for each in ninths[first : first + 3]) for first in (0, 3, 6))
+    words = f"Hits by ninth of the screen, from the top left: {words}."
+    return _diagram("Accuracy by place on the screen", words, paint, [each.part for each in ninths])
 
 
 def _distances(off: Sequence[float]) -> Diagram:
@@ -255,8 +245,6 @@ def _distances(off: Sequence[float]) -> Diagram:
 
 
 def curve(title: str, places: Sequence[float], shares: Sequence[float], label: str, words: str) -> Diagram:
-    """Shares in per cent at other tolerances."""
-
     def paint(axes: Axes) -> None:
         axes.plot(places, shares, "o-", color=_HIT, linewidth=1.8, markersize=3)
         axes.set(xlabel=label, ylabel="right, %", ylim=(0, 103), xlim=(-4, max(places) + 4))

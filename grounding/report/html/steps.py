@@ -39,19 +39,16 @@ class PackedSteps:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room for another step."""
         return len(self._rows) >= MOST_STEPS or self._letters >= MOST_LETTERS
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know of the list."""
         if not self._left_out:
             return ()
         every = len(self._rows) + self._left_out
         return (f"the first {len(self._rows):,} of {every:,} steps are listed here; run.frame() and export have all",)
 
     def shot(self, shot: Screenshot) -> int:
-        """The number of a screenshot."""
         if shot.sha256 not in self._shots:
             if self.is_full:
                 return -1
@@ -62,12 +59,10 @@ class PackedSteps:
         return self._shots[shot.sha256]
 
     def task(self, participant: str, name: str) -> int:
-        """Number a new task."""
         self._tasks.append((participant, name, []))
         return len(self._tasks) - 1
 
     def add(self, row: StepRow, told: HistoryEntry | None = None) -> None:
-        """Take the next step."""
         if self.is_full:
             self._left_out += 1
             return
@@ -78,7 +73,6 @@ class PackedSteps:
         self._letters += sum(len(note.text) for note in row.notes)
 
     def fields(self) -> dict[str, Any]:
-        """The fields of the run's page that hold them."""
         tasks = tuple(
             TaskRow(participant=who, name=name, steps=tuple(steps)) for who, name, steps in self._tasks if steps
         )

@@ -51,40 +51,36 @@ def merge(labels: Iterable[Label]) -> tuple[Label, ...]:
 def triage_lines(labels: Sequence[Label], misses: Iterable[str]) -> tuple[str, ...]:
     """Merged labels in words, and how far people agree; nothing where there is none.
 
-    ``misses`` are the ids of the steps that are no hits. Steps whose labels differ are disputed and counted as nothing
-    else.
+    Steps whose labels differ are disputed and counted as nothing else.
     """
     if not labels:
         return ()
-    wrong, by_step = set(misses), dict[str, set[str]]()
+    wrong, by_step, by_person = set(misses), dict[str, set[str]](), dict[str, dict[str, str]]()
     for label in labels:
         by_step.setdefault(label.step, set()).add(label.label)
-    labellers = list(dict.fromkeys(label.labeller for label in labels))
-    agreed = Counter(next(iter(said)) for said in by_step.values() if len(said) == 1)
-    parts = [
-        f"{name.replace('-', ' ')} {count}" for name, count in sorted(agreed.items(), key=lambda it: (-it[1], it[0]))
-    ]
+        by_person.setdefault(label.labeller, {})[label.step] = label.label
+    agreed = Counter(next(iter(given)) for given in by_step.values() if len(given) == 1)
+    counts = sorted(agreed.items(), key=lambda it: (-it[1], it[0]))
+    parts = [f"{name.replace('-', ' ')} {count}" for name, count in counts]
     disputed = len(by_step) - agreed.total()
     parts += [f"disputed {disputed}"] if disputed else []
-    people = "1 person" if len(labellers) == 1 else f"{len(labellers)} people"
+    people = "1 person" if len(by_person) == 1 else f"{len(by_person)} people"
     of_misses = len(wrong & by_step.keys())
     beyond = f" and {len(by_step) - of_misses} other steps" if len(by_step) > of_misses else ""
     said = f"{people} labelled {of_misses:,} of {len(wrong):,} misses{beyond}"
-    pairs = (_pair_line(first, second, labels) for first, second in combinations(labellers, 2))
-    return (f"{said}: {' · '.join(parts)} (no score changes by it)", *pairs)
-
-
-def _pair_line(first: str, second: str, labels: Sequence[Label]) -> str:
-    one, two = ({label.step: label.label for label in labels if label.labeller == who} for who in (first, second))
-    both = [(one[step], two[step]) for step in one if step in two]
-    if not both:
-        return f"{first} and {second} have labelled no step in common"
-    names = sorted({name for pair in both for name in pair})
-    kappa = cohens_kappa([[both.count((row, column)) for column in names] for row in names])
-    words = "kappa undefined: both always say the same" if kappa.value is None else f"kappa {kappa.value:.2f}"
-    interval = "" if kappa.interval is None else f" [{kappa.interval.low:.2f}, {kappa.interval.high:.2f}]"
-    agree = sum(a == b for a, b in both)
-    return f"{first} and {second} agree on {agree}/{len(both)} steps, {words}{interval}"
+    lines = [f"{said}: {' · '.join(parts)} (no score changes by it)"]
+    for (first, one), (second, two) in combinations(by_person.items(), 2):
+        both = [(one[step], two[step]) for step in one if step in two]
+        if not both:
+            lines.append(f"{first} and {second} have labelled no step in common")
+            continue
+        names = sorted({name for pair in both for name in pair})
+        kappa = cohens_kappa([[both.count((row, column)) for column in names] for row in names])
+        words = "kappa undefined: both always say the same" if kappa.value is None else f"kappa {kappa.value:.2f}"
+        interval = "" if kappa.interval is None else f" [{kappa.interval.low:.2f}, {kappa.interval.high:.2f}]"
+        agree = sum(a == b for a, b in both)
+        lines.append(f"{first} and {second} agree on {agree}/{len(both)} steps, {words}{interval}")
+    return tuple(lines)
 
 
 def append_label(folder: Path, label: Label) -> None:

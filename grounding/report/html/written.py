@@ -13,7 +13,6 @@ from grounding.run.scorebook import ScoredClicks
 
 
 def with_report(scored: ScoredClicks) -> ScoredClicks:
-    """The run with the page that was written for it; where none can be, a warning on standard error says why."""
     # Drawing is only loaded by runs that draw.
     from grounding.report.html.page import REPORT, write_page
 

@@ -342,9 +342,10 @@ def test_people_label_misses_on_the_served_page(browser: Browser, tmp_path: Path
         eventually(page, "document.querySelector('#summary').innerText.includes('1 person')")
         assert len(file.read_text().splitlines()) == 3
     # A page that is only a file shows them and takes none.
-    from grounding.report.html.page import weigh_path
+    from grounding.run.folder import RunFolder
+    from grounding.run.scorebook import weigh
 
-    with opened(browser, f"{write_report(weigh_path(tmp_path / 'run')).as_uri()}#step=1/3") as page:
+    with opened(browser, f"{write_report(weigh(RunFolder(tmp_path / 'run'))).as_uri()}#step=1/3") as page:
         assert "grounding (ann" in page.inner_text(".triage")
         assert page.locator(".choice").count() == 0
 

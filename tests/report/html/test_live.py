@@ -258,7 +258,7 @@ def test_a_run_of_another_benchmark_has_a_page_while_it_goes_on(tmp_path: Path) 
     folder = tmp_path / "desktop"
     folder.mkdir()
     (folder / "run.json").write_text('{"benchmark": "desktop", "run_id": "d", "status": "started"}')
-    manyruns.say(folder, {"right": 3, "wrong": 1})  # type: ignore[dict-item]
+    manyruns.say(folder, {"hit": 3, "miss": 1})
 
     async def asking(session: aiohttp.ClientSession, _: Any, base: str) -> None:
         for page in ("", "run/0/"):

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.grounders.ocr.reader import DiskCache, reader_identity
-from grounding.grounders.ocr.screen import Screen, TextLine, TextWord
-from grounding.records import Box, Point, Prediction, Step
+from grounding.records import Point, Prediction, Step
 from grounding.report.html.content import MOST_TEXT, Fact
 from grounding.report.html.embed import embedded_json
 from grounding.report.html.gather import cut
-from grounding.report.html.page import weigh_path, write_page
+from grounding.report.html.page import write_page
 from grounding.report.html.pictures import FILES
 from grounding.report.html.written import with_report, write_runs_page
+from grounding.run.folder import RunFolder
+from grounding.run.scorebook import weigh
 
 from . import manyruns
 from .runs import SIZE, make_run, write_report
@@ -113,7 +113,7 @@ def test_pictures_are_made_once_and_lie_beside_the_page(tmp_path: Path) -> None:
     pictures = sorted((path.parent / FILES).iterdir())
     assert len(pictures) == 4  # hashes of the forty steps' screenshots
     times = [picture.stat().st_mtime_ns for picture in pictures]
-    write_report(weigh_path(tmp_path / "run"))
+    write_report(weigh(RunFolder(tmp_path / "run")))
     assert [picture.stat().st_mtime_ns for picture in pictures] == times
     (run,) = data_of(path)["runs"]
     assert (path.parent / run["shots"][0]["thumb"]).is_file()
@@ -156,7 +156,7 @@ def test_runs_over_different_data_are_shown_with_a_warning(tmp_path: Path) -> No
     (tmp_path / "two" / "run.json").write_text(info)
     same = data_of(write_page([runs[0], runs[1]], tmp_path / "same.html"))
     assert not any("different data" in text for text in same["runs"][0]["warnings"])
-    page = data_of(write_page([runs[0], weigh_path(tmp_path / "two")], tmp_path / "differ.html"))
+    page = data_of(write_page([runs[0], weigh(RunFolder(tmp_path / "two"))], tmp_path / "differ.html"))
     assert any("different data" in text for text in page["runs"][0]["warnings"])
 
 
@@ -178,26 +178,10 @@ def test_plans_of_an_earlier_run_are_called_cached_and_took_no_time(tmp_path: Pa
     for plan in plans:
         plan |= {"call": {"seconds": 30.0, "cost_usd": 0.01}, "reused": True}
     path.write_text("".join(json.dumps(plan) + "\n" for plan in plans))
-    (run,) = data_of(write_report(weigh_path(scored.folder)))["runs"]
+    (run,) = data_of(write_report(weigh(RunFolder(scored.folder))))["runs"]
     assert run["status"] == "complete, 4 plans cached"
     assert {fact["name"]: fact["text"] for fact in run["facts"]}["cached"].startswith("4 plans worth $0.04")
     assert [(step["cached"], "seconds" in step) for step in run["steps"]] == [(True, False)] * 4
-
-
-def test_what_ocr_once_read_under_a_target_is_a_group(tmp_path: Path) -> None:
-    scored = make_run(tmp_path / "run", 12, instruction=lambda number: f"press {'save' if number % 2 else 'it'}")
-    word = TextWord(text="Save", left_px=110, right_px=130)
-    box = Box(left_px=110, top_px=62, right_px=130, bottom_px=72)
-    line = TextLine(text="Save", box=box, confidence=1.0, words=(word,))
-    # Of four screenshots two have been read, and one of them has nothing written on it.
-    for number, lines in ((1, (line,)), (2, ()), (3, (line,))):
-        DiskCache.for_engine(reader_identity()).put(f"{number:064x}", Screen(size=SIZE, model_size=SIZE, lines=lines))
-    (run,) = data_of(write_report(scored))["runs"]
-    groups = [next(one for one in step["groups"] if one.startswith("target-text")) for step in run["steps"][:4]]
-    kinds = ["not read", "a word of the instruction", "no words", "a word of the instruction"]
-    assert groups == [f"target-text: {kind}" for kind in kinds]
-    (table,) = (each for each in run["tables"] if each["group"] == "target-text")
-    assert [row[0] for row in table["rows"]] == ["a word of the instruction", "no words", "not read"]
 
 
 def test_several_runs_have_a_page_that_leads_to_their_pages_and_differences(tmp_path: Path) -> None:

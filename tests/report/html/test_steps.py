@@ -18,8 +18,9 @@ from grounding.errors import UserError
 from grounding.records import GroupLabel, Point, Prediction, Step
 from grounding.report.html import steps
 from grounding.report.html.gather import Windows
-from grounding.report.html.page import weigh_path, write_page
-from grounding.run.scorebook import ScoredClicks
+from grounding.report.html.page import write_page
+from grounding.run.folder import RunFolder
+from grounding.run.scorebook import ScoredClicks, weigh
 
 from .runs import make_run, step_of, write_report
 from .test_page import HOSTILE, data_of
@@ -54,7 +55,7 @@ def two_people(folder: Path) -> ScoredClicks:
             step = msgspec.structs.replace(step, history_entry=None)
         lines.append(msgspec.json.encode(step) + b"\n")
     (folder / "steps.jsonl").write_bytes(b"".join(lines))
-    return weigh_path(folder)
+    return weigh(RunFolder(folder))
 
 
 @pytest.mark.usefixtures("large")

@@ -10,8 +10,9 @@ import pytest
 
 from grounding.analysis.labels import Label
 from grounding.errors import UserError
-from grounding.report.html.page import weigh_path
 from grounding.report.html.triage import LABELS_FILE, append_label, merge, read_triage, triage_lines
+from grounding.run.folder import RunFolder
+from grounding.run.scorebook import weigh
 
 from .runs import make_run
 
@@ -52,7 +53,7 @@ def test_lines_say_how_much_is_labelled_and_that_no_score_changes() -> None:
 def test_labels_change_no_score(tmp_path: Path) -> None:
     before = make_run(tmp_path / "run")
     append_label(tmp_path / "run", said("1/3", "ann", "annotation-wrong"))
-    after = weigh_path(tmp_path / "run")
+    after = weigh(RunFolder(tmp_path / "run"))
     assert after.summary.scores == before.summary.scores
     assert after.summary.counts == before.summary.counts
 

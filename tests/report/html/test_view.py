@@ -11,7 +11,8 @@ from grounding.analysis.labels import ErrorSplit, ErrorSplitLine, Opinion, Share
 from grounding.analysis.showing import write_split
 from grounding.cli.view import view_command
 from grounding.errors import UserError
-from grounding.report.html.page import weigh_path
+from grounding.run.folder import RunFolder
+from grounding.run.scorebook import weigh
 from grounding.scoring.intervals import Interval
 
 from .runs import make_run, write_report
@@ -60,7 +61,7 @@ def test_an_error_split_stands_on_the_page(tmp_path: Path) -> None:
     said = Opinion(source="judge", step_id="1/3", said="reasoning", because="<b>wrong</b> thing")
     line = ErrorSplitLine(step_id="1/3", task="t", kind="wrong_place", instruction="i", plan="p", opinions=(said,))
     write_split(tmp_path / "run", split, [line])
-    (run,) = data_of(write_report(weigh_path(tmp_path / "run")))["runs"]
+    (run,) = data_of(write_report(weigh(RunFolder(tmp_path / "run"))))["runs"]
     assert run["steps"][2]["split"] == ["judge: reasoning (<b>wrong</b> thing)"]
     assert {fact["name"] for fact in run["mark_facts"]} == {"blame"}
     assert "reasoning 50.0 % (1/2) [9.5, 90.5]" in run["mark_facts"][0]["text"]

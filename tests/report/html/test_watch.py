@@ -138,20 +138,10 @@ def test_a_folder_of_runs_without_a_queue(sweep: Path) -> None:
     assert [(run.name, run.state) for run in page.runs] == [
         ("other", "partial"),
         ("a + x", "complete"),
-        ("a + y · history 0", "broken"),
-        ("a + y · history 3/session", "running"),
+        ("a + y (r2)", "broken"),
+        ("a + y (r5)", "running"),
     ]
     assert page.writer == "at work"
-
-
-def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    for run_id, changes in {"n_1": {"seed": 1}, "n_2": {"seed": 2}, "n_3": {"seed": 2}}.items():
-        manyruns.begin(tmp_path / run_id, manyruns.asked("a", "b", **changes))
-    assert [run.name for run in page_of(tmp_path).runs] == [
-        "a + b · seed 1",
-        "a + b · seed 2 (2)",
-        "a + b · seed 2 (3)",
-    ]
 
 
 def test_texts_stand_in_the_page_as_texts(sweep: Path) -> None:
