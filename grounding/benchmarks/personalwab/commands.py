@@ -142,8 +142,9 @@ def recommender_command(
     from grounding.benchmarks.personalwab.embeddings import needs
 
     with needs("torch"):
-        from grounding.benchmarks.personalwab.sasrec import add_recommender
-    print(add_recommender(ready(data_dir), epochs=epochs, seed=seed, fresh=fresh, display=display).text)
+        from grounding.benchmarks.personalwab.sasrec import add_recommender, trained_text
+    trained = add_recommender(ready(data_dir), epochs=epochs, seed=seed, fresh=fresh, display=display)
+    print(trained_text(trained))
     return EXIT_OK
 
 

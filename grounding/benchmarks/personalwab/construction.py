@@ -1,16 +1,14 @@
 """Amazon-Reviews-2023 in, a shop's folder out: users drawn, profiles and instructions written, a recommender trained.
 
-As in the paper (section 3.2): users are drawn by chance, each one's behaviour is cut by time into 80 % history, 10 %
-train and 10 % test, a chat model describes every user from all behaviour and writes one instruction for every behaviour
-of train and test. The folder holds, beside the files of the shop, ``made-with.json`` (of what it was made, with what,
-how far it is) and ``work/`` (the drawn users and every reply), from which the same command goes on.
+As in the paper (section 3.2). The folder holds, beside the files of the shop, ``made-with.json`` (of what it was made,
+with what, how far it is) and ``work/`` (the drawn users and every reply), from which the same command goes on.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,31 +17,14 @@ import msgspec
 
 from grounding import __version__
 from grounding.atomic import atomic_write
-from grounding.benchmarks.asking import (
-    Asking,
-    Kept,
-    KeptStage,
-    Tally,
-    calls_of,
-    finished,
-    last_answer,
-    new_progress,
-    paid,
-    run_stage,
-    tally,
-)
+from grounding.benchmarks import asking as model_asking
+from grounding.benchmarks.asking import Asking, Kept, KeptStage, Tally, last_answer, new_progress, run_stage, tally
 from grounding.benchmarks.calls import fill, json_values
 from grounding.benchmarks.making import BY_MODEL, WORK, SourceFile, made_folder, source_files
-from grounding.benchmarks.personalwab.drawing import (
-    CATEGORIES,
-    Job,
-    Selection,
-    draw_users,
-    find_categories,
-    instruction_jobs,
-)
+from grounding.benchmarks.personalwab import drawing
+from grounding.benchmarks.personalwab.drawing import Job, Selection
 from grounding.benchmarks.personalwab.embeddings import needs
-from grounding.benchmarks.personalwab.loader import INSTRUCTIONS, NUMBERS_FILE, PROFILES, TrainedRecommender, numbered
+from grounding.benchmarks.personalwab.loader import INSTRUCTIONS, NUMBERS_FILE, PROFILES
 from grounding.benchmarks.personalwab.prompts import product_text, wording
 from grounding.benchmarks.personalwab.records import PROFILE_FIELDS, Behaviour, Product, Profile, ShopUser
 from grounding.benchmarks.words import ask_in_words
@@ -65,7 +46,6 @@ LONGEST_SAID = 2_000
 
 
 def profile_prompt(prompts: Any, user: ShopUser, products: Mapping[str, Product]) -> str:
-    """What a model is asked to describe a user by the newest behaviours."""
     entries, offered = [], {}
     for place, one in enumerate(user.behaviours[-DESCRIBED_BY:], start=1):
         product, review = products[one.asin], one.review
@@ -84,11 +64,9 @@ def profile_prompt(prompts: Any, user: ShopUser, products: Mapping[str, Product]
 
 
 def instruction_prompt(prompts: Any, job: Job, profile: Profile, product: Product) -> str:
-    """What a model is asked to write an instruction."""
     review, talk, most = job.behaviour.review, profile.interaction_complexity, prompts.words[job.type]
 
-    def described(name: str, said: str) -> str:
-        """Without its full stop, which the prompt's line has."""
+    def described(name: str, said: str) -> str:  # Without its full stop, which the prompt's line has.
         return str(dict(prompts.choices[name]).get(said, said)).removesuffix(".")
 
     return fill(
@@ -111,8 +89,6 @@ _QUOTES = {('"', '"'), ("'", "'"), ("“", "”")}
 
 
 class Written(Kept, frozen=True, kw_only=True):
-    """A profile or an instruction."""
-
     profile: Profile | None = None
     text: str = ""
 
@@ -176,7 +152,7 @@ class Recipe(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class MadeWith(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What a shop was made with, as it lies beside its files, how far it is, and what is in the files."""
+    """The content of ``made-with.json``."""
 
     format: int = 2
     status: str
@@ -186,7 +162,7 @@ class MadeWith(Record, frozen=True, kw_only=True, omit_defaults=False):
     counts: dict[str, int] = msgspec.field(default_factory=dict)
     profiles: Tally | None = None
     instructions: Tally | None = None
-    recommender: TrainedRecommender | None = None
+    recommender: dict[str, float] | None = None
     cost_usd: float | None = None
 
 
@@ -204,10 +180,9 @@ def build_shop(
     """Make a shop, or go on where an earlier run stopped; the options are those of ``grounding shop build``.
 
     Returns what it was made with, why it stopped before the end ("" where it did not), and lines that tell of it.
-    Raises UserError where something is missing or wrong, or the disk failed (what was answered is kept).
     """
     budget, progress = Budget(asking.cost_limit), new_progress(asking.display, "users")
-    files = find_categories(reviews, categories or CATEGORIES)
+    files = drawing.find_categories(reviews, categories or drawing.CATEGORIES)
     prompts = wording("construction")
     opened = asking.opened(budget, progress)
     recipe = Recipe(
@@ -225,7 +200,7 @@ def build_shop(
         closing(Journal(work / "replies.jsonl", Written)) as journal,
     ):
         shop = _selection(work / "selection.json", files, recipe, progress)
-        jobs, profiles = instruction_jobs(shop.users, seed), dict[str, Profile]()
+        jobs, profiles = drawing.instruction_jobs(shop.users, seed), dict[str, Profile]()
 
         def prompt(item: ShopUser | Job) -> str:
             if isinstance(item, ShopUser):
@@ -245,8 +220,7 @@ def build_shop(
                 text=found if isinstance(found, str) else "",
             )
 
-        def possible() -> list[Job]:
-            """The instructions whose user has a profile by now."""
+        def possible() -> list[Job]:  # Those whose user has a profile by now.
             for user in shop.users:
                 found = last_answer(stage, user)
                 if found is not None and found.profile:
@@ -263,7 +237,7 @@ def build_shop(
             finally:
                 await opened.model.aclose()
 
-        budget.take_up(calls_of([journal]))
+        budget.take_up(model_asking.calls_of([journal]))
         stage: KeptStage[Any, Written] = KeptStage(
             "write",
             journal,
@@ -271,18 +245,18 @@ def build_shop(
             told=lambda item: (opened.model.identity, prompt(item)),
             answer=answer,
         )
-        stopped = finished(through(), work)
+        stopped = model_asking.finished(through(), work)
         ready = possible()
         answers = [(job, last_answer(stage, job)) for job in ready]
         texts = [(job, one.text) for job, one in answers if one is not None and one.failure is None]
         tallies = tally(stage, shop.users), tally(stage, ready)
         _write_shop(folder, shop, profiles, texts)
-        trained = None
+        trained, lines = None, list[str]()
         if epochs and not stopped:
             with needs("torch"):
-                from grounding.benchmarks.personalwab.sasrec import train_recommender
-            numbers = numbered(shop.products)
-            trained = train_recommender(shop.users, numbers, out, epochs=epochs, seed=seed, display=asking.display)
+                from grounding.benchmarks.personalwab.sasrec import train_recommender, trained_text
+            trained = train_recommender(shop.users, _numbers(shop), out, epochs, seed, asking.display)
+            lines = [f"recommender   {trained_text(trained)}"]
         complete = not stopped and all(one.complete for one in tallies)
         made = msgspec.structs.replace(
             begun,
@@ -297,12 +271,19 @@ def build_shop(
             profiles=tallies[0],
             instructions=tallies[1],
             recommender=trained,
-            cost_usd=paid([journal]),
+            cost_usd=model_asking.paid([journal]),
         )
         folder.write_made_with(made)
-    lines = [f"the earlier folder was set aside as {folder.set_aside_as}"] if folder.set_aside_as else []
-    lines += [f"{out}: {line}" if at == 0 else line for at, line in enumerate(_told(made))]
-    return made, stopped, lines + ([f"stopped before the end: {stopped}"] if stopped else [])
+    before = [f"the earlier folder was set aside as {folder.set_aside_as}"] if folder.set_aside_as else []
+    before += [f"{out}: " + " · ".join(f"{name} {count:,}" for name, count in made.counts.items())]
+    if made.counts["users"] < users:
+        before += [f"note          {users} users were asked for, and no more can be drawn"]
+    cost = "" if made.cost_usd is None else f" · {dollars(made.cost_usd)} in all"
+    lines += [f"written by    {recipe.writer}: {made.written_by}{cost}"]
+    for name, asked in zip(("profiles", "instructions"), tallies, strict=True):
+        if asked.done < asked.items:
+            lines += [f"{name:<13} {asked.left}"]
+    return made, stopped, before + lines + ([f"stopped before the end: {stopped}"] if stopped else [])
 
 
 def _selection(path: Path, files: Sequence[tuple[Path, Path]], recipe: Recipe, progress: Progress) -> Selection:
@@ -310,18 +291,19 @@ def _selection(path: Path, files: Sequence[tuple[Path, Path]], recipe: Recipe, p
     if path.exists():
         return msgspec.json.decode(path.read_bytes(), type=Selection)
     with progress.phase("reading reviews and products"):
-        selection = draw_users(files, recipe.users, recipe.seed)
+        selection = drawing.draw_users(files, recipe.users, recipe.seed)
     atomic_write(path, msgspec.json.encode(selection))
     return selection
 
 
-# --- the files --------------------------------------------------------------------------------------------------------
+def _numbers(shop: Selection) -> dict[str, int]:
+    return {asin: place for place, asin in enumerate(shop.products, start=1)}
 
 
 def _write_shop(
     folder: LockedFolder, shop: Selection, profiles: Mapping[str, Profile], instructions: Iterable[tuple[Job, str]]
 ) -> None:
-    """Write all files of a shop in the release's layout; reading them gives the same records."""
+    """Write all files of a shop in the release's layout."""
     wire = {}
     for asin, product in shop.products.items():
         fields = msgspec.structs.asdict(product) | {"details": msgspec.json.decode(product.details)}
@@ -342,7 +324,7 @@ def _write_shop(
             user: {"user_profile": {theirs: getattr(one, ours) for theirs, ours in PROFILE_FIELDS.items()}}
             for user, one in profiles.items()
         },
-        NUMBERS_FILE: numbered(wire),
+        NUMBERS_FILE: _numbers(shop),
         INSTRUCTIONS: lists,
         "all_products_part_1.json": wire,
         "user_history_part_1.json": {
@@ -351,16 +333,3 @@ def _write_shop(
     }
     for name, content in parts.items():
         folder.replace(name, msgspec.json.encode(content))
-
-
-def _told(made: MadeWith) -> Iterator[str]:
-    yield " · ".join(f"{name} {count:,}" for name, count in made.counts.items())
-    if made.counts["users"] < made.recipe.users:
-        yield f"note          {made.recipe.users} users were asked for, and no more can be drawn"
-    if made.recommender is not None:
-        yield f"recommender   {made.recommender.text}"
-    cost = "" if made.cost_usd is None else f" · {dollars(made.cost_usd)} in all"
-    yield f"written by    {made.recipe.writer}: {made.written_by}{cost}"
-    for name, asked in (("profiles", made.profiles), ("instructions", made.instructions)):
-        if asked is not None and asked.done < asked.items:
-            yield f"{name:<13} {asked.left}"

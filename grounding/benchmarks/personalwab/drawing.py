@@ -1,7 +1,6 @@
 """Who is in a shop, out of Amazon-Reviews-2023: users drawn by chance, their time lines cut, what is to be written.
 
-Files are read line by line in three passes: who wrote how much, what the drawn users wrote, and their products. The ids
-are Amazon's (``parent_asin``), the times those of the reviews, in milliseconds since 1970.
+Files are read line by line in three passes: who wrote how much, what the drawn users wrote, and their products.
 """
 
 from __future__ import annotations
@@ -47,8 +46,7 @@ class _Named(msgspec.Struct):
     title: str | None = None
 
 
-_writer = msgspec.json.Decoder(_Writer).decode
-_named = msgspec.json.Decoder(_Named).decode
+_writer, _named = msgspec.json.Decoder(_Writer).decode, msgspec.json.Decoder(_Named).decode
 
 
 class Selection(Record, frozen=True, kw_only=True):
@@ -80,7 +78,6 @@ def find_categories(folder: Path, categories: Sequence[str] = CATEGORIES) -> tup
 
 
 def _lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
-    """Every line that is not blank, as it is read. Raises UserError where it can't be; says which."""
     number = 0
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
@@ -109,10 +106,7 @@ def count_candidates(names: Iterable[str], seed: int, capacity: int = CANDIDATES
 
 
 def draw_users(files: Sequence[tuple[Path, Path]], wanted: int, seed: int) -> Selection:
-    """Draw users and gather what they wrote and bought, in three passes.
-
-    Raises UserError where a file can't be read, a line of it is damaged, or nobody has enough behaviours.
-    """
+    """Draw users. Raises UserError where a file can't be read, a line is damaged, or nobody has enough behaviours."""
 
     def review(line: bytes) -> tuple[str, Review] | None:
         user = _writer(line).user_id
@@ -148,8 +142,7 @@ def draw_users(files: Sequence[tuple[Path, Path]], wanted: int, seed: int) -> Se
 def cut_time_line(reviews: Sequence[Review]) -> tuple[Behaviour, ...]:
     """The behaviours, oldest first, each with its part; empty where nothing would be left as history.
 
-    Equal times are one moment, which lies in one part; within it the order is by product and words, so that the order
-    of the files is no matter.
+    Equal times are one moment, which lies in one part; within it the order is by product and words.
     """
     ordered = sorted(reviews, key=lambda one: (one.timestamp_ms, one.asin, one.title, one.text))
     moments = [tuple(group) for _, group in itertools.groupby(ordered, key=lambda one: one.timestamp_ms)]
@@ -165,7 +158,7 @@ def cut_time_line(reviews: Sequence[Review]) -> tuple[Behaviour, ...]:
 
 
 class Job(Record, frozen=True, kw_only=True):
-    """One instruction to be written: whose, of which type, and about which behaviour. ``id`` is unique in a shop."""
+    """One instruction to be written."""
 
     id: str
     user_id: str

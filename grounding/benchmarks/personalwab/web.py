@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from grounding.benchmarks.personalwab.embeddings import kept_embeddings, needs, sentence_model
+from grounding.benchmarks.personalwab.embeddings import IDENTITY, kept_embeddings, needs
 from grounding.benchmarks.personalwab.prompts import product_text
 from grounding.benchmarks.personalwab.records import FunctionCall, Observation, Product
 from grounding.cards.places import models_dir
@@ -314,7 +314,7 @@ class DenseSearch:
         self._asins = tuple(sorted(products))
         self._embed = kept_embeddings()
         self._vectors = self._embed([product_text(products[asin]) for asin in self._asins])
-        self.identity = f"dense:{VERSION};{sentence_model().identity};{_products_hash(products)}"
+        self.identity = f"dense:{VERSION};{IDENTITY};{_products_hash(products)}"
 
     def search(self, query: str, k: int = RESULTS) -> tuple[str, ...]:
         """The ASINs of the ``k`` products nearest in meaning, nearest first; none for an empty query."""
