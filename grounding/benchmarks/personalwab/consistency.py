@@ -2,9 +2,6 @@
 
 - ``users``: the user among four others, shown by their behaviours; top-1 accuracy.
 - ``items``: three products that the user bought among seven that the user did not; NDCG@5 and Recall@5.
-
-Candidates and their order are drawn by chance from a seed and the user's id, so they are the same for every judge. The
-figures have a 95 % interval by a bootstrap over users.
 """
 
 from __future__ import annotations
@@ -49,7 +46,6 @@ class ProfileQuestion(Record, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """Unique in a set of questions."""
         return f"{self.kind}/{self.user_id}"
 
 
@@ -60,8 +56,6 @@ class Ranking(Kept, frozen=True, kw_only=True):
 
 
 class ConsistencyFigure(Record, frozen=True, omit_defaults=False):
-    """One measure over ``n`` users, with its 95 % interval and what it is by chance."""
-
     task: str
     measure: str
     value: float | None
@@ -72,8 +66,6 @@ class ConsistencyFigure(Record, frozen=True, omit_defaults=False):
 
 
 class Consistency(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The figures, and what they are of."""
-
     dataset: str
     fingerprint: str
     by: str
@@ -188,10 +180,7 @@ MEASURES: tuple[tuple[Kind, str, float, Callable[[Order, Order], float]], ...] =
 def consistency_figures(
     questions: Sequence[ProfileQuestion], rankings: Mapping[str, Ranking], *, seed: int
 ) -> tuple[ConsistencyFigure, ...]:
-    """The three measures, from answers by the questions' ids; ``seed`` is the bootstrap's.
-
-    One that can't be read (``unparsed``) is wrong; a question with an error or without any answer is left out.
-    """
+    """The three measures, from answers by the questions' ids: ``unparsed`` is wrong, an error or no answer left out."""
     found = []
     for kind, name, chance, measure in MEASURES:
         values = [
@@ -244,7 +233,6 @@ def judge_profiles(
 
 
 def print_consistency(shown: Consistency, answers: StageAnswers[Ranking]) -> None:
-    """The table of the two tasks."""
     console = wide_console(100)
     heads = ("task", "measure", "value", "users", "95 % interval", "by chance")
     table = Table(*heads, title=f"{shown.dataset} · profiles judged by {shown.by}", title_justify="left")

@@ -18,7 +18,8 @@ from contextlib import nullcontext
 
 import msgspec
 
-from grounding.benchmarks.personalwab.agents.base import NoMove, Play, ShopAgent, completion_of, said, text_message
+from grounding.benchmarks.personalwab.agents.base import NoMove, Play, ShopAgent, completion_of, said
+from grounding.benchmarks.personalwab.agents.chat import text_message
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, product_text, shop_prompts, user_text
 from grounding.benchmarks.personalwab.records import (
     EndReason,
@@ -45,23 +46,14 @@ NO = "No, that is not it."
 
 def view_of(task: ShopTask, product: Product | None) -> TaskView:
     """What an agent may know of a task; the product is told for reviews alone."""
-    return TaskView(
-        task_id=task.id,
-        user_id=task.user_id,
-        instruction=task.instruction,
-        timestamp_ms=task.timestamp_ms,
-        review_product=product if task.type == "review" else None,
-    )
-
-
-# --- who answers ------------------------------------------------------------------------------------------------------
+    told = {name: getattr(task, name) for name in ("user_id", "instruction", "timestamp_ms")}
+    return TaskView(task_id=task.id, **told, review_product=product if task.type == "review" else None)
 
 
 class ScriptedUser:
     """Answers by rules: yes to its product, no to others with a hint that changes with every question.
 
-    A product counts as named when its id or all the terms of its title are said. ``identity`` is canonical text of
-    everything that can change a reply.
+    A product counts as named when its id or all the terms of its title are said.
     """
 
     identity = "scripted:1"
@@ -70,7 +62,6 @@ class ScriptedUser:
         self.products, self._users = dataset.products, dataset.users
 
     def profile(self, task: ShopTask) -> Profile:
-        """That of the task's user; an empty one where there is none."""
         user = self._users.get(task.user_id)
         return user.profile if user and user.profile else Profile()
 
@@ -79,7 +70,7 @@ class ScriptedUser:
         return ""
 
     async def reply(self, task: ShopTask, play: Play, heard: str) -> str:
-        """Answer what the agent says now, after the turns so far. Raises NoMove where no answer comes."""
+        """Answer what the agent says now. Raises NoMove where no answer comes."""
         product = self.products[task.target_asin]
         if task.type == "review":
             rating = None if task.target_review is None else task.target_review.rating
@@ -113,8 +104,6 @@ class ModelUser(ScriptedUser):
         self.identity = f"model-user:1|{model.identity}|{shop_prompts().label}"
 
     async def reply(self, task: ShopTask, play: Play, heard: str) -> str:
-        """Ask the model for the user's next line."""
-
         def messages() -> list[Message]:
             told = user_text(task, self.profile(task), self.products[task.target_asin])
             spoken = [("user", shop_prompts().user_greeting), ("assistant", task.instruction)]
@@ -134,13 +123,11 @@ class HumanUser(ScriptedUser):
     identity = "human:1"
 
     async def opening(self, task: ShopTask) -> str:
-        """Show the task, and hear what is typed."""
         own = "" if task.type != "review" or task.target_review is None else f"\nyour review: {task.target_review.text}"
         title = f"--- task {task.id} ({task.type}), user {task.user_id}"
         return await _typed(f"\n{title}\n{task.instruction}\n{product_text(self.products[task.target_asin])}{own}")
 
     async def reply(self, task: ShopTask, play: Play, heard: str) -> str:  # noqa: ARG002
-        """Show what the agent says, and hear what is typed."""
         return await _typed(f"\nagent: {heard}")
 
 
@@ -159,9 +146,6 @@ async def _typed(shown: str) -> str:
     if not line:
         raise NoMove("error", "the input ended where the user was to type")
     return line.rstrip("\n")[:MAX_REPLY_CHARS]
-
-
-# --- the stage --------------------------------------------------------------------------------------------------------
 
 
 class EpisodeStage:
@@ -192,15 +176,12 @@ class EpisodeStage:
         self.identity = msgspec.json.encode(self._made_by).decode()
 
     def item_id(self, item: ShopTask) -> str:
-        """The task's id."""
         return item.id
 
     def key(self, item: ShopTask, earlier: None) -> str:  # noqa: ARG002
-        """Agent, web, user, track, limit, shop and task."""
         return hashlib.sha256(msgspec.json.encode((*self._made_by, item))).hexdigest()[:32]
 
     def failed(self, item: ShopTask, key: str, failure: Failure) -> Episode:
-        """The episode of a task that nobody could work on."""
         return Episode(task_id=item.id, key=key, failure=failure)
 
     def take_up(self, tasks: Sequence[ShopTask]) -> None:
@@ -211,13 +192,15 @@ class EpisodeStage:
                 self._agent.take_up(task.user_id, episode)
 
     async def run(self, item: ShopTask, earlier: None, key: str) -> Episode:  # noqa: ARG002
-        """Play the episode. Failures are recorded, not raised.
+        """Play the episode. Failures are recorded, not raised; a Halted before the first request is raised.
 
-        Raises Halted where the cost limit leaves no room for the first request, or no server is there. Later ones are
-        an episode that failed; UserError where a model refuses every request.
+        Raises UserError where a model refuses every request.
         """
-        view = view_of(item, self._functions.products.get(item.target_asin))
-        play = Play(view=view, track=self._track, max_steps=self._max_steps)
+        play = Play(
+            view=view_of(item, self._functions.products.get(item.target_asin)),
+            track=self._track,
+            max_steps=self._max_steps,
+        )
         end: EndReason = "failed"
         failure: Failure | None = None
         async with self._locks[item.user_id] if self._agent.carries_on else nullcontext():

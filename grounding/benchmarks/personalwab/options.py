@@ -20,8 +20,6 @@ from grounding.run.ray.cluster import check_executor
 
 
 class AgentEntry(Record, frozen=True):
-    """An agent: how it is made, what it does in a line, what it needs, and the memory that is its own."""
-
     make: Callable[[Given], ShopAgent]
     what: str
     needs: Literal["model", "folder", "nothing"] = "model"
@@ -54,15 +52,11 @@ OWN_MEMORY = {name: entry.memory for name, entry in AGENTS.items() if entry.memo
 """Agents whose memory is a part of them."""
 
 HUMAN = "human"
-"""The user who is a person at the terminal."""
-
 MAX_STEPS = 10
 """Moves of an episode, at most (release; its ReAct agent takes 3 in the single-turn track)."""
 
 
 class ShopOptions(RunOptions, frozen=True, kw_only=True):
-    """What a run over a shop is asked for; see ``grounding eval --help``."""
-
     dataset: str = "sample-shop"
     split: Split = "test"
     agent: str = "rules"
@@ -82,12 +76,10 @@ class ShopOptions(RunOptions, frozen=True, kw_only=True):
 
     @property
     def memory_kind(self) -> MemoryName:
-        """The memory that the agent has: its own, the one that was chosen, or the last purchases."""
         return OWN_MEMORY.get(self.agent) or self.memory or "last"
 
     @property
     def behaviours(self) -> int:
-        """How many behaviours are told: as asked for, or as the preset has it for track and agent."""
         if self.memory_length is not None:
             return self.memory_length
         if self.preset == "official":
@@ -96,7 +88,6 @@ class ShopOptions(RunOptions, frozen=True, kw_only=True):
 
     @property
     def steps(self) -> int:
-        """How many moves an episode has at most."""
         if self.max_steps is not None:
             return self.max_steps
         # The released ReAct agent stops after three replies where it may not talk.
@@ -106,7 +97,7 @@ class ShopOptions(RunOptions, frozen=True, kw_only=True):
     @property
     def functions_file(self) -> Path | None:
         """The file that says which function PUMA is to call; None where its own model does, or the words."""
-        return None if str(self.functions) in ("None", "model", "words") else self.functions
+        return None if str(self.functions) in ("None", "model") else self.functions
 
 
 def check_options(options: ShopOptions) -> None:

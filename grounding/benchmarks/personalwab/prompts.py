@@ -1,8 +1,6 @@
 """What PersonalWAB tells agents, simulated users and models in training: its wording, and memories of a user's past.
 
-The texts are data (``models/prompts/personalwab``), because they are part of what is asked. Filling puts every value in
-at once, so that what a user wrote is never filled again. What is null in the data stands as ``None`` in the release's
-texts, and lists stand as Python prints them.
+What is null in the data stands as ``None`` in the release's texts, and lists stand as Python prints them.
 """
 
 from __future__ import annotations
@@ -41,35 +39,28 @@ FUNCTION_OF: dict[TaskType, str] = {
 
 @cache
 def wording(name: str) -> Any:
-    """The texts of a file of ``models/prompts/personalwab`` as attributes, and a ``label``: name, version and a hash.
-
-    ``release``: ``entry_*`` show one behaviour, ``memory_*`` lead a list of them; ``system_*`` are its own prompts
-    of the agents with plain memories, ``paper_*`` those that the paper prints for all methods. ``puma``: ``parameter``
-    asks for a parameter as in training, ``function`` for a function, ``search_label`` a chat model for a query.
-    ``construction`` and ``consistency`` say theirs themselves.
-    """
+    """The texts of a file as attributes, and a ``label``: name, version and a hash."""
     texts = msgspec.yaml.decode((models_dir() / "prompts" / "personalwab" / f"{name}.yaml").read_bytes())
     digest = hashlib.sha256(msgspec.json.encode(texts)).hexdigest()[:8]
     return SimpleNamespace(**texts, label=f"{texts['name']}.{texts['version']}@{digest}")
 
 
 def shop_prompts() -> Any:
-    """The release's and the paper's wording."""
+    """The release's (``system_*`` for plain memories) and the paper's (``paper_*``)."""
     return wording("release")
 
 
 def puma_prompts() -> Any:
-    """The wording of PUMA's training, a file of its own so that the agents' label stays what it is."""
+    """Those of PUMA's training, a file of its own so that the agents' label stays what it is."""
     return wording("puma")
 
 
 def function_prompt(prompts: Any, instruction: str) -> str:
-    """The question which function an instruction asks for."""
     return fill(prompts.function, instruction=instruction)
 
 
 def named_function(text: str) -> TaskType | None:
-    """The type of task whose function a text begins with; None where it names none."""
+    """The type of task whose function a text begins with."""
     said = text.strip()
     return next((kind for kind, name in FUNCTION_OF.items() if said.startswith(name)), None)
 
@@ -91,7 +82,6 @@ def product_text(product: Product) -> str:
 
 
 def product_fields(product: Product) -> dict[str, str]:
-    """A product's values as the release's texts name them."""
     fields = msgspec.structs.asdict(product)
     told = {name: str(list(one) if isinstance(one, tuple) else one) for name, one in fields.items()}
     return told | {"parent_asin": product.asin}
@@ -105,7 +95,7 @@ def behaviour_text(template: str, number: int, behaviour: Behaviour, product: Pr
 
 
 def opening_text(user_id: str, instruction: str, review_product: Product | None) -> str:
-    """The first message of an episode: who asks, what, and the product that is to be reviewed."""
+    """The first message of an episode."""
     asked = f"USER {user_id}: {instruction}"
     if review_product is None:
         return asked
@@ -113,7 +103,7 @@ def opening_text(user_id: str, instruction: str, review_product: Product | None)
 
 
 def user_text(task: ShopTask, profile: Profile, product: Product) -> str:
-    """What the simulated user is told: who it is, what it wants, and, of a review, what it thought."""
+    """What the simulated user is told."""
     prompts = shop_prompts()
     known = msgspec.structs.asdict(profile)
     known |= {"interaction_style": profile.interaction_complexity, "focus": profile.focus_aspect}
@@ -129,8 +119,6 @@ def user_text(task: ShopTask, profile: Profile, product: Product) -> str:
     return fill(prompts.user_search, **told)
 
 
-# --- memories ---------------------------------------------------------------------------------------------------------
-
 MemoryName = Literal["none", "random", "last", "relevant", "task-specific", "recmind", "interecagent"]
 PAPER_LENGTHS: dict[str, int] = {"single": 50, "multi": 20}
 """Behaviours that are told (paper, section A.3); RecMind is told 400."""
@@ -144,8 +132,6 @@ Embed = Callable[[Sequence[str]], np.ndarray[Any, np.dtype[np.float32]]]
 
 
 class Recalled(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A memory as text, and the behaviours that are in it, in the order of the text."""
-
     text: str = ""
     chosen: tuple[Behaviour, ...] = ()
 
@@ -156,13 +142,10 @@ NOTHING = Recalled()
 class Memory:
     """Chooses and words at most ``length`` behaviours. ``identity`` is canonical text of all that can change a text.
 
-    Only behaviour strictly before the task's time counts, whatever its split (as in the release). How many are told is
-    honoured here; the release parses its option and always takes 10.
-
-    ``seed`` is that of ``random``, together with the task's id, so that the order of tasks is no matter. ``embed``
-    turns texts into rows of length 1, for ``relevant`` and ``task-specific``. ``cut`` gives the first ``max_tokens`` by
-    the tokenizer of PUMA's own model, which is told ``task-specific`` as in the release (PUMA/utils.py): cut inside of
-    a behaviour, without a heading, and of recommendations the newest first, so that what is cut off is the oldest.
+    Only behaviour strictly before the task's time counts, whatever its split (as in the release). ``embed`` turns texts
+    into rows of length 1, for ``relevant`` and ``task-specific``. ``cut`` gives the first ``max_tokens`` by the
+    tokenizer of PUMA's own model, which is told ``task-specific`` as in the release (PUMA/utils.py): cut inside of a
+    behaviour, without a heading, and of recommendations the newest first, so that what is cut off is the oldest.
     ``react`` gives the heading of ``last`` as the release's ReAct has it.
     """
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from grounding.atomic import atomic_write
-from grounding.benchmarks.personalwab.agents.base import plain, react_rules, system_text, with_calls, with_text
+from grounding.benchmarks.personalwab.agents.chat import plain, react_rules, system_text, with_calls, with_text
 from grounding.benchmarks.personalwab.episode import view_of
 from grounding.benchmarks.personalwab.records import TYPES, Episode
 from grounding.benchmarks.personalwab.scoring import ShopAsked, ShopVerdict, TaskLine, read_shop_run
@@ -31,7 +31,6 @@ Statistics = dict[str, dict[str, float]]
 
 
 def statistics(entries: Sequence[Mapping[str, Any]]) -> Statistics:
-    """The release's figures by type of task and over all; what is no entry of a task is left out."""
     found = {}
     for kind in (*TYPES, "overall"):
         of_kind = [one for one in entries if _type_of(one) in TYPES and kind in (_type_of(one), "overall")]
@@ -67,8 +66,7 @@ def read_results(path: Path) -> Statistics:
 def write_results(run: Path, out: Path) -> Statistics:
     """Write a scored run as the release's result file; its figures.
 
-    Where a run keeps what an episode took as one sum, the tokens stand at its first reply and 0 at the others. Raises
-    UserError where the folder holds no scored run, or a file in it is damaged.
+    An episode's tokens are known as one sum, which stands at its first reply. Raises UserError: no scored run.
     """
     scored = read_shop_run(run)
     asked, official = scored.info.asked, {one.task_id: one for one in scored.verdicts["official"]}
@@ -143,7 +141,6 @@ def _conversation(line: TaskLine, episode: Episode, asked: ShopAsked) -> list[di
 
 
 def print_results(console: Console, title: str, found: Mapping[str, Mapping[str, float]]) -> None:
-    """The release's figures as a table."""
     table = Table("type", "tasks", "F", "R", "steps", title=title, title_justify="left", box=SIMPLE_HEAD)
     for kind, one in found.items():
         cells = (one["avg_action_acc"], one["avg_res_acc"], one["avg_interaction_times"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -17,21 +17,11 @@ from rich.table import Table
 from rich.text import Text
 
 from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
+from grounding.benchmarks.personalwab import scoring as shop
 from grounding.benchmarks.personalwab.agents.base import said
 from grounding.benchmarks.personalwab.options import OWN_MEMORY
-from grounding.benchmarks.personalwab.records import TYPES, Episode, TaskType, Track, Turn
-from grounding.benchmarks.personalwab.scoring import (
-    FEW,
-    Attempt,
-    ShopEstimate,
-    ShopRule,
-    ShopScored,
-    ShopVerdict,
-    TaskLine,
-    entries_of,
-    outcome_of,
-    read_shop_run,
-)
+from grounding.benchmarks.personalwab.records import TYPES, Episode, Track, Turn
+from grounding.benchmarks.personalwab.scoring import ShopEstimate, ShopRule, ShopScored, ShopVerdict, TaskLine
 from grounding.cards.places import published_dir
 from grounding.data.release import data_name, departure_warnings, release_mark
 from grounding.errors import UserError
@@ -60,8 +50,7 @@ METRICS = (
 
 
 def read(path: Path) -> RunRows:
-    """A scored run over a shop. Raises UserError where the folder holds no scored run, or a file in it is damaged."""
-    scored = read_shop_run(path)
+    scored = shop.read_shop_run(path)
     info, asked = scored.info, scored.info.asked
     return RunRows(
         folder=path,
@@ -84,12 +73,10 @@ def read(path: Path) -> RunRows:
 
 
 def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
-    """The run's own table; ``strict`` is no reading of a shop."""
     print_shop(console, [run.scored], rule="official" if scoring == "official" else "paper")
 
 
 def print_published(console: Console, runs: Sequence[RunRows]) -> None:
-    """The tables of PersonalWAB's paper with the runs under them."""
     print_published_shop(console, [run.scored for run in runs])
 
 
@@ -104,7 +91,7 @@ def _rows(scored: ShopScored) -> Iterator[ItemRow]:
 
 
 def _row(line: TaskLine, verdict: ShopVerdict, official: ShopVerdict, played: Episode | None) -> ItemRow:
-    task, outcome = line.task, outcome_of(verdict)
+    task, outcome = line.task, shop.outcome_of(verdict)
     episode = played or Episode(task_id=task.id, key="")
     values = {"steps": float(verdict.steps)}
     for lead, one in (("", verdict), ("official_", official)):
@@ -135,7 +122,9 @@ def _row(line: TaskLine, verdict: ShopVerdict, official: ShopVerdict, played: Ep
         groups={
             "type": (task.type,),
             "user": (task.user_id,),
-            "history": (f"fewer than {FEW} behaviours" if line.earlier_behaviours < FEW else f"{FEW} and more",),
+            "history": (
+                f"fewer than {shop.FEW} behaviours" if line.earlier_behaviours < shop.FEW else f"{shop.FEW} and more",
+            ),
             "outcome": (outcome,),
             "end": (verdict.end,),
             "steps": (str(verdict.steps),),
@@ -155,24 +144,22 @@ def _call(turn: Turn) -> str:
     return f"{turn.call.name}({spoken})"
 
 
-def _move(turn: Turn, attempt: Attempt | None, target: str) -> str:
+def _move(turn: Turn, attempt: shop.Attempt | None, target: str) -> str:
     """What came of a move: the products of a list with the target marked, the web's words, or the user's."""
     seen, call = turn.observation, _call(turn)
     lines = [] if attempt is None else [f"worth {attempt.result:.2f}"]
     lines += [call] if len(call) > 190 else []
     if seen is not None and seen.asins:
-        titles = {asin: title for title, asin in _TITLE.findall("\n".join(entries_of(seen)))}
+        titles = {asin: title for title, asin in _TITLE.findall("\n".join(shop.entries_of(seen)))}
         for place, asin in enumerate(seen.asins, start=1):
             mark = "  ← the target" if asin == target else ""
             lines.append(f"{place}. {titles.get(asin, '')} ({asin}){mark}")
     elif seen is not None:
         lines.append(f"{seen.error}: {seen.text}" if seen.error else seen.text)
-    more = {
-        f"{turn.extra_calls} more calls of this message were not carried out": turn.extra_calls,
-        f"user: {turn.user_reply}": turn.user_reply,
-        f"what the agent made of it: {turn.reflection}": turn.reflection,
-    }
-    return "\n".join([*lines, *(text for text, is_so in more.items() if is_so)])
+    lines += [f"{turn.extra_calls} more calls of this message were not carried out"] if turn.extra_calls else []
+    lines += [f"user: {turn.user_reply}"] if turn.user_reply else []
+    lines += [f"what the agent made of it: {turn.reflection}"] if turn.reflection else []
+    return "\n".join(lines)
 
 
 # --- tables in the terminal -------------------------------------------------------------------------------------------
@@ -186,20 +173,13 @@ SHORT: dict[str, str] = {"search": "search", "recommend": "recom.", "review": "r
 
 
 def print_shop(console: Console, results: Sequence[ShopScored], *, rule: ShopRule) -> None:
-    """Print runs with function, result and, in the multi-turn track, steps; then what became of the rest."""
     asked = results[0].info.asked
     models = {result.info.asked.model for result in results}
     model = f" · {asked.model}" if len(models) == 1 and asked.model else ""
     user = f" · user {asked.user}" if asked.user else ""
     title = f"{data_name(asked.dataset, results[0].info.departs)} · {asked.track}-turn · {rule}{model}{user}"
-    table = Table(
-        title=Text(title),
-        title_style="bold",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+    style: dict[str, Any] = {"title_style": "bold", "title_justify": "left", "box": SIMPLE_HEAD}
+    table = Table(title=Text(title), padding=(0, 1, 0, 0), pad_edge=False, **style)
     measures = {"F": ("function", 3), "R": ("result", 3), "steps": ("steps", 2)}
     if asked.track == "single":
         del measures["steps"]
@@ -232,12 +212,10 @@ def share(estimate: ShopEstimate | None, digits: int = 3) -> str:
 
 
 def interval(estimate: ShopEstimate) -> str:
-    """Both ends of an interval."""
     return "-" if estimate.low is None or estimate.high is None else f"[{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 def cost_words(totals: CallTotals) -> str:
-    """What was paid, and for how many tokens."""
     if not totals.calls:
         return "no requests"
     price = "not priced" if totals.usd is None else dollars(totals.usd)
@@ -288,45 +266,39 @@ def _own_notes(result: ShopScored, rule: ShopRule) -> Iterator[tuple[str, str]]:
 
 # --- the paper's tables -----------------------------------------------------------------------------------------------
 
-FILE = "personalwab.csv"
-PAPER_DATASET = "personalwab"
+NamedRuns = Sequence[tuple[str, ShopScored]]
 
 
 def print_published_shop(console: Console, results: Sequence[ShopScored]) -> None:
     """Print the paper's tables of the runs' track with the runs under them, and what is odd about the figures."""
-    _print_tables(console, TABLES, {result.folder: row_name(result) for result in results}, results)
+    named = [(row_name(result), result) for result in results]
+    _print_tables(console, TABLES, named)
     words = "runs stand there by the reading official, the released evaluator's, which made the paper's figures"
-    print_named(console, [("published", words), *_other_data(results, lambda result: f"{row_name(result)}: ")])
+    print_named(console, [("published", words), *_other_data([(f"{name}: ", run) for name, run in named])])
 
 
-def print_published_training(
-    console: Console, *, ablations: Sequence[tuple[str, ShopScored]], lengths: Sequence[tuple[str, ShopScored]]
-) -> None:
+def print_published_training(console: Console, *, ablations: NamedRuns, lengths: NamedRuns) -> None:
     """Print the paper's tables of trained models with the runs of one's own under them."""
     for table, named in ((ABLATIONS, ablations), (MEMORY_LENGTHS, lengths)):
-        _print_tables(console, (table,), {run.folder: name for name, run in named}, [run for _, run in named])
-    print_named(console, _other_data([run for _, run in (*ablations, *lengths)], lambda _: ""))
+        _print_tables(console, (table,), named)
+    print_named(console, _other_data([("", run) for _, run in (*ablations, *lengths)]))
 
 
-def _print_tables(
-    console: Console,
-    tables: Sequence[PrintedTable[ShopScored]],
-    names: Mapping[Path, str],
-    results: Sequence[ShopScored],
-) -> None:
-    path = published_dir() / FILE
-    print_tables(console, path, tables, results, lambda one: names[one.folder] + release_mark(one.info.departs))
+def _print_tables(console: Console, tables: Sequence[PrintedTable[ShopScored]], named: NamedRuns) -> None:
+    names = {run.folder: name + release_mark(run.info.departs) for name, run in named}
+    path, runs = published_dir() / "personalwab.csv", [run for _, run in named]
+    print_tables(console, path, tables, runs, lambda one: names[one.folder])
 
 
-def _other_data(results: Sequence[ShopScored], lead: Callable[[ShopScored], str]) -> list[tuple[str, str]]:
+def _other_data(named: NamedRuns) -> list[tuple[str, str]]:
     """Warn of every run that is not over the paper's data."""
-    told = []
-    for result in results:
-        asked, departs, tasks = result.info.asked, result.info.departs, result.summary.counts.tasks
-        if asked.dataset != PAPER_DATASET or asked.select != "all" or departs:
+    told = {}
+    for lead, run in named:
+        asked, departs, tasks = run.info.asked, run.info.departs, run.summary.counts.tasks
+        if asked.dataset != "personalwab" or asked.select != "all" or departs:
             differs = f"{data_name(asked.dataset, departs)}, {tasks} tasks, selection {asked.select}"
-            told.append(f"{lead(result)}other data than the paper's ({differs}): not comparable with it")
-    return [("warning", text) for text in dict.fromkeys(told)]
+            told[f"{lead}other data than the paper's ({differs}): not comparable with it"] = "warning"
+    return [(kind, text) for text, kind in told.items()]
 
 
 def _figure(result: ShopScored, *, kind: str, field: str, few: bool = False, search: str = "") -> float | None:
@@ -360,14 +332,11 @@ def _table(
         for kind in kinds
         for place, (printed, heading, field) in enumerate(measures)
     )
-    return PrintedTable(number=number, about=about, places=places, fits=partial(_is_of, track))
+    return PrintedTable(
+        number=number, about=about, places=places, fits=lambda run: track in (None, run.info.asked.track)
+    )
 
 
-def _is_of(track: Track | None, result: ShopScored) -> bool:
-    return track in (None, result.info.asked.track)
-
-
-_LISTS: tuple[TaskType, ...] = ("search", "recommend")
 _BY_SEARCH = tuple(
     CallColumn(
         column=f"result accuracy, {name}",
@@ -379,8 +348,13 @@ _BY_SEARCH = tuple(
 TABLES: tuple[PrintedTable[ShopScored], ...] = (
     _table("3", "single-turn track", _F, _R, track="single"),
     _table("4", "multi-turn track", _F, _R, _STEPS, track="multi"),
-    _table("7", "outcome of the list that was asked for (O)", _F, _R, _O, kinds=_LISTS, track="single"),
-    PrintedTable(number="8", about="search by BM25 and by meaning", places=_BY_SEARCH, fits=partial(_is_of, "single")),
+    _table("7", "outcome of the list that was asked for (O)", _F, _R, _O, kinds=TYPES[:2], track="single"),
+    PrintedTable(
+        number="8",
+        about="search by BM25 and by meaning",
+        places=_BY_SEARCH,
+        fits=lambda run: run.info.asked.track == "single",
+    ),
     _table("9", "users with fewer than 10 behaviours", _F, _R, track="single", few=True),
 )
 ABLATIONS = _table("5", "ablations of PUMA", _F, _R)
@@ -401,7 +375,6 @@ HEADS = ("", "tasks", "right function", "result", "95 % interval", "outcome", "s
 
 
 def write_page(path: Path, out: Path | None) -> Path:
-    """The page of a run."""
     run = read(path)
     return write_item_page(run, _about(run.scored), out)
 
@@ -414,8 +387,8 @@ def _about(scored: ShopScored) -> PageAbout:
         "products": f"{info.products:,} searched, {info.recommended:,} recommended from",
         "time": f"{scored.time.wall_s:.1f} s",
         "agent": cost_words(summary.agent),
-        "ended": _counted(counts.ends),
-        "refused": _counted(counts.failures | counts.errors_seen),
+        "ended": " · ".join(f"{name} {count}" for name, count in counts.ends.items()),
+        "refused": " · ".join(f"{name} {count}" for name, count in (counts.failures | counts.errors_seen).items()),
     }
     tables = [
         *(SummaryTable(title=f"{rule}: {READINGS[rule]}", heads=HEADS, rows=_lines(scored, rule)) for rule in READINGS),
@@ -428,10 +401,6 @@ def _about(scored: ShopScored) -> PageAbout:
         groups=("type", "outcome", "history", "end"),
         words=WORDS,
     )
-
-
-def _counted(counts: Mapping[Any, int]) -> str:
-    return " · ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def _lines(scored: ShopScored, rule: ShopRule) -> tuple[tuple[str, ...], ...]:

@@ -1,7 +1,6 @@
 """A run over a shop and what it is worth: its folder, its tasks with their episodes in, verdicts and figures out.
 
-``run.json`` says what was asked, ``steps.jsonl`` holds the tasks, ``episodes.jsonl`` what happened, whole;
-``verdicts.jsonl`` and ``summary.json`` are derived from those and can be deleted. Two readings of the same calls:
+``verdicts.jsonl`` and ``summary.json`` are derived from the other files. Two readings of the same calls:
 
 ``paper``    (section 3.3 and equation 1) the right function, carried out, with arguments that fit its schema; the
              target found as a product of the list, at rank r worth 1 - (r - 1) / 10; reviews by likeness, at least 0;
@@ -11,9 +10,7 @@
              likeness as it comes, also below 0; what counts is the best of the attempts with the right function.
 
 An attempt is a call of one of the three functions that end a task. An episode that infrastructure broke off counts as
-wrong. Values are shares between 0 and 1, as the paper prints them. Intervals come from a bootstrap over users, whose
-tasks are not independent of each other. ``overall`` is over all tasks together, so that a type counts as much as it has
-tasks.
+wrong. Values are shares between 0 and 1, as the paper prints them; intervals come from a bootstrap over users.
 """
 
 from __future__ import annotations
@@ -28,22 +25,10 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from grounding.benchmarks.personalwab import records
 from grounding.benchmarks.personalwab.embeddings import review_similarity
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF
-from grounding.benchmarks.personalwab.records import (
-    TYPES,
-    EndReason,
-    Episode,
-    Observation,
-    Preset,
-    Product,
-    Profile,
-    ShopTask,
-    Split,
-    TaskType,
-    Track,
-    Turn,
-)
+from grounding.benchmarks.personalwab.records import TYPES, EndReason, Episode, Observation, ShopTask, TaskType, Turn
 from grounding.benchmarks.personalwab.web import review_of
 from grounding.data.release import data_name
 from grounding.llm.chat import identity_hash
@@ -56,17 +41,14 @@ from grounding.scoring.summary import CallTotals, TimeTotals, call_totals
 ShopRule = Literal["paper", "official"]
 
 RULES: tuple[ShopRule, ...] = ("paper", "official")
-LISTS = (FUNCTION_OF["search"], FUNCTION_OF["recommend"])
 LIST_LENGTH = 10
 FEW = 10
 """Users with fewer behaviours before a task are the zero- and few-shot ones (paper, section A.4.7)."""
 
 
 class Attempt(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One call that could have ended the task, at ``turn`` of the episode.
-
-    ``function`` says whether it was the right function, properly called; ``result`` is what its answer is worth if it
-    was, ``outcome`` whatever it was.
+    """One call that could have ended the task. ``result`` is what its answer is worth if the function was right and
+    properly called, ``outcome`` whatever it was.
     """
 
     turn: int
@@ -76,8 +58,6 @@ class Attempt(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ShopVerdict(Record, frozen=True, kw_only=True):
-    """What became of one task under one reading; ``steps`` are the agent's moves."""
-
     task_id: str
     user_id: str
     type: TaskType
@@ -99,13 +79,13 @@ Likeness = Mapping[tuple[str, str], float]
 
 def review_pairs(tasks: Iterable[ShopTask], episodes: Mapping[str, Episode]) -> list[tuple[str, str]]:
     """The pairs of reviews that verdicts need the likeness of, each once."""
-    pairs = {}
-    for task in tasks:
-        if task.type == "review" and task.target_review is not None and task.id in episodes:
-            for turn in episodes[task.id].turns:
-                written = _review_of(turn)
-                if written is not None:
-                    pairs[(task.target_review.text, written)] = True
+    pairs = {
+        (task.target_review.text, written): True
+        for task in tasks
+        if task.type == "review" and task.target_review is not None and task.id in episodes
+        for turn in episodes[task.id].turns
+        if (written := _review_of(turn)) is not None
+    }
     return list(pairs)
 
 
@@ -149,7 +129,6 @@ def _attempt(task: ShopTask, place: int, turn: Turn, likeness: Likeness, rule: S
 
 
 def _worth(task: ShopTask, turn: Turn, likeness: Likeness, rule: ShopRule) -> float:
-    """What the answer to a call is worth for the task, whatever function gave it."""
     if task.type == "review":
         written = _review_of(turn)
         if written is None or task.target_review is None:
@@ -157,7 +136,7 @@ def _worth(task: ShopTask, turn: Turn, likeness: Likeness, rule: ShopRule) -> fl
         alike = likeness[(task.target_review.text, written)]
         return max(alike, 0.0) if rule == "paper" else alike
     seen = turn.observation
-    if seen is None or turn.call.name not in LISTS:
+    if seen is None or turn.call.name == FUNCTION_OF["review"]:
         return 0.0
     if rule == "paper":
         ranked = seen.asins[:LIST_LENGTH]
@@ -179,7 +158,6 @@ def _review_of(turn: Turn) -> str | None:
 
 
 def outcome_of(verdict: ShopVerdict) -> str:
-    """What became of a task in a word or two."""
     if verdict.failure is not None:
         return verdict.failure
     if not verdict.attempts:
@@ -205,8 +183,6 @@ class ShopEstimate(Record, frozen=True, kw_only=True):
 
 
 class ShopFigures(Record, frozen=True, kw_only=True):
-    """The measures of some tasks."""
-
     tasks: int
     users: int
     function: ShopEstimate
@@ -236,25 +212,18 @@ class ShopCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ShopSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A run in figures, all of them derived from its episodes."""
-
     schema: Literal[1] = 1
     status: Literal["complete", "partial"]
     signature: str
-    track: Track
+    track: records.Track
     counts: ShopCounts
     scores: dict[ShopRule, ShopScores]
     agent: CallTotals
     user: CallTotals
 
 
-Verdicts = Sequence[ShopVerdict]
-
-
-def shop_scores(verdicts: Verdicts, *, seed: int = 0) -> ShopScores:
-    """The measures of verdicts of one reading."""
-
-    def by_type(some: Verdicts) -> dict[TaskType, ShopFigures]:
+def shop_scores(verdicts: Sequence[ShopVerdict], *, seed: int = 0) -> ShopScores:
+    def by_type(some: Sequence[ShopVerdict]) -> dict[TaskType, ShopFigures]:
         return {kind: figures([one for one in some if one.type == kind], seed=seed) for kind in TYPES}
 
     few = [one for one in verdicts if one.earlier_behaviours < FEW]
@@ -266,7 +235,7 @@ MEASURES: dict[str, float | None] = {"function": 1.0, "result": None, "outcome":
 """The measures and their greatest value. Only a share is cut at 1: the release's results may be below 0."""
 
 
-def figures(verdicts: Verdicts, *, seed: int = 0) -> ShopFigures:
+def figures(verdicts: Sequence[ShopVerdict], *, seed: int = 0) -> ShopFigures:
     """The measures of these verdicts, with intervals over their users."""
     users = {user: place for place, user in enumerate(dict.fromkeys(one.user_id for one in verdicts))}
     above, below = (np.zeros((len(users), len(MEASURES))) for _ in range(2))
@@ -300,7 +269,7 @@ class ShopAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
     dataset: str
     fingerprint: str
     select: str
-    split: Split
+    split: records.Split
     agent: str
     agent_identity: str
     model: str
@@ -312,9 +281,9 @@ class ShopAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
     user_identity: str
     functions_identity: str
     search: str
-    track: Track
+    track: records.Track
     max_steps: int
-    preset: Preset
+    preset: records.Preset
     seed: int
     version: str
 
@@ -330,27 +299,23 @@ class ShopRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class TaskLine(Record, frozen=True, kw_only=True):
-    """A line of ``steps.jsonl``: a task, who it is of, and the product that was meant."""
+    """A line of ``steps.jsonl``."""
 
     task: ShopTask
     earlier_behaviours: int
-    profile: Profile | None = None
-    product: Product | None = None
+    profile: records.Profile | None = None
+    product: records.Product | None = None
 
     @property
     def step_id(self) -> str:
-        """The task's id."""
         return self.task.id
 
 
 class ShopFolder(DescribedFolder[ShopRunInfo]):
-    """The folder of one run over a shop. What it reads raises a UserError where a file is missing or damaged."""
-
     info_type = ShopRunInfo
     kind = "a run over a shop"
 
     def read_tasks(self) -> tuple[TaskLine, ...]:
-        """The tasks of the run."""
         return self.read_lines("steps.jsonl", TaskLine, what="a task of a shop")
 
     def episodes(self) -> list[Episode]:
@@ -384,10 +349,7 @@ def shop_signature(info: ShopRunInfo) -> str:
 
 
 class ShopScored(Record, frozen=True, kw_only=True):
-    """A scored run: its description as it stands now, its tasks, its verdicts by each reading and its figures.
-
-    ``set_aside`` is where an earlier run of the same command was moved, ``report`` the page, if there is one.
-    """
+    """A scored run. ``set_aside`` is where an earlier run of the same command was moved, ``report`` the page."""
 
     folder: Path
     info: ShopRunInfo

@@ -1,20 +1,17 @@
 """The web that an agent acts on: calls of its functions in, observations out; and its search for products.
 
 Names, descriptions, parameters (``models/prompts/personalwab/functions.json``) and what comes back are the release's
-own, word for word (``envs/pwab/functions`` and ``envs/base.py`` of HongruCai/PersonalWAB): they are part of what is
-asked. A call that can't be carried out is answered with what Python says of it, as there.
-
-``bm25`` is the default search (paper, section 3.2.3: "BM25 with Pyserini"; its defaults are k1 0.9, b 0.4 and the
-analyser for English). ``dense`` compares sentence embeddings (paper, table 8).
+own, word for word (``envs/pwab/functions`` and ``envs/base.py`` of HongruCai/PersonalWAB). A call that can't be carried
+out is answered with what Python says of it, as there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -23,6 +20,9 @@ from grounding.benchmarks.personalwab.embeddings import IDENTITY, kept_embedding
 from grounding.benchmarks.personalwab.prompts import product_text
 from grounding.benchmarks.personalwab.records import FunctionCall, Observation, Product
 from grounding.cards.places import models_dir
+
+if TYPE_CHECKING:
+    from grounding.benchmarks.personalwab.sasrec import Recommender
 
 MAX_ARGUMENTS_CHARS = 100_000
 """Longer arguments are refused unread: what a model writes is bounded."""
@@ -37,21 +37,10 @@ TOOLS: dict[str, dict[str, Any]] = {
 """All functions as a chat completion offers them, in the release's order."""
 
 
-class Recommender(Protocol):
-    """Ranks the products that have ``numbers`` for those of a sequence; ``identity`` has all it hangs on."""
-
-    numbers: dict[str, int]
-    identity: str
-
-    def recommend(self, sequence: Sequence[str], k: int) -> tuple[str, ...]:
-        """At most ``k`` ASINs, best first; none for a sequence without a number."""
-
-
 class WebFunctions:
-    """The functions of one shop. ``identity`` is canonical text of all that can change an observation.
+    """The functions of one shop, which no call changes. ``identity`` is all that can change an observation.
 
-    Safe for use by many episodes at once: nothing that an agent does changes the shop. Without a recommender nothing is
-    recommended; ``numbered`` says how many products one chooses from.
+    Without a recommender nothing is recommended; ``numbered`` says how many products one chooses from.
     """
 
     def __init__(
@@ -76,7 +65,6 @@ class WebFunctions:
         return msgspec.structs.replace(seen, schema_valid=_validator(call.name).is_valid(arguments))
 
     def listed(self, asins: Sequence[str], heading: str, end: str) -> Observation:
-        """A list of products as the release's functions return it and as Python prints it to the agent."""
         there = tuple(asin for asin in asins if asin in self.products)
         texts = [f"{heading.format(place)}{product_text(self.products[asin])}{end}" for place, asin in enumerate(there)]
         return Observation(text=str(texts), asins=there)
@@ -86,28 +74,24 @@ class WebFunctions:
 
 
 def search_product_by_query(data: WebFunctions, query: str) -> Observation:
-    """The best products for a query."""
     if not isinstance(query, str):
         raise TypeError("the query is no string")
     return data.listed(data.search.search(query, RESULTS), "Product {}: \n", "\n")
 
 
 def get_recommendations_by_history(data: WebFunctions, product_sequence: Sequence[str]) -> Observation:
-    """The products after a sequence; what is no known product is passed over."""
     sequence = list(product_sequence)
     found = () if data.recommender is None else data.recommender.recommend(sequence, RESULTS)
     return data.listed(found, "\nProduct {}:\n", "")
 
 
 def add_product_review(_data: WebFunctions, review: str) -> Observation:
-    """The review as it was written."""
     if not isinstance(review, str):
         raise TypeError("the review is no string")
     return Observation(text=str({"review": review or NO_REVIEW}))
 
 
 def get_product_details_by_asin(data: WebFunctions, product_asin: str) -> Observation:
-    """All that is known of a product."""
     product = data.products.get(product_asin)
     if product is None:
         return Observation(text="Product not found.")
@@ -115,7 +99,6 @@ def get_product_details_by_asin(data: WebFunctions, product_asin: str) -> Observ
 
 
 def stop(_data: WebFunctions) -> Observation:
-    """The end of the task."""
     return Observation(text="###STOP###")
 
 
@@ -128,7 +111,6 @@ def _refused(text: str, error: str) -> Observation:
 
 @cache
 def _validator(name: str) -> Any:
-    """Whether arguments fit a function's schema, without any parameter more."""
     from jsonschema import Draft202012Validator
 
     known = TOOLS[name]["function"]["parameters"]
@@ -154,17 +136,14 @@ def review_of(call: FunctionCall) -> str | None:
 
 # --- search -----------------------------------------------------------------------------------------------------------
 
-# Texts become terms as by Lucene's analyser for English: words as Unicode's word boundaries cut them, possessive
-# endings off, lower case, Lucene's 33 stop words out, Porter's stemmer. Written after the behaviour of Lucene 9
-# (``DefaultEnglishAnalyzer`` of Anserini) and held against it term by term in the tests.
+# Texts become terms as by Lucene 9's analyser for English (``DefaultEnglishAnalyzer`` of Anserini): words as Unicode's
+# word boundaries cut them, possessive endings off, lower case, stop words out, Porter's stemmer.
 
 _STOPPED = (
     "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
     "to was will with"
 )
 STOP_WORDS = frozenset(_STOPPED.split())
-"""Lucene's ``EnglishAnalyzer.ENGLISH_STOP_WORDS_SET``."""
-
 MAX_TOKEN_CHARS = 255
 """Lucene's ``StandardAnalyzer.DEFAULT_MAX_TOKEN_LENGTH``: a longer word is cut into pieces."""
 
@@ -204,49 +183,28 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=1_000_000)
 def _chunk_terms(chunk: str) -> tuple[str, ...]:
-    found = []
-    for token in words(chunk):
-        owner = token[:-2] if token[-1] in "sS" and token[-2:-1] in _POSSESSIVES else token
-        word = owner.lower()
-        if word and word not in STOP_WORDS:
-            found.append(_stem(word))
-    return tuple(found)
-
-
-def words(text: str) -> Iterable[str]:
-    """The words of a text as they stand in it. What holds no letter, digit or pictogram is none."""
-    for match in _pattern().finditer(text):
-        word = match[0]
-        if word.strip("_"):
-            for start in range(0, len(word), MAX_TOKEN_CHARS):
-                yield word[start : start + MAX_TOKEN_CHARS]
+    pattern, stem = _analyser()
+    # What holds no letter, digit or pictogram is no word.
+    matched = [match[0] for match in pattern.finditer(chunk) if match[0].strip("_")]
+    tokens = [word[at : at + MAX_TOKEN_CHARS] for word in matched for at in range(0, len(word), MAX_TOKEN_CHARS)]
+    owners = [one[:-2] if one[-1] in "sS" and one[-2:-1] in _POSSESSIVES else one for one in tokens]
+    return tuple(stem(word) for word in map(str.lower, owners) if word and word not in STOP_WORDS)
 
 
 @cache
-def _pattern() -> Any:
+def _analyser() -> tuple[Any, Callable[[str], str]]:
     import regex
-
-    return regex.compile(_WORD, regex.VERBOSE)
-
-
-@lru_cache(maxsize=200_000)
-def _stem(word: str) -> str:
-    # Lucene's stemmer is its author's own program, which differs from the published rules in two endings.
-    return str(_stemmer().stem(word, to_lowercase=False))
-
-
-@cache
-def _stemmer() -> Any:
     from nltk.stem.porter import PorterStemmer
 
-    return PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS)
+    # Lucene's stemmer is its author's own program, which differs from the published rules in two endings.
+    stem = PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS).stem
+    return regex.compile(_WORD, regex.VERBOSE), lru_cache(maxsize=200_000)(partial(stem, to_lowercase=False))
 
 
 class Bm25Search:
-    """BM25 with Lucene's formula, its terms, and its one-byte document lengths.
+    """BM25 (k1 0.9, b 0.4) with Lucene's formula, its terms, and its one-byte document lengths.
 
-    ``identity`` is canonical text of all that can change an answer. Equal scores stand in the order of the ids
-    (Anserini breaks ties so).
+    Equal scores stand in the order of the ids (Anserini breaks ties so).
     """
 
     def __init__(self, products: Mapping[str, Product]) -> None:
@@ -267,7 +225,7 @@ class Bm25Search:
         self._cells = (np.repeat(idf, found_in) * counts.data / (counts.data + norms[self._rows])).astype(np.float32)
 
     def scores(self, query: str) -> Floats:
-        """What each product is worth for a query, in the order of ``asins``."""
+        """Of each product, in the order of ``asins``."""
         found = np.zeros(len(self.asins), dtype=np.float32)
         for term in terms(query):
             if term in self._columns:
@@ -300,7 +258,6 @@ def _best(scores: Floats, k: int) -> Sequence[int]:
 
 
 def _products_hash(products: Mapping[str, Product]) -> str:
-    """A hash of the products, whatever their order."""
     digest = hashlib.sha256()
     for asin in sorted(products):
         digest.update(msgspec.json.encode(products[asin]))

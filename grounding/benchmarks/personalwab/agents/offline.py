@@ -1,7 +1,6 @@
 """Agents without a model: rules on words, the floor; and one that knows the target, the ceiling of the web.
 
-The rules go by the instruction's words, the remembered purchases and the user's own reviews. In the multi-turn track
-they show what they found, and search again with the user's own words in it.
+In the multi-turn track the rules show what they found, and search again with the user's own words in it.
 """
 
 from __future__ import annotations
@@ -12,15 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from grounding.benchmarks.personalwab.agents.base import Given, Play, ShopAgent, function_call
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF
-from grounding.benchmarks.personalwab.records import (
-    Behaviour,
-    FunctionCall,
-    Product,
-    ShopTask,
-    TaskType,
-    TaskView,
-    Turn,
-)
+from grounding.benchmarks.personalwab.records import Behaviour, FunctionCall, Product, ShopTask, TaskType, Turn
 from grounding.benchmarks.personalwab.web import terms
 
 LONGEST_SEQUENCE = 30
@@ -50,12 +41,11 @@ class RuleAgent(ShopAgent):
         self.identity = f"rules:1|{given.memory.identity}"
 
     async def start(self, play: Play) -> None:
-        """Tell the type of task from the words, and remember what the memory gives for it."""
-        play.predicted = meant_by(play.view)
+        view = play.view
+        play.predicted = meant_by(view.instruction, reviewed=view.review_product is not None)
         play.memory = self._memory.recall(play.view, predicted=play.predicted)
 
     async def move(self, play: Play) -> Turn:
-        """Call the function of the type; in the multi-turn track show what came, and try again while it is wrong."""
         turns = play.turns
         if not turns or play.track == "single":
             return Turn(call=self._call(play, ()))
@@ -90,13 +80,11 @@ class RuleAgent(ShopAgent):
         return function_call("search_product_by_query", query=" ".join([*wanted, category]).strip())
 
 
-def meant_by(view: TaskView) -> TaskType:
-    """The type of task that is asked for; a search where nothing says otherwise."""
-    if view.review_product is not None:
+def meant_by(instruction: str, *, reviewed: bool) -> TaskType:
+    """The type of task that is asked for; ``reviewed`` says whether a product was named that is to be reviewed."""
+    if reviewed or (_REVIEW.search(instruction) and not _SEARCH.search(instruction.split(".")[0])):
         return "review"
-    if _REVIEW.search(view.instruction) and not _SEARCH.search(view.instruction.split(".")[0]):
-        return "review"
-    return "recommend" if _RECOMMEND.search(view.instruction) else "search"
+    return "recommend" if _RECOMMEND.search(instruction) else "search"
 
 
 def meant_category(instruction: str, past: Sequence[Behaviour], products: Mapping[str, Product]) -> str:
@@ -128,11 +116,9 @@ class ShopOracle(ShopAgent):
         self._tasks = {task.id: task for task in self._dataset.tasks}
 
     async def start(self, play: Play) -> None:
-        """Know what is wanted."""
         play.predicted = self._tasks[play.view.task_id].type
 
     async def move(self, play: Play) -> Turn:
-        """The best call there is, then the end."""
         if play.turns:
             return Turn(call=function_call("stop"))
         task = self._tasks[play.view.task_id]

@@ -1,9 +1,8 @@
 """PUMA with a model of one's own, and what PUMA keeps in files: predicted functions, and how a model was trained.
 
 As in the release (``puma_agent.py``): a causal language model goes on with a prompt greedily, and what it writes is the
-function's one parameter: a query, ASINs with commas between them, or a review; ``Say: …`` speaks to the user and
-``stop`` ends. Which function it is, the same model says where it has learnt to, or a file, or the words do. The memory
-is worded for the predicted function, where the release looks at the task's own type.
+function's one parameter. Which function it is, the same model says where it has learnt to, or a file, or the words do.
+The memory is worded for the predicted function, where the release looks at the task's own type.
 """
 
 from __future__ import annotations
@@ -19,18 +18,12 @@ from typing import Any, Literal
 import msgspec
 
 from grounding.benchmarks.calls import fill
+from grounding.benchmarks.personalwab import prompts as texts
 from grounding.benchmarks.personalwab.agents.base import Given, NoMove, Play, ShopAgent, function_call
 from grounding.benchmarks.personalwab.agents.chat import predictions_hash
 from grounding.benchmarks.personalwab.agents.offline import meant_by
 from grounding.benchmarks.personalwab.embeddings import needs
-from grounding.benchmarks.personalwab.prompts import (
-    FUNCTION_OF,
-    function_prompt,
-    named_function,
-    product_fields,
-    puma_prompts,
-    shop_prompts,
-)
+from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, named_function, puma_prompts, shop_prompts
 from grounding.benchmarks.personalwab.records import FunctionCall, ShopTask, TaskType, TaskView, Turn
 from grounding.errors import UserError
 from grounding.records import Call, Record, Usage
@@ -45,15 +38,10 @@ NO_PAST = "none"
 """What stands in the place of a memory where the user has no past (release)."""
 
 
-# --- files ----------------------------------------------------------------------------------------------------------
-
-
 class TrainedAs(Record, frozen=True, kw_only=True, omit_defaults=False):
     """How a model of PUMA was trained: ``puma.json`` in its folder. Options of the user win over what stands here.
 
-    ``variant`` is the row of the paper's table 5. ``memory_length`` is in behaviours, 0 for a model without memory,
-    ``memory_tokens`` in tokens of its own tokenizer. ``predicts_functions`` says whether it has learnt to name the
-    function of an instruction. ``stages`` are the methods it went through, ``dataset`` what it was trained on.
+    ``variant`` is the row of the paper's table 5. ``memory_length`` is in behaviours, 0 for a model without memory.
     ``parameter_prompt``: whether it learned from the release's prompt for training or from that of its agents.
     """
 
@@ -94,12 +82,7 @@ def read_predictions(path: Path, tasks: Sequence[ShopTask]) -> dict[str, TaskTyp
     return by_text
 
 
-# --- the model ------------------------------------------------------------------------------------------------------
-
-
 class Tokens:
-    """Texts as a model's tokenizer takes them apart."""
-
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
 
@@ -114,7 +97,7 @@ class Tokens:
 
 
 class LocalTextModel:
-    """A causal language model of ``transformers``, or adapters to one, from a folder, and how it was ``trained``."""
+    """A causal language model of ``transformers``, or adapters to one, from a folder."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -162,9 +145,6 @@ def folder_hash(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-# --- the agent ------------------------------------------------------------------------------------------------------
-
-
 class ParameterAgent(ShopAgent):
     """A predicted function, a memory for it, and a model that writes the parameter.
 
@@ -187,22 +167,23 @@ class ParameterAgent(ShopAgent):
         self.identity = "|".join(("puma-local:3", *made_of, *asked_as))
 
     async def start(self, play: Play) -> None:
-        """Predict the function and word the memory for it; a model that names no function fails the task."""
         view = play.view
         if self._names is not None:
-            text = await self._write(play, function_prompt(self._names, view.instruction), MAX_FUNCTION_TOKENS)
+            text = await self._write(play, texts.function_prompt(self._names, view.instruction), MAX_FUNCTION_TOKENS)
             play.predicted = named_function(text)
             if play.predicted is None:
                 raise NoMove("unparsed", f"the model named no function: {text[:200]!r}")
         else:
-            play.predicted = (self._predictions or {}).get(view.instruction) or meant_by(view)
+            play.predicted = (self._predictions or {}).get(view.instruction) or meant_by(
+                view.instruction, reviewed=view.review_product is not None
+            )
         recalled = self._memory.recall(view, predicted=play.predicted)
         user = self._memory.dataset.users.get(view.user_id)
         known = user is not None and user.before(view.timestamp_ms)
         play.memory = recalled if known else msgspec.structs.replace(recalled, text=NO_PAST)
 
     async def move(self, play: Play) -> Turn:
-        """Write the parameter; the model sees neither results nor replies, as in the release."""
+        # The model sees neither results nor replies, as in the release.
         predicted = play.predicted or "search"
         prompt = parameter_prompt(shop_prompts(), play.view, predicted, play.memory.text, learned=self._learned)
         parameter = parameter_of(await self._write(play, prompt, MAX_NEW_TOKENS))
@@ -224,19 +205,17 @@ def parameter_prompt(prompts: Any, view: TaskView, predicted: TaskType, memory: 
     """The text that the model goes on with to write a parameter; ``learned`` gives that of training."""
     asked = view.instruction
     if predicted == "review" and view.review_product is not None:
-        fields = product_fields(view.review_product)
-        asked += fill(prompts.puma_product, **fields)
+        asked += fill(prompts.puma_product, **texts.product_fields(view.review_product))
     template = prompts.puma_parameter if learned is None else learned.parameter
     return fill(template, instruction=asked, insturction=asked, memory=memory, tool=FUNCTION_OF[predicted])
 
 
 def parameter_of(written: str) -> str:
-    """The parameter in what a model wrote: what stands after the last mark, or all of it."""
     return written.strip().rpartition(PARAMETER_MARK)[2]
 
 
 def read_parameter(predicted: TaskType, text: str, view: TaskView, *, shuffle_seed: int | None = None) -> FunctionCall:
-    """The call that a parameter stands for."""
+    """The call that a parameter stands for: a query, ASINs with commas, a review, ``Say: …`` or ``stop``."""
     if text.startswith("Say:"):
         return function_call("respond", content=text.rpartition("Say: ")[2])
     if text.startswith("stop"):
