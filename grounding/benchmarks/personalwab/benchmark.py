@@ -124,18 +124,28 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
         predictions = None if named_in is None else read_predictions(named_in, tasks)
         with progress.phase("building the search index and the recommender"):
             web = web_of(options, dataset, shared)
-        tasks, warnings = _scorable(tasks, web, options)
+        warnings: tuple[str, ...] = ()
+        if not web.numbered and (unscored := sum(task.type == "recommend" for task in tasks)):
+            # Without a recommender no list has the target.
+            lacks = find_files(locate(options.dataset, options.data_dir).folder).lacks
+            words = (
+                f"{unscored} of {len(tasks)} tasks ask for recommendations, and there is no {lacks}: they are neither "
+                "asked nor scored. Fetch the release's functions/recommender beside the data, or train one with "
+                f"`grounding shop recommender {options.data_dir or options.dataset}`"
+            )
+            if unscored == len(tasks):
+                raise UserError(words)
+            tasks, warnings = tuple(task for task in tasks if task.type != "recommend"), (words,)
         local = None
         if options.model_path is not None:
             # The memory that a model of PUMA was trained with, where the user asked for no other.
             local = LocalTextModel(options.model_path)
-            length, tokens = None, RELEASE_TOKENS if options.preset == "official" else None
+            length, tokens = options.memory_length, RELEASE_TOKENS if options.preset == "official" else None
             if local.trained is not None:
-                length, tokens = local.trained.memory_length, local.trained.memory_tokens
-            length = length if options.memory_length is None else options.memory_length
-            options = msgspec.structs.replace(
-                options, memory_length=length, memory_tokens=options.memory_tokens or tokens
-            )
+                tokens = local.trained.memory_tokens
+                length = local.trained.memory_length if length is None else length
+            tokens = options.memory_tokens or tokens
+            options = msgspec.structs.replace(options, memory_length=length, memory_tokens=tokens)
         memory = Memory(
             options.memory_kind,
             dataset,
@@ -225,32 +235,23 @@ class PreparedShop(Record, frozen=True):
             await model.check()
 
     def stage(self, journal: Journal[Episode]) -> EpisodeStage:
-        limits = {"track": self.options.track, "max_steps": self.options.steps, "shop": self.dataset.fingerprint}
-        stage = EpisodeStage(self.agent, self.functions, self.user, journal, **limits)  # type: ignore[arg-type]
+        limits = (self.options.track, self.options.steps, self.dataset.fingerprint)
+        stage = EpisodeStage(self.agent, self.functions, self.user, journal, *limits)
         stage.take_up(self.tasks)
         return stage
 
     def asked(self, stage: EpisodeStage) -> Iterator[AskedModel]:
-        """The chat models of an episode, with the least and the most requests that one takes."""
         options, user = self.options, self.user
         if "model" in self.cards:
             # Beside the moves puma-chat asks for the function; InteRecAgent for a profile, before and after; Reflexion
             # after every reply.
             beside = {"interecagent": 2, "puma-chat": 1}.get(options.agent, 0)
             most = options.steps * (2 if options.agent == "reflexion" else 1)
-            yield AskedModel(
-                "agent",
-                self.cards["model"],
-                first=lambda task, key: stage.run(task, None, key),
-                calls=(1 + beside, most + beside),
-            )
+            calls = (1 + beside, most + beside)
+            yield AskedModel("agent", self.cards["model"], lambda task, key: stage.run(task, None, key), calls)
         if "user" in self.cards and user is not None:
-            yield AskedModel(
-                "user",
-                self.cards["user"],
-                first=lambda task, _: user.reply(task, Play(view=view_of(task, None)), ""),
-                calls=(0, options.steps),
-            )
+            card, calls = self.cards["user"], (0, options.steps)
+            yield AskedModel("user", card, lambda task, _: user.reply(task, Play(view=view_of(task, None)), ""), calls)
 
 
 def dataset_of(options: ShopOptions, shared: Shared) -> ShopDataset:
@@ -281,11 +282,19 @@ def _info(
 ) -> ShopRunInfo:
     model = cards["model"].name if "model" in cards else str(options.model_path or "")
     as_given = ("split", "agent", "memory_tokens", "search", "track", "preset")
+    chosen = {
+        "kind": options.kind,
+        "users": ",".join(sorted(options.participant)),
+        "tasks": ",".join(sorted(options.sample_id)),
+        "limit": options.limit,
+        "split": "" if options.split == "test" else options.split,
+        "without": "" if web.numbered else "recommend",
+    }
     asked = scoring.ShopAsked(
         **{name: getattr(options, name) for name in as_given},
         dataset=dataset.name,
         fingerprint=dataset.fingerprint,
-        select=_selection_text(options, recommends=web.numbered > 0),
+        select=";".join(f"{name}={value}" for name, value in chosen.items() if value not in (None, "")) or "all",
         agent_identity=agent.identity,
         model=model,
         base_url=" ".join(options.base_url),
@@ -315,38 +324,7 @@ def _info(
     return msgspec.structs.replace(info, signature=scoring.shop_signature(info))
 
 
-def _selection_text(options: ShopOptions, *, recommends: bool) -> str:
-    said = {
-        "kind": options.kind,
-        "users": ",".join(sorted(options.participant)),
-        "tasks": ",".join(sorted(options.sample_id)),
-        "limit": options.limit,
-        "split": "" if options.split == "test" else options.split,
-        "without": "" if recommends else "recommend",
-    }
-    return ";".join(f"{name}={value}" for name, value in said.items() if value not in (None, "")) or "all"
-
-
-def _scorable(
-    tasks: tuple[ShopTask, ...], web: WebFunctions, options: ShopOptions
-) -> tuple[tuple[ShopTask, ...], tuple[str, ...]]:
-    """The tasks that can be scored, and what to say of the others: without a recommender no list has the target."""
-    kept = tuple(task for task in tasks if task.type != "recommend" or web.numbered)
-    if len(kept) == len(tasks):
-        return tasks, ()
-    lacks = find_files(locate(options.dataset, options.data_dir).folder).lacks
-    words = (
-        f"{len(tasks) - len(kept)} of {len(tasks)} tasks ask for recommendations, and there is no {lacks}: they "
-        f"are neither asked nor scored. Fetch the release's functions/recommender beside the data, or train one with "
-        f"`grounding shop recommender {options.data_dir or options.dataset}`"
-    )
-    if not kept:
-        raise UserError(words)
-    return kept, (words,)
-
-
 def _endpoints(options: ShopOptions) -> dict[str, tuple[str, str, str]]:
-    """The names of the chat models, their addresses and the flags of these, by role."""
     named = {}
     if options.model is not None:
         named["model"] = (options.model, " ".join(options.base_url), "--base-url")
@@ -380,21 +358,13 @@ def _open_models(
 
 
 async def in_workers(own: EpisodeStage, prepared: PreparedShop, workers: Workers) -> RemoteStage:
-    """The stage of a run with its agent, its user and its web in workers."""
-    options, cards = prepared.options, prepared.cards
-    staffed = partial(
-        staff,
-        workers=options.workers,
-        models=[
-            ModelAddress(card=cards[role], base_url=url, flag=flag)
-            for role, (_, url, flag) in _endpoints(options).items()
-        ],
-        max_connections=options.max_connections,
-        in_process=options.model_path is not None,
-    )
+    options, cards, named = prepared.options, prepared.cards, _endpoints(prepared.options).items()
+    models = [ModelAddress(card=cards[role], base_url=url, flag=flag) for role, (_, url, flag) in named]
+    here = options.model_path is not None
+    room = partial(staff, workers=options.workers, max_connections=options.max_connections, in_process=here)
     given, keys = (cards, url_behind(options.data_dir)), key_variables(cards.values())
     work = WorkerWork(opener=open_episodes, options=options, identity=own.identity, given=given, keys=keys)
-    return await workers.stage(own, work, staffed)
+    return await workers.stage(own, work, partial(room, models=models))
 
 
 def open_episodes(work: WorkerWork, services: Services) -> OpenedStage:

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from grounding.benchmarks.asking import Asking, Kept, StageAnswers, ask_and_figure, new_progress
 from grounding.benchmarks.calls import fill
-from grounding.benchmarks.personalwab.drawing import chance_rank
+from grounding.benchmarks.personalwab.construction import chance_rank
 from grounding.benchmarks.personalwab.loader import read_shop
 from grounding.benchmarks.personalwab.prompts import wording
 from grounding.benchmarks.personalwab.records import ShopDataset
@@ -50,8 +50,6 @@ class ProfileQuestion(Record, frozen=True, kw_only=True):
 
 
 class Ranking(Kept, frozen=True, kw_only=True):
-    """A judge's answer: places of candidates, the best first; perhaps not all of them."""
-
     order: Order = ()
 
 
@@ -111,8 +109,6 @@ def draw_questions(dataset: ShopDataset, *, seed: int, limit: int | None = None)
 
 
 def question_text(prompts: Any, dataset: ShopDataset, question: ProfileQuestion) -> str:
-    """A question as a chat model is asked: a user by the newest behaviours, oldest first, a product by a line."""
-
     def line(template: str, asin: str, **said: str) -> str:
         product = dataset.products[asin]
         category = product.categories[-1] if product.categories else str(product.main_category)
@@ -136,7 +132,6 @@ def question_text(prompts: Any, dataset: ShopDataset, question: ProfileQuestion)
 
 
 def read_ranking(question: ProfileQuestion, text: str) -> dict[str, Order] | Failure:
-    """The places in a reply: one number for ``users``, a list of at least five different ones for ``items``."""
     count = len(question.candidates)
     if question.kind == "users":
         numbers = sorted({int(number) for number in re.findall(r"(?<![\d.])\d{1,3}(?![\d.]*\d)", text)})
@@ -151,21 +146,14 @@ def read_ranking(question: ProfileQuestion, text: str) -> dict[str, Order] | Fai
     return {"order": tuple(number - 1 for number in numbers)}
 
 
-# --- figures ----------------------------------------------------------------------------------------------------------
-
-
 def _gain(ranks: Iterable[int]) -> float:
     return sum(1 / math.log2(rank + 2) for rank in ranks)
 
 
-def ndcg(order: Sequence[int], right: Sequence[int], at: int = AT) -> float:
-    """Normalised discounted cumulative gain of the first ``at`` places, with a gain of 1 for each right one.
-
-    >>> ndcg([0, 1, 2], [0, 1, 2]), ndcg([3, 4], [0])
-    (1.0, 0.0)
-    """
-    gain = _gain(rank for rank, one in enumerate(order[:at]) if one in right)
-    return gain / _gain(range(min(at, len(right))))
+def ndcg(order: Sequence[int], right: Sequence[int]) -> float:
+    """Normalised discounted cumulative gain of the first five places, with a gain of 1 for each right one."""
+    gain = _gain(rank for rank, one in enumerate(order[:AT]) if one in right)
+    return gain / _gain(range(min(AT, len(right))))
 
 
 SHOWN = BOUGHT + NOT_BOUGHT
@@ -200,7 +188,6 @@ def consistency_figures(
 def judge_profiles(
     data_dir: Path, asking: Asking, *, out: Path, users: int | None, seed: int
 ) -> tuple[Consistency, StageAnswers[Ranking]]:
-    """Draw the questions, have a chat model judge them, and work the figures out; ``out`` keeps replies and figures."""
     with new_progress(asking.display, "questions").phase("reading the data set"):
         dataset = read_shop(data_dir, name=data_dir.resolve().name)
     questions = draw_questions(dataset, seed=seed, limit=users)

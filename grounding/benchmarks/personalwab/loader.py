@@ -28,20 +28,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from grounding.benchmarks.personalwab import records
 from grounding.benchmarks.personalwab.prompts import behaviour_text, product_text, shop_prompts
-from grounding.benchmarks.personalwab.records import (
-    PROFILE_FIELDS,
-    TYPES,
-    Behaviour,
-    Product,
-    Profile,
-    Review,
-    ShopDataset,
-    ShopTask,
-    ShopUser,
-    Split,
-    TaskType,
-)
+from grounding.benchmarks.personalwab.records import Behaviour, Product, Profile, Review, ShopDataset, ShopTask, Split
 from grounding.console import wide_console
 from grounding.data.fields import DatasetProblems, Problem, shorten
 from grounding.data.registry import ExpectedCounts, Inspection, departures, differences, locate
@@ -64,8 +53,6 @@ RecordT = TypeVar("RecordT", bound=Record)
 
 
 class ShopFiles(Record, frozen=True, kw_only=True):
-    """Where the parts of a data set lie; None or nothing where a part that may be absent is."""
-
     instructions: Path
     histories: tuple[Path, ...]
     products: tuple[Path, ...]
@@ -75,7 +62,6 @@ class ShopFiles(Record, frozen=True, kw_only=True):
 
     @property
     def lacks(self) -> str:
-        """What is missing for recommendations; "" where nothing is."""
         parts = {f"checkpoint ({CHECKPOINT})": self.checkpoint, f"file of numbers ({NUMBERS})": self.numbers}
         return " and no ".join(name for name, path in parts.items() if path is None)
 
@@ -118,9 +104,6 @@ def _below(pattern: str, *folders: Path) -> Path | None:
     return None
 
 
-# --- entries; ValueError (msgspec's) where something is wrong --------------------------------------------------------
-
-
 class _WireBehaviour(msgspec.Struct):
     product_info: dict[str, Any]
     review: dict[str, Any] | None = None
@@ -130,23 +113,20 @@ class _WireBehaviour(msgspec.Struct):
 class _WireInstruction(msgspec.Struct):
     user_id: str
     task: str
-    type: TaskType
+    type: records.TaskType
     timestamp: int
     target: _WireBehaviour
 
 
 def read_product(said: dict[str, Any]) -> Product:
-    """A ``product_info``, as the release has it, and Amazon."""
     return _known(Product, said | {"details": json.dumps(said.get("details"))})
 
 
 def read_review(said: dict[str, Any], asin: str = "") -> Review:
-    """A review, of a product that it need not name."""
     return _known(Review, said | {"parent_asin": said.get("parent_asin") or asin})
 
 
 def _known(kind: type[RecordT], said: dict[str, Any]) -> RecordT:
-    """A record of what is not null in an entry."""
     theirs = {"asin": "parent_asin", "timestamp_ms": "timestamp"}
     values = ((name, said.get(theirs.get(name, name))) for name in kind.__struct_fields__)
     return msgspec.convert({name: value for name, value in values if value is not None}, kind)
@@ -164,7 +144,7 @@ def _profile(raw: msgspec.Raw) -> Profile:
     """Dimensions that the file does not know stay empty, those that we do not know are left out."""
     outer = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
     inner = msgspec.json.decode(outer.get("user_profile", raw), type=dict[str, Any])
-    said = {ours: inner[theirs] for theirs, ours in PROFILE_FIELDS.items() if inner.get(theirs)}
+    said = {ours: inner[theirs] for theirs, ours in records.PROFILE_FIELDS.items() if inner.get(theirs)}
     return Profile(
         **{name: ", ".join(map(str, one)) if isinstance(one, list) else str(one) for name, one in said.items()}
     )
@@ -188,9 +168,6 @@ def _task(split: Split, raw: msgspec.Raw, item: int) -> tuple[ShopTask, Product]
     return task, product
 
 
-# --- the data set -----------------------------------------------------------------------------------------------------
-
-
 def load_shop(dataset: str, data_dir: Path | None = None, *, splits: Collection[Split] = TESTED) -> ShopDataset:
     """Load a data set by the name or path of its card, or by the layout's name and a folder; raises as `read_shop`."""
     place = locate(dataset, data_dir)
@@ -203,7 +180,6 @@ def load_shop(dataset: str, data_dir: Path | None = None, *, splits: Collection[
 
 
 def _counts(dataset: ShopDataset, splits: Collection[Split]) -> ExpectedCounts:
-    """What a card can state of the splits that were read."""
     by_split = Counter(task.split for task in dataset.tasks)
     return ExpectedCounts(
         participants=len(dataset.users),
@@ -258,7 +234,7 @@ def read_shop(folder: Path, *, name: str = NAME, splits: Collection[Split] | Non
     # What is in no file of products is searched all the same: the tasks' targets, then what was bought.
     products |= {asin: product for asin, product in bought.items() if asin not in products}
     users = {
-        user: ShopUser(id=user, profile=profiles.get(user), behaviours=tuple(histories.get(user, ())))
+        user: records.ShopUser(id=user, profile=profiles.get(user), behaviours=tuple(histories.get(user, ())))
         for user in dict.fromkeys([*histories, *(task.user_id for task in tasks)])
     }
     # Everything in order of ids, and the order of the products; neither the name nor the place of the files.
@@ -278,8 +254,6 @@ def read_shop(folder: Path, *, name: str = NAME, splits: Collection[Split] | Non
 
 
 class _Reading:
-    """Files of a shop, entry by entry, and what is wrong with them."""
-
     def __init__(self) -> None:
         self.problems: list[Problem] = []
 
@@ -314,7 +288,6 @@ class _Reading:
 
 
 def read_numbers(path: Path) -> dict[str, int]:
-    """Numbers of products: ``{"B0…": 7, …}``. Raises UserError where the file holds something else."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, int])
     except (OSError, msgspec.DecodeError) as error:
@@ -355,8 +328,6 @@ def inspect_shop(name: str, data_dir: Path | None = None) -> Inspection:
     return Inspection(warnings=tuple(warnings), summary=", ".join(parts))
 
 
-# --- what the paper counts ------------------------------------------------------------------------------------------
-
 DRAWN = ("gender", "age", "occupation", "price_sensitivity", "diversity_preference", "interaction_complexity")
 """The dimensions whose shares figures 3 and 4 (a) show."""
 
@@ -392,12 +363,14 @@ def statistics(dataset: ShopDataset) -> tuple[dict[str, dict[str, float]], dict[
             "instructions": len(tasks),
             "tokens of an instruction": mean(text_tokens(task.instruction) for task in tasks),
         }
-        for kind in TYPES:
+        for kind in records.TYPES:
             of_kind = [text_tokens(task.instruction) for task in tasks if task.type == kind]
             table[split] |= {f"{kind} instructions": len(of_kind), f"tokens of a {kind} instruction": mean(of_kind)}
     listed = list(products.values())[: dataset.listed]
     profiles = [user.profile for user in dataset.users.values() if user.profile is not None]
-    lines = ("\n".join(f"{name}: {getattr(one, ours)}" for name, ours in PROFILE_FIELDS.items()) for one in profiles)
+    lines = (
+        "\n".join(f"{name}: {getattr(one, ours)}" for name, ours in records.PROFILE_FIELDS.items()) for one in profiles
+    )
     table["all"] = {
         "users": len(dataset.users),
         "tokens of a profile": mean(map(text_tokens, lines)),

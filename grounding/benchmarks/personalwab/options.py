@@ -26,26 +26,19 @@ class AgentEntry(Record, frozen=True):
     memory: MemoryName | None = None
 
 
-_CALLS = "a chat model that calls functions, with one of the memories none, random, last, relevant"
-_DETAILS = "function calling with up to 400 short behaviours and a function for a product's details (RecMind)"
-_FILE = "function calling with a function from a file of predictions and a memory for it (PUMA): --functions"
-_ASKED = "the same, and the chat model itself says the function first; a method of this toolkit"
-_LIKINGS = "function calling with a profile of likes, dislikes and expectations (InteRecAgent)"
-_TEXT = "a chat model that writes thought, action and arguments as text (ReAct)"
-_FLOOR = "rules on the words, the remembered purchases and the user's own reviews: the offline default, the floor"
-_CEILING = "knows the target and asks for it in the best way there is: the ceiling of the web"
-_LOCAL = "PUMA with a causal language model from a folder, which writes the parameter: --model-path"
 AGENTS = {
-    "function-calling": AgentEntry(FunctionAgent, _CALLS),
-    "recmind": AgentEntry(FunctionAgent, _DETAILS, memory="recmind"),
-    "puma": AgentEntry(FunctionAgent, _FILE, memory="task-specific"),
-    "puma-chat": AgentEntry(FunctionAgent, _ASKED, memory="task-specific"),
-    "interecagent": AgentEntry(InterecAgent, _LIKINGS, memory="interecagent"),
-    "react": AgentEntry(ReactAgent, _TEXT),
+    "function-calling": AgentEntry(FunctionAgent, "a chat model that calls functions, with a memory that is chosen"),
+    "recmind": AgentEntry(FunctionAgent, "the same with 400 short behaviours and products' details", memory="recmind"),
+    "puma": AgentEntry(FunctionAgent, "the same with functions of a file: --functions", memory="task-specific"),
+    "puma-chat": AgentEntry(FunctionAgent, "the same, and the model says the function first", memory="task-specific"),
+    "interecagent": AgentEntry(InterecAgent, "the same with a profile of likes and dislikes", memory="interecagent"),
+    "react": AgentEntry(ReactAgent, "a chat model that writes thought, action and arguments as text (ReAct)"),
     "reflexion": AgentEntry(ReactAgent, "the same, and it reflects on every reply of the user"),
-    "rules": AgentEntry(RuleAgent, _FLOOR, "nothing"),
-    "oracle": AgentEntry(ShopOracle, _CEILING, "nothing", "none"),
-    "puma-local": AgentEntry(ParameterAgent, _LOCAL, "folder", "task-specific"),
+    "rules": AgentEntry(RuleAgent, "rules on words, purchases and own reviews: the default, the floor", "nothing"),
+    "oracle": AgentEntry(
+        ShopOracle, "knows the target, asks in the best way: the ceiling of the web", "nothing", "none"
+    ),
+    "puma-local": AgentEntry(ParameterAgent, "a model of --model-path writes the parameter", "folder", "task-specific"),
 }
 WITHOUT_MODEL = tuple(name for name, entry in AGENTS.items() if entry.needs != "model")
 OWN_MEMORY = {name: entry.memory for name, entry in AGENTS.items() if entry.memory is not None}
@@ -96,12 +89,10 @@ class ShopOptions(RunOptions, frozen=True, kw_only=True):
 
     @property
     def functions_file(self) -> Path | None:
-        """The file that says which function PUMA is to call; None where its own model does, or the words."""
         return None if str(self.functions) in ("None", "model") else self.functions
 
 
 def check_options(options: ShopOptions) -> None:
-    """Refuse what can't be meant. Raises UserError: says which option, what came and what is expected."""
     check_executor(options.executor, options.workers, options.ray_address)
     if options.agent not in AGENTS:
         raise UserError(f"--agent {options.agent}: expected one of {', '.join(AGENTS)}")

@@ -45,8 +45,6 @@ class Review(Record, frozen=True, kw_only=True):
 
 
 class Behaviour(Record, frozen=True, kw_only=True):
-    """A purchase with its review, and the part of the user's time line that it belongs to."""
-
     asin: str
     review: Review
     split: Split = "history"
@@ -77,8 +75,6 @@ PROFILE_FIELDS = {name.replace("_", " ").title().replace(" And ", " and "): name
 
 
 class ShopUser(Record, frozen=True, kw_only=True):
-    """A user and all behaviour in the file's order, whatever its split."""
-
     id: str
     profile: Profile | None = None
     behaviours: tuple[Behaviour, ...] = ()

@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from grounding.atomic import atomic_write
@@ -22,6 +21,7 @@ from grounding.benchmarks.personalwab.episode import view_of
 from grounding.benchmarks.personalwab.records import TYPES, Episode
 from grounding.benchmarks.personalwab.scoring import ShopAsked, ShopVerdict, TaskLine, read_shop_run
 from grounding.benchmarks.personalwab.web import read_arguments
+from grounding.console import wide_console
 from grounding.errors import UserError
 from grounding.records import Usage
 
@@ -53,7 +53,6 @@ def _type_of(entry: Mapping[str, Any]) -> str:
 
 
 def read_results(path: Path) -> Statistics:
-    """The figures of a result file, computed from its tasks again. Raises UserError where it is none, or empty."""
     try:
         found = statistics(msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]]))
     except (OSError, msgspec.DecodeError, KeyError, TypeError) as error:
@@ -140,9 +139,9 @@ def _conversation(line: TaskLine, episode: Episode, asked: ShopAsked) -> list[di
     return found
 
 
-def print_results(console: Console, title: str, found: Mapping[str, Mapping[str, float]]) -> None:
+def print_results(title: str, found: Mapping[str, Mapping[str, float]]) -> None:
     table = Table("type", "tasks", "F", "R", "steps", title=title, title_justify="left", box=SIMPLE_HEAD)
     for kind, one in found.items():
         cells = (one["avg_action_acc"], one["avg_res_acc"], one["avg_interaction_times"])
         table.add_row(kind, str(one["total_count"]), *(f"{value:.3f}" for value in cells))
-    console.print(table)
+    wide_console(100).print(table)

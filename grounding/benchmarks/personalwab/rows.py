@@ -36,7 +36,6 @@ from grounding.scoring.summary import CallTotals
 
 _RELEASED = "the released evaluator: an id anywhere, the best attempt"
 _TITLE = re.compile(r"^- Title: (.*)\n- Parent Asin: (.*)$", re.MULTILINE)
-MAX_ATTEMPTS = 10
 _of_tasks = partial(item_metric, of="tasks")
 _mean = partial(_of_tasks, unit="", counted=False)
 METRICS = (
@@ -122,9 +121,7 @@ def _row(line: TaskLine, verdict: ShopVerdict, official: ShopVerdict, played: Ep
         groups={
             "type": (task.type,),
             "user": (task.user_id,),
-            "history": (
-                f"fewer than {shop.FEW} behaviours" if line.earlier_behaviours < shop.FEW else f"{shop.FEW} and more",
-            ),
+            "history": ("fewer than 10 behaviours" if line.earlier_behaviours < shop.FEW else "10 and more",),
             "outcome": (outcome,),
             "end": (verdict.end,),
             "steps": (str(verdict.steps),),
@@ -145,7 +142,6 @@ def _call(turn: Turn) -> str:
 
 
 def _move(turn: Turn, attempt: shop.Attempt | None, target: str) -> str:
-    """What came of a move: the products of a list with the target marked, the web's words, or the user's."""
     seen, call = turn.observation, _call(turn)
     lines = [] if attempt is None else [f"worth {attempt.result:.2f}"]
     lines += [call] if len(call) > 190 else []
@@ -161,8 +157,6 @@ def _move(turn: Turn, attempt: shop.Attempt | None, target: str) -> str:
     lines += [f"what the agent made of it: {turn.reflection}"] if turn.reflection else []
     return "\n".join(lines)
 
-
-# --- tables in the terminal -------------------------------------------------------------------------------------------
 
 READINGS: dict[ShopRule, str] = {
     "paper": "last attempt: schema-valid call, target as a product, rank r worth 1 - (r - 1)/10, likeness from 0",
@@ -200,14 +194,12 @@ def print_shop(console: Console, results: Sequence[ShopScored], *, rule: ShopRul
 
 
 def row_name(result: ShopScored, *, several: bool = True) -> str:
-    """What a run is called in a table: agent, memory and, among ``several`` models, the model."""
     asked = result.info.asked
     memory = "" if asked.agent in OWN_MEMORY else f" · {asked.memory} memory"
     return f"{asked.agent}{memory}{f' ({asked.model})' if asked.model and several else ''}"
 
 
 def share(estimate: ShopEstimate | None, digits: int = 3) -> str:
-    """A value as the paper prints it; a dash where nothing was measured."""
     return "-" if estimate is None or estimate.value is None else f"{estimate.value:.{digits}f}"
 
 
@@ -264,13 +256,10 @@ def _own_notes(result: ShopScored, rule: ShopRule) -> Iterator[tuple[str, str]]:
         yield "warning", "the run is partial: its scores are not final"
 
 
-# --- the paper's tables -----------------------------------------------------------------------------------------------
-
 NamedRuns = Sequence[tuple[str, ShopScored]]
 
 
 def print_published_shop(console: Console, results: Sequence[ShopScored]) -> None:
-    """Print the paper's tables of the runs' track with the runs under them, and what is odd about the figures."""
     named = [(row_name(result), result) for result in results]
     _print_tables(console, TABLES, named)
     words = "runs stand there by the reading official, the released evaluator's, which made the paper's figures"
@@ -291,7 +280,6 @@ def _print_tables(console: Console, tables: Sequence[PrintedTable[ShopScored]], 
 
 
 def _other_data(named: NamedRuns) -> list[tuple[str, str]]:
-    """Warn of every run that is not over the paper's data."""
     told = {}
     for lead, run in named:
         asked, departs, tasks = run.info.asked, run.info.departs, run.summary.counts.tasks
@@ -301,106 +289,89 @@ def _other_data(named: NamedRuns) -> list[tuple[str, str]]:
     return [(kind, text) for text, kind in told.items()]
 
 
-def _figure(result: ShopScored, *, kind: str, field: str, few: bool = False, search: str = "") -> float | None:
-    scores = result.summary.scores["official"]
-    figures = scores.overall if kind == "overall" else scores.types[kind]  # type: ignore[index]
-    found: ShopEstimate = getattr(scores.few[kind] if few else figures, field)
-    return found.value if search in ("", result.info.asked.search) else None
+def _column(name: str, heading: str, kind: str, field: str, *, few: bool = False, search: str = "") -> CallColumn[Any]:
+    """A column by its name in the file; runs with another ``search`` have no figure in it."""
 
+    def figure(run: ShopScored) -> float | None:
+        scores = run.summary.scores["official"]
+        by_type: dict[Any, Any] = {**scores.types, "overall": scores.overall}
+        found: ShopEstimate = getattr((scores.few if few else by_type)[kind], field)
+        return found.value if search in ("", run.info.asked.search) else None
 
-_NAMED = {"recommend": "recommendation"}
-"""How the tables name a type of task, where otherwise."""
-_F, _R = ("function accuracy", "F", "function"), ("result accuracy", "R", "result")
-_O, _STEPS = ("O. accuracy", "O", "outcome"), ("average steps", "steps", "steps")
+    return CallColumn(column=name, heading=heading, own=figure)
 
 
 def _table(
-    number: str,
-    about: str,
-    *measures: tuple[str, str, str],
-    kinds: Sequence[str] = tuple(SHORT),
-    track: Track | None = None,
-    few: bool = False,
+    number: str, about: str, *columns: CallColumn[ShopScored], track: Track | None = None
 ) -> PrintedTable[ShopScored]:
-    """A table by type; ``measures`` are the file's names, the headings and the fields of figures."""
-    places = tuple(
-        CallColumn(
-            column=f"{_NAMED.get(kind, kind)} {printed}",
-            heading=f"{SHORT[kind] if place == 0 else ''}\n{heading}",
-            own=partial(_figure, kind=kind, field=field, few=few),
-        )
-        for kind in kinds
-        for place, (printed, heading, field) in enumerate(measures)
-    )
     return PrintedTable(
-        number=number, about=about, places=places, fits=lambda run: track in (None, run.info.asked.track)
+        number=number, about=about, places=columns, fits=lambda run: track in (None, run.info.asked.track)
     )
 
 
-_BY_SEARCH = tuple(
-    CallColumn(
-        column=f"result accuracy, {name}",
-        heading=f"\n{name} R",
-        own=partial(_figure, kind="search", field="result", search=name.lower()),
-    )
-    for name in ("BM25", "dense")
+def _by_type(*fields: str, kinds: Sequence[str] = tuple(SHORT), few: bool = False) -> Iterator[CallColumn[ShopScored]]:
+    measures = {
+        "function": ("function accuracy", "F"),
+        "result": ("result accuracy", "R"),
+        "outcome": ("O. accuracy", "O"),
+        "steps": ("average steps", "steps"),
+    }
+    for kind in kinds:
+        for field in fields:
+            printed, heading = measures[field]
+            named = f"{'recommendation' if kind == 'recommend' else kind} {printed}"
+            yield _column(named, f"{SHORT[kind] if field == fields[0] else ''}\n{heading}", kind, field, few=few)
+
+
+_F_R = ("function", "result")
+_SEARCHES = (
+    _column("result accuracy, BM25", "\nBM25 R", "search", "result", search="bm25"),
+    _column("result accuracy, dense", "\ndense R", "search", "result", search="dense"),
 )
-TABLES: tuple[PrintedTable[ShopScored], ...] = (
-    _table("3", "single-turn track", _F, _R, track="single"),
-    _table("4", "multi-turn track", _F, _R, _STEPS, track="multi"),
-    _table("7", "outcome of the list that was asked for (O)", _F, _R, _O, kinds=TYPES[:2], track="single"),
-    PrintedTable(
-        number="8",
-        about="search by BM25 and by meaning",
-        places=_BY_SEARCH,
-        fits=lambda run: run.info.asked.track == "single",
-    ),
-    _table("9", "users with fewer than 10 behaviours", _F, _R, track="single", few=True),
+_OUTCOMES = _by_type(*_F_R, "outcome", kinds=TYPES[:2])
+TABLES = (
+    _table("3", "single-turn track", *_by_type(*_F_R), track="single"),
+    _table("4", "multi-turn track", *_by_type(*_F_R, "steps"), track="multi"),
+    _table("7", "outcome of the list that was asked for (O)", *_OUTCOMES, track="single"),
+    _table("8", "search by BM25 and by meaning", *_SEARCHES, track="single"),
+    _table("9", "users with fewer than 10 behaviours", *_by_type(*_F_R, few=True), track="single"),
 )
-ABLATIONS = _table("5", "ablations of PUMA", _F, _R)
-MEMORY_LENGTHS = _table("6", "length of PUMA's memory", _F, _R)
+ABLATIONS = _table("5", "ablations of PUMA", *_by_type(*_F_R))
+MEMORY_LENGTHS = _table("6", "length of PUMA's memory", *_by_type(*_F_R))
 
 
-# --- the page ---------------------------------------------------------------------------------------------------------
-
-WORDS = {
-    "hit": "right function",
-    "miss": "wrong function",
-    "unparsed": "no usable move",
-    "all": "all",
-    "why": "Why it failed",
-}
-TRIED, MOVED = ("", "attempt", "mean result", "tasks"), ("type", "step", "function", "then", "episodes")
-HEADS = ("", "tasks", "right function", "result", "95 % interval", "outcome", "steps", "s a task")
+WORDS = {"hit": "right function", "miss": "wrong function", "unparsed": "no usable move", "why": "Why it failed"}
 
 
 def write_page(path: Path, out: Path | None) -> Path:
+    """The page of a run, with figures 7 to 9 of the paper as tables."""
     run = read(path)
-    return write_item_page(run, _about(run.scored), out)
-
-
-def _about(scored: ShopScored) -> PageAbout:
-    """What the page says of a run beside its tasks: figures 7 to 9 of the paper as tables, and what became of it."""
-    summary, info, counts = scored.summary, scored.info, scored.summary.counts
+    scored: ShopScored = run.scored
+    summary, info, counts, asked = scored.summary, scored.info, scored.summary.counts, scored.info.asked
     facts = {
-        "tasks": f"{counts.tasks} of {counts.users} users, {info.asked.track}-turn",
+        "tasks": f"{counts.tasks} of {counts.users} users, {asked.track}-turn",
         "products": f"{info.products:,} searched, {info.recommended:,} recommended from",
         "time": f"{scored.time.wall_s:.1f} s",
         "agent": cost_words(summary.agent),
         "ended": " · ".join(f"{name} {count}" for name, count in counts.ends.items()),
         "refused": " · ".join(f"{name} {count}" for name, count in (counts.failures | counts.errors_seen).items()),
     }
+    heads = ("", "tasks", "right function", "result", "95 % interval", "outcome", "steps", "s a task")
     tables = [
-        *(SummaryTable(title=f"{rule}: {READINGS[rule]}", heads=HEADS, rows=_lines(scored, rule)) for rule in READINGS),
-        SummaryTable(title="result by attempt (figure 9)", heads=TRIED, rows=tuple(_tries(scored))),
-        SummaryTable(title="what followed what (figure 8)", heads=MOVED, rows=tuple(_moves(scored))),
+        SummaryTable(title=f"{rule}: {READINGS[rule]}", heads=heads, rows=_lines(scored, rule)) for rule in shop.RULES
     ]
-    return PageAbout(
+    tried, moved = ("", "attempt", "mean result", "tasks"), ("type", "step", "function", "then", "episodes")
+    tables += [
+        SummaryTable(title="result by attempt (figure 9)", heads=tried, rows=tuple(_tries(scored))),
+        SummaryTable(title="what followed what (figure 8)", heads=moved, rows=tuple(_moves(scored))),
+    ]
+    about = PageAbout(
         facts=tuple(Fact(name=name, text=text) for name, text in facts.items() if text),
         tables=tuple(table for table in tables if table.rows),
         groups=("type", "outcome", "history", "end"),
-        words=WORDS,
+        words={**WORDS, "all": "all"},
     )
+    return write_item_page(run, about, out)
 
 
 def _lines(scored: ShopScored, rule: ShopRule) -> tuple[tuple[str, ...], ...]:
@@ -418,14 +389,13 @@ def _tries(scored: ShopScored) -> Iterator[tuple[str, ...]]:
     """The mean result of the first, second, … attempt over the tasks that had one."""
     for kind in TYPES:
         tried = [one.attempts for one in scored.verdicts["paper"] if one.type == kind]
-        for number in range(MAX_ATTEMPTS):
+        for number in range(10):
             worth = [each[number].result for each in tried if len(each) > number]
             if worth:
                 yield kind, str(number + 1), f"{fmean(worth):.3f}", str(len(worth))
 
 
 def _moves(scored: ShopScored) -> Iterator[tuple[str, ...]]:
-    """How often a function followed another at one place of the episodes."""
     episodes, counted = scored.episodes(), Counter[tuple[int, int, str, str]]()
     for task in (line.task for line in scored.tasks if line.task.id in episodes):
         names = [*(turn.call.name for turn in episodes[task.id].turns), "end"]

