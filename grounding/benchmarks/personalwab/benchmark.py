@@ -14,7 +14,7 @@ from grounding.benchmarks.asking import COLOURS, find_card
 from grounding.benchmarks.episodes import HARMLESS, TAKEN, AgentBenchmark, addresses, combinations, select_tasks
 from grounding.benchmarks.personalwab import options as asked_for
 from grounding.benchmarks.personalwab import rows, scoring
-from grounding.benchmarks.personalwab.agents.base import Given, Play, ShopAgent
+from grounding.benchmarks.personalwab.agents.chat import Given, Play, ShopAgent
 from grounding.benchmarks.personalwab.agents.puma import LocalTextModel, read_predictions
 from grounding.benchmarks.personalwab.embeddings import kept_embeddings, needs
 from grounding.benchmarks.personalwab.episode import EpisodeStage, HumanUser, ModelUser, ScriptedUser, view_of

@@ -44,10 +44,10 @@ def build_command(
 ) -> int:
     """Make a data set of PersonalWAB's layout from real reviews: users drawn, histories cut, profiles and instructions.
 
-    Users with 5 to 500 behaviours are drawn by chance; each one's behaviour is cut by time into 80 % history, 10 % train
-    and 10 % test. A model describes every user, and writes an instruction to search, to recommend or to review, in
-    turns, for each behaviour of train and test. The same command again goes on where it stopped and asks nothing twice.
-    Exit code 0: all is written; 1: errors or questions are left; 2: the command or the data is wrong.
+    Users with 5 to 500 behaviours are drawn by chance; each one's behaviour is cut by time into 80 % history, 10 %
+    train and 10 % test. A model describes every user, and writes an instruction to search, to recommend or to review,
+    in turns, for each behaviour of train and test. The same command again goes on where it stopped. Exit code 0: all is
+    written; 1: errors or questions are left; 2: the command or the data is wrong.
 
     Args:
         out: The folder to make.

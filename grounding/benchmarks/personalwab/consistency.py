@@ -29,8 +29,7 @@ from grounding.records import Failure, Record
 from grounding.scoring.intervals import bootstrap
 
 OTHER_USERS, BOUGHT, NOT_BOUGHT, AT = 4, 3, 7, 5
-BEHAVIOURS, SHOWN_CHARS = 20, 300
-"""A candidate's newest behaviours, and characters of one review, that are shown."""
+BEHAVIOURS, SHOWN_CHARS = 20, 300  # A candidate's newest behaviours, and characters of one review, that are shown.
 
 Kind = Literal["users", "items"]
 Order = tuple[int, ...]
@@ -83,10 +82,8 @@ def draw_questions(dataset: ShopDataset, *, seed: int, limit: int | None = None)
     active = sorted(user.id for user in users.values() if user.behaviours)
     described = [name for name in active if users[name].profile is not None]
     if len(active) <= OTHER_USERS or not described:
-        raise UserError(
-            f"{len(active)} users with behaviours, {len(described)} of them with a profile: it takes at least "
-            f"{OTHER_USERS + 1} and a profile"
-        )
+        having = f"{len(active)} users with behaviours, {len(described)} of them with a profile"
+        raise UserError(f"{having}: it takes at least {OTHER_USERS + 1} and a profile")
     pool, asked = sorted(dataset.products), []
 
     def ask(kind: Kind, name: str, right: list[str], wrong: list[str], chance: random.Random) -> None:

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 import msgspec
 
 from grounding.benchmarks.personalwab import records
-from grounding.benchmarks.personalwab.agents.base import NoMove, Play, ShopAgent, completion_of, said
-from grounding.benchmarks.personalwab.agents.chat import text_message
+from grounding.benchmarks.personalwab.agents.chat import NoMove, Play, ShopAgent, completion_of, said, text_message
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, product_text, shop_prompts, user_text
 from grounding.benchmarks.personalwab.records import EndReason, Episode, Profile, ShopTask
 from grounding.benchmarks.personalwab.web import WebFunctions, terms

@@ -8,8 +8,7 @@
     all_products_part_1.json ...     {asin: {"title": ..., "parent_asin": ..., ...}}
 
 They may lie at any depth up to five below the folder that is given, as in a clone of the release, whose recommender
-lies beside its data (``../functions/recommender``). Entries are decoded one by one, so that of a large file its bytes
-and the records are all that is held.
+lies beside its data (``../functions/recommender``). Entries are decoded one by one, so that little is held of them.
 """
 
 from __future__ import annotations
@@ -96,12 +95,9 @@ def find_files(folder: Path) -> ShopFiles:
 
 def _below(pattern: str, *folders: Path) -> Path | None:
     """The first file of a name, as high up as there is one; an empty file is none (a clone without large files)."""
-    for folder in folders:
-        for depth in range(DEPTH + 1):
-            for path in sorted(folder.glob("/".join(["*"] * depth + [pattern]))):
-                if path.is_file() and path.stat().st_size:
-                    return path
-    return None
+    deeper = ["/".join(["*"] * depth + [pattern]) for depth in range(DEPTH + 1)]
+    paths = (path for folder in folders for name in deeper for path in sorted(folder.glob(name)))
+    return next((path for path in paths if path.is_file() and path.stat().st_size), None)
 
 
 class _WireBehaviour(msgspec.Struct):
@@ -145,9 +141,7 @@ def _profile(raw: msgspec.Raw) -> Profile:
     outer = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
     inner = msgspec.json.decode(outer.get("user_profile", raw), type=dict[str, Any])
     said = {ours: inner[theirs] for theirs, ours in records.PROFILE_FIELDS.items() if inner.get(theirs)}
-    return Profile(
-        **{name: ", ".join(map(str, one)) if isinstance(one, list) else str(one) for name, one in said.items()}
-    )
+    return Profile(**{ours: ", ".join(map(str, one if isinstance(one, list) else [one])) for ours, one in said.items()})
 
 
 def _task(split: Split, raw: msgspec.Raw, item: int) -> tuple[ShopTask, Product]:
@@ -180,13 +174,12 @@ def load_shop(dataset: str, data_dir: Path | None = None, *, splits: Collection[
 
 
 def _counts(dataset: ShopDataset, splits: Collection[Split]) -> ExpectedCounts:
-    by_split = Counter(task.split for task in dataset.tasks)
-    return ExpectedCounts(
-        participants=len(dataset.users),
-        instructions=len(dataset.tasks) if {"train", "test"} <= set(splits) else None,
-        train_instructions=by_split["train"] if "train" in splits else None,
-        test_instructions=by_split["test"] if "test" in splits else None,
-    )
+    counts: dict[str, Any] = {
+        f"{split}_instructions": sum(task.split == split for task in dataset.tasks) for split in splits
+    }
+    if len(counts) == len(SPLITS):
+        counts["instructions"] = len(dataset.tasks)
+    return ExpectedCounts(participants=len(dataset.users), **counts)
 
 
 def read_shop(folder: Path, *, name: str = NAME, splits: Collection[Split] | None = TESTED) -> ShopDataset:
@@ -343,14 +336,11 @@ def statistics(dataset: ShopDataset) -> tuple[dict[str, dict[str, float]], dict[
         found = list(values)
         return fmean(found) if found else 0.0
 
-    entry, products = shop_prompts().entry, dataset.products
-    tokens = {
-        user.id: [
-            (one.review.timestamp_ms, text_tokens(behaviour_text(entry, place, one, products[one.asin])))
-            for place, one in enumerate(user.behaviours)
-        ]
-        for user in dataset.users.values()
-    }
+    entry, products, tokens = shop_prompts().entry, dataset.products, dict[str, list[tuple[int, int]]]()
+    for user in dataset.users.values():
+        worded = [behaviour_text(entry, at, one, products[one.asin]) for at, one in enumerate(user.behaviours)]
+        times = (one.review.timestamp_ms for one in user.behaviours)
+        tokens[user.id] = list(zip(times, map(text_tokens, worded), strict=True))
     table: dict[str, dict[str, float]] = {}
     for split in SPLITS:
         tasks = [task for task in dataset.tasks if task.split == split]

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from grounding.benchmarks.personalwab.agents.base import Given, ShopAgent
-from grounding.benchmarks.personalwab.agents.chat import FunctionAgent, InterecAgent, ReactAgent
+from grounding.benchmarks.personalwab.agents.chat import FunctionAgent, Given, InterecAgent, ReactAgent, ShopAgent
 from grounding.benchmarks.personalwab.agents.offline import RuleAgent, ShopOracle
 from grounding.benchmarks.personalwab.agents.puma import ParameterAgent
 from grounding.benchmarks.personalwab.prompts import PAPER_LENGTHS, RECMIND_LENGTH, RELEASE_LENGTH, MemoryName
@@ -45,8 +44,7 @@ OWN_MEMORY = {name: entry.memory for name, entry in AGENTS.items() if entry.memo
 """Agents whose memory is a part of them."""
 
 HUMAN = "human"
-MAX_STEPS = 10
-"""Moves of an episode, at most (release; its ReAct agent takes 3 in the single-turn track)."""
+MAX_STEPS = 10  # Moves of an episode, at most (release; its ReAct agent takes 3 in the single-turn track).
 
 
 class ShopOptions(RunOptions, frozen=True, kw_only=True):
@@ -101,37 +99,35 @@ def check_options(options: ShopOptions) -> None:
         value = getattr(options, name)
         if value is not None and not lowest <= value < math.inf:
             raise UserError(f"--{name.replace('_', '-')} {value}: expected {lowest} or more")
-    agent, memory, functions = options.agent, options.memory, options.functions
-    own, modelless, single = OWN_MEMORY.get(agent), agent in WITHOUT_MODEL, options.track == "single"
+    agent, memory = options.agent, options.memory
+    own, asks, multi = OWN_MEMORY.get(agent), agent not in WITHOUT_MODEL, options.track == "multi"
+    local, file = agent == "puma-local", options.functions_file
+    alone = options.user == HUMAN or agent == "interecagent"
     refused = {
         f"--memory {memory}: the agent {agent} has a memory of its own": own is not None and memory not in (None, own),
         "--memory task-specific needs the function to be predicted first: that is --agent puma": (
             memory == "task-specific" and agent in ("react", "reflexion", "function-calling")
         ),
-        f"--model, --base-url: the agent {agent} asks no chat model": modelless and (options.model or options.base_url),
-        f"--temperature: the agent {agent} takes no temperature": modelless and options.temperature is not None,
+        f"--model, --base-url: the agent {agent} asks no chat model": not asks and (options.model or options.base_url),
+        f"--temperature: the agent {agent} takes no temperature": not asks and options.temperature is not None,
         f"--agent {agent} needs a chat model: --model gpt-4o, say; see `grounding list planners`": (
-            not modelless and options.model is None
+            asks and options.model is None
         ),
-        "--model-path is the folder of the model of --agent puma-local: give both or neither": (
-            (agent == "puma-local") != (options.model_path is not None)
-        ),
-        "--memory-tokens: only the memory of --agent puma-local is cut": (
-            agent != "puma-local" and options.memory_tokens is not None
-        ),
+        "--model-path is the model of --agent puma-local: give both or neither": local
+        != (options.model_path is not None),
+        "--memory-tokens: only the memory of --agent puma-local is cut": not local
+        and options.memory_tokens is not None,
         "--agent puma takes the function of each task from a file, as released: --functions FILE "
-        '({"instruction": ["function"]}); with --agent puma-chat the model itself is asked first': (
-            agent == "puma" and options.functions_file is None
-        ),
+        '({"instruction": ["function"]}); with --agent puma-chat the model is asked': agent == "puma" and file is None,
         "--functions: only --agent puma and puma-local predict a function": (
-            functions is not None and agent not in ("puma", "puma-local")
+            options.functions is not None and agent != "puma" and not local
         ),
         f"--user {options.user}: nobody answers in the single-turn track; add --track multi": (
-            single and options.user is not None
+            not multi and options.user is not None
         ),
-        "--agent reflexion reflects on the user's replies: add --track multi": single and agent == "reflexion",
+        "--agent reflexion reflects on the user's replies: add --track multi": not multi and agent == "reflexion",
         "--user human and --agent interecagent work in this process alone: leave out --executor ray": (
-            options.executor == "ray" and (options.user == HUMAN or agent == "interecagent")
+            options.executor == "ray" and alone
         ),
     }
     for words, is_so in refused.items():

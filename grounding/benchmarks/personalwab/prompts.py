@@ -111,8 +111,7 @@ PAPER_LENGTHS: dict[str, int] = {"single": 50, "multi": 20}
 
 RECMIND_LENGTH = 400
 RELEASE_LENGTH = 10
-RELEASE_TOKENS = 768
-"""Of PUMA's own model (release, ``run.py``)."""
+RELEASE_TOKENS = 768  # Of PUMA's own model (release, ``run.py``).
 
 Embed = Callable[[Sequence[str]], np.ndarray[Any, np.dtype[np.float32]]]
 

@@ -37,11 +37,8 @@ def statistics(entries: Sequence[Mapping[str, Any]]) -> Statistics:
         steps = sum(len(one["info"].get("usage", {}).get("completion_tokens", ())) for one in of_kind)
         both = [zip(one["action_acc"], one["res_acc"], strict=False) for one in of_kind]
         right = [[res for act, res in calls if act == 1] for calls in both]
-        sums = {
-            "avg_interaction_times": steps,
-            "avg_action_acc": sum(map(bool, right)),
-            "avg_res_acc": sum(max(one, default=0.0) for one in right),
-        }
+        sums: dict[str, float] = {"avg_interaction_times": steps, "avg_action_acc": sum(map(bool, right))}
+        sums["avg_res_acc"] = sum(max(one, default=0.0) for one in right)
         count = len(of_kind) if steps else 0
         means = {name: one / count if count else 0.0 for name, one in sums.items()}
         found[kind] = {"total_count": len(of_kind), **means}
@@ -103,19 +100,14 @@ def _entry(number: int, line: TaskLine, verdict: ShopVerdict, episode: Episode, 
     task, call = line.task, episode.call
     usage = call.usage if call is not None and call.usage is not None else Usage(input_tokens=0, output_tokens=0)
     counts = {"completion_tokens": usage.output_tokens, "prompt_tokens": usage.input_tokens, "total_tokens": 0}
+    said = {"user_id": task.user_id, "task": task.instruction, "type": task.type}
     actions = [turn.call for turn in episode.turns if turn.call.name != "respond"]
     return {
         "task_id": number,
         "action_acc": [int(one.function) for one in verdict.attempts] + talked,
         "res_acc": [one.outcome for one in verdict.attempts] + talked,
         "info": {
-            "task": {
-                "user_id": task.user_id,
-                "task": task.instruction,
-                "type": task.type,
-                "timestamp": task.timestamp_ms,
-                "target": task.target_asin,
-            },
+            "task": {**said, "timestamp": task.timestamp_ms, "target": task.target_asin},
             "actions": [{"name": one.name, "arguments": read_arguments(one.arguments) or {}} for one in actions],
             "user_cost": 0 if episode.user_call is None else episode.user_call.cost_usd or 0,
             "usage": {name: [count, *[0] * (verdict.steps - 1)][: verdict.steps] for name, count in counts.items()}
@@ -131,12 +123,14 @@ def _conversation(line: TaskLine, episode: Episode, asked: ShopAsked) -> list[di
     rules = system_text(asked.memory, asked.track, asked.max_steps, paper=asked.preset == "paper")
     as_text = asked.agent in ("react", "reflexion")
     rules += (react_rules() if as_text else "") + episode.memory
-    found: list[dict[str, Any]] = []
-    for message in (with_text if as_text else with_calls)(rules, view, episode.turns):
-        said = {"function_call" if message.tool_calls else "content": plain(message)}
-        answers = {"tool_call_id": message.answers, "name": message.name} if message.role == "tool" else {}
-        found.append({"role": message.role, **answers, **said})
-    return found
+    return [
+        {
+            "role": message.role,
+            **({"tool_call_id": message.answers, "name": message.name} if message.role == "tool" else {}),
+            "function_call" if message.tool_calls else "content": plain(message),
+        }
+        for message in (with_text if as_text else with_calls)(rules, view, episode.turns)
+    ]
 
 
 def print_results(title: str, found: Mapping[str, Mapping[str, float]]) -> None:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
 from grounding.benchmarks.personalwab import scoring as shop
-from grounding.benchmarks.personalwab.agents.base import said
+from grounding.benchmarks.personalwab.agents.chat import said
 from grounding.benchmarks.personalwab.options import OWN_MEMORY
 from grounding.benchmarks.personalwab.records import TYPES, Episode, Track, Turn
 from grounding.benchmarks.personalwab.scoring import ShopEstimate, ShopRule, ShopScored, ShopVerdict, TaskLine

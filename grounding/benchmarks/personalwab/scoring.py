@@ -42,8 +42,7 @@ ShopRule = Literal["paper", "official"]
 
 RULES: tuple[ShopRule, ...] = ("paper", "official")
 LIST_LENGTH = 10
-FEW = 10
-"""Users with fewer behaviours before a task are the zero- and few-shot ones (paper, section A.4.7)."""
+FEW = 10  # Users with fewer behaviours before a task are the zero- and few-shot ones (paper, section A.4.7).
 
 
 class Attempt(Record, frozen=True, kw_only=True, omit_defaults=False):

@@ -135,8 +135,7 @@ _STOPPED = (
     "to was will with"
 )
 STOP_WORDS = frozenset(_STOPPED.split())
-MAX_TOKEN_CHARS = 255
-"""Lucene's ``StandardAnalyzer.DEFAULT_MAX_TOKEN_LENGTH``: a longer word is cut into pieces."""
+MAX_TOKEN_CHARS = 255  # Lucene's ``StandardAnalyzer.DEFAULT_MAX_TOKEN_LENGTH``: a longer word is cut into pieces.
 
 _EXTRA = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*"
 _LETTER = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]"

@@ -241,9 +241,9 @@ def test_the_model_itself_names_the_function_where_it_has_learnt_to() -> None:
         ('{"something to boil water in": ["add_product_review\\n", "stop"], "other": ["x"]}', ""),
         ("[]", "expected an object"),
         ("{", "expected an object"),
-        ('{"other": ["stop"]}', "1 of 1 tasks are not in it, such as test/0"),
-        ('{"something to boil water in": ["fly"]}', "expected one of search_product_by_query"),
-        ('{"something to boil water in": []}', "expected one of search_product_by_query"),
+        ('{"other": ["stop"]}', "1 of 1 tasks have no function in it, such as test/0"),
+        ('{"something to boil water in": ["fly"]}', "each with one of search_product_by_query"),
+        ('{"something to boil water in": []}', "each with one of search_product_by_query"),
     ],
 )
 def test_functions_are_read_by_the_words_of_a_task(tmp_path: Path, content: str, words: str) -> None:

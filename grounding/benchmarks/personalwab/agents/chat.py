@@ -1,4 +1,4 @@
-"""Agents that are chat models: function calling with a memory, PUMA, RecMind, InteRecAgent, ReAct and Reflexion.
+"""What every agent is, and those that are chat models: function calling, PUMA, RecMind, InteRecAgent, ReAct, Reflexion.
 
 They ask what the release's agents ask (``agents/gpt_function_calling_agent.py``, ``agents/chat_react_agent.py``): a
 reply whose arguments are no JSON is asked for again, ten times in all, and what a model only says goes to the user.
@@ -10,28 +10,113 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from grounding.benchmarks.calls import fill
-from grounding.benchmarks.personalwab.agents import base
-from grounding.benchmarks.personalwab.agents.base import NoMove, Play, completion_of, function_call, said
-from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, behaviour_text, opening_text, shop_prompts
+from grounding.benchmarks.personalwab import prompts
+from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, NOTHING, Memory, behaviour_text, shop_prompts
 from grounding.benchmarks.personalwab.records import Episode, FunctionCall, TaskType, TaskView, Track, Turn
-from grounding.benchmarks.personalwab.web import TOOLS, read_arguments
-from grounding.llm.chat import NO_PICTURES
+from grounding.benchmarks.personalwab.web import TOOLS, WebFunctions, read_arguments
+from grounding.llm.chat import NO_PICTURES, ChatModel, Exchange
 from grounding.llm.wire import Completion, Message, TextPart, ToolCall
-from grounding.records import Record
+from grounding.records import Call, Failure, FailureKind, Record
+
+if TYPE_CHECKING:
+    from grounding.benchmarks.personalwab.agents.puma import LocalTextModel
+    from grounding.benchmarks.personalwab.options import ShopOptions
+
+
+@dataclass(kw_only=True)
+class Play:
+    """An episode that is being played: what may be known of the task, and what has happened so far.
+
+    ``predicted`` is the type that the agent takes the task for. ``calls`` are no steps: in the paper's tables a review
+    has 2.00, the review and the stop, also where functions are predicted.
+    """
+
+    view: TaskView
+    track: Track = "single"
+    max_steps: int = 10
+    turns: list[Turn] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    user_calls: list[Call] = field(default_factory=list)
+    memory: prompts.Recalled = NOTHING
+    predicted: TaskType | None = None
+    likings: str = ""
+
+
+class NoMove(Exception):
+    def __init__(self, kind: FailureKind, message: str) -> None:
+        super().__init__(message)
+        self.failure = Failure(kind=kind, message=message)
+
+
+def completion_of(asked: Exchange, calls: list[Call]) -> Completion:
+    if asked.call is not None:
+        calls.append(asked.call)
+    if asked.completion is None:
+        failure = asked.failure or Failure(kind="error", message="no reply")
+        raise NoMove(failure.kind, failure.message)
+    return asked.completion
+
+
+class ShopAgent:
+    """Acts for one user.
+
+    ``identity`` is canonical text of everything that can change a move. ``max_concurrency`` is how many episodes are
+    worked on at once. One that ``carries_on`` what it has learnt works on one task of a user at a time, in order.
+    """
+
+    identity = ""
+    max_concurrency = 1
+    carries_on = False
+
+    async def start(self, play: Play) -> None:
+        raise NotImplementedError
+
+    async def move(self, play: Play) -> Turn:
+        """Make the next move. Raises NoMove where none comes."""
+        raise NotImplementedError
+
+    async def reflect(self, play: Play) -> None:
+        """Think about the user's reply in the last turn."""
+
+    async def finish(self, play: Play) -> None:
+        """Think about a whole episode."""
+
+    def take_up(self, user: str, episode: Episode) -> None:
+        """Know of what an earlier run of the same command did for a user; in the tasks' order."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an agent may be made of; ``predictions`` are the types by instruction of a file of --functions."""
+
+    options: ShopOptions
+    functions: WebFunctions
+    memory: Memory
+    model: ChatModel | None = None
+    predictions: dict[str, TaskType] | None = None
+    local: LocalTextModel | None = None
+
+
+def said(call: FunctionCall) -> str:
+    content = (read_arguments(call.arguments) or {}).get("content")
+    return content if isinstance(content, str) else call.arguments
+
+
+def function_call(name: str, **arguments: object) -> FunctionCall:
+    return FunctionCall(name=name, arguments=msgspec.json.encode(arguments).decode())
+
 
 OFFERED = tuple(name for name in TOOLS if name != "get_product_details_by_asin")
 """What every agent is offered; RecMind is offered details of products, too."""
 
-MOST_ASKED = 10
-"""So often one move is asked for, where replies can't be read (release)."""
-
-MAX_KEPT_CHARS = 20_000
-"""Of what a model says beside its calls, so much is kept."""
+MOST_ASKED, MAX_KEPT_CHARS = 10, 20_000
+"""So often one move is asked for, where replies can't be read (release); so much is kept of a model's words."""
 
 
 def system_text(memory: str, track: Track, max_steps: int, *, paper: bool = False) -> str:
@@ -53,7 +138,7 @@ def text_message(role: Literal["system", "user", "assistant"], text: str) -> Mes
 
 
 def _opened(system: str, view: TaskView) -> list[Message]:
-    asked = view.opening or opening_text(view.user_id, view.instruction, view.review_product)
+    asked = view.opening or prompts.opening_text(view.user_id, view.instruction, view.review_product)
     return [text_message("system", system), text_message("user", asked)]
 
 
@@ -95,10 +180,10 @@ def spoken(messages: Sequence[Message]) -> str:
     return "".join(f"{each.role}:{plain(each)}\n" for each in messages)
 
 
-class ChatAgent(base.ShopAgent):
+class ChatAgent(ShopAgent):
     """A chat model with a memory in its system prompt: the paper's prompts under the preset paper, or the release's."""
 
-    def __init__(self, given: base.Given) -> None:
+    def __init__(self, given: Given) -> None:
         assert given.model is not None, "options without one are refused"
         self.name = given.options.agent
         self._model, self._memory = given.model, given.memory
@@ -146,7 +231,7 @@ class FunctionAgent(ChatAgent):
     which is a method of this toolkit.
     """
 
-    def __init__(self, given: base.Given) -> None:
+    def __init__(self, given: Given) -> None:
         super().__init__(given)
         self._predictions = given.predictions
         if given.predictions is not None:
@@ -195,13 +280,10 @@ class Likings(Record, frozen=True, kw_only=True, omit_defaults=False):
     expect: tuple[str, ...] = ()
 
     def updated(self, later: Likings) -> Likings:
-        like = [one for one in self.like if one not in later.dislike]
-        dislike = [one for one in self.dislike if one not in later.like]
-        return Likings(
-            like=tuple(dict.fromkeys([*like, *later.like])),
-            dislike=tuple(dict.fromkeys([*dislike, *later.dislike])),
-            expect=tuple(dict.fromkeys([*self.expect, *later.expect]))[-MOST_EXPECTED:],
-        )
+        like = dict.fromkeys([*(one for one in self.like if one not in later.dislike), *later.like])
+        dislike = dict.fromkeys([*(one for one in self.dislike if one not in later.like), *later.dislike])
+        expect = tuple(dict.fromkeys([*self.expect, *later.expect]))[-MOST_EXPECTED:]
+        return Likings(like=tuple(like), dislike=tuple(dislike), expect=expect)
 
 
 class InterecAgent(FunctionAgent):
@@ -212,7 +294,7 @@ class InterecAgent(FunctionAgent):
 
     carries_on = True
 
-    def __init__(self, given: base.Given) -> None:
+    def __init__(self, given: Given) -> None:
         super().__init__(given)
         self.likings: dict[str, Likings] = {}
 
@@ -224,13 +306,13 @@ class InterecAgent(FunctionAgent):
         await super().start(play)
         name = play.view.user_id
         if name not in self.likings:
-            dataset, prompts = self._memory.dataset, shop_prompts()
+            dataset, texts = self._memory.dataset, shop_prompts()
             user, found = dataset.users.get(name), None
             past = [one for one in (user.behaviours if user else ()) if one.split == "history"][-MOST_BEHAVIOURS:]
             if past:
-                entry = prompts.interecagent_start_entry
+                entry = texts.interecagent_start_entry
                 history = "".join(behaviour_text(entry, 0, one, dataset.products[one.asin]) for one in past)
-                prompt = fill(prompts.interecagent_start, History=history)
+                prompt = fill(texts.interecagent_start, History=history)
                 found = read_likings(await self.say(play, prompt, temperature=0, max_tokens=START_TOKENS))
             self.likings[name] = found or Likings()
         known = self.likings[name]

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from grounding.benchmarks.personalwab.agents.base import Given, Play, ShopAgent, function_call
+from grounding.benchmarks.personalwab.agents.chat import Given, Play, ShopAgent, function_call
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF
 from grounding.benchmarks.personalwab.records import Behaviour, FunctionCall, Product, TaskType, Turn
 from grounding.benchmarks.personalwab.web import terms

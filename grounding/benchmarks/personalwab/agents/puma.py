@@ -19,8 +19,7 @@ import msgspec
 
 from grounding.benchmarks.calls import fill
 from grounding.benchmarks.personalwab import prompts as texts
-from grounding.benchmarks.personalwab.agents.base import Given, NoMove, Play, ShopAgent, function_call
-from grounding.benchmarks.personalwab.agents.chat import predictions_hash
+from grounding.benchmarks.personalwab.agents.chat import Given, NoMove, Play, ShopAgent, function_call, predictions_hash
 from grounding.benchmarks.personalwab.agents.offline import meant_by
 from grounding.benchmarks.personalwab.embeddings import needs
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, named_function, puma_prompts, shop_prompts
@@ -29,13 +28,8 @@ from grounding.errors import UserError
 from grounding.records import Call, Record, Usage
 
 FILE = "puma.json"
-MAX_NEW_TOKENS = 256
-MAX_FUNCTION_TOKENS = 32
-"""How long the name of a function may be (release, PUMA/scripts/generate_function.sh)."""
-
-PARAMETER_MARK = "### Tool Parameter:\n"
-NO_PAST = "none"
-"""What stands in the place of a memory where the user has no past (release)."""
+MAX_NEW_TOKENS, MAX_FUNCTION_TOKENS = 256, 32
+"""How long a parameter and the name of a function may be (release, PUMA/scripts/generate_function.sh)."""
 
 
 class TrainedAs(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -65,21 +59,15 @@ def read_predictions(path: Path, tasks: Sequence[ShopTask]) -> dict[str, TaskTyp
         found = msgspec.json.decode(path.read_bytes(), type=dict[str, list[str]])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UserError(f"--functions {path}: expected an object of instructions and functions: {error}") from error
-    missing = [task for task in tasks if task.instruction not in found]
+    said = {task.instruction: named_function("".join(found.get(task.instruction, [])[:1])) for task in tasks}
+    missing = [task for task in tasks if said[task.instruction] is None]
     if missing:
         raise UserError(
-            f"--functions {path}: {len(missing)} of {len(tasks)} tasks are not in it, such as {missing[0].id} "
-            f"({missing[0].instruction[:80]!r}); its keys must be the instructions, word for word"
+            f"--functions {path}: {len(missing)} of {len(tasks)} tasks have no function in it, such as {missing[0].id} "
+            f"({missing[0].instruction[:80]!r}); expected instructions, word for word, each with one of "
+            f"{', '.join(FUNCTION_OF.values())}"
         )
-    by_text: dict[str, TaskType] = {}
-    for task in tasks:
-        first = next(iter(found[task.instruction]), "")
-        kind = named_function(first)
-        if kind is None:
-            known = ", ".join(FUNCTION_OF.values())
-            raise UserError(f"--functions {path}: the function of {task.id} is {first[:80]!r}; expected one of {known}")
-        by_text[task.instruction] = kind
-    return by_text
+    return {text: kind for text, kind in said.items() if kind is not None}
 
 
 class Tokens:
@@ -169,13 +157,12 @@ class ParameterAgent(ShopAgent):
             if play.predicted is None:
                 raise NoMove("unparsed", f"the model named no function: {text[:200]!r}")
         else:
-            play.predicted = (self._predictions or {}).get(view.instruction) or meant_by(
-                view.instruction, reviewed=view.review_product is not None
-            )
+            by_words = meant_by(view.instruction, reviewed=view.review_product is not None)
+            play.predicted = (self._predictions or {}).get(view.instruction, by_words)
         recalled = self._memory.recall(view, predicted=play.predicted)
         user = self._memory.dataset.users.get(view.user_id)
         known = user is not None and user.before(view.timestamp_ms)
-        play.memory = recalled if known else msgspec.structs.replace(recalled, text=NO_PAST)
+        play.memory = recalled if known else msgspec.structs.replace(recalled, text="none")  # As in the release.
 
     async def move(self, play: Play) -> Turn:
         # The model sees neither results nor replies, as in the release.
@@ -205,7 +192,7 @@ def parameter_prompt(prompts: Any, view: TaskView, predicted: TaskType, memory: 
 
 
 def parameter_of(written: str) -> str:
-    return written.strip().rpartition(PARAMETER_MARK)[2]
+    return written.strip().rpartition("### Tool Parameter:\n")[2]
 
 
 def read_parameter(predicted: TaskType, text: str, view: TaskView, *, shuffle_seed: int | None = None) -> FunctionCall:
