@@ -35,7 +35,6 @@ from grounding.benchmarks.words import ask_in_words
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
-from grounding.run.display import Progress
 from grounding.run.journal import Journal
 from grounding.run.lock import LockedFolder
 
@@ -48,8 +47,7 @@ CATEGORIES = (
 MIN_BEHAVIOURS, MAX_BEHAVIOURS = 5, 500
 """How much a user must have done and may have done to be drawn; the paper doesn't say."""
 
-CANDIDATES = 1_000_000
-"""So many users are counted at a time, at most twice as many: the reviews are by tens of millions."""
+CANDIDATES = 1_000_000  # So many users are counted at a time, at most twice as many, of tens of millions.
 
 T = TypeVar("T")
 
@@ -338,7 +336,11 @@ def build_shop(
         made_folder(out, begun, what="a shop", fresh=fresh) as folder,
         closing(Journal(work / "replies.jsonl", Written)) as journal,
     ):
-        shop = _selection(work / "selection.json", files, recipe, progress)
+        drawn = work / "selection.json"
+        if not drawn.exists():
+            with progress.phase("reading reviews and products"):
+                atomic_write(drawn, msgspec.json.encode(draw_users(files, users, seed)))
+        shop = msgspec.json.decode(drawn.read_bytes(), type=Selection)
         jobs, profiles = instruction_jobs(shop.users, seed), dict[str, Profile]()
 
         def prompt(item: ShopUser | Job) -> str:
@@ -419,19 +421,9 @@ def build_shop(
         before += [f"note          {users} users were asked for, and no more can be drawn"]
     cost = "" if made.cost_usd is None else f" · {dollars(made.cost_usd)} in all"
     lines += [f"written by    {recipe.writer}: {made.written_by}{cost}"]
-    for name, asked in zip(("profiles", "instructions"), tallies, strict=True):
-        if asked.done < asked.items:
-            lines += [f"{name:<13} {asked.left}"]
+    both = zip(("profiles", "instructions"), tallies, strict=True)
+    lines += [f"{name:<13} {asked.left}" for name, asked in both if asked.done < asked.items]
     return made, stopped, before + lines + ([f"stopped before the end: {stopped}"] if stopped else [])
-
-
-def _selection(path: Path, files: Sequence[tuple[Path, Path]], recipe: Recipe, progress: Progress) -> Selection:
-    if path.exists():
-        return msgspec.json.decode(path.read_bytes(), type=Selection)
-    with progress.phase("reading reviews and products"):
-        selection = draw_users(files, recipe.users, recipe.seed)
-    atomic_write(path, msgspec.json.encode(selection))
-    return selection
 
 
 def _numbers(shop: Selection) -> dict[str, int]:
@@ -456,17 +448,14 @@ def _write_shop(
         one = job.behaviour
         common = {"user_id": job.user_id, "task": text, "type": job.type, "timestamp": one.review.timestamp_ms}
         lists[one.split].append({**common, "target": bought(one)})
+    named, told = PROFILE_FIELDS.items(), profiles.items()
+    histories = {user.id: [{**bought(one), "split": one.split} for one in user.behaviours] for user in shop.users}
     parts: dict[str, Any] = {
-        PROFILES: {
-            user: {"user_profile": {theirs: getattr(one, ours) for theirs, ours in PROFILE_FIELDS.items()}}
-            for user, one in profiles.items()
-        },
+        PROFILES: {user: {"user_profile": {name: getattr(one, ours) for name, ours in named}} for user, one in told},
         NUMBERS_FILE: _numbers(shop),
         INSTRUCTIONS: lists,
         "all_products_part_1.json": wire,
-        "user_history_part_1.json": {
-            user.id: [{**bought(one), "split": one.split} for one in user.behaviours] for user in shop.users
-        },
+        "user_history_part_1.json": histories,
     }
     for name, content in parts.items():
         folder.replace(name, msgspec.json.encode(content))

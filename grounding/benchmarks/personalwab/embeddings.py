@@ -23,10 +23,7 @@ import numpy as np
 from grounding.cards.places import cache_dir
 from grounding.errors import UserError, install
 
-FILE = "embeddings.sqlite"
-BUSY_S = 30.0
-BATCH = 1000
-MAX_TOKENS = 512
+FILE, BATCH, MAX_TOKENS = "embeddings.sqlite", 1000, 512
 IDENTITY = f"all-MiniLM-L6-v2;mean;{MAX_TOKENS}"
 
 Rows = np.ndarray[Any, np.dtype[np.float32]]
@@ -56,8 +53,8 @@ def _model() -> Any:
 
 
 def encode(texts: Sequence[str]) -> Rows:
-    options = {"normalize_embeddings": True, "convert_to_numpy": True, "show_progress_bar": False}
-    return np.asarray(_model().encode(list(texts), **options), dtype=np.float32)
+    rows = _model().encode(list(texts), normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
+    return np.asarray(rows, dtype=np.float32)
 
 
 class KeptEmbeddings:
@@ -100,7 +97,7 @@ class KeptEmbeddings:
 
 
 def _opened(place: Path | str) -> sqlite3.Connection:
-    store = sqlite3.connect(place, timeout=BUSY_S, check_same_thread=False)
+    store = sqlite3.connect(place, timeout=30, check_same_thread=False)
     store.execute("PRAGMA journal_mode=WAL")
     store.execute("CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, row BLOB NOT NULL) WITHOUT ROWID")
     return store

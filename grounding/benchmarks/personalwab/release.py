@@ -26,8 +26,7 @@ from grounding.errors import UserError
 from grounding.records import Usage
 
 STRATEGIES = {"react": "react", "reflexion": "react_reflect", "recmind": "recmind", "puma-local": "puma"}
-Statistics = dict[str, dict[str, float]]
-"""The release's figures by type of task and over all, by its own names."""
+Statistics = dict[str, dict[str, float]]  # By type of task and over all, by the release's own names.
 
 
 def statistics(entries: Sequence[Mapping[str, Any]]) -> Statistics:

@@ -29,7 +29,7 @@ from grounding.benchmarks.personalwab import records
 from grounding.benchmarks.personalwab.embeddings import review_similarity
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF
 from grounding.benchmarks.personalwab.records import TYPES, EndReason, Episode, Observation, ShopTask, TaskType, Turn
-from grounding.benchmarks.personalwab.web import review_of
+from grounding.benchmarks.personalwab.web import NO_REVIEW, read_arguments
 from grounding.data.release import data_name
 from grounding.llm.chat import identity_hash
 from grounding.records import Failure, FailureKind, Record
@@ -88,7 +88,7 @@ def review_pairs(tasks: Iterable[ShopTask], episodes: Mapping[str, Episode]) -> 
 
 
 def judge_shop(
-    task: ShopTask, episode: Episode | None, likeness: Likeness, *, rule: ShopRule, earlier_behaviours: int = 0
+    task: ShopTask, episode: Episode | None, likeness: Likeness, earlier_behaviours: int = 0, *, rule: ShopRule
 ) -> ShopVerdict:
     """Judge one episode; a task without one is ``missing``. ``likeness`` has every pair of :func:`review_pairs`."""
     episode = episode or Episode(task_id=task.id, key="", failure=Failure(kind="missing", message=""))
@@ -147,18 +147,15 @@ def entries_of(seen: Observation) -> list[str]:
 def _review_of(turn: Turn) -> str | None:
     if turn.call.name != FUNCTION_OF["review"] or turn.observation is None or turn.observation.error:
         return None
-    return review_of(turn.call)
+    written = (read_arguments(turn.call.arguments) or {}).get("review")
+    return (written or NO_REVIEW) if isinstance(written, str) else None
 
 
 def outcome_of(verdict: ShopVerdict) -> str:
-    if verdict.failure is not None:
-        return verdict.failure
-    if not verdict.attempts:
-        return "no call"
-    if not verdict.function:
-        return "wrong function"
-    if verdict.type == "review":
-        return "written"
+    if verdict.failure is not None or not verdict.attempts:
+        return verdict.failure or "no call"
+    if not verdict.function or verdict.type == "review":
+        return "written" if verdict.function else "wrong function"
     return "found" if verdict.result > 0 else "not found"
 
 
@@ -213,7 +210,7 @@ def shop_scores(verdicts: Sequence[ShopVerdict], *, seed: int = 0) -> ShopScores
         return {kind: figures([one for one in some if one.type == kind], seed=seed) for kind in TYPES}
 
     few = [one for one in verdicts if one.earlier_behaviours < FEW]
-    of_few = {str(kind): found for kind, found in by_type(few).items()} | {"overall": figures(few, seed=seed)}
+    of_few = {**{str(kind): one for kind, one in by_type(few).items()}, "overall": figures(few, seed=seed)}
     return ShopScores(types=by_type(verdicts), overall=figures(verdicts, seed=seed), few=of_few)
 
 
@@ -230,14 +227,11 @@ def figures(verdicts: Sequence[ShopVerdict], *, seed: int = 0) -> ShopFigures:
     found, n = {}, len(verdicts)
     intervals = bootstrap(above, below, seed=seed, most=list(MEASURES.values()))
     for column, (name, interval) in enumerate(zip(MEASURES, intervals, strict=True)):
-        found[name] = ShopEstimate(
-            # Column by column: numpy adds along another axis in another order, which changes last digits.
-            value=float(above[:, column].sum() / n) if n else None,
-            n=n,
-            k=sum(one.function for one in verdicts) if name == "function" else None,
-            low=None if interval is None else interval.low,
-            high=None if interval is None else interval.high,
-        )
+        # Column by column: numpy adds along another axis in another order, which changes last digits.
+        value = float(above[:, column].sum() / n) if n else None
+        k = sum(one.function for one in verdicts) if name == "function" else None
+        low, high = (None, None) if interval is None else (interval.low, interval.high)
+        found[name] = ShopEstimate(value=value, n=n, k=k, low=low, high=high)
     return ShopFigures(tasks=n, users=len(users), **found)
 
 
@@ -359,11 +353,8 @@ def score_shop(folder: ShopFolder) -> ShopScored:
     pairs = review_pairs([line.task for line in lines], episodes)
     likeness = dict(zip(pairs, review_similarity(pairs), strict=True))
 
-    def judged(line: TaskLine, rule: ShopRule) -> ShopVerdict:
-        task, earlier = line.task, line.earlier_behaviours
-        return judge_shop(task, episodes.get(task.id), likeness, rule=rule, earlier_behaviours=earlier)
-
-    verdicts = {rule: tuple(judged(line, rule) for line in lines) for rule in RULES}
+    known = [(line.task, episodes.get(line.task.id), likeness, line.earlier_behaviours) for line in lines]
+    verdicts = {rule: tuple(judge_shop(*one, rule=rule) for one in known) for rule in RULES}
     # What was paid for the agent and for the user, also in episodes that never came to their end.
     agent, user = calls_of(folder.path, "agent"), calls_of(folder.path, "user")
     if agent is None or user is None:

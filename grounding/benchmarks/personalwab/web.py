@@ -122,11 +122,6 @@ def read_arguments(text: str) -> dict[str, Any] | None:
     return values if isinstance(values, dict) else None
 
 
-def review_of(call: FunctionCall) -> str | None:
-    written = (read_arguments(call.arguments) or {}).get("review")
-    return (written or NO_REVIEW) if isinstance(written, str) else None
-
-
 # Texts become terms as by Lucene 9's analyser for English (``DefaultEnglishAnalyzer`` of Anserini): words as Unicode's
 # word boundaries cut them, possessive endings off, lower case, stop words out, Porter's stemmer.
 
@@ -158,8 +153,7 @@ _WORD = rf"""
 _CHUNK = re.compile(r"[^ \t\r\n]+")
 _POSSESSIVES = ("'", "\u2019", "\uff07")
 
-K1, B = 0.9, 0.4
-VERSION = 2
+K1, B, VERSION = 0.9, 0.4, 2
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -223,7 +217,9 @@ class Bm25Search:
         return found
 
     def search(self, query: str, k: int = RESULTS) -> tuple[str, ...]:
-        return tuple(self.asins[place] for place in _best(self.scores(query), k))
+        scores = self.scores(query)
+        found = np.flatnonzero(scores > 0)
+        return tuple(self.asins[place] for place in found[np.argsort(-scores[found], kind="stable")[:k]])
 
 
 def _from_byte(lengths: Ints) -> Ints:
@@ -232,16 +228,6 @@ def _from_byte(lengths: Ints) -> Ints:
     rest = np.maximum(lengths - free, 0)
     cut = np.maximum(np.frexp(rest.astype(np.float64))[1] - 4, 0)
     return np.where(lengths < free, lengths, free + ((rest >> cut) << cut))
-
-
-def _best(scores: Floats, k: int) -> Sequence[int]:
-    """The places of the ``k`` greatest scores above 0, greatest first; equal ones in order of place."""
-    k = min(k, int((scores > 0).sum()))
-    if k == 0:
-        return []
-    least = np.partition(scores, len(scores) - k)[len(scores) - k]
-    places = np.flatnonzero(scores >= least)
-    return [int(place) for place in places[np.argsort(-scores[places], kind="stable")][:k]]
 
 
 def _products_hash(products: Mapping[str, Product]) -> str:

@@ -88,23 +88,17 @@ def meant_category(instruction: str, past: Sequence[Behaviour], products: Mappin
     """The category of the past purchases that the words fit best; of the newest where none does; "" without a past."""
     wanted = set(terms(instruction))
     fits: Counter[str] = Counter()
-    for behaviour in past:
-        product = products[behaviour.asin]
+    for product in (products[one.asin] for one in past):
         category = product.main_category or ""
         fits[category] += len(wanted.intersection(terms(f"{product.title} {category}")))
-    best = fits.most_common(1)
-    if best and best[0][1] > 0:
-        return best[0][0]
+    if fits.total():
+        return fits.most_common(1)[0][0]
     newest = max(past, key=lambda one: one.review.timestamp_ms, default=None)
     return "" if newest is None else products[newest.asin].main_category or ""
 
 
 class ShopOracle(ShopAgent):
-    """Tries what could bring the target up, and makes the call that ranks it highest.
-
-    A search is for the target's own words; a recommendation is asked for from the target and from the user's purchases,
-    because what comes back is the recommender's: a ceiling of the web, not 1.
-    """
+    """Tries what could bring the target up, and makes the call that ranks it highest: a ceiling of the web, not 1."""
 
     identity = "oracle:1"
 
