@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,34 +85,6 @@ def test_what_a_lost_worker_played_is_played_by_another(shop: Shop) -> None:
         assert len(INSTRUCTIONS) <= server.count <= len(INSTRUCTIONS) + 1 + 3
     assert "is lost: killed" in said
     assert shop.summary("cluster") == shop.summary("local")
-
-
-def test_the_cost_limit_holds_over_all_workers_and_the_run_goes_on(shop: Shop) -> None:
-    shop.card.write_text(CARD + PRICE)
-    with ChatServer(working_out(dear)) as server:
-        said = shop.run("cluster", server, "--track", "multi", *RAY, "--cost-limit", "4.5", code=1)
-        assert "cost limit of $4.5 is reached" in said
-        first = server.count
-        assert 0 < first <= 4
-        assert json.loads(shop.summary("cluster"))["agent"]["usd"] == pytest.approx(first)
-        shop.run("cluster", server, "--track", "multi", *RAY, "--cost-limit", "100")
-        found = json.loads(shop.summary("cluster"))
-        assert found["agent"]["usd"] == pytest.approx(server.count)
-    assert found["status"] == "complete"
-
-
-def test_what_episodes_cost_that_an_interrupt_breaks_off_is_kept(shop: Shop) -> None:
-    held = HeldModel(dear, after=3)
-    with ChatServer(held) as server:
-        when(lambda: held.answered >= 3, lambda: signal.raise_signal(signal.SIGINT))
-        said = shop.run("cluster", server, "--track", "multi", *RAY, code=130)
-        assert "interrupted" in said
-        assert len(shell.records(shop.run_folder("cluster") / "calls.jsonl")) >= 3
-        held.let_go()
-        shop.run("cluster", server, "--track", "multi", *RAY)
-    found = json.loads(shop.summary("cluster"))
-    assert found["status"] == "complete"
-    assert found["agent"]["calls"] == len(shell.records(shop.run_folder("cluster") / "calls.jsonl"))
 
 
 def test_kill_9_in_the_middle_of_episodes_takes_nothing_from_the_bill_or_the_limit(tmp_path: Path) -> None:
