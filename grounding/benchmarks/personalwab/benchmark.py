@@ -41,8 +41,7 @@ from grounding.run.folder import library_versions, run_id, utc_now
 from grounding.run.journal import Journal
 from grounding.run.ray.cluster import ModelAddress, staff
 from grounding.run.ray.pool import RemoteStage, Workers, key_variables
-from grounding.run.ray.worker import OpenedStage, Services
-from grounding.run.ray.worker import StageWork as WorkerWork
+from grounding.run.ray.worker import OpenedStage, Services, StageWork
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -363,11 +362,11 @@ async def in_workers(own: EpisodeStage, prepared: PreparedShop, workers: Workers
     here = options.model_path is not None
     room = partial(staff, workers=options.workers, max_connections=options.max_connections, in_process=here)
     given, keys = (cards, url_behind(options.data_dir)), key_variables(cards.values())
-    work = WorkerWork(opener=open_episodes, options=options, identity=own.identity, given=given, keys=keys)
+    work = StageWork(opener=open_episodes, options=options, identity=own.identity, given=given, keys=keys)
     return await workers.stage(own, work, partial(room, models=models))
 
 
-def open_episodes(work: WorkerWork, services: Services) -> OpenedStage:
+def open_episodes(work: StageWork, services: Services) -> OpenedStage:
     options: ShopOptions = work.options
     cards, url = work.given
     folder = local_folder(url) if url else options.data_dir

@@ -187,9 +187,7 @@ def instruction_jobs(users: Sequence[ShopUser], seed: int) -> tuple[Job, ...]:
     return tuple(jobs)
 
 
-RECIPE = 3
-DESCRIBED_BY = 100
-LONGEST_TEXT = 1500
+DESCRIBED_BY, LONGEST_TEXT = 100, 1500
 """A user's newest behaviours, and characters of one review, that a profile is made of: it has to fit one request."""
 
 LONGEST_SAID = 2_000
@@ -280,7 +278,7 @@ def _unparsed(why: str) -> Failure:
 class Recipe(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Everything that decides what the shop becomes. Another recipe is another shop, and needs another folder."""
 
-    recipe: int = RECIPE
+    recipe: int = 3
     files: tuple[SourceFile, ...]
     users: int
     seed: int

@@ -2,7 +2,6 @@
 
 As in the release (``compute_similarity`` in PersonalWAB/envs/base.py): mean pooling over the tokens, vectors of length
 1, texts cut at the tokenizer's own limit of 512 tokens, not at the 256 that sentence-transformers sets for this model.
-On two cores a purchase takes about a tenth of a second; every memory, track and repeat asks for the same ones.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """One episode: an agent, the web and, in the multi-turn track, a user; a task in, everything that happened out.
 
 Single-turn (paper, section 3.3): the first call of one of the three functions that end a task ends it, also one that
-was refused; so does talking, because nobody listens. Multi-turn: the agent's ``stop`` or the limit of steps ends it;
-every move is a step. The user is a chat model, rules, or a person at the terminal; it knows the target and the review,
-and hears what is said to it, never results.
+was refused; so does talking, because nobody listens. Multi-turn: the agent's ``stop`` or the limit of steps ends it.
+The user is a chat model, rules, or a person at the terminal, and hears what is said to it, never results.
 """
 
 from __future__ import annotations
@@ -32,8 +31,7 @@ from grounding.records import Failure
 from grounding.run.journal import Journal
 
 MAX_REPLY_CHARS = 4_000
-YES = "Yes, that is the one."
-NO = "No, that is not it."
+YES, NO = "Yes, that is the one.", "No, that is not it."
 
 
 def view_of(task: ShopTask, product: records.Product | None) -> records.TaskView:
@@ -72,7 +70,7 @@ class ScriptedUser:
         title = set(terms(product.title))
         if product.asin in heard or (title and title <= set(terms(heard))):
             return YES
-        # Its own likes and the kind of thing, never its title.
+        # Never its title.
         focus = self.profile(task).focus_aspect
         known = {
             f"What matters to me: {focus}.": focus,

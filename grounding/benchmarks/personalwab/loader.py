@@ -40,12 +40,10 @@ from grounding.records import Record
 NAME = "personalwab"
 INSTRUCTIONS, PROFILES = "user_instructions.json", "user_profiles.json"
 HISTORIES, PRODUCTS = "user_history*.json", "all_products*.json"
-NUMBERS, CHECKPOINT = "*_ids.json", "*.pth"
-NUMBERS_FILE = "product_ids.json"
-DEPTH = 5
+NUMBERS, CHECKPOINT, NUMBERS_FILE = "*_ids.json", "*.pth", "product_ids.json"
+DEPTH, SHOWN_FILES = 5, 12
 SPLITS: tuple[Split, ...] = ("train", "test")
 TESTED: tuple[Split, ...] = ("test",)
-SHOWN_FILES = 12
 
 T = TypeVar("T")
 RecordT = TypeVar("RecordT", bound=Record)

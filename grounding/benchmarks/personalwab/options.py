@@ -41,7 +41,6 @@ AGENTS = {
 }
 WITHOUT_MODEL = tuple(name for name, entry in AGENTS.items() if entry.needs != "model")
 OWN_MEMORY = {name: entry.memory for name, entry in AGENTS.items() if entry.memory is not None}
-"""Agents whose memory is a part of them."""
 
 HUMAN = "human"
 MAX_STEPS = 10  # Moves of an episode, at most (release; its ReAct agent takes 3 in the single-turn track).

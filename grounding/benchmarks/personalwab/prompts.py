@@ -128,10 +128,9 @@ NOTHING = Recalled()
 class Memory:
     """Chooses and words at most ``length`` behaviours, all of them before the task's time (as in the release).
 
-    ``embed`` turns texts into rows of length 1, for ``relevant`` and ``task-specific``. ``cut`` gives the first
-    ``max_tokens`` by the tokenizer of PUMA's own model, which is told ``task-specific`` as in the release
-    (PUMA/utils.py): cut inside of a behaviour, without a heading, and of recommendations the newest first, so that what
-    is cut off is the oldest. ``react`` gives the heading of ``last`` as the release's ReAct has it.
+    ``embed`` turns texts into rows of length 1. ``cut`` gives the first ``max_tokens`` of PUMA's own model, which is
+    told ``task-specific`` as in the release (PUMA/utils.py): cut inside of a behaviour, without a heading, and of
+    recommendations the newest first. ``react`` gives the heading of ``last`` as the release's ReAct has it.
     """
 
     kind: MemoryName

@@ -82,11 +82,10 @@ def print_published(console: Console, runs: Sequence[RunRows]) -> None:
 def _rows(scored: ShopScored) -> Iterator[ItemRow]:
     episodes = scored.episodes()
     paper, official = ({one.task_id: one for one in found} for found in scored.verdicts.values())
+    if missing := [line.task.id for line in scored.tasks if not (line.task.id in paper and line.task.id in official)]:
+        raise UserError(f"no verdict over {missing[0]}: `grounding score` makes them again")
     for line in scored.tasks:
-        name = line.task.id
-        if name not in paper or name not in official:
-            raise UserError(f"no verdict over {name}: `grounding score` makes them again")
-        yield _row(line, paper[name], official[name], episodes.get(name))
+        yield _row(line, paper[line.task.id], official[line.task.id], episodes.get(line.task.id))
 
 
 def _row(line: TaskLine, verdict: ShopVerdict, official: ShopVerdict, played: Episode | None) -> ItemRow:
@@ -245,15 +244,14 @@ def _own_notes(result: ShopScored, rule: ShopRule) -> Iterator[tuple[str, str]]:
     refused = {kind: count for kind, count in {"unparsed": unparsed, **counts.errors_seen}.items() if count}
     if refused:
         yield "refused", " · ".join(f"{kind} {count}" for kind, count in refused.items())
-    if result.info.stopped:
-        yield "warning", f"stopped before the end: {result.info.stopped}"
-    if errors:
-        words = "tasks ended in an error and count as wrong; run the same command again to ask only those"
-        yield "warning", f"{errors} {words}"
-    if unasked := counts.unasked:
-        yield "warning", f"{unasked} tasks were not begun: the scores are over the {counts.tasks - unasked} others"
-    if summary.status == "partial":
-        yield "warning", "the run is partial: its scores are not final"
+    others, again = counts.tasks - counts.unasked, "run the same command again to ask only those"
+    warnings = {
+        f"stopped before the end: {result.info.stopped}": result.info.stopped,
+        f"{errors} tasks ended in an error and count as wrong; {again}": errors,
+        f"{counts.unasked} tasks were not begun: the scores are over the {others} others": counts.unasked,
+        "the run is partial: its scores are not final": summary.status == "partial",
+    }
+    yield from (("warning", text) for text, is_so in warnings.items() if is_so)
 
 
 NamedRuns = Sequence[tuple[str, ShopScored]]

@@ -31,8 +31,7 @@ from grounding.benchmarks.personalwab.records import ShopUser
 from grounding.errors import UserError
 from grounding.options import Display
 
-VERSION = 2
-CHECKPOINT = "sasrec.pth"
+VERSION, CHECKPOINT = 2, "sasrec.pth"
 EPSILON, DROPOUT, BATCH, LEARNING_RATE, BETAS = 1e-8, 0.5, 128, 0.001, (0.9, 0.98)
 """As the release trains, for 1,000 epochs on about 19,000 users."""
 
@@ -172,10 +171,7 @@ def _not_bought(rng: np.random.Generator, bought: np.ndarray, target: np.ndarray
 
 
 def last_gains(model: Sasrec, sequences: Sequence[Sequence[int]], items: Sequence[int]) -> list[float]:
-    """NDCG at 10 of each sequence's last product among ``items``, from the products before it.
-
-    Sequences of fewer than two, or whose last is not among them, are left out.
-    """
+    """NDCG at 10 of each sequence's last product among ``items``; others than these are left out."""
     among, place = torch.tensor(list(items)), {item: index for index, item in enumerate(items)}
     gains = []
     for sequence in sequences:
@@ -198,10 +194,7 @@ def one_thread() -> Iterator[None]:
 
 
 class Recommender:
-    """Ranks the products of a file of numbers by a checkpoint. ``identity`` is all that can change an answer.
-
-    Raises UserError where a file is wrong, or one is of another model.
-    """
+    """Ranks the products of a file of numbers by a checkpoint. Raises UserError where a file is wrong or of another."""
 
     def __init__(self, checkpoint: Path, numbers: Path) -> None:
         self.numbers, self._model = read_numbers(numbers), load_sasrec(checkpoint)
@@ -232,8 +225,7 @@ def train_recommender(
 ) -> dict[str, float]:
     """Train on the split ``history``, write the checkpoint into a folder, and say how well it ranks.
 
-    Each user's last purchase is held out: how high it is ranked among all numbered products is the metric. Raises
-    UserError: nobody bought two.
+    Each user's last purchase is held out and ranked among all numbered products. Raises UserError: nobody bought two.
     """
     sequences = [
         [numbers[one.asin] for one in user.oldest_first if one.split == "history" and one.asin in numbers]

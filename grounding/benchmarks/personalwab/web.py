@@ -30,7 +30,6 @@ TOOLS: dict[str, dict[str, Any]] = {
     tool["function"]["name"]: tool
     for tool in msgspec.json.decode((models_dir() / "prompts" / "personalwab" / "functions.json").read_bytes())
 }
-"""All functions as a chat completion offers them, in the release's order."""
 
 
 class WebFunctions:

@@ -64,10 +64,9 @@ def completion_of(asked: Exchange, calls: list[Call]) -> Completion:
 
 
 class ShopAgent:
-    """Acts for one user.
+    """Acts for one user; ``identity`` is canonical text of everything that can change a move.
 
-    ``identity`` is canonical text of everything that can change a move. ``max_concurrency`` is how many episodes are
-    worked on at once. One that ``carries_on`` what it has learnt works on one task of a user at a time, in order.
+    One that ``carries_on`` what it has learnt works on one task of a user at a time, in order.
     """
 
     identity = ""
@@ -227,8 +226,7 @@ class ChatAgent(ShopAgent):
 class FunctionAgent(ChatAgent):
     """A chat model with function calls; with ``task-specific`` it is PUMA.
 
-    PUMA's function comes from a file of predictions (release). Without one the model is asked first, without a memory,
-    which is a method of this toolkit.
+    PUMA's function comes from a file (release); without one the model is asked first, which is our own method.
     """
 
     def __init__(self, given: Given) -> None:
@@ -287,9 +285,8 @@ class Likings(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class InterecAgent(FunctionAgent):
-    """A profile of likings beside the history, made once for each user and updated after each of the user's tasks.
-
-    It is made from the purchases of the split ``history`` (release, ``init_interecagent_memory.py``).
+    """A profile of likings beside the history, made once for each user (from the split ``history``, as in the release's
+    ``init_interecagent_memory.py``) and updated after each of the user's tasks.
     """
 
     carries_on = True

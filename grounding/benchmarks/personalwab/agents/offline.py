@@ -14,9 +14,7 @@ from grounding.benchmarks.personalwab.prompts import FUNCTION_OF
 from grounding.benchmarks.personalwab.records import Behaviour, FunctionCall, Product, TaskType, Turn
 from grounding.benchmarks.personalwab.web import terms
 
-LONGEST_SEQUENCE = 30
-SHOWN = 3
-MOST_TRIES = 3
+LONGEST_SEQUENCE, SHOWN, MOST_TRIES = 30, 3, 3
 SATISFIED = ("yes", "perfect", "great", "that is the one")
 _REVIEW = re.compile(r"\b(reviews?|feedback|testimonial|write[- ]?up|share my (thoughts|experience))\b", re.I)
 _RECOMMEND = re.compile(
