@@ -351,7 +351,7 @@ class Pointing:
 
 
 def agent_probe(model: StyledModel, agent: Agent) -> EvalProbe:
-    def said(reply: Any) -> tuple[ModelPoint, ...]:
+    def read(reply: Any) -> ModelPoint:
         return point_from_original(reply.point, model.space, reply.sizes)
 
     return EvalProbe(model.card, Pointing(agent), lent=True, space=model.space, read=read)

@@ -12,34 +12,17 @@ import msgspec
 from grounding import __version__
 from grounding.benchmarks.asking import COLOURS, find_card
 from grounding.benchmarks.episodes import HARMLESS, TAKEN, AgentBenchmark, addresses, combinations, select_tasks
-from grounding.benchmarks.personalwab.agents.base import Given, Play, ShopAgent
+from grounding.benchmarks.personalwab import options as asked_for
+from grounding.benchmarks.personalwab import rows, scoring
+from grounding.benchmarks.personalwab.agents.chat import Given, Play, ShopAgent
 from grounding.benchmarks.personalwab.agents.puma import LocalTextModel, read_predictions
 from grounding.benchmarks.personalwab.embeddings import kept_embeddings, needs
 from grounding.benchmarks.personalwab.episode import EpisodeStage, HumanUser, ModelUser, ScriptedUser, view_of
 from grounding.benchmarks.personalwab.loader import find_files, load_shop
-from grounding.benchmarks.personalwab.options import (
-    AGENTS,
-    HUMAN,
-    OWN_MEMORY,
-    WITHOUT_MODEL,
-    ShopOptions,
-    check_options,
-)
+from grounding.benchmarks.personalwab.options import AGENTS, HUMAN, OWN_MEMORY, WITHOUT_MODEL, ShopOptions
 from grounding.benchmarks.personalwab.prompts import RELEASE_TOKENS, Memory, shop_prompts
 from grounding.benchmarks.personalwab.records import Episode, ShopDataset, ShopTask, TaskType
-from grounding.benchmarks.personalwab.rows import print_published_shop, print_shop, write_page
-from grounding.benchmarks.personalwab.scoring import (
-    BENCHMARK as NAME,
-)
-from grounding.benchmarks.personalwab.scoring import (
-    ShopAsked,
-    ShopFolder,
-    ShopRunInfo,
-    ShopScored,
-    TaskLine,
-    score_shop,
-    shop_signature,
-)
+from grounding.benchmarks.personalwab.scoring import ShopFolder, ShopRunInfo, ShopScored
 from grounding.benchmarks.personalwab.web import WebFunctions, open_search
 from grounding.cards import PlannerCard
 from grounding.data.option import local_folder, ready, url_behind
@@ -57,31 +40,20 @@ from grounding.run.dry import AskedModel
 from grounding.run.folder import library_versions, run_id, utc_now
 from grounding.run.journal import Journal
 from grounding.run.ray.cluster import RemoteStage, Workers
-from grounding.run.ray.worker import ModelAddress, OpenedStage
-from grounding.run.ray.worker import StageWork as WorkerWork
+from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-SCRIPTED = "scripted"
 TEMPERATURES = {"model": 0.0, "user": 1.0}
 USER_MAX_TOKENS = 150
 """What the release asks agents and users (``envs/user.py``) with, where neither card nor user says otherwise."""
 
 LIBRARIES = ("nltk", "regex", "sentence-transformers", "torch", "transformers")
-_DESKTOP_MEMORY = ("thought",)
-"""What ``--memory`` is where nobody gives it: the desktop's."""
-
-
-def outcome(_task: ShopTask, episode: Episode) -> str:
-    """Whether an episode was played, or what broke it off."""
-    return "done" if episode.failure is None else episode.failure.kind
 
 
 class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
-    """The benchmark."""
-
-    name = NAME
+    name = scoring.BENCHMARK
     takes = Takes(
         what="whose tasks are calls of web functions",
         names=frozenset(ShopOptions.__struct_fields__) | TAKEN,
@@ -98,9 +70,8 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
     answers: ClassVar = {"episodes.jsonl": Episode}
 
     def runs(self, given: Mapping[str, Any], axes: Sequence[str], command: str) -> tuple[ShopOptions, ...]:
-        """One for every agent, model and memory that it can have."""
         given = dict(given)
-        if tuple(given["memory"]) == _DESKTOP_MEMORY:
+        if tuple(given["memory"]) == ("thought",):  # The desktop's, where nobody gives it.
             given["memory"] = ()
         several, models = len(tuple(given["agent"])) > 1, tuple(given["model"])
         found = []
@@ -120,7 +91,6 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
         return tuple(dict.fromkeys(found))
 
     def progress(self, display: Display | None) -> Progress:
-        """Counts the episodes."""
         return Progress(display, COLOURS, ("done",), unit="tasks")
 
     def prepare(
@@ -134,7 +104,7 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
         cards: Mapping[str, PlannerCard] | None = None,
     ) -> PreparedShop:
         """Find everything that a run needs; ``cards`` of the options ``model`` and ``user``, where they are known."""
-        check_options(options)
+        asked_for.check_options(options)
         # What is missing at an endpoint is said before anything that takes long.
         found, models = _open_models(options, cards or {}, budget, progress, dry=dry)
         ready(options.data_dir)
@@ -152,18 +122,28 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
         predictions = None if named_in is None else read_predictions(named_in, tasks)
         with progress.phase("building the search index and the recommender"):
             web = web_of(options, dataset, shared)
-        tasks, warnings = _scorable(tasks, web, options)
+        warnings: tuple[str, ...] = ()
+        if not web.numbered and (unscored := sum(task.type == "recommend" for task in tasks)):
+            # Without a recommender no list has the target.
+            lacks = find_files(locate(options.dataset, options.data_dir).folder).lacks
+            words = (
+                f"{unscored} of {len(tasks)} tasks ask for recommendations, and there is no {lacks}: they are neither "
+                "asked nor scored. Fetch the release's functions/recommender beside the data, or train one with "
+                f"`grounding shop recommender {options.data_dir or options.dataset}`"
+            )
+            if unscored == len(tasks):
+                raise UserError(words)
+            tasks, warnings = tuple(task for task in tasks if task.type != "recommend"), (words,)
         local = None
         if options.model_path is not None:
             # The memory that a model of PUMA was trained with, where the user asked for no other.
             local = LocalTextModel(options.model_path)
-            length, tokens = None, RELEASE_TOKENS if options.preset == "official" else None
+            length, tokens = options.memory_length, RELEASE_TOKENS if options.preset == "official" else None
             if local.trained is not None:
-                length, tokens = local.trained.memory_length, local.trained.memory_tokens
-            length = length if options.memory_length is None else options.memory_length
-            options = msgspec.structs.replace(
-                options, memory_length=length, memory_tokens=options.memory_tokens or tokens
-            )
+                tokens = local.trained.memory_tokens
+                length = local.trained.memory_length if length is None else length
+            tokens = options.memory_tokens or tokens
+            options = msgspec.structs.replace(options, memory_length=length, memory_tokens=tokens)
         memory = Memory(
             options.memory_kind,
             dataset,
@@ -185,23 +165,20 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
         return PreparedShop(options, found, models, dataset, tasks, web, agent, user, info, warnings)
 
     def write_items(self, prepared: PreparedShop, folder: ShopFolder) -> None:
-        """Write the tasks, each with who it is of and the product that was meant."""
-
-        def line(task: ShopTask) -> TaskLine:
+        def line(task: ShopTask) -> scoring.TaskLine:
             user, product = prepared.dataset.users[task.user_id], prepared.dataset.products[task.target_asin]
             earlier = len(user.before(task.timestamp_ms))
-            return TaskLine(task=task, earlier_behaviours=earlier, profile=user.profile, product=product)
+            return scoring.TaskLine(task=task, earlier_behaviours=earlier, profile=user.profile, product=product)
 
         folder.replace_lines("steps.jsonl", map(line, prepared.tasks))
 
     def passes(self, prepared: PreparedShop, work: Work) -> Iterator[Pass]:
-        """One: the agent plays an episode for every task."""
         stage = prepared.stage(work.journals["episodes.jsonl"])
         yield Pass(
             stage=stage,
             items=prepared.tasks,
             progress=work.progress,
-            outcome=outcome,
+            outcome=lambda _, episode: "done" if episode.failure is None else episode.failure.kind,
             check=prepared.check,
             early=prepared.options.model_path is None,
             elsewhere=partial(in_workers, stage, prepared),
@@ -209,38 +186,28 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
         )
 
     def score(self, folder: ShopFolder) -> ShopScored:
-        """Judge every stored episode again."""
-        return score_shop(folder)
+        return scoring.score_shop(folder)
 
     def page(self, scored: ShopScored) -> Path | None:
-        """Write the page, or warn on standard error."""
-        return written_or_warned(lambda: write_page(scored.folder, None))
+        return written_or_warned(lambda: rows.write_page(scored.folder, None))
 
     def figures(self, scored: ShopScored, scoring: str | None) -> dict[str, float | None]:
-        """Function and result over all tasks, from 0 to 1."""
         found = scored.summary.scores["official" if scoring == "official" else self.reading(scored)].overall
         return {"function": found.function.value, "result": found.result.value}
 
     def reading(self, scored: ShopScored) -> ScoringName:
-        """That of the preset."""
         return scored.info.asked.preset
 
     def print_runs(self, console: Console, results: Sequence[ShopScored], rule: ScoringName) -> None:
-        """Print one table for each track."""
         for track in dict.fromkeys(one.info.asked.track for one in results):
-            print_shop(console, [one for one in results if one.info.asked.track == track], rule=rule)
+            rows.print_shop(console, [one for one in results if one.info.asked.track == track], rule=rule)
 
     def print_published(self, console: Console, results: Sequence[ShopScored]) -> None:
-        """Print the paper's tables."""
-        print_published_shop(console, results)
+        rows.print_published_shop(console, results)
 
     def measures(self, rule: ScoringName) -> tuple[str, ...]:
-        """Function, result and outcome by a reading, and steps."""
         lead = "official_" if rule == "official" else ""
         return (*(f"{lead}{name}" for name in ("function", "result", "outcome")), "steps")
-
-
-# --- what a run needs -------------------------------------------------------------------------------------------------
 
 
 class PreparedShop(Record, frozen=True):
@@ -258,55 +225,39 @@ class PreparedShop(Record, frozen=True):
     warnings: tuple[str, ...] = ()
 
     async def aclose(self) -> None:
-        """Close the connections of the models."""
         for model in self.models.values():
             await model.aclose()
 
     async def check(self) -> None:
-        """Ask the models' servers whether they can be asked. Raises UserError where one of them can't."""
         for model in self.models.values():
             await model.check()
 
     def stage(self, journal: Journal[Episode]) -> EpisodeStage:
-        """The stage of the run."""
-        track, steps, shop = self.options.track, self.options.steps, self.dataset.fingerprint
-        given = (self.agent, self.functions, self.user, journal)
-        stage = EpisodeStage(*given, track=track, max_steps=steps, shop=shop)
+        limits = (self.options.track, self.options.steps, self.dataset.fingerprint)
+        stage = EpisodeStage(self.agent, self.functions, self.user, journal, *limits)
         stage.take_up(self.tasks)
         return stage
 
     def asked(self, stage: EpisodeStage) -> Iterator[AskedModel]:
-        """The chat models of an episode, with the least and the most requests that one takes."""
         options, user = self.options, self.user
         if "model" in self.cards:
             # Beside the moves puma-chat asks for the function; InteRecAgent for a profile, before and after; Reflexion
             # after every reply.
             beside = {"interecagent": 2, "puma-chat": 1}.get(options.agent, 0)
             most = options.steps * (2 if options.agent == "reflexion" else 1)
-            yield AskedModel(
-                "agent",
-                self.cards["model"],
-                first=lambda task, key: stage.run(task, None, key),
-                calls=(1 + beside, most + beside),
-            )
+            calls = (1 + beside, most + beside)
+            yield AskedModel("agent", self.cards["model"], lambda task, key: stage.run(task, None, key), calls)
         if "user" in self.cards and user is not None:
-            yield AskedModel(
-                "user",
-                self.cards["user"],
-                first=lambda task, _: user.reply(task, Play(view=view_of(task, None)), ""),
-                calls=(0, options.steps),
-            )
+            card, calls = self.cards["user"], (0, options.steps)
+            yield AskedModel("user", card, lambda task, _: user.reply(task, Play(view=view_of(task, None)), ""), calls)
 
 
 def dataset_of(options: ShopOptions, shared: Shared) -> ShopDataset:
-    """The data set that the options name. Raises UserError where it is not there or wrong."""
     what = ("shop", options.dataset, options.data_dir, options.split)
     return shared.once(what, lambda: load_shop(options.dataset, options.data_dir, splits=(options.split,)))
 
 
 def web_of(options: ShopOptions, dataset: ShopDataset, shared: Shared) -> WebFunctions:
-    """The functions over a data set as the options want them. Raises UserError where a file or a package is missing."""
-
     def make() -> WebFunctions:
         files = find_files(locate(options.dataset, options.data_dir).folder)
         search, recommender = open_search(options.search, dataset.products), None
@@ -327,20 +278,27 @@ def _info(
     user: ScriptedUser | None,
     cards: Mapping[str, PlannerCard],
 ) -> ShopRunInfo:
-    """What ``run.json`` says of a run that begins."""
     model = cards["model"].name if "model" in cards else str(options.model_path or "")
     as_given = ("split", "agent", "memory_tokens", "search", "track", "preset")
-    asked = ShopAsked(
+    chosen = {
+        "kind": options.kind,
+        "users": ",".join(sorted(options.participant)),
+        "tasks": ",".join(sorted(options.sample_id)),
+        "limit": options.limit,
+        "split": "" if options.split == "test" else options.split,
+        "without": "" if web.numbered else "recommend",
+    }
+    asked = scoring.ShopAsked(
         **{name: getattr(options, name) for name in as_given},
         dataset=dataset.name,
         fingerprint=dataset.fingerprint,
-        select=_selection_text(options, recommends=web.numbered > 0),
+        select=";".join(f"{name}={value}" for name, value in chosen.items() if value not in (None, "")) or "all",
         agent_identity=agent.identity,
         model=model,
         base_url=" ".join(options.base_url),
         memory=options.memory_kind,
         memory_length=options.behaviours,
-        user="" if user is None else options.user or SCRIPTED,
+        user="" if user is None else options.user or "scripted",
         user_identity="" if user is None else user.identity,
         functions_identity=web.identity,
         max_steps=options.steps,
@@ -361,49 +319,14 @@ def _info(
         recommended=web.numbered,
         departs=dataset.departs,
     )
-    return msgspec.structs.replace(info, signature=shop_signature(info))
-
-
-def _selection_text(options: ShopOptions, *, recommends: bool) -> str:
-    """The choice of tasks for the signature."""
-    said = {
-        "kind": options.kind,
-        "users": ",".join(sorted(options.participant)),
-        "tasks": ",".join(sorted(options.sample_id)),
-        "limit": options.limit,
-        "split": "" if options.split == "test" else options.split,
-        "without": "" if recommends else "recommend",
-    }
-    return ";".join(f"{name}={value}" for name, value in said.items() if value not in (None, "")) or "all"
-
-
-def _scorable(
-    tasks: tuple[ShopTask, ...], web: WebFunctions, options: ShopOptions
-) -> tuple[tuple[ShopTask, ...], tuple[str, ...]]:
-    """The tasks that can be scored, and what to say of the others: without a recommender no list has the target."""
-    kept = tuple(task for task in tasks if task.type != "recommend" or web.numbered)
-    if len(kept) == len(tasks):
-        return tasks, ()
-    lacks = find_files(locate(options.dataset, options.data_dir).folder).lacks
-    words = (
-        f"{len(tasks) - len(kept)} of {len(tasks)} tasks ask for recommendations, and there is no {lacks}: they "
-        f"are neither asked nor scored. Fetch the release's functions/recommender beside the data, or train one with "
-        f"`grounding shop recommender {options.data_dir or options.dataset}`"
-    )
-    if not kept:
-        raise UserError(words)
-    return kept, (words,)
-
-
-# --- the chat models, here and in workers -----------------------------------------------------------------------------
+    return msgspec.structs.replace(info, signature=scoring.shop_signature(info))
 
 
 def _endpoints(options: ShopOptions) -> dict[str, tuple[str, str, str]]:
-    """The names of the chat models, their addresses and the flags of these, by the options that name them."""
     named = {}
     if options.model is not None:
         named["model"] = (options.model, " ".join(options.base_url), "--base-url")
-    if options.user not in (None, SCRIPTED, HUMAN):
+    if options.user not in (None, "scripted", HUMAN):
         named["user"] = (str(options.user), options.user_base_url or "", "--user-base-url")
     return named
 
@@ -411,7 +334,6 @@ def _endpoints(options: ShopOptions) -> dict[str, tuple[str, str, str]]:
 def _open_models(
     options: ShopOptions, known: Mapping[str, PlannerCard], budget: Budget, progress: Progress, *, dry: bool
 ) -> tuple[dict[str, PlannerCard], dict[str, ChatModel]]:
-    """The cards and the chat models by the options that name them, asked as the release asks where nobody says how."""
     cards: dict[str, PlannerCard] = {}
     models: dict[str, ChatModel] = {}
     for role, (name, url, flag) in _endpoints(options).items():
@@ -436,7 +358,7 @@ def _open_models(
 async def in_workers(own: EpisodeStage, prepared: PreparedShop, workers: Workers) -> RemoteStage:
     """The stage of a run with its agent, its user and its web in workers."""
     options, cards = prepared.options, prepared.cards
-    work = WorkerWork(
+    work = StageWork(
         opener=open_episodes,
         options=options,
         identity=own.identity,
@@ -447,7 +369,7 @@ async def in_workers(own: EpisodeStage, prepared: PreparedShop, workers: Workers
     return await workers.stage(own, work)
 
 
-def open_episodes(work: WorkerWork, budget: Budget, told: Any) -> OpenedStage:
+def open_episodes(work: StageWork, budget: Budget, told: Any) -> OpenedStage:
     """The stage in a worker. Raises UserError where something that it needs is missing here; says what."""
     options: ShopOptions = work.options
     cards, url = work.given

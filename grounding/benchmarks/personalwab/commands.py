@@ -44,16 +44,14 @@ def build_command(
 ) -> int:
     """Make a data set of PersonalWAB's layout from real reviews: users drawn, histories cut, profiles and instructions.
 
-    Users with 5 to 500 behaviours are drawn by chance; each one's behaviour is put in order of time and cut into 80 %
-    history, 10 % train and 10 % test. A model describes every user from all behaviour, and writes an instruction to
-    search, to recommend or to review, in turns, for each behaviour of train and test. The same command again goes on
-    where it stopped and asks nothing twice. `made-with.json` in the folder says what it was made of and with. Exit
-    code 0: all is written; 1: errors or questions are left; 2: something about the command or the data is wrong.
+    Users with 5 to 500 behaviours are drawn by chance; each one's behaviour is cut by time into 80 % history, 10 %
+    train and 10 % test. A model describes every user, and writes an instruction to search, to recommend or to review,
+    in turns, for each behaviour of train and test. The same command again goes on where it stopped. Exit code 0: all is
+    written; 1: errors or questions are left; 2: the command or the data is wrong.
 
     Args:
         out: The folder to make.
-        reviews: Folder with JSONL files of Amazon-Reviews-2023, plain or .gz: Electronics.jsonl and
-            meta_Electronics.jsonl, and so on.
+        reviews: Folder with Electronics.jsonl[.gz], meta_Electronics.jsonl[.gz] and so on of Amazon-Reviews-2023.
         writer: Who writes: the card of a chat model, by its name in `grounding list planners` or its path (.yaml).
         category: Only these categories [default: the paper's five].
         users: How many users are drawn; fewer where fewer have enough behaviours.
@@ -88,9 +86,8 @@ def profiles_command(
     """Tell how well profiles fit their users: do they single out the user, and the products that the user bought?
 
     Two tasks for each user, as in the paper (section A.1): the user among four others by their behaviours (top-1
-    accuracy), and three bought products ranked among seven others (NDCG@5, Recall@5), with 95 % intervals over users.
-    Replies that can't be read count as wrong; errors are left out and asked again. Exit code 0: all is judged; 1:
-    errors or questions are left; 2: something about the command or the data is wrong.
+    accuracy), and three bought products ranked among seven others (NDCG@5, Recall@5). Replies that can't be read count
+    as wrong; errors are left out and asked again. Exit codes are those of `shop build`.
 
     Args:
         data_dir: Folder of a shop in PersonalWAB's layout.
@@ -129,8 +126,7 @@ def recommender_command(
 ) -> int:
     """Train a recommender (SASRec) for a shop that has none, such as a download without the release's checkpoint.
 
-    It learns from the purchases of the split history but each user's last one, and says how high it ranks those among
-    all numbered products. `sasrec.pth` lies beside the data then, and is found by `eval`.
+    It says how high it ranks each user's last purchase, which it is not shown. `eval` finds `sasrec.pth` then.
 
     Args:
         data_dir: Folder of a shop in PersonalWAB's layout.
@@ -142,8 +138,9 @@ def recommender_command(
     from grounding.benchmarks.personalwab.embeddings import needs
 
     with needs("torch"):
-        from grounding.benchmarks.personalwab.sasrec import add_recommender
-    print(add_recommender(ready(data_dir), epochs=epochs, seed=seed, fresh=fresh, display=display).text)
+        from grounding.benchmarks.personalwab.sasrec import add_recommender, trained_text
+    trained = add_recommender(ready(data_dir), epochs=epochs, seed=seed, fresh=fresh, display=display)
+    print(trained_text(trained))
     return EXIT_OK
 
 
@@ -151,7 +148,7 @@ def recommender_command(
 def stats_command(data_dir: DataDir, /) -> int:
     """Count what the paper counts: users, purchases, instructions and products with their mean tokens, and profiles.
 
-    The rows of table 2 by split, and the shares that figures 3 and 4 show. Tokens are those of cl100k_base.
+    Table 2 by split, and the shares of figures 3 and 4. Tokens are those of cl100k_base.
 
     Args:
         data_dir: Folder of a shop in PersonalWAB's layout.
@@ -184,7 +181,6 @@ def results_command(path: Path, /, *, out: Path | None = None) -> int:
         out: The file to write [default: pwab-results.json in the run's folder].
     """
     from grounding.benchmarks.personalwab.release import print_results, read_results, write_results
-    from grounding.console import wide_console
 
     if path.is_dir():
         file = out or path / "pwab-results.json"
@@ -192,5 +188,5 @@ def results_command(path: Path, /, *, out: Path | None = None) -> int:
         print(f"written: {file}", file=sys.stderr)
     else:
         file, found = path, read_results(path)
-    print_results(wide_console(100), str(file), found)
+    print_results(str(file), found)
     return EXIT_OK

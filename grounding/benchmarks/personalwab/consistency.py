@@ -2,9 +2,6 @@
 
 - ``users``: the user among four others, shown by their behaviours; top-1 accuracy.
 - ``items``: three products that the user bought among seven that the user did not; NDCG@5 and Recall@5.
-
-Candidates and their order are drawn by chance from a seed and the user's id, so they are the same for every judge. The
-figures have a 95 % interval by a bootstrap over users.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from rich.table import Table
 
 from grounding.benchmarks.asking import Asking, Kept, StageAnswers, ask_and_figure, new_progress
 from grounding.benchmarks.calls import fill
-from grounding.benchmarks.personalwab.drawing import chance_rank
+from grounding.benchmarks.personalwab.construction import chance_rank
 from grounding.benchmarks.personalwab.loader import read_shop
 from grounding.benchmarks.personalwab.prompts import wording
 from grounding.benchmarks.personalwab.records import ShopDataset
@@ -32,8 +29,7 @@ from grounding.records import Failure, Record
 from grounding.scoring.intervals import bootstrap
 
 OTHER_USERS, BOUGHT, NOT_BOUGHT, AT = 4, 3, 7, 5
-BEHAVIOURS, SHOWN_CHARS = 20, 300
-"""A candidate's newest behaviours, and characters of one review, that are shown."""
+BEHAVIOURS, SHOWN_CHARS = 20, 300  # A candidate's newest behaviours, and characters of one review, that are shown.
 
 Kind = Literal["users", "items"]
 Order = tuple[int, ...]
@@ -49,19 +45,14 @@ class ProfileQuestion(Record, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """Unique in a set of questions."""
         return f"{self.kind}/{self.user_id}"
 
 
 class Ranking(Kept, frozen=True, kw_only=True):
-    """A judge's answer: places of candidates, the best first; perhaps not all of them."""
-
     order: Order = ()
 
 
 class ConsistencyFigure(Record, frozen=True, omit_defaults=False):
-    """One measure over ``n`` users, with its 95 % interval and what it is by chance."""
-
     task: str
     measure: str
     value: float | None
@@ -72,8 +63,6 @@ class ConsistencyFigure(Record, frozen=True, omit_defaults=False):
 
 
 class Consistency(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The figures, and what they are of."""
-
     dataset: str
     fingerprint: str
     by: str
@@ -93,10 +82,8 @@ def draw_questions(dataset: ShopDataset, *, seed: int, limit: int | None = None)
     active = sorted(user.id for user in users.values() if user.behaviours)
     described = [name for name in active if users[name].profile is not None]
     if len(active) <= OTHER_USERS or not described:
-        raise UserError(
-            f"{len(active)} users with behaviours, {len(described)} of them with a profile: it takes at least "
-            f"{OTHER_USERS + 1} and a profile"
-        )
+        having = f"{len(active)} users with behaviours, {len(described)} of them with a profile"
+        raise UserError(f"{having}: it takes at least {OTHER_USERS + 1} and a profile")
     pool, asked = sorted(dataset.products), []
 
     def ask(kind: Kind, name: str, right: list[str], wrong: list[str], chance: random.Random) -> None:
@@ -119,8 +106,6 @@ def draw_questions(dataset: ShopDataset, *, seed: int, limit: int | None = None)
 
 
 def question_text(prompts: Any, dataset: ShopDataset, question: ProfileQuestion) -> str:
-    """A question as a chat model is asked: a user by the newest behaviours, oldest first, a product by a line."""
-
     def line(template: str, asin: str, **said: str) -> str:
         product = dataset.products[asin]
         category = product.categories[-1] if product.categories else str(product.main_category)
@@ -144,7 +129,6 @@ def question_text(prompts: Any, dataset: ShopDataset, question: ProfileQuestion)
 
 
 def read_ranking(question: ProfileQuestion, text: str) -> dict[str, Order] | Failure:
-    """The places in a reply: one number for ``users``, a list of at least five different ones for ``items``."""
     count = len(question.candidates)
     if question.kind == "users":
         numbers = sorted({int(number) for number in re.findall(r"(?<![\d.])\d{1,3}(?![\d.]*\d)", text)})
@@ -159,21 +143,14 @@ def read_ranking(question: ProfileQuestion, text: str) -> dict[str, Order] | Fai
     return {"order": tuple(number - 1 for number in numbers)}
 
 
-# --- figures ----------------------------------------------------------------------------------------------------------
-
-
 def _gain(ranks: Iterable[int]) -> float:
     return sum(1 / math.log2(rank + 2) for rank in ranks)
 
 
-def ndcg(order: Sequence[int], right: Sequence[int], at: int = AT) -> float:
-    """Normalised discounted cumulative gain of the first ``at`` places, with a gain of 1 for each right one.
-
-    >>> ndcg([0, 1, 2], [0, 1, 2]), ndcg([3, 4], [0])
-    (1.0, 0.0)
-    """
-    gain = _gain(rank for rank, one in enumerate(order[:at]) if one in right)
-    return gain / _gain(range(min(at, len(right))))
+def ndcg(order: Sequence[int], right: Sequence[int]) -> float:
+    """Normalised discounted cumulative gain of the first five places, with a gain of 1 for each right one."""
+    gain = _gain(rank for rank, one in enumerate(order[:AT]) if one in right)
+    return gain / _gain(range(min(AT, len(right))))
 
 
 SHOWN = BOUGHT + NOT_BOUGHT
@@ -188,10 +165,7 @@ MEASURES: tuple[tuple[Kind, str, float, Callable[[Order, Order], float]], ...] =
 def consistency_figures(
     questions: Sequence[ProfileQuestion], rankings: Mapping[str, Ranking], *, seed: int
 ) -> tuple[ConsistencyFigure, ...]:
-    """The three measures, from answers by the questions' ids; ``seed`` is the bootstrap's.
-
-    One that can't be read (``unparsed``) is wrong; a question with an error or without any answer is left out.
-    """
+    """The three measures, from answers by the questions' ids: ``unparsed`` is wrong, an error or no answer left out."""
     found = []
     for kind, name, chance, measure in MEASURES:
         values = [
@@ -211,7 +185,6 @@ def consistency_figures(
 def judge_profiles(
     data_dir: Path, asking: Asking, *, out: Path, users: int | None, seed: int
 ) -> tuple[Consistency, StageAnswers[Ranking]]:
-    """Draw the questions, have a chat model judge them, and work the figures out; ``out`` keeps replies and figures."""
     with new_progress(asking.display, "questions").phase("reading the data set"):
         dataset = read_shop(data_dir, name=data_dir.resolve().name)
     questions = draw_questions(dataset, seed=seed, limit=users)
@@ -244,7 +217,6 @@ def judge_profiles(
 
 
 def print_consistency(shown: Consistency, answers: StageAnswers[Ranking]) -> None:
-    """The table of the two tasks."""
     console = wide_console(100)
     heads = ("task", "measure", "value", "users", "95 % interval", "by chance")
     table = Table(*heads, title=f"{shown.dataset} · profiles judged by {shown.by}", title_justify="left")

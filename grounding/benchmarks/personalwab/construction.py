@@ -1,71 +1,199 @@
 """Amazon-Reviews-2023 in, a shop's folder out: users drawn, profiles and instructions written, a recommender trained.
 
-As in the paper (section 3.2): users are drawn by chance, each one's behaviour is cut by time into 80 % history, 10 %
-train and 10 % test, a chat model describes every user from all behaviour and writes one instruction for every behaviour
-of train and test. The folder holds, beside the files of the shop, ``made-with.json`` (of what it was made, with what,
-how far it is) and ``work/`` (the drawn users and every reply), from which the same command goes on.
+As in the paper (section 3.2). The folder holds, beside the files of the shop, ``made-with.json`` (of what it was made,
+with what, how far it is) and ``work/`` (the drawn users and every reply), from which the same command goes on.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import heapq
+import itertools
 import re
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from grounding import __version__
 from grounding.atomic import atomic_write
-from grounding.benchmarks.asking import (
-    Asking,
-    Kept,
-    KeptStage,
-    Tally,
-    calls_of,
-    finished,
-    last_answer,
-    new_progress,
-    paid,
-    run_stage,
-    tally,
-)
+from grounding.benchmarks import asking as model_asking
+from grounding.benchmarks.asking import Asking, Kept, KeptStage, Tally, last_answer, new_progress, run_stage, tally
 from grounding.benchmarks.calls import fill, json_values
 from grounding.benchmarks.making import BY_MODEL, WORK, SourceFile, made_folder, source_files
-from grounding.benchmarks.personalwab.drawing import (
-    CATEGORIES,
-    Job,
-    Selection,
-    draw_users,
-    find_categories,
-    instruction_jobs,
-)
+from grounding.benchmarks.personalwab import records
 from grounding.benchmarks.personalwab.embeddings import needs
-from grounding.benchmarks.personalwab.loader import INSTRUCTIONS, NUMBERS_FILE, PROFILES, TrainedRecommender, numbered
+from grounding.benchmarks.personalwab.loader import INSTRUCTIONS, NUMBERS_FILE, PROFILES, read_product, read_review
 from grounding.benchmarks.personalwab.prompts import product_text, wording
 from grounding.benchmarks.personalwab.records import PROFILE_FIELDS, Behaviour, Product, Profile, ShopUser
 from grounding.benchmarks.words import ask_in_words
+from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
-from grounding.run.display import Progress
 from grounding.run.journal import Journal
 from grounding.run.lock import LockedFolder
 
-RECIPE = 3
-DESCRIBED_BY = 100
-LONGEST_TEXT = 1500
+CATEGORIES = (
+    *("Electronics", "Home_and_Kitchen", "Grocery_and_Gourmet_Food", "Clothing_Shoes_and_Jewelry"),
+    "Health_and_Household",
+)
+"""The five of the paper (section 3.2.1), by their names in Amazon-Reviews-2023."""
+
+MIN_BEHAVIOURS, MAX_BEHAVIOURS = 5, 500
+"""How much a user must have done and may have done to be drawn; the paper doesn't say."""
+
+CANDIDATES = 1_000_000  # So many users are counted at a time, at most twice as many, of tens of millions.
+
+T = TypeVar("T")
+
+
+class _Writer(msgspec.Struct):
+    user_id: str
+
+
+class _Named(msgspec.Struct):
+    parent_asin: str
+    title: str | None = None
+
+
+_writer, _named = msgspec.json.Decoder(_Writer).decode, msgspec.json.Decoder(_Named).decode
+
+
+class Selection(Record, frozen=True, kw_only=True):
+    users: tuple[ShopUser, ...]
+    products: dict[str, Product]
+
+
+def chance_rank(seed: int, name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8, key=str(seed).encode()).digest())
+
+
+def find_categories(folder: Path, categories: Sequence[str] = CATEGORIES) -> tuple[tuple[Path, Path], ...]:
+    names = [name for category in categories for name in (category, f"meta_{category}")]
+    found: dict[str, Path] = {}
+    for path in sorted(folder.rglob("*.jsonl*"), key=lambda path: (len(path.parts), path)):
+        if path.name.endswith((".jsonl", ".jsonl.gz")):
+            found.setdefault(path.name.partition(".")[0], path)
+    missing = [f"{name}.jsonl[.gz]" for name in names if name not in found]
+    if missing:
+        raise UserError(
+            f"--reviews {folder}: no {', no '.join(missing)} in it; fetch them from Amazon-Reviews-2023 "
+            "(raw/review_categories and raw/meta_categories), or name the categories that are there with --category"
+        )
+    return tuple((found[category], found[f"meta_{category}"]) for category in categories)
+
+
+def _lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
+    number = 0
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
+            for line in lines:
+                number += 1
+                if line.strip():
+                    yield read(line)
+    except ValueError as error:
+        raise UserError(f"{path}, line {number}: {error}; expected one JSON object a line, as published") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: can't be read to its end: {error}; fetch it again") from None
+
+
+def count_candidates(names: Iterable[str], seed: int, capacity: int = CANDIDATES) -> Counter[str]:
+    """How often each of the first ``capacity`` users of the queue is named; at most twice as many are held."""
+    counts: Counter[str] = Counter()
+    bound = 1 << 64
+    for name in names:
+        if name in counts or chance_rank(seed, name) < bound:
+            counts[name] += 1
+        if len(counts) > 2 * capacity:
+            kept = heapq.nsmallest(capacity, counts, key=lambda one: chance_rank(seed, one))
+            bound = chance_rank(seed, kept[-1]) + 1
+            counts = Counter({one: counts[one] for one in kept})
+    return counts
+
+
+def draw_users(files: Sequence[tuple[Path, Path]], wanted: int, seed: int) -> Selection:
+    """Draw users. Raises UserError where a file can't be read, a line is damaged, or nobody has enough behaviours."""
+
+    def review(line: bytes) -> tuple[str, records.Review] | None:
+        user = _writer(line).user_id
+        return (user, read_review(msgspec.json.decode(line))) if user in written else None
+
+    def product(line: bytes) -> Product | None:
+        named = _named(line)
+        there = named.parent_asin in needed and (named.title or "").strip()
+        return read_product(msgspec.json.decode(line)) if there else None
+
+    counts = count_candidates((one.user_id for path, _ in files for one in _lines(path, _writer)), seed)
+    eligible = [name for name, count in counts.items() if MIN_BEHAVIOURS <= count <= MAX_BEHAVIOURS]
+    # Some lose reviews whose product nothing is known of, so that more are drawn than are wanted.
+    queue = sorted(eligible, key=lambda name: chance_rank(seed, name))[: wanted + wanted // 4 + 20]
+    written: dict[str, list[records.Review]] = {name: [] for name in queue}
+    for user, said in filter(None, (one for path, _ in files for one in _lines(path, review))):
+        written[user].append(said)
+    needed = {said.asin for reviews in written.values() for said in reviews}
+    products: dict[str, Product] = {}
+    for sold in filter(None, (one for _, path in files for one in _lines(path, product))):
+        products.setdefault(sold.asin, sold)
+    users: list[ShopUser] = []
+    for name, reviews in written.items():
+        known = [said for said in dict.fromkeys(reviews) if said.asin in products]
+        if len(known) >= MIN_BEHAVIOURS and (behaviours := cut_time_line(known)) and len(users) < wanted:
+            users.append(ShopUser(id=name, behaviours=behaviours))
+    if not users:
+        raise UserError(f"no user has {MIN_BEHAVIOURS} to {MAX_BEHAVIOURS} behaviours with known products")
+    bought = {one.asin for user in users for one in user.behaviours}
+    return Selection(users=tuple(users), products={asin: products[asin] for asin in sorted(bought)})
+
+
+def cut_time_line(reviews: Sequence[records.Review]) -> tuple[Behaviour, ...]:
+    """The behaviours, oldest first, each with its part; empty where nothing would be left as history.
+
+    Equal times are one moment, which lies in one part; within it the order is by product and words.
+    """
+    ordered = sorted(reviews, key=lambda one: (one.timestamp_ms, one.asin, one.title, one.text))
+    moments = [tuple(group) for _, group in itertools.groupby(ordered, key=lambda one: one.timestamp_ms)]
+    tenth = len(ordered) // 10
+    left: dict[records.Split, int] = {"test": max(1, tenth), "train": tenth}
+    cut: list[Behaviour] = []
+    for moment in reversed(moments):
+        split: records.Split = next((name for name, wanted in left.items() if wanted > 0), "history")
+        cut += [Behaviour(asin=one.asin, review=one, split=split) for one in reversed(moment)]
+        if split in left:
+            left[split] -= len(moment)
+    return tuple(reversed(cut)) if cut and cut[-1].split == "history" else ()
+
+
+class Job(Record, frozen=True, kw_only=True):
+    id: str
+    user_id: str
+    type: records.TaskType
+    behaviour: Behaviour
+
+
+def instruction_jobs(users: Sequence[ShopUser], seed: int) -> tuple[Job, ...]:
+    """An instruction for each behaviour of train and test, the types in turns; a review needs words to be about."""
+    jobs = []
+    for user in users:
+        later = [(place, one) for place, one in enumerate(user.behaviours) if one.split != "history"]
+        for turn, (place, one) in enumerate(later, start=chance_rank(seed, user.id)):
+            kind = records.TYPES[turn % len(records.TYPES)]
+            kind = "search" if kind == "review" and not one.review.text.strip() else kind
+            jobs.append(Job(id=f"{user.id}/{place}/{kind}", user_id=user.id, type=kind, behaviour=one))
+    return tuple(jobs)
+
+
+DESCRIBED_BY, LONGEST_TEXT = 100, 1500
 """A user's newest behaviours, and characters of one review, that a profile is made of: it has to fit one request."""
 
 LONGEST_SAID = 2_000
 
 
-# --- what is asked ----------------------------------------------------------------------------------------------------
-
-
 def profile_prompt(prompts: Any, user: ShopUser, products: Mapping[str, Product]) -> str:
-    """What a model is asked to describe a user by the newest behaviours."""
     entries, offered = [], {}
     for place, one in enumerate(user.behaviours[-DESCRIBED_BY:], start=1):
         product, review = products[one.asin], one.review
@@ -84,11 +212,9 @@ def profile_prompt(prompts: Any, user: ShopUser, products: Mapping[str, Product]
 
 
 def instruction_prompt(prompts: Any, job: Job, profile: Profile, product: Product) -> str:
-    """What a model is asked to write an instruction."""
     review, talk, most = job.behaviour.review, profile.interaction_complexity, prompts.words[job.type]
 
-    def described(name: str, said: str) -> str:
-        """Without its full stop, which the prompt's line has."""
+    def described(name: str, said: str) -> str:  # Without its full stop, which the prompt's line has.
         return str(dict(prompts.choices[name]).get(said, said)).removesuffix(".")
 
     return fill(
@@ -104,25 +230,23 @@ def instruction_prompt(prompts: Any, job: Job, profile: Profile, product: Produc
     )
 
 
-# --- what is read of replies ------------------------------------------------------------------------------------------
-
 _LEADS = re.compile(r"^(search|recommendation|review)( request| instruction)?\s*:\s*", re.IGNORECASE)
 _QUOTES = {('"', '"'), ("'", "'"), ("“", "”")}
 
 
 class Written(Kept, frozen=True, kw_only=True):
-    """A profile or an instruction."""
-
     profile: Profile | None = None
     text: str = ""
 
 
 def read_profile(text: str) -> Profile | Failure:
-    """The profile in a reply's JSON object, whose names may differ in case and signs and may lie in sections; whole."""
     found = next((value for value in json_values(text) if isinstance(value, dict)), None)
     if found is None:
         return _unparsed("the reply holds no JSON object")
-    said, values = _flat(found), {}
+    # Names may differ in case and signs, and lie in sections.
+    sections = [found, *(value for value in found.values() if isinstance(value, dict))]
+    said = {_letters(name): value for section in sections for name, value in section.items()}
+    values = {}
     for theirs, ours in PROFILE_FIELDS.items():
         value = said.get(_letters(theirs))
         values[ours] = " ".join((", ".join(map(str, value)) if isinstance(value, list) else str(value or "")).split())
@@ -143,14 +267,6 @@ def read_instruction(text: str) -> str | Failure:
     return said
 
 
-def _flat(found: dict[str, Any]) -> dict[str, Any]:
-    """An object and the objects in it as one, by the letters of their names."""
-    flat: dict[str, Any] = {}
-    for key, value in found.items():
-        flat |= _flat(value) if isinstance(value, dict) else {_letters(key): value}
-    return flat
-
-
 def _letters(name: str) -> str:
     return re.sub(r"[^a-z]", "", name.lower())
 
@@ -159,13 +275,10 @@ def _unparsed(why: str) -> Failure:
     return Failure(kind="unparsed", message=why)
 
 
-# --- the build --------------------------------------------------------------------------------------------------------
-
-
 class Recipe(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Everything that decides what the shop becomes. Another recipe is another shop, and needs another folder."""
 
-    recipe: int = RECIPE
+    recipe: int = 3
     files: tuple[SourceFile, ...]
     users: int
     seed: int
@@ -176,8 +289,6 @@ class Recipe(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class MadeWith(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What a shop was made with, as it lies beside its files, how far it is, and what is in the files."""
-
     format: int = 2
     status: str
     recipe: Recipe
@@ -186,7 +297,7 @@ class MadeWith(Record, frozen=True, kw_only=True, omit_defaults=False):
     counts: dict[str, int] = msgspec.field(default_factory=dict)
     profiles: Tally | None = None
     instructions: Tally | None = None
-    recommender: TrainedRecommender | None = None
+    recommender: dict[str, float] | None = None
     cost_usd: float | None = None
 
 
@@ -204,7 +315,6 @@ def build_shop(
     """Make a shop, or go on where an earlier run stopped; the options are those of ``grounding shop build``.
 
     Returns what it was made with, why it stopped before the end ("" where it did not), and lines that tell of it.
-    Raises UserError where something is missing or wrong, or the disk failed (what was answered is kept).
     """
     budget, progress = Budget(asking.cost_limit), new_progress(asking.display, "users")
     files = find_categories(reviews, categories or CATEGORIES)
@@ -224,7 +334,11 @@ def build_shop(
         made_folder(out, begun, what="a shop", fresh=fresh) as folder,
         closing(Journal(work / "replies.jsonl", Written)) as journal,
     ):
-        shop = _selection(work / "selection.json", files, recipe, progress)
+        drawn = work / "selection.json"
+        if not drawn.exists():
+            with progress.phase("reading reviews and products"):
+                atomic_write(drawn, msgspec.json.encode(draw_users(files, users, seed)))
+        shop = msgspec.json.decode(drawn.read_bytes(), type=Selection)
         jobs, profiles = instruction_jobs(shop.users, seed), dict[str, Profile]()
 
         def prompt(item: ShopUser | Job) -> str:
@@ -245,8 +359,7 @@ def build_shop(
                 text=found if isinstance(found, str) else "",
             )
 
-        def possible() -> list[Job]:
-            """The instructions whose user has a profile by now."""
+        def possible() -> list[Job]:  # Those whose user has a profile by now.
             for user in shop.users:
                 found = last_answer(stage, user)
                 if found is not None and found.profile:
@@ -263,7 +376,7 @@ def build_shop(
             finally:
                 await opened.model.aclose()
 
-        budget.take_up(calls_of([journal]))
+        budget.take_up(model_asking.calls_of([journal]))
         stage: KeptStage[Any, Written] = KeptStage(
             "write",
             journal,
@@ -271,18 +384,18 @@ def build_shop(
             told=lambda item: (opened.model.identity, prompt(item)),
             answer=answer,
         )
-        stopped = finished(through(), work)
+        stopped = model_asking.finished(through(), work)
         ready = possible()
         answers = [(job, last_answer(stage, job)) for job in ready]
         texts = [(job, one.text) for job, one in answers if one is not None and one.failure is None]
         tallies = tally(stage, shop.users), tally(stage, ready)
         _write_shop(folder, shop, profiles, texts)
-        trained = None
+        trained, lines = None, list[str]()
         if epochs and not stopped:
             with needs("torch"):
-                from grounding.benchmarks.personalwab.sasrec import train_recommender
-            numbers = numbered(shop.products)
-            trained = train_recommender(shop.users, numbers, out, epochs=epochs, seed=seed, display=asking.display)
+                from grounding.benchmarks.personalwab.sasrec import train_recommender, trained_text
+            trained = train_recommender(shop.users, _numbers(shop), out, epochs, seed, asking.display)
+            lines = [f"recommender   {trained_text(trained)}"]
         complete = not stopped and all(one.complete for one in tallies)
         made = msgspec.structs.replace(
             begun,
@@ -297,31 +410,27 @@ def build_shop(
             profiles=tallies[0],
             instructions=tallies[1],
             recommender=trained,
-            cost_usd=paid([journal]),
+            cost_usd=model_asking.paid([journal]),
         )
         folder.write_made_with(made)
-    lines = [f"the earlier folder was set aside as {folder.set_aside_as}"] if folder.set_aside_as else []
-    lines += [f"{out}: {line}" if at == 0 else line for at, line in enumerate(_told(made))]
-    return made, stopped, lines + ([f"stopped before the end: {stopped}"] if stopped else [])
+    before = [f"the earlier folder was set aside as {folder.set_aside_as}"] if folder.set_aside_as else []
+    before += [f"{out}: " + " · ".join(f"{name} {count:,}" for name, count in made.counts.items())]
+    if made.counts["users"] < users:
+        before += [f"note          {users} users were asked for, and no more can be drawn"]
+    cost = "" if made.cost_usd is None else f" · {dollars(made.cost_usd)} in all"
+    lines += [f"written by    {recipe.writer}: {made.written_by}{cost}"]
+    both = zip(("profiles", "instructions"), tallies, strict=True)
+    lines += [f"{name:<13} {asked.left}" for name, asked in both if asked.done < asked.items]
+    return made, stopped, before + lines + ([f"stopped before the end: {stopped}"] if stopped else [])
 
 
-def _selection(path: Path, files: Sequence[tuple[Path, Path]], recipe: Recipe, progress: Progress) -> Selection:
-    """The users as they were drawn before, or drawn now and kept."""
-    if path.exists():
-        return msgspec.json.decode(path.read_bytes(), type=Selection)
-    with progress.phase("reading reviews and products"):
-        selection = draw_users(files, recipe.users, recipe.seed)
-    atomic_write(path, msgspec.json.encode(selection))
-    return selection
-
-
-# --- the files --------------------------------------------------------------------------------------------------------
+def _numbers(shop: Selection) -> dict[str, int]:
+    return {asin: place for place, asin in enumerate(shop.products, start=1)}
 
 
 def _write_shop(
     folder: LockedFolder, shop: Selection, profiles: Mapping[str, Profile], instructions: Iterable[tuple[Job, str]]
 ) -> None:
-    """Write all files of a shop in the release's layout; reading them gives the same records."""
     wire = {}
     for asin, product in shop.products.items():
         fields = msgspec.structs.asdict(product) | {"details": msgspec.json.decode(product.details)}
@@ -337,30 +446,14 @@ def _write_shop(
         one = job.behaviour
         common = {"user_id": job.user_id, "task": text, "type": job.type, "timestamp": one.review.timestamp_ms}
         lists[one.split].append({**common, "target": bought(one)})
+    named, told = PROFILE_FIELDS.items(), profiles.items()
+    histories = {user.id: [{**bought(one), "split": one.split} for one in user.behaviours] for user in shop.users}
     parts: dict[str, Any] = {
-        PROFILES: {
-            user: {"user_profile": {theirs: getattr(one, ours) for theirs, ours in PROFILE_FIELDS.items()}}
-            for user, one in profiles.items()
-        },
-        NUMBERS_FILE: numbered(wire),
+        PROFILES: {user: {"user_profile": {name: getattr(one, ours) for name, ours in named}} for user, one in told},
+        NUMBERS_FILE: _numbers(shop),
         INSTRUCTIONS: lists,
         "all_products_part_1.json": wire,
-        "user_history_part_1.json": {
-            user.id: [{**bought(one), "split": one.split} for one in user.behaviours] for user in shop.users
-        },
+        "user_history_part_1.json": histories,
     }
     for name, content in parts.items():
         folder.replace(name, msgspec.json.encode(content))
-
-
-def _told(made: MadeWith) -> Iterator[str]:
-    yield " · ".join(f"{name} {count:,}" for name, count in made.counts.items())
-    if made.counts["users"] < made.recipe.users:
-        yield f"note          {made.recipe.users} users were asked for, and no more can be drawn"
-    if made.recommender is not None:
-        yield f"recommender   {made.recommender.text}"
-    cost = "" if made.cost_usd is None else f" · {dollars(made.cost_usd)} in all"
-    yield f"written by    {made.recipe.writer}: {made.written_by}{cost}"
-    for name, asked in (("profiles", made.profiles), ("instructions", made.instructions)):
-        if asked is not None and asked.done < asked.items:
-            yield f"{name:<13} {asked.left}"

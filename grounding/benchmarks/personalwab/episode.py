@@ -1,9 +1,8 @@
 """One episode: an agent, the web and, in the multi-turn track, a user; a task in, everything that happened out.
 
 Single-turn (paper, section 3.3): the first call of one of the three functions that end a task ends it, also one that
-was refused; so does talking, because nobody listens. Multi-turn: the agent's ``stop`` or the limit of steps ends it;
-every move is a step. The user is a chat model, rules, or a person at the terminal; it knows the target and the review,
-and hears what is said to it, never results.
+was refused; so does talking, because nobody listens. Multi-turn: the agent's ``stop`` or the limit of steps ends it.
+The user is a chat model, rules, or a person at the terminal, and hears what is said to it, never results.
 """
 
 from __future__ import annotations
@@ -15,21 +14,14 @@ import threading
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 
 import msgspec
 
-from grounding.benchmarks.personalwab.agents.base import NoMove, Play, ShopAgent, completion_of, said, text_message
+from grounding.benchmarks.personalwab import records
+from grounding.benchmarks.personalwab.agents.chat import NoMove, Play, ShopAgent, completion_of, said, text_message
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, product_text, shop_prompts, user_text
-from grounding.benchmarks.personalwab.records import (
-    EndReason,
-    Episode,
-    Product,
-    Profile,
-    ShopDataset,
-    ShopTask,
-    TaskView,
-    Track,
-)
+from grounding.benchmarks.personalwab.records import EndReason, Episode, Profile, ShopTask
 from grounding.benchmarks.personalwab.web import WebFunctions, terms
 from grounding.errors import Halted
 from grounding.llm.budget import together
@@ -39,38 +31,27 @@ from grounding.records import Failure
 from grounding.run.journal import Journal
 
 MAX_REPLY_CHARS = 4_000
-YES = "Yes, that is the one."
-NO = "No, that is not it."
+YES, NO = "Yes, that is the one.", "No, that is not it."
 
 
-def view_of(task: ShopTask, product: Product | None) -> TaskView:
+def view_of(task: ShopTask, product: records.Product | None) -> records.TaskView:
     """What an agent may know of a task; the product is told for reviews alone."""
-    return TaskView(
-        task_id=task.id,
-        user_id=task.user_id,
-        instruction=task.instruction,
-        timestamp_ms=task.timestamp_ms,
-        review_product=product if task.type == "review" else None,
-    )
-
-
-# --- who answers ------------------------------------------------------------------------------------------------------
+    told = {name: getattr(task, name) for name in ("user_id", "instruction", "timestamp_ms")}
+    return records.TaskView(task_id=task.id, **told, review_product=product if task.type == "review" else None)
 
 
 class ScriptedUser:
     """Answers by rules: yes to its product, no to others with a hint that changes with every question.
 
-    A product counts as named when its id or all the terms of its title are said. ``identity`` is canonical text of
-    everything that can change a reply.
+    A product counts as named when its id or all the terms of its title are said.
     """
 
     identity = "scripted:1"
 
-    def __init__(self, dataset: ShopDataset) -> None:
+    def __init__(self, dataset: records.ShopDataset) -> None:
         self.products, self._users = dataset.products, dataset.users
 
     def profile(self, task: ShopTask) -> Profile:
-        """That of the task's user; an empty one where there is none."""
         user = self._users.get(task.user_id)
         return user.profile if user and user.profile else Profile()
 
@@ -79,7 +60,6 @@ class ScriptedUser:
         return ""
 
     async def reply(self, task: ShopTask, play: Play, heard: str) -> str:
-        """Answer what the agent says now, after the turns so far. Raises NoMove where no answer comes."""
         product = self.products[task.target_asin]
         if task.type == "review":
             rating = None if task.target_review is None else task.target_review.rating
@@ -90,7 +70,7 @@ class ScriptedUser:
         title = set(terms(product.title))
         if product.asin in heard or (title and title <= set(terms(heard))):
             return YES
-        # Its own likes and the kind of thing, never its title.
+        # Never its title.
         focus = self.profile(task).focus_aspect
         known = {
             f"What matters to me: {focus}.": focus,
@@ -105,16 +85,12 @@ class ScriptedUser:
 
 
 class ModelUser(ScriptedUser):
-    """A chat model that plays the user (release, ``envs/user.py``): its replies are the assistant's there."""
-
-    def __init__(self, dataset: ShopDataset, model: ChatModel) -> None:
+    def __init__(self, dataset: records.ShopDataset, model: ChatModel) -> None:
         super().__init__(dataset)
         self._model = model
         self.identity = f"model-user:1|{model.identity}|{shop_prompts().label}"
 
     async def reply(self, task: ShopTask, play: Play, heard: str) -> str:
-        """Ask the model for the user's next line."""
-
         def messages() -> list[Message]:
             told = user_text(task, self.profile(task), self.products[task.target_asin])
             spoken = [("user", shop_prompts().user_greeting), ("assistant", task.instruction)]
@@ -129,18 +105,14 @@ class ModelUser(ScriptedUser):
 
 
 class HumanUser(ScriptedUser):
-    """A person at the terminal, who is shown the task and types the first message and every reply (release)."""
-
     identity = "human:1"
 
     async def opening(self, task: ShopTask) -> str:
-        """Show the task, and hear what is typed."""
         own = "" if task.type != "review" or task.target_review is None else f"\nyour review: {task.target_review.text}"
         title = f"--- task {task.id} ({task.type}), user {task.user_id}"
         return await _typed(f"\n{title}\n{task.instruction}\n{product_text(self.products[task.target_asin])}{own}")
 
     async def reply(self, task: ShopTask, play: Play, heard: str) -> str:  # noqa: ARG002
-        """Show what the agent says, and hear what is typed."""
         return await _typed(f"\nagent: {heard}")
 
 
@@ -161,69 +133,55 @@ async def _typed(shown: str) -> str:
     return line.rstrip("\n")[:MAX_REPLY_CHARS]
 
 
-# --- the stage --------------------------------------------------------------------------------------------------------
-
-
+@dataclass
 class EpisodeStage:
-    """The one stage of a run over a shop: lets the agent work on each task until it ends."""
+    agent: ShopAgent
+    functions: WebFunctions
+    user: ScriptedUser | None
+    journal: Journal[Episode]
+    track: records.Track
+    max_steps: int
+    shop: str
 
-    name = "act"
-
-    def __init__(
-        self,
-        agent: ShopAgent,
-        functions: WebFunctions,
-        user: ScriptedUser | None,
-        journal: Journal[Episode],
-        *,
-        track: Track,
-        max_steps: int,
-        shop: str,
-    ) -> None:
-        self._agent, self._functions, self._user = agent, functions, user
-        self._track: Track = track
-        self._max_steps = max_steps
-        self.journal = journal
+    def __post_init__(self) -> None:
+        self.name = "act"
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         # One person types one line at a time.
-        self.max_concurrency = 1 if isinstance(user, HumanUser) else agent.max_concurrency
-        heard = "" if user is None else user.identity
-        self._made_by = (agent.identity, functions.identity, heard, track, max_steps, shop)
+        self.max_concurrency = 1 if isinstance(self.user, HumanUser) else self.agent.max_concurrency
+        heard = "" if self.user is None else self.user.identity
+        limits = (self.track, self.max_steps, self.shop)
+        self._made_by = (self.agent.identity, self.functions.identity, heard, *limits)
         self.identity = msgspec.json.encode(self._made_by).decode()
 
     def item_id(self, item: ShopTask) -> str:
-        """The task's id."""
         return item.id
 
     def key(self, item: ShopTask, earlier: None) -> str:  # noqa: ARG002
-        """Agent, web, user, track, limit, shop and task."""
         return hashlib.sha256(msgspec.json.encode((*self._made_by, item))).hexdigest()[:32]
 
     def failed(self, item: ShopTask, key: str, failure: Failure) -> Episode:
-        """The episode of a task that nobody could work on."""
         return Episode(task_id=item.id, key=key, failure=failure)
 
     def take_up(self, tasks: Sequence[ShopTask]) -> None:
         """Let an agent that carries something on know of the tasks that are done already."""
-        for task in tasks if self._agent.carries_on else ():
+        for task in tasks if self.agent.carries_on else ():
             episode = self.journal.settled(task.id, self.key(task, None))
             if episode is not None:
-                self._agent.take_up(task.user_id, episode)
+                self.agent.take_up(task.user_id, episode)
 
     async def run(self, item: ShopTask, earlier: None, key: str) -> Episode:  # noqa: ARG002
-        """Play the episode. Failures are recorded, not raised.
+        """Play the episode. Failures are recorded, not raised; a Halted before the first request is raised.
 
-        Raises Halted where the cost limit leaves no room for the first request, or no server is there. Later ones are
-        an episode that failed; UserError where a model refuses every request.
+        Raises UserError where a model refuses every request.
         """
-        view = view_of(item, self._functions.products.get(item.target_asin))
-        play = Play(view=view, track=self._track, max_steps=self._max_steps)
+        view = view_of(item, self.functions.products.get(item.target_asin))
+        play = Play(view=view, track=self.track, max_steps=self.max_steps)
         end: EndReason = "failed"
         failure: Failure | None = None
-        async with self._locks[item.user_id] if self._agent.carries_on else nullcontext():
+        async with self._locks[item.user_id] if self.agent.carries_on else nullcontext():
             try:
                 end = await self._play(play, item)
-                await self._agent.finish(play)
+                await self.agent.finish(play)
             except NoMove as reason:
                 failure = reason.failure
                 end = "gave-up" if failure.kind == "unparsed" else "failed"
@@ -247,15 +205,15 @@ class EpisodeStage:
         )
 
     async def _play(self, play: Play, task: ShopTask) -> EndReason:
-        user = None if play.track == "single" else self._user
+        user = None if play.track == "single" else self.user
         if user is not None:
             play.view = msgspec.structs.replace(play.view, opening=await user.opening(task))
-        await self._agent.start(play)
+        await self.agent.start(play)
         for _ in range(play.max_steps):
-            turn = await self._agent.move(play)
+            turn = await self.agent.move(play)
             name, told = turn.call.name, ""
             if name != "respond":
-                play.turns.append(msgspec.structs.replace(turn, observation=self._functions.call(turn.call)))
+                play.turns.append(msgspec.structs.replace(turn, observation=self.functions.call(turn.call)))
             elif user is None:
                 play.turns.append(turn)
                 return "responded"
@@ -264,7 +222,7 @@ class EpisodeStage:
                     told = await user.reply(task, play, said(turn.call))
                 finally:  # Where no answer comes the turn is kept without one.
                     play.turns.append(msgspec.structs.replace(turn, user_reply=told))
-                await self._agent.reflect(play)
+                await self.agent.reflect(play)
             if name == "stop":
                 return "stopped"
             if play.track == "single" and name in FUNCTION_OF.values():

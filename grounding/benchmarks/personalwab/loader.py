@@ -8,8 +8,7 @@
     all_products_part_1.json ...     {asin: {"title": ..., "parent_asin": ..., ...}}
 
 They may lie at any depth up to five below the folder that is given, as in a clone of the release, whose recommender
-lies beside its data (``../functions/recommender``). Entries are decoded one by one, so that of a large file its bytes
-and the records are all that is held.
+lies beside its data (``../functions/recommender``). Entries are decoded one by one, so that little is held of them.
 """
 
 from __future__ import annotations
@@ -28,20 +27,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from grounding.benchmarks.personalwab import records
 from grounding.benchmarks.personalwab.prompts import behaviour_text, product_text, shop_prompts
-from grounding.benchmarks.personalwab.records import (
-    PROFILE_FIELDS,
-    TYPES,
-    Behaviour,
-    Product,
-    Profile,
-    Review,
-    ShopDataset,
-    ShopTask,
-    ShopUser,
-    Split,
-    TaskType,
-)
+from grounding.benchmarks.personalwab.records import Behaviour, Product, Profile, Review, ShopDataset, ShopTask, Split
 from grounding.console import wide_console
 from grounding.data.fields import DatasetProblems, Problem, shorten
 from grounding.data.registry import ExpectedCounts, Inspection, departures, differences, locate
@@ -52,32 +40,25 @@ from grounding.records import Record
 NAME = "personalwab"
 INSTRUCTIONS, PROFILES = "user_instructions.json", "user_profiles.json"
 HISTORIES, PRODUCTS = "user_history*.json", "all_products*.json"
-NUMBERS, CHECKPOINT = "*_ids.json", "*.pth"
-NUMBERS_FILE = "product_ids.json"
-DEPTH = 5
+NUMBERS, CHECKPOINT, NUMBERS_FILE = "*_ids.json", "*.pth", "product_ids.json"
+DEPTH, SHOWN_FILES = 5, 12
+SPLITS: tuple[Split, ...] = ("train", "test")
 TESTED: tuple[Split, ...] = ("test",)
-SHOWN_FILES = 12
 
 T = TypeVar("T")
 RecordT = TypeVar("RecordT", bound=Record)
 
 
-# --- what lies where ------------------------------------------------------------------------------------------------
-
-
 class ShopFiles(Record, frozen=True, kw_only=True):
-    """Where the parts of a data set lie; None or nothing where a part that may be absent is."""
-
     instructions: Path
     histories: tuple[Path, ...]
     products: tuple[Path, ...]
-    profiles: tuple[Path, ...] = ()
-    numbers: Path | None = None
-    checkpoint: Path | None = None
+    profiles: tuple[Path, ...]
+    numbers: Path | None
+    checkpoint: Path | None
 
     @property
     def lacks(self) -> str:
-        """What is missing for recommendations; "" where nothing is."""
         parts = {f"checkpoint ({CHECKPOINT})": self.checkpoint, f"file of numbers ({NUMBERS})": self.numbers}
         return " and no ".join(name for name, path in parts.items() if path is None)
 
@@ -86,7 +67,7 @@ def find_files(folder: Path) -> ShopFiles:
     """The parts of a data set below a folder. Raises UserError where one is missing: says which, and what is there."""
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no such folder; give the one that holds {INSTRUCTIONS} with --data-dir")
-    instructions = _below(folder, INSTRUCTIONS)
+    instructions = _below(INSTRUCTIONS, folder)
     beside = folder if instructions is None else instructions.parent
     histories, products = sorted(beside.glob(HISTORIES)), sorted(beside.glob(PRODUCTS))
     if instructions is None or not histories or not products:
@@ -105,21 +86,16 @@ def find_files(folder: Path) -> ShopFiles:
         histories=tuple(histories),
         products=tuple(products),
         profiles=tuple(beside.glob(PROFILES)),
-        numbers=next((path for place in near if (path := _below(place, NUMBERS))), None),
-        checkpoint=next((path for place in near if (path := _below(place, CHECKPOINT))), None),
+        numbers=_below(NUMBERS, *near),
+        checkpoint=_below(CHECKPOINT, *near),
     )
 
 
-def _below(folder: Path, pattern: str) -> Path | None:
-    """The first file of a name, as high up as there is one; an empty file is none."""
-    for depth in range(DEPTH + 1):
-        for path in sorted(folder.glob("/".join(["*"] * depth + [pattern]))):
-            if path.is_file() and path.stat().st_size:
-                return path
-    return None
-
-
-# --- entries --------------------------------------------------------------------------------------------------------
+def _below(pattern: str, *folders: Path) -> Path | None:
+    """The first file of a name, as high up as there is one; an empty file is none (a clone without large files)."""
+    deeper = ["/".join(["*"] * depth + [pattern]) for depth in range(DEPTH + 1)]
+    paths = (path for folder in folders for name in deeper for path in sorted(folder.glob(name)))
+    return next((path for path in paths if path.is_file() and path.stat().st_size), None)
 
 
 class _WireBehaviour(msgspec.Struct):
@@ -131,33 +107,23 @@ class _WireBehaviour(msgspec.Struct):
 class _WireInstruction(msgspec.Struct):
     user_id: str
     task: str
-    type: TaskType
+    type: records.TaskType
     timestamp: int
     target: _WireBehaviour
 
 
-_THEIRS = {"asin": "parent_asin", "timestamp_ms": "timestamp"}
-"""Fields that the files name otherwise."""
-
-
 def read_product(said: dict[str, Any]) -> Product:
-    """A ``product_info``, as the release has it, and Amazon. Raises msgspec.ValidationError where it is none."""
     return _known(Product, said | {"details": json.dumps(said.get("details"))})
 
 
 def read_review(said: dict[str, Any], asin: str = "") -> Review:
-    """A review, of a product that it need not name. Raises msgspec.ValidationError where it is none."""
     return _known(Review, said | {"parent_asin": said.get("parent_asin") or asin})
 
 
 def _known(kind: type[RecordT], said: dict[str, Any]) -> RecordT:
-    """A record of what is not null in an entry."""
-    values = ((name, said.get(_THEIRS.get(name, name))) for name in kind.__struct_fields__)
+    theirs = {"asin": "parent_asin", "timestamp_ms": "timestamp"}
+    values = ((name, said.get(theirs.get(name, name))) for name in kind.__struct_fields__)
     return msgspec.convert({name: value for name, value in values if value is not None}, kind)
-
-
-def _product(raw: msgspec.Raw) -> Product:
-    return read_product(msgspec.json.decode(raw, type=dict[str, Any]))
 
 
 def _bought(raw: msgspec.Raw, _place: int) -> tuple[Product, Behaviour]:
@@ -172,10 +138,8 @@ def _profile(raw: msgspec.Raw) -> Profile:
     """Dimensions that the file does not know stay empty, those that we do not know are left out."""
     outer = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
     inner = msgspec.json.decode(outer.get("user_profile", raw), type=dict[str, Any])
-    said = {ours: inner[theirs] for theirs, ours in PROFILE_FIELDS.items() if inner.get(theirs)}
-    return Profile(
-        **{name: ", ".join(map(str, one)) if isinstance(one, list) else str(one) for name, one in said.items()}
-    )
+    said = {ours: inner[theirs] for theirs, ours in records.PROFILE_FIELDS.items() if inner.get(theirs)}
+    return Profile(**{ours: ", ".join(map(str, one if isinstance(one, list) else [one])) for ours, one in said.items()})
 
 
 def _task(split: Split, raw: msgspec.Raw, item: int) -> tuple[ShopTask, Product]:
@@ -196,45 +160,36 @@ def _task(split: Split, raw: msgspec.Raw, item: int) -> tuple[ShopTask, Product]
     return task, product
 
 
-# --- the data set -----------------------------------------------------------------------------------------------------
-
-
 def load_shop(dataset: str, data_dir: Path | None = None, *, splits: Collection[Split] = TESTED) -> ShopDataset:
-    """Load a data set by the name or path of its card, or by the layout's name and a folder.
-
-    The histories are always whole. Raises DatasetProblems where something is wrong, with every problem in it;
-    UserError where there is no such data set, or its files are not there.
-    """
+    """Load a data set by the name or path of its card, or by the layout's name and a folder; raises as `read_shop`."""
     place = locate(dataset, data_dir)
     if place.layout != NAME:
         raise UserError(
             f"the data set {place.name!r} holds no web functions to be called: its layout is {place.layout}"
         )
     found = read_shop(place.folder, name=place.name, splits=splits)
-    return msgspec.structs.replace(found, departs=departures(count_shop(found, splits), place.expected))
+    return msgspec.structs.replace(found, departs=departures(_counts(found, splits), place.expected))
 
 
-def count_shop(dataset: ShopDataset, splits: Collection[Split]) -> ExpectedCounts:
-    """The counts of a shop that a card can state, of the splits that were read."""
-    by_split = Counter(task.split for task in dataset.tasks)
-    return ExpectedCounts(
-        participants=len(dataset.users),
-        instructions=len(dataset.tasks) if {"train", "test"} <= set(splits) else None,
-        train_instructions=by_split["train"] if "train" in splits else None,
-        test_instructions=by_split["test"] if "test" in splits else None,
-    )
+def _counts(dataset: ShopDataset, splits: Collection[Split]) -> ExpectedCounts:
+    counts: dict[str, Any] = {
+        f"{split}_instructions": sum(task.split == split for task in dataset.tasks) for split in splits
+    }
+    if len(counts) == len(SPLITS):
+        counts["instructions"] = len(dataset.tasks)
+    return ExpectedCounts(participants=len(dataset.users), **counts)
 
 
 def read_shop(folder: Path, *, name: str = NAME, splits: Collection[Split] | None = TESTED) -> ShopDataset:
-    """Read the release's layout from a folder; a history in several parts is put together in order of the names.
+    """Read the release's layout from a folder; the histories are always whole, ``splits`` None is all that are there.
 
-    ``splits`` None is for those that are there. Raises DatasetProblems where something is wrong; every problem is in
-    it, in order of the files; UserError where files are not there, or no task is left.
+    Raises DatasetProblems where something is wrong; every problem is in it, in order of the files; UserError where
+    files are not there, or no task is left.
     """
     files, read = find_files(folder), _Reading()
     products: dict[str, Product] = {}
     for asin, raw in read.entries(*files.products):
-        product = read.decoded(asin, _product, raw)
+        product = read.decoded(asin, lambda raw: read_product(msgspec.json.decode(raw, type=dict[str, Any])), raw)
         if product is not None and product.asin != asin:
             read.wrong(asin, "parent_asin is another than the key", "make them the same", shorten(product.asin))
         elif product is not None:
@@ -270,7 +225,7 @@ def read_shop(folder: Path, *, name: str = NAME, splits: Collection[Split] | Non
     # What is in no file of products is searched all the same: the tasks' targets, then what was bought.
     products |= {asin: product for asin, product in bought.items() if asin not in products}
     users = {
-        user: ShopUser(id=user, profile=profiles.get(user), behaviours=tuple(histories.get(user, ())))
+        user: records.ShopUser(id=user, profile=profiles.get(user), behaviours=tuple(histories.get(user, ())))
         for user in dict.fromkeys([*histories, *(task.user_id for task in tasks)])
     }
     # Everything in order of ids, and the order of the products; neither the name nor the place of the files.
@@ -290,8 +245,6 @@ def read_shop(folder: Path, *, name: str = NAME, splits: Collection[Split] | Non
 
 
 class _Reading:
-    """Files of a shop, entry by entry, and what is wrong with them; a byte order mark is passed over."""
-
     def __init__(self) -> None:
         self.problems: list[Problem] = []
 
@@ -322,58 +275,20 @@ class _Reading:
                 yield value
 
     def wrong(self, field: str, what: str, fix: str, value: str = "") -> None:
-        """Note a problem with the file that is being read."""
         self.problems.append(Problem(file=str(self._path), field=field, value=value, what=what, fix=fix))
 
 
-# --- the recommender ------------------------------------------------------------------------------------------
-
-
 def read_numbers(path: Path) -> dict[str, int]:
-    """The numbers of products: ``{"B0…": 7, …}``. Raises UserError where the file holds something else."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, int])
     except (OSError, msgspec.DecodeError) as error:
         raise UserError(f"{path}: expected a JSON object of product ids and numbers; {error}") from None
 
 
-def numbered(asins: Iterable[str]) -> dict[str, int]:
-    """A number for every product, from 1, in their order."""
-    return {asin: place for place, asin in enumerate(asins, start=1)}
-
-
-class TrainedRecommender(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A trained recommender: on how many users, and Recall and NDCG at 10 over ``held_out`` last purchases."""
-
-    epochs: int
-    users: int
-    products: int
-    held_out: int
-    recall_10: float
-    ndcg_10: float
-
-    @property
-    def text(self) -> str:
-        """In a line."""
-        return (
-            f"SASRec, {self.epochs} epochs on {self.users} users · {self.held_out} held-out purchases among "
-            f"{self.products:,} products: Recall@10 {self.recall_10:.3f}, NDCG@10 {self.ndcg_10:.3f}"
-        )
-
-
-# --- what is wrong or odd ---------------------------------------------------------------------------------------------
-
-DRAWN = ("gender", "age", "occupation", "price_sensitivity", "diversity_preference", "interaction_complexity")
-"""The dimensions whose shares figures 3 and 4 (a) show."""
-
-SPLITS: tuple[Split, ...] = ("train", "test")
-
-
 def inspect_shop(name: str, data_dir: Path | None = None) -> Inspection:
-    """Read a shop whole, instructions of both splits, and say what is wrong or odd.
+    """Read a shop whole, and say what is wrong or odd: what loading refuses, and what lowers what can be reached.
 
-    Everything that loading refuses is a problem; what only lowers what can be reached is a warning. Raises UserError
-    where there is no such data set, or its files are not there.
+    Raises UserError where there is no such data set, or its files are not there.
     """
     place = locate(name, data_dir)
     files = find_files(place.folder)
@@ -394,7 +309,7 @@ def inspect_shop(name: str, data_dir: Path | None = None) -> Inspection:
     warnings = [f"there is no {files.lacks}: get_recommendations_by_history will find nothing"] if files.lacks else []
     warnings += [f"there is no list {split} of instructions" for split in SPLITS if split not in dataset.splits]
     warnings += [f"{count} {words}" for words, count in odd.items() if count]
-    warnings += differences(count_shop(dataset, SPLITS), place.expected)
+    warnings += differences(_counts(dataset, SPLITS), place.expected)
     bought = sum(len(user.behaviours) for user in users.values())
     parts = [f"{len(users):,} users, {bought:,} purchases, {len(dataset.products):,} products"]
     for split in dataset.splits:
@@ -404,7 +319,8 @@ def inspect_shop(name: str, data_dir: Path | None = None) -> Inspection:
     return Inspection(warnings=tuple(warnings), summary=", ".join(parts))
 
 
-# --- what the paper counts ------------------------------------------------------------------------------------------
+DRAWN = ("gender", "age", "occupation", "price_sensitivity", "diversity_preference", "interaction_complexity")
+"""The dimensions whose shares figures 3 and 4 (a) show."""
 
 
 def statistics(dataset: ShopDataset) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
@@ -413,14 +329,16 @@ def statistics(dataset: ShopDataset) -> tuple[dict[str, dict[str, float]], dict[
     A behaviour is counted for a split where it is earlier than a task of it. Tokens are those of cl100k_base, since the
     paper names no tokenizer.
     """
-    entry, products = shop_prompts().entry, dataset.products
-    tokens = {
-        user.id: [
-            (one.review.timestamp_ms, text_tokens(behaviour_text(entry, place, one, products[one.asin])))
-            for place, one in enumerate(user.behaviours)
-        ]
-        for user in dataset.users.values()
-    }
+
+    def mean(values: Iterable[float]) -> float:
+        found = list(values)
+        return fmean(found) if found else 0.0
+
+    entry, products, tokens = shop_prompts().entry, dataset.products, dict[str, list[tuple[int, int]]]()
+    for user in dataset.users.values():
+        worded = [behaviour_text(entry, at, one, products[one.asin]) for at, one in enumerate(user.behaviours)]
+        times = (one.review.timestamp_ms for one in user.behaviours)
+        tokens[user.id] = list(zip(times, map(text_tokens, worded), strict=True))
     table: dict[str, dict[str, float]] = {}
     for split in SPLITS:
         tasks = [task for task in dataset.tasks if task.split == split]
@@ -428,31 +346,29 @@ def statistics(dataset: ShopDataset) -> tuple[dict[str, dict[str, float]], dict[
         before = [[count for at, count in tokens[user] if at < moment] for user, moment in latest.items()]
         table[split] = {
             "users": len(latest),
-            "behaviours of a user": _mean(map(len, before)),
-            "tokens of a user's behaviours": _mean(map(sum, before)),
+            "behaviours of a user": mean(map(len, before)),
+            "tokens of a user's behaviours": mean(map(sum, before)),
             "instructions": len(tasks),
-            "tokens of an instruction": _mean(text_tokens(task.instruction) for task in tasks),
+            "tokens of an instruction": mean(text_tokens(task.instruction) for task in tasks),
         }
-        for kind in TYPES:
+        for kind in records.TYPES:
             of_kind = [text_tokens(task.instruction) for task in tasks if task.type == kind]
-            table[split] |= {f"{kind} instructions": len(of_kind), f"tokens of a {kind} instruction": _mean(of_kind)}
+            table[split] |= {f"{kind} instructions": len(of_kind), f"tokens of a {kind} instruction": mean(of_kind)}
     listed = list(products.values())[: dataset.listed]
     profiles = [user.profile for user in dataset.users.values() if user.profile is not None]
     lines = (
-        "\n".join(f"{theirs}: {getattr(one, ours)}" for theirs, ours in PROFILE_FIELDS.items()) for one in profiles
+        "\n".join(f"{name}: {getattr(one, ours)}" for name, ours in records.PROFILE_FIELDS.items()) for one in profiles
     )
     table["all"] = {
         "users": len(dataset.users),
-        "tokens of a profile": _mean(map(text_tokens, lines)),
+        "tokens of a profile": mean(map(text_tokens, lines)),
         "products": len(listed),
-        "tokens of a product": _mean(text_tokens(product_text(product)) for product in listed),
+        "tokens of a product": mean(text_tokens(product_text(product)) for product in listed),
     }
-    shares = {name: dict(Counter(getattr(one, name) or "-" for one in profiles).most_common()) for name in DRAWN}
-    return table, shares
+    return table, {name: dict(Counter(getattr(one, name) or "-" for one in profiles).most_common()) for name in DRAWN}
 
 
 def print_statistics(name: str, table: dict[str, dict[str, float]], shares: dict[str, dict[str, int]]) -> None:
-    """Print what the paper counts as tables."""
     console = wide_console(100)
     shown = Table("", *table, title=f"{name} · table 2, figure 4 (b)", title_justify="left", box=SIMPLE_HEAD)
     for row in dict.fromkeys(row for column in table.values() for row in column):
@@ -462,8 +378,3 @@ def print_statistics(name: str, table: dict[str, dict[str, float]], shares: dict
     for dimension, counts in shares.items():
         words = ", ".join(f"{value} {count / sum(counts.values()):.0%}" for value, count in counts.items())
         console.print(Text(f"{dimension.replace('_', ' ')}: {words}"), soft_wrap=True, highlight=False)
-
-
-def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return fmean(found) if found else 0.0

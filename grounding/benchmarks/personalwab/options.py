@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from grounding.benchmarks.personalwab.agents.base import Given, ShopAgent
-from grounding.benchmarks.personalwab.agents.chat import FunctionAgent, InterecAgent, ReactAgent
+from grounding.benchmarks.personalwab.agents.chat import FunctionAgent, Given, InterecAgent, ReactAgent, ShopAgent
 from grounding.benchmarks.personalwab.agents.offline import RuleAgent, ShopOracle
 from grounding.benchmarks.personalwab.agents.puma import ParameterAgent
 from grounding.benchmarks.personalwab.prompts import PAPER_LENGTHS, RECMIND_LENGTH, RELEASE_LENGTH, MemoryName
@@ -20,49 +19,34 @@ from grounding.run.ray.cluster import check_executor
 
 
 class AgentEntry(Record, frozen=True):
-    """An agent: how it is made, what it does in a line, what it needs, and the memory that is its own."""
-
     make: Callable[[Given], ShopAgent]
     what: str
     needs: Literal["model", "folder", "nothing"] = "model"
     memory: MemoryName | None = None
 
 
-_CALLS = "a chat model that calls functions, with one of the memories none, random, last, relevant"
-_DETAILS = "function calling with up to 400 short behaviours and a function for a product's details (RecMind)"
-_FILE = "function calling with a function from a file of predictions and a memory for it (PUMA): --functions"
-_ASKED = "the same, and the chat model itself says the function first; a method of this toolkit"
-_LIKINGS = "function calling with a profile of likes, dislikes and expectations (InteRecAgent)"
-_TEXT = "a chat model that writes thought, action and arguments as text (ReAct)"
-_FLOOR = "rules on the words, the remembered purchases and the user's own reviews: the offline default, the floor"
-_CEILING = "knows the target and asks for it in the best way there is: the ceiling of the web"
-_LOCAL = "PUMA with a causal language model from a folder, which writes the parameter: --model-path"
 AGENTS = {
-    "function-calling": AgentEntry(FunctionAgent, _CALLS),
-    "recmind": AgentEntry(FunctionAgent, _DETAILS, memory="recmind"),
-    "puma": AgentEntry(FunctionAgent, _FILE, memory="task-specific"),
-    "puma-chat": AgentEntry(FunctionAgent, _ASKED, memory="task-specific"),
-    "interecagent": AgentEntry(InterecAgent, _LIKINGS, memory="interecagent"),
-    "react": AgentEntry(ReactAgent, _TEXT),
+    "function-calling": AgentEntry(FunctionAgent, "a chat model that calls functions, with a memory that is chosen"),
+    "recmind": AgentEntry(FunctionAgent, "the same with 400 short behaviours and products' details", memory="recmind"),
+    "puma": AgentEntry(FunctionAgent, "the same with functions of a file: --functions", memory="task-specific"),
+    "puma-chat": AgentEntry(FunctionAgent, "the same, and the model says the function first", memory="task-specific"),
+    "interecagent": AgentEntry(InterecAgent, "the same with a profile of likes and dislikes", memory="interecagent"),
+    "react": AgentEntry(ReactAgent, "a chat model that writes thought, action and arguments as text (ReAct)"),
     "reflexion": AgentEntry(ReactAgent, "the same, and it reflects on every reply of the user"),
-    "rules": AgentEntry(RuleAgent, _FLOOR, "nothing"),
-    "oracle": AgentEntry(ShopOracle, _CEILING, "nothing", "none"),
-    "puma-local": AgentEntry(ParameterAgent, _LOCAL, "folder", "task-specific"),
+    "rules": AgentEntry(RuleAgent, "rules on words, purchases and own reviews: the default, the floor", "nothing"),
+    "oracle": AgentEntry(
+        ShopOracle, "knows the target, asks in the best way: the ceiling of the web", "nothing", "none"
+    ),
+    "puma-local": AgentEntry(ParameterAgent, "a model of --model-path writes the parameter", "folder", "task-specific"),
 }
 WITHOUT_MODEL = tuple(name for name, entry in AGENTS.items() if entry.needs != "model")
 OWN_MEMORY = {name: entry.memory for name, entry in AGENTS.items() if entry.memory is not None}
-"""Agents whose memory is a part of them."""
 
 HUMAN = "human"
-"""The user who is a person at the terminal."""
-
-MAX_STEPS = 10
-"""Moves of an episode, at most (release; its ReAct agent takes 3 in the single-turn track)."""
+MAX_STEPS = 10  # Moves of an episode, at most (release; its ReAct agent takes 3 in the single-turn track).
 
 
 class ShopOptions(RunOptions, frozen=True, kw_only=True):
-    """What a run over a shop is asked for; see ``grounding eval --help``."""
-
     dataset: str = "sample-shop"
     split: Split = "test"
     agent: str = "rules"
@@ -82,12 +66,10 @@ class ShopOptions(RunOptions, frozen=True, kw_only=True):
 
     @property
     def memory_kind(self) -> MemoryName:
-        """The memory that the agent has: its own, the one that was chosen, or the last purchases."""
         return OWN_MEMORY.get(self.agent) or self.memory or "last"
 
     @property
     def behaviours(self) -> int:
-        """How many behaviours are told: as asked for, or as the preset has it for track and agent."""
         if self.memory_length is not None:
             return self.memory_length
         if self.preset == "official":
@@ -96,7 +78,6 @@ class ShopOptions(RunOptions, frozen=True, kw_only=True):
 
     @property
     def steps(self) -> int:
-        """How many moves an episode has at most."""
         if self.max_steps is not None:
             return self.max_steps
         # The released ReAct agent stops after three replies where it may not talk.
@@ -105,12 +86,10 @@ class ShopOptions(RunOptions, frozen=True, kw_only=True):
 
     @property
     def functions_file(self) -> Path | None:
-        """The file that says which function PUMA is to call; None where its own model does, or the words."""
-        return None if str(self.functions) in ("None", "model", "words") else self.functions
+        return None if str(self.functions) in ("None", "model") else self.functions
 
 
 def check_options(options: ShopOptions) -> None:
-    """Refuse what can't be meant. Raises UserError: says which option, what came and what is expected."""
     check_executor(options.executor, options.workers, options.ray_address)
     if options.agent not in AGENTS:
         raise UserError(f"--agent {options.agent}: expected one of {', '.join(AGENTS)}")
@@ -119,37 +98,35 @@ def check_options(options: ShopOptions) -> None:
         value = getattr(options, name)
         if value is not None and not lowest <= value < math.inf:
             raise UserError(f"--{name.replace('_', '-')} {value}: expected {lowest} or more")
-    agent, memory, functions = options.agent, options.memory, options.functions
-    own, modelless, single = OWN_MEMORY.get(agent), agent in WITHOUT_MODEL, options.track == "single"
+    agent, memory = options.agent, options.memory
+    own, asks, multi = OWN_MEMORY.get(agent), agent not in WITHOUT_MODEL, options.track == "multi"
+    local, file = agent == "puma-local", options.functions_file
+    alone = options.user == HUMAN or agent == "interecagent"
     refused = {
         f"--memory {memory}: the agent {agent} has a memory of its own": own is not None and memory not in (None, own),
         "--memory task-specific needs the function to be predicted first: that is --agent puma": (
             memory == "task-specific" and agent in ("react", "reflexion", "function-calling")
         ),
-        f"--model, --base-url: the agent {agent} asks no chat model": modelless and (options.model or options.base_url),
-        f"--temperature: the agent {agent} takes no temperature": modelless and options.temperature is not None,
+        f"--model, --base-url: the agent {agent} asks no chat model": not asks and (options.model or options.base_url),
+        f"--temperature: the agent {agent} takes no temperature": not asks and options.temperature is not None,
         f"--agent {agent} needs a chat model: --model gpt-4o, say; see `grounding list planners`": (
-            not modelless and options.model is None
+            asks and options.model is None
         ),
-        "--model-path is the folder of the model of --agent puma-local: give both or neither": (
-            (agent == "puma-local") != (options.model_path is not None)
-        ),
-        "--memory-tokens: only the memory of --agent puma-local is cut": (
-            agent != "puma-local" and options.memory_tokens is not None
-        ),
+        "--model-path is the model of --agent puma-local: give both or neither": local
+        != (options.model_path is not None),
+        "--memory-tokens: only the memory of --agent puma-local is cut": not local
+        and options.memory_tokens is not None,
         "--agent puma takes the function of each task from a file, as released: --functions FILE "
-        '({"instruction": ["function"]}); with --agent puma-chat the model itself is asked first': (
-            agent == "puma" and options.functions_file is None
-        ),
+        '({"instruction": ["function"]}); with --agent puma-chat the model is asked': agent == "puma" and file is None,
         "--functions: only --agent puma and puma-local predict a function": (
-            functions is not None and agent not in ("puma", "puma-local")
+            options.functions is not None and agent != "puma" and not local
         ),
         f"--user {options.user}: nobody answers in the single-turn track; add --track multi": (
-            single and options.user is not None
+            not multi and options.user is not None
         ),
-        "--agent reflexion reflects on the user's replies: add --track multi": single and agent == "reflexion",
+        "--agent reflexion reflects on the user's replies: add --track multi": not multi and agent == "reflexion",
         "--user human and --agent interecagent work in this process alone: leave out --executor ray": (
-            options.executor == "ray" and (options.user == HUMAN or agent == "interecagent")
+            options.executor == "ray" and alone
         ),
     }
     for words, is_so in refused.items():

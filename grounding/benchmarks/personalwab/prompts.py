@@ -1,8 +1,6 @@
 """What PersonalWAB tells agents, simulated users and models in training: its wording, and memories of a user's past.
 
-The texts are data (``models/prompts/personalwab``), because they are part of what is asked. Filling puts every value in
-at once, so that what a user wrote is never filled again. What is null in the data stands as ``None`` in the release's
-texts, and lists stand as Python prints them.
+What is null in the data stands as ``None`` in the release's texts, and lists stand as Python prints them.
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ import hashlib
 import itertools
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -19,15 +18,8 @@ import msgspec
 import numpy as np
 
 from grounding.benchmarks.calls import fill
-from grounding.benchmarks.personalwab.records import (
-    Behaviour,
-    Product,
-    Profile,
-    ShopDataset,
-    ShopTask,
-    TaskType,
-    TaskView,
-)
+from grounding.benchmarks.personalwab import records
+from grounding.benchmarks.personalwab.records import Behaviour, Product, TaskType, TaskView
 from grounding.cards.places import models_dir
 from grounding.records import Record
 
@@ -41,35 +33,27 @@ FUNCTION_OF: dict[TaskType, str] = {
 
 @cache
 def wording(name: str) -> Any:
-    """The texts of a file of ``models/prompts/personalwab`` as attributes, and a ``label``: name, version and a hash.
-
-    ``release``: ``entry_*`` show one behaviour, ``memory_*`` lead a list of them; ``system_*`` are its own prompts
-    of the agents with plain memories, ``paper_*`` those that the paper prints for all methods. ``puma``: ``parameter``
-    asks for a parameter as in training, ``function`` for a function, ``search_label`` a chat model for a query.
-    ``construction`` and ``consistency`` say theirs themselves.
-    """
+    """The texts of a file as attributes, and a ``label``: name, version and a hash."""
     texts = msgspec.yaml.decode((models_dir() / "prompts" / "personalwab" / f"{name}.yaml").read_bytes())
     digest = hashlib.sha256(msgspec.json.encode(texts)).hexdigest()[:8]
     return SimpleNamespace(**texts, label=f"{texts['name']}.{texts['version']}@{digest}")
 
 
 def shop_prompts() -> Any:
-    """The release's and the paper's wording."""
+    """The release's (``system_*`` for plain memories) and the paper's (``paper_*``)."""
     return wording("release")
 
 
 def puma_prompts() -> Any:
-    """The wording of PUMA's training, a file of its own so that the agents' label stays what it is."""
+    """Those of PUMA's training, a file of its own so that the agents' label stays what it is."""
     return wording("puma")
 
 
 def function_prompt(prompts: Any, instruction: str) -> str:
-    """The question which function an instruction asks for."""
     return fill(prompts.function, instruction=instruction)
 
 
 def named_function(text: str) -> TaskType | None:
-    """The type of task whose function a text begins with; None where it names none."""
     said = text.strip()
     return next((kind for kind, name in FUNCTION_OF.items() if said.startswith(name)), None)
 
@@ -91,45 +75,35 @@ def product_text(product: Product) -> str:
 
 
 def product_fields(product: Product) -> dict[str, str]:
-    """A product's values as the release's texts name them."""
     fields = msgspec.structs.asdict(product)
     told = {name: str(list(one) if isinstance(one, tuple) else one) for name, one in fields.items()}
     return told | {"parent_asin": product.asin}
 
 
 def behaviour_text(template: str, number: int, behaviour: Behaviour, product: Product) -> str:
-    """One behaviour in the wording of an ``entry_*``; ``number`` counts from 0."""
     review = behaviour.review
     said = {"rating": str(review.rating), "text": review.text, "review_text": review.text}
     return fill(template, **product_fields(product), **said, num=str(number), timestamp=str(review.timestamp_ms))
 
 
 def opening_text(user_id: str, instruction: str, review_product: Product | None) -> str:
-    """The first message of an episode: who asks, what, and the product that is to be reviewed."""
     asked = f"USER {user_id}: {instruction}"
     if review_product is None:
         return asked
     return f"{asked}\nHere is the product information: \n{product_text(review_product)}"
 
 
-def user_text(task: ShopTask, profile: Profile, product: Product) -> str:
-    """What the simulated user is told: who it is, what it wants, and, of a review, what it thought."""
+def user_text(task: records.ShopTask, profile: records.Profile, product: Product) -> str:
     prompts = shop_prompts()
     known = msgspec.structs.asdict(profile)
     known |= {"interaction_style": profile.interaction_complexity, "focus": profile.focus_aspect}
-    for name, levels in {
-        "price_sensitivity": prompts.user_price,
-        "diversity_preference": prompts.user_diversity,
-        "interaction_style": prompts.user_interaction,
-    }.items():
-        known[name] = levels.get(known[name], known[name])
+    for name in ("price_sensitivity", "diversity_preference", "interaction_style"):
+        known[name] = getattr(prompts, f"user_{name.split('_')[0]}").get(known[name], known[name])
     told = {"profile": fill(prompts.user_profile, **known), "product": f"\n{product_text(product)}"}
     if task.type == "review" and task.target_review is not None:
         return fill(prompts.user_review, **told, review=task.target_review.text)
     return fill(prompts.user_search, **told)
 
-
-# --- memories ---------------------------------------------------------------------------------------------------------
 
 MemoryName = Literal["none", "random", "last", "relevant", "task-specific", "recmind", "interecagent"]
 PAPER_LENGTHS: dict[str, int] = {"single": 50, "multi": 20}
@@ -137,15 +111,12 @@ PAPER_LENGTHS: dict[str, int] = {"single": 50, "multi": 20}
 
 RECMIND_LENGTH = 400
 RELEASE_LENGTH = 10
-RELEASE_TOKENS = 768
-"""Of PUMA's own model (release, ``run.py``)."""
+RELEASE_TOKENS = 768  # Of PUMA's own model (release, ``run.py``).
 
 Embed = Callable[[Sequence[str]], np.ndarray[Any, np.dtype[np.float32]]]
 
 
 class Recalled(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A memory as text, and the behaviours that are in it, in the order of the text."""
-
     text: str = ""
     chosen: tuple[Behaviour, ...] = ()
 
@@ -153,89 +124,66 @@ class Recalled(Record, frozen=True, kw_only=True, omit_defaults=False):
 NOTHING = Recalled()
 
 
+@dataclass(frozen=True)
 class Memory:
-    """Chooses and words at most ``length`` behaviours. ``identity`` is canonical text of all that can change a text.
+    """Chooses and words at most ``length`` behaviours, all of them before the task's time (as in the release).
 
-    Only behaviour strictly before the task's time counts, whatever its split (as in the release). How many are told is
-    honoured here; the release parses its option and always takes 10.
-
-    ``seed`` is that of ``random``, together with the task's id, so that the order of tasks is no matter. ``embed``
-    turns texts into rows of length 1, for ``relevant`` and ``task-specific``. ``cut`` gives the first ``max_tokens`` by
-    the tokenizer of PUMA's own model, which is told ``task-specific`` as in the release (PUMA/utils.py): cut inside of
-    a behaviour, without a heading, and of recommendations the newest first, so that what is cut off is the oldest.
-    ``react`` gives the heading of ``last`` as the release's ReAct has it.
+    ``embed`` turns texts into rows of length 1. ``cut`` gives the first ``max_tokens`` of PUMA's own model, which is
+    told ``task-specific`` as in the release (PUMA/utils.py): cut inside of a behaviour, without a heading, and of
+    recommendations the newest first. ``react`` gives the heading of ``last`` as the release's ReAct has it.
     """
 
-    def __init__(
-        self,
-        kind: MemoryName,
-        dataset: ShopDataset,
-        prompts: Any,
-        *,
-        length: int,
-        max_tokens: int | None = None,
-        seed: int = 0,
-        embed: Embed | None = None,
-        cut: Callable[[str, int], str] | None = None,
-        react: bool = False,
-    ) -> None:
-        self.kind, self.dataset, self._prompts = kind, dataset, prompts
-        self._length, self._max_tokens, self._seed = length, max_tokens, seed
-        self._embed, self._cut, self._react = embed, cut, react
-        chance = f";seed={seed}" if kind == "random" else ""
-        worded = (";cut" if cut else "") + (";react" if react else "")
-        self.identity = f"{kind};length={length};tokens={max_tokens}{chance}{worded};{prompts.label}"
+    kind: MemoryName
+    dataset: records.ShopDataset
+    prompts: Any
+    _: KW_ONLY
+    length: int
+    max_tokens: int | None = None
+    seed: int = 0
+    embed: Embed | None = None
+    cut: Callable[[str, int], str] | None = None
+    react: bool = False
+
+    @property
+    def identity(self) -> str:
+        """Canonical text of all that can change a memory."""
+        chance = f";seed={self.seed}" if self.kind == "random" else ""
+        worded = (";cut" if self.cut else "") + (";react" if self.react else "")
+        return f"{self.kind};length={self.length};tokens={self.max_tokens}{chance}{worded};{self.prompts.label}"
 
     def recall(self, view: TaskView, *, predicted: TaskType | None = None) -> Recalled:
         """The memory for a task; ``task-specific`` needs the type that the agent takes it for."""
-        user, prompts = self.dataset.users.get(view.user_id), self._prompts
+        user, prompts, kind = self.dataset.users.get(view.user_id), self.prompts, self.kind
         past = user.before(view.timestamp_ms) if user is not None else []
-        newest_first = sorted(past, key=lambda one: one.review.timestamp_ms, reverse=True)
-        heading: str = getattr(prompts, f"memory_{self.kind.replace('-', '_')}", "")
-        match self.kind:
-            case "none":
-                return NOTHING
-            case "task-specific":
-                return self._task_specific(view, past, predicted)
-            case "relevant":
-                return self._told(heading, prompts.entry, self._relevant(view.instruction, past))
-            case "random":
-                seeded = hashlib.sha256(f"{self._seed}:{view.task_id}".encode()).digest()
-                chosen = random.Random(seeded).sample(newest_first, min(self._length, len(past)))
-                return self._told(heading, prompts.entry, chosen)
-            case "last" if self._react:
-                heading = prompts.memory_last_react
-        entry: str = getattr(prompts, f"entry_{self.kind}", prompts.entry)
-        return self._told(heading, entry, newest_first[: self._length])
-
-    def _task_specific(self, view: TaskView, past: list[Behaviour], predicted: TaskType | None) -> Recalled:
-        assert predicted is not None, "agents with this memory predict a type first"
-        if not past:
+        if kind == "none" or (kind == "task-specific" and not past):
             return NOTHING
-        chosen = self._relevant(view.instruction, past)
-        if predicted == "recommend":
-            chosen.sort(key=lambda one: one.review.timestamp_ms, reverse=self._cut is not None)
-        header = fill(self._prompts.memory_task_specific, type=predicted, tool=FUNCTION_OF[predicted])
-        entry: str = getattr(self._prompts, f"entry_{predicted}")
-        return self._told("" if self._cut else header, entry, chosen, "|")
-
-    def _relevant(self, instruction: str, past: list[Behaviour]) -> list[Behaviour]:
-        if not past:
-            return []
-        assert self._embed is not None, "who makes such a memory gives it embeddings"
-        texts = [self._entry(self._prompts.entry, place, one) for place, one in enumerate(past)]
-        rows = self._embed([instruction, *texts])
-        order = np.argsort(-(rows[1:] @ rows[0]), kind="stable")[: self._length]
-        return [past[place] for place in order]
-
-    def _entry(self, template: str, place: int, behaviour: Behaviour) -> str:
-        return behaviour_text(template, place, behaviour, self.dataset.products[behaviour.asin])
-
-    def _told(self, header: str, template: str, chosen: Sequence[Behaviour], between: str = "\n") -> Recalled:
-        entries = [self._entry(template, place, one) for place, one in enumerate(chosen)]
-        text, kept = header + between.join(entries), len(entries)
-        if self._max_tokens is not None and self._cut is not None:
-            text = self._cut(text, self._max_tokens)
-            ends = itertools.accumulate(len(entry + between) for entry in entries)
+        heading: str = getattr(prompts, f"memory_{kind.replace('-', '_')}", "")
+        entry: str = getattr(prompts, f"entry_{kind}", prompts.entry)
+        between, chosen = "\n", sorted(past, key=lambda one: one.review.timestamp_ms, reverse=True)
+        if kind == "random":
+            # By the task's id, too, so that the order of tasks is no matter.
+            seeded = hashlib.sha256(f"{self.seed}:{view.task_id}".encode()).digest()
+            chosen = random.Random(seeded).sample(chosen, min(self.length, len(past)))
+        elif kind in ("relevant", "task-specific") and past:
+            assert self.embed is not None, "who makes such a memory gives it embeddings"
+            rows = self.embed([view.instruction, *self._worded(prompts.entry, past)])
+            chosen = [past[place] for place in np.argsort(-(rows[1:] @ rows[0]), kind="stable")]
+        elif kind == "last" and self.react:
+            heading = prompts.memory_last_react
+        chosen = chosen[: self.length]
+        if kind == "task-specific":
+            assert predicted is not None, "agents with this memory predict a type first"
+            if predicted == "recommend":
+                chosen.sort(key=lambda one: one.review.timestamp_ms, reverse=self.cut is not None)
+            heading = "" if self.cut else fill(heading, type=predicted, tool=FUNCTION_OF[predicted])
+            entry, between = getattr(prompts, f"entry_{predicted}"), "|"
+        entries = self._worded(entry, chosen)
+        text, kept = heading + between.join(entries), len(entries)
+        if self.max_tokens is not None and self.cut is not None:
+            text = self.cut(text, self.max_tokens)
+            ends = itertools.accumulate(len(one + between) for one in entries)
             kept = sum(end - len(between) <= len(text) for end in ends)
         return Recalled(text=text, chosen=tuple(chosen[:kept]))
+
+    def _worded(self, entry: str, chosen: Sequence[Behaviour]) -> list[str]:
+        return [behaviour_text(entry, at, one, self.dataset.products[one.asin]) for at, one in enumerate(chosen)]

@@ -1,7 +1,6 @@
-"""What passes between the parts of this room: users and products in, moves of an agent, an episode out.
+"""Users, products and tasks of a shop, and the moves of an episode.
 
-Times of the data set are milliseconds since 1970 (UTC). An ASIN is a product's id. Nothing here knows of files or
-models.
+Times of the data set are milliseconds since 1970 (UTC). An ASIN is a product's id.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ Track = Literal["single", "multi"]
 Preset = Literal["paper", "official"]
 
 TYPES: tuple[TaskType, ...] = ("search", "recommend", "review")
-
-# --- data set -----------------------------------------------------------------------------------------------------
 
 
 class Product(Record, frozen=True, kw_only=True):
@@ -40,8 +37,6 @@ class Product(Record, frozen=True, kw_only=True):
 
 
 class Review(Record, frozen=True, kw_only=True):
-    """What a user wrote of a product, and when."""
-
     asin: str
     timestamp_ms: int
     rating: int | float | None = None
@@ -50,8 +45,6 @@ class Review(Record, frozen=True, kw_only=True):
 
 
 class Behaviour(Record, frozen=True, kw_only=True):
-    """A purchase with its review, and the part of the user's time line that it belongs to."""
-
     asin: str
     review: Review
     split: Split = "history"
@@ -74,7 +67,6 @@ class Profile(Record, frozen=True, kw_only=True):
 
     @property
     def told(self) -> dict[str, str]:
-        """What is known, by the release's names."""
         return {theirs: said for theirs, ours in PROFILE_FIELDS.items() if (said := getattr(self, ours))}
 
 
@@ -83,27 +75,20 @@ PROFILE_FIELDS = {name.replace("_", " ").title().replace(" And ", " and "): name
 
 
 class ShopUser(Record, frozen=True, kw_only=True):
-    """A user: a profile (None where there is none) and all behaviour in the file's order, whatever its split."""
-
     id: str
     profile: Profile | None = None
     behaviours: tuple[Behaviour, ...] = ()
 
     def before(self, timestamp_ms: int) -> list[Behaviour]:
-        """What the user did earlier than a moment, in the file's order."""
         return [one for one in self.behaviours if one.review.timestamp_ms < timestamp_ms]
 
     @property
     def oldest_first(self) -> list[Behaviour]:
-        """All behaviour in order of time, the file's where times are equal."""
         return sorted(self.behaviours, key=lambda one: one.review.timestamp_ms)
 
 
 class ShopTask(Record, frozen=True, kw_only=True):
-    """An instruction and what is right. ``id`` is unique in the data set; equal texts are different tasks.
-
-    ``target_review`` is there for reviews. ``split`` is ``train`` or ``test``.
-    """
+    """An instruction and what is right; ``target_review`` is there for reviews. Equal texts are different tasks."""
 
     id: str
     user_id: str
@@ -116,10 +101,7 @@ class ShopTask(Record, frozen=True, kw_only=True):
 
 
 class ShopDataset(Record, frozen=True, kw_only=True):
-    """A loaded data set. ``products`` are all that the shop has: what is searched and recommended is chosen of them.
-
-    The first ``listed`` of them are in the files of products. ``splits`` are those that have instructions.
-    """
+    """A loaded data set. The first ``listed`` products are in the files of products, the rest only in other files."""
 
     name: str
     fingerprint: str
@@ -131,14 +113,8 @@ class ShopDataset(Record, frozen=True, kw_only=True):
     departs: tuple[str, ...] = ()
 
 
-# --- what happens --------------------------------------------------------------------------------------------------
-
-
 class TaskView(Record, frozen=True, kw_only=True):
-    """All that an agent is told of a task: never its type, nor its target, except a product that is to be reviewed.
-
-    ``opening`` is what a person typed in the place of the instruction.
-    """
+    """All that an agent is told of a task: never its type, nor its target, except a product that is to be reviewed."""
 
     task_id: str
     user_id: str
@@ -149,8 +125,6 @@ class TaskView(Record, frozen=True, kw_only=True):
 
 
 class FunctionCall(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A function's name and its arguments as the agent gave them: JSON text that may be anything."""
-
     name: str
     arguments: str
 
@@ -158,8 +132,7 @@ class FunctionCall(Record, frozen=True, kw_only=True, omit_defaults=False):
 class Observation(Record, frozen=True, kw_only=True):
     """What the web answers: the text that the agent reads, and the products in it in order.
 
-    ``error`` is why the call was not carried out (unknown-function, bad-arguments), "" where it was. ``schema_valid``
-    says whether the arguments fit the function's schema to the letter.
+    ``error`` is why the call was not carried out: unknown-function, bad-arguments, or "".
     """
 
     text: str
@@ -171,9 +144,8 @@ class Observation(Record, frozen=True, kw_only=True):
 class Turn(Record, frozen=True, kw_only=True):
     """One move of the agent and what came of it: an observation of the web, or the user's reply.
 
-    ``call_id`` is the server's name of the call. ``thought`` is what the agent said beside its call, ``raw`` its whole
-    message where calls are written as text, and ``reflection`` what it made of the user's reply. ``extra_calls`` counts
-    calls of the same message that were not carried out.
+    ``thought`` is what the agent said beside its call, ``raw`` its whole message where calls are written as text.
+    ``extra_calls`` counts calls of the same message that were not carried out.
     """
 
     call: FunctionCall
@@ -187,16 +159,14 @@ class Turn(Record, frozen=True, kw_only=True):
 
 
 EndReason = Literal["stopped", "terminal-call", "step-limit", "responded", "gave-up", "failed"]
-"""The agent's stop; the single-turn track's one call; the cap of moves; it spoke where nobody listens (single-turn);
-no usable move came; see ``failure``."""
+"""``responded``: it spoke where nobody listens (single-turn). ``gave-up``: no usable move came."""
 
 
 class Episode(Record, frozen=True, kw_only=True):
     """What one agent did about one task, whole: everything that scores need can be read from it.
 
-    ``memory`` is the text the agent was given of the user's past, ``likings`` what InteRecAgent knows of the user when
-    the task is over, ``opening`` what a person typed first. ``call`` is what all requests took together, the user's
-    simulation in ``user_call``. ``key`` is the hash of everything that can change the episode.
+    ``likings`` is what InteRecAgent knows of the user when the task is over, ``opening`` what a person typed first.
+    ``call`` is what all requests took together, ``user_call`` those of a simulated user.
     """
 
     task_id: str
@@ -214,5 +184,4 @@ class Episode(Record, frozen=True, kw_only=True):
 
     @property
     def step_id(self) -> str:
-        """The name by which a journal knows it."""
         return self.task_id

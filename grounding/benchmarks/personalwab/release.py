@@ -13,36 +13,31 @@ from typing import Any
 
 import msgspec
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from grounding.atomic import atomic_write
-from grounding.benchmarks.personalwab.agents.base import plain, react_rules, system_text, with_calls, with_text
+from grounding.benchmarks.personalwab.agents.chat import plain, react_rules, system_text, with_calls, with_text
 from grounding.benchmarks.personalwab.episode import view_of
 from grounding.benchmarks.personalwab.records import TYPES, Episode
 from grounding.benchmarks.personalwab.scoring import ShopAsked, ShopVerdict, TaskLine, read_shop_run
 from grounding.benchmarks.personalwab.web import read_arguments
+from grounding.console import wide_console
 from grounding.errors import UserError
 from grounding.records import Usage
 
 STRATEGIES = {"react": "react", "reflexion": "react_reflect", "recmind": "recmind", "puma-local": "puma"}
-Statistics = dict[str, dict[str, float]]
-"""The release's figures by type of task and over all, by its own names."""
+Statistics = dict[str, dict[str, float]]  # By type of task and over all, by the release's own names.
 
 
 def statistics(entries: Sequence[Mapping[str, Any]]) -> Statistics:
-    """The release's figures by type of task and over all; what is no entry of a task is left out."""
     found = {}
     for kind in (*TYPES, "overall"):
         of_kind = [one for one in entries if _type_of(one) in TYPES and kind in (_type_of(one), "overall")]
         steps = sum(len(one["info"].get("usage", {}).get("completion_tokens", ())) for one in of_kind)
         both = [zip(one["action_acc"], one["res_acc"], strict=False) for one in of_kind]
         right = [[res for act, res in calls if act == 1] for calls in both]
-        sums = {
-            "avg_interaction_times": steps,
-            "avg_action_acc": sum(map(bool, right)),
-            "avg_res_acc": sum(max(one, default=0.0) for one in right),
-        }
+        sums: dict[str, float] = {"avg_interaction_times": steps, "avg_action_acc": sum(map(bool, right))}
+        sums["avg_res_acc"] = sum(max(one, default=0.0) for one in right)
         count = len(of_kind) if steps else 0
         means = {name: one / count if count else 0.0 for name, one in sums.items()}
         found[kind] = {"total_count": len(of_kind), **means}
@@ -54,7 +49,6 @@ def _type_of(entry: Mapping[str, Any]) -> str:
 
 
 def read_results(path: Path) -> Statistics:
-    """The figures of a result file, computed from its tasks again. Raises UserError where it is none, or empty."""
     try:
         found = statistics(msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]]))
     except (OSError, msgspec.DecodeError, KeyError, TypeError) as error:
@@ -67,8 +61,7 @@ def read_results(path: Path) -> Statistics:
 def write_results(run: Path, out: Path) -> Statistics:
     """Write a scored run as the release's result file; its figures.
 
-    Where a run keeps what an episode took as one sum, the tokens stand at its first reply and 0 at the others. Raises
-    UserError where the folder holds no scored run, or a file in it is damaged.
+    An episode's tokens are known as one sum, which stands at its first reply. Raises UserError: no scored run.
     """
     scored = read_shop_run(run)
     asked, official = scored.info.asked, {one.task_id: one for one in scored.verdicts["official"]}
@@ -106,19 +99,14 @@ def _entry(number: int, line: TaskLine, verdict: ShopVerdict, episode: Episode, 
     task, call = line.task, episode.call
     usage = call.usage if call is not None and call.usage is not None else Usage(input_tokens=0, output_tokens=0)
     counts = {"completion_tokens": usage.output_tokens, "prompt_tokens": usage.input_tokens, "total_tokens": 0}
+    said = {"user_id": task.user_id, "task": task.instruction, "type": task.type}
     actions = [turn.call for turn in episode.turns if turn.call.name != "respond"]
     return {
         "task_id": number,
         "action_acc": [int(one.function) for one in verdict.attempts] + talked,
         "res_acc": [one.outcome for one in verdict.attempts] + talked,
         "info": {
-            "task": {
-                "user_id": task.user_id,
-                "task": task.instruction,
-                "type": task.type,
-                "timestamp": task.timestamp_ms,
-                "target": task.target_asin,
-            },
+            "task": {**said, "timestamp": task.timestamp_ms, "target": task.target_asin},
             "actions": [{"name": one.name, "arguments": read_arguments(one.arguments) or {}} for one in actions],
             "user_cost": 0 if episode.user_call is None else episode.user_call.cost_usd or 0,
             "usage": {name: [count, *[0] * (verdict.steps - 1)][: verdict.steps] for name, count in counts.items()}
@@ -134,18 +122,19 @@ def _conversation(line: TaskLine, episode: Episode, asked: ShopAsked) -> list[di
     rules = system_text(asked.memory, asked.track, asked.max_steps, paper=asked.preset == "paper")
     as_text = asked.agent in ("react", "reflexion")
     rules += (react_rules() if as_text else "") + episode.memory
-    found: list[dict[str, Any]] = []
-    for message in (with_text if as_text else with_calls)(rules, view, episode.turns):
-        said = {"function_call" if message.tool_calls else "content": plain(message)}
-        answers = {"tool_call_id": message.answers, "name": message.name} if message.role == "tool" else {}
-        found.append({"role": message.role, **answers, **said})
-    return found
+    return [
+        {
+            "role": message.role,
+            **({"tool_call_id": message.answers, "name": message.name} if message.role == "tool" else {}),
+            "function_call" if message.tool_calls else "content": plain(message),
+        }
+        for message in (with_text if as_text else with_calls)(rules, view, episode.turns)
+    ]
 
 
-def print_results(console: Console, title: str, found: Mapping[str, Mapping[str, float]]) -> None:
-    """The release's figures as a table."""
+def print_results(title: str, found: Mapping[str, Mapping[str, float]]) -> None:
     table = Table("type", "tasks", "F", "R", "steps", title=title, title_justify="left", box=SIMPLE_HEAD)
     for kind, one in found.items():
         cells = (one["avg_action_acc"], one["avg_res_acc"], one["avg_interaction_times"])
         table.add_row(kind, str(one["total_count"]), *(f"{value:.3f}" for value in cells))
-    console.print(table)
+    wide_console(100).print(table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -17,21 +17,11 @@ from rich.table import Table
 from rich.text import Text
 
 from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
-from grounding.benchmarks.personalwab.agents.base import said
+from grounding.benchmarks.personalwab import scoring as shop
+from grounding.benchmarks.personalwab.agents.chat import said
 from grounding.benchmarks.personalwab.options import OWN_MEMORY
-from grounding.benchmarks.personalwab.records import TYPES, Episode, TaskType, Track, Turn
-from grounding.benchmarks.personalwab.scoring import (
-    FEW,
-    Attempt,
-    ShopEstimate,
-    ShopRule,
-    ShopScored,
-    ShopVerdict,
-    TaskLine,
-    entries_of,
-    outcome_of,
-    read_shop_run,
-)
+from grounding.benchmarks.personalwab.records import TYPES, Episode, Track, Turn
+from grounding.benchmarks.personalwab.scoring import ShopEstimate, ShopRule, ShopScored, ShopVerdict, TaskLine
 from grounding.cards.places import published_dir
 from grounding.data.release import data_name, departure_warnings, release_mark
 from grounding.errors import UserError
@@ -46,7 +36,6 @@ from grounding.scoring.summary import CallTotals
 
 _RELEASED = "the released evaluator: an id anywhere, the best attempt"
 _TITLE = re.compile(r"^- Title: (.*)\n- Parent Asin: (.*)$", re.MULTILINE)
-MAX_ATTEMPTS = 10
 _of_tasks = partial(item_metric, of="tasks")
 _mean = partial(_of_tasks, unit="", counted=False)
 METRICS = (
@@ -60,8 +49,7 @@ METRICS = (
 
 
 def read(path: Path) -> RunRows:
-    """A scored run over a shop. Raises UserError where the folder holds no scored run, or a file in it is damaged."""
-    scored = read_shop_run(path)
+    scored = shop.read_shop_run(path)
     info, asked = scored.info, scored.info.asked
     return RunRows(
         folder=path,
@@ -84,27 +72,24 @@ def read(path: Path) -> RunRows:
 
 
 def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
-    """The run's own table; ``strict`` is no reading of a shop."""
     print_shop(console, [run.scored], rule="official" if scoring == "official" else "paper")
 
 
 def print_published(console: Console, runs: Sequence[RunRows]) -> None:
-    """The tables of PersonalWAB's paper with the runs under them."""
     print_published_shop(console, [run.scored for run in runs])
 
 
 def _rows(scored: ShopScored) -> Iterator[ItemRow]:
     episodes = scored.episodes()
     paper, official = ({one.task_id: one for one in found} for found in scored.verdicts.values())
+    if missing := [line.task.id for line in scored.tasks if not (line.task.id in paper and line.task.id in official)]:
+        raise UserError(f"no verdict over {missing[0]}: `grounding score` makes them again")
     for line in scored.tasks:
-        name = line.task.id
-        if name not in paper or name not in official:
-            raise UserError(f"no verdict over {name}: `grounding score` makes them again")
-        yield _row(line, paper[name], official[name], episodes.get(name))
+        yield _row(line, paper[line.task.id], official[line.task.id], episodes.get(line.task.id))
 
 
 def _row(line: TaskLine, verdict: ShopVerdict, official: ShopVerdict, played: Episode | None) -> ItemRow:
-    task, outcome = line.task, outcome_of(verdict)
+    task, outcome = line.task, shop.outcome_of(verdict)
     episode = played or Episode(task_id=task.id, key="")
     values = {"steps": float(verdict.steps)}
     for lead, one in (("", verdict), ("official_", official)):
@@ -135,7 +120,7 @@ def _row(line: TaskLine, verdict: ShopVerdict, official: ShopVerdict, played: Ep
         groups={
             "type": (task.type,),
             "user": (task.user_id,),
-            "history": (f"fewer than {FEW} behaviours" if line.earlier_behaviours < FEW else f"{FEW} and more",),
+            "history": ("fewer than 10 behaviours" if line.earlier_behaviours < shop.FEW else "10 and more",),
             "outcome": (outcome,),
             "end": (verdict.end,),
             "steps": (str(verdict.steps),),
@@ -155,27 +140,22 @@ def _call(turn: Turn) -> str:
     return f"{turn.call.name}({spoken})"
 
 
-def _move(turn: Turn, attempt: Attempt | None, target: str) -> str:
-    """What came of a move: the products of a list with the target marked, the web's words, or the user's."""
+def _move(turn: Turn, attempt: shop.Attempt | None, target: str) -> str:
     seen, call = turn.observation, _call(turn)
     lines = [] if attempt is None else [f"worth {attempt.result:.2f}"]
     lines += [call] if len(call) > 190 else []
     if seen is not None and seen.asins:
-        titles = {asin: title for title, asin in _TITLE.findall("\n".join(entries_of(seen)))}
+        titles = {asin: title for title, asin in _TITLE.findall("\n".join(shop.entries_of(seen)))}
         for place, asin in enumerate(seen.asins, start=1):
             mark = "  ← the target" if asin == target else ""
             lines.append(f"{place}. {titles.get(asin, '')} ({asin}){mark}")
     elif seen is not None:
         lines.append(f"{seen.error}: {seen.text}" if seen.error else seen.text)
-    more = {
-        f"{turn.extra_calls} more calls of this message were not carried out": turn.extra_calls,
-        f"user: {turn.user_reply}": turn.user_reply,
-        f"what the agent made of it: {turn.reflection}": turn.reflection,
-    }
-    return "\n".join([*lines, *(text for text, is_so in more.items() if is_so)])
+    lines += [f"{turn.extra_calls} more calls of this message were not carried out"] if turn.extra_calls else []
+    lines += [f"user: {turn.user_reply}"] if turn.user_reply else []
+    lines += [f"what the agent made of it: {turn.reflection}"] if turn.reflection else []
+    return "\n".join(lines)
 
-
-# --- tables in the terminal -------------------------------------------------------------------------------------------
 
 READINGS: dict[ShopRule, str] = {
     "paper": "last attempt: schema-valid call, target as a product, rank r worth 1 - (r - 1)/10, likeness from 0",
@@ -186,20 +166,13 @@ SHORT: dict[str, str] = {"search": "search", "recommend": "recom.", "review": "r
 
 
 def print_shop(console: Console, results: Sequence[ShopScored], *, rule: ShopRule) -> None:
-    """Print runs with function, result and, in the multi-turn track, steps; then what became of the rest."""
     asked = results[0].info.asked
     models = {result.info.asked.model for result in results}
     model = f" · {asked.model}" if len(models) == 1 and asked.model else ""
     user = f" · user {asked.user}" if asked.user else ""
     title = f"{data_name(asked.dataset, results[0].info.departs)} · {asked.track}-turn · {rule}{model}{user}"
-    table = Table(
-        title=Text(title),
-        title_style="bold",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+    style: dict[str, Any] = {"title_style": "bold", "title_justify": "left", "box": SIMPLE_HEAD}
+    table = Table(title=Text(title), padding=(0, 1, 0, 0), pad_edge=False, **style)
     measures = {"F": ("function", 3), "R": ("result", 3), "steps": ("steps", 2)}
     if asked.track == "single":
         del measures["steps"]
@@ -220,24 +193,20 @@ def print_shop(console: Console, results: Sequence[ShopScored], *, rule: ShopRul
 
 
 def row_name(result: ShopScored, *, several: bool = True) -> str:
-    """What a run is called in a table: agent, memory and, among ``several`` models, the model."""
     asked = result.info.asked
     memory = "" if asked.agent in OWN_MEMORY else f" · {asked.memory} memory"
     return f"{asked.agent}{memory}{f' ({asked.model})' if asked.model and several else ''}"
 
 
 def share(estimate: ShopEstimate | None, digits: int = 3) -> str:
-    """A value as the paper prints it; a dash where nothing was measured."""
     return "-" if estimate is None or estimate.value is None else f"{estimate.value:.{digits}f}"
 
 
 def interval(estimate: ShopEstimate) -> str:
-    """Both ends of an interval."""
     return "-" if estimate.low is None or estimate.high is None else f"[{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 def cost_words(totals: CallTotals) -> str:
-    """What was paid, and for how many tokens."""
     if not totals.calls:
         return "no requests"
     price = "not priced" if totals.usd is None else dollars(totals.usd)
@@ -275,163 +244,132 @@ def _own_notes(result: ShopScored, rule: ShopRule) -> Iterator[tuple[str, str]]:
     refused = {kind: count for kind, count in {"unparsed": unparsed, **counts.errors_seen}.items() if count}
     if refused:
         yield "refused", " · ".join(f"{kind} {count}" for kind, count in refused.items())
-    if result.info.stopped:
-        yield "warning", f"stopped before the end: {result.info.stopped}"
-    if errors:
-        words = "tasks ended in an error and count as wrong; run the same command again to ask only those"
-        yield "warning", f"{errors} {words}"
-    if unasked := counts.unasked:
-        yield "warning", f"{unasked} tasks were not begun: the scores are over the {counts.tasks - unasked} others"
-    if summary.status == "partial":
-        yield "warning", "the run is partial: its scores are not final"
+    others, again = counts.tasks - counts.unasked, "run the same command again to ask only those"
+    warnings = {
+        f"stopped before the end: {result.info.stopped}": result.info.stopped,
+        f"{errors} tasks ended in an error and count as wrong; {again}": errors,
+        f"{counts.unasked} tasks were not begun: the scores are over the {others} others": counts.unasked,
+        "the run is partial: its scores are not final": summary.status == "partial",
+    }
+    yield from (("warning", text) for text, is_so in warnings.items() if is_so)
 
 
-# --- the paper's tables -----------------------------------------------------------------------------------------------
-
-FILE = "personalwab.csv"
-PAPER_DATASET = "personalwab"
+NamedRuns = Sequence[tuple[str, ShopScored]]
 
 
 def print_published_shop(console: Console, results: Sequence[ShopScored]) -> None:
-    """Print the paper's tables of the runs' track with the runs under them, and what is odd about the figures."""
-    _print_tables(console, TABLES, {result.folder: row_name(result) for result in results}, results)
+    named = [(row_name(result), result) for result in results]
+    _print_tables(console, TABLES, named)
     words = "runs stand there by the reading official, the released evaluator's, which made the paper's figures"
-    print_named(console, [("published", words), *_other_data(results, lambda result: f"{row_name(result)}: ")])
+    print_named(console, [("published", words), *_other_data([(f"{name}: ", run) for name, run in named])])
 
 
-def print_published_training(
-    console: Console, *, ablations: Sequence[tuple[str, ShopScored]], lengths: Sequence[tuple[str, ShopScored]]
-) -> None:
+def print_published_training(console: Console, *, ablations: NamedRuns, lengths: NamedRuns) -> None:
     """Print the paper's tables of trained models with the runs of one's own under them."""
     for table, named in ((ABLATIONS, ablations), (MEMORY_LENGTHS, lengths)):
-        _print_tables(console, (table,), {run.folder: name for name, run in named}, [run for _, run in named])
-    print_named(console, _other_data([run for _, run in (*ablations, *lengths)], lambda _: ""))
+        _print_tables(console, (table,), named)
+    print_named(console, _other_data([("", run) for _, run in (*ablations, *lengths)]))
 
 
-def _print_tables(
-    console: Console,
-    tables: Sequence[PrintedTable[ShopScored]],
-    names: Mapping[Path, str],
-    results: Sequence[ShopScored],
-) -> None:
-    path = published_dir() / FILE
-    print_tables(console, path, tables, results, lambda one: names[one.folder] + release_mark(one.info.departs))
+def _print_tables(console: Console, tables: Sequence[PrintedTable[ShopScored]], named: NamedRuns) -> None:
+    names = {run.folder: name + release_mark(run.info.departs) for name, run in named}
+    path, runs = published_dir() / "personalwab.csv", [run for _, run in named]
+    print_tables(console, path, tables, runs, lambda one: names[one.folder])
 
 
-def _other_data(results: Sequence[ShopScored], lead: Callable[[ShopScored], str]) -> list[tuple[str, str]]:
-    """Warn of every run that is not over the paper's data."""
-    told = []
-    for result in results:
-        asked, departs, tasks = result.info.asked, result.info.departs, result.summary.counts.tasks
-        if asked.dataset != PAPER_DATASET or asked.select != "all" or departs:
+def _other_data(named: NamedRuns) -> list[tuple[str, str]]:
+    told = {}
+    for lead, run in named:
+        asked, departs, tasks = run.info.asked, run.info.departs, run.summary.counts.tasks
+        if asked.dataset != "personalwab" or asked.select != "all" or departs:
             differs = f"{data_name(asked.dataset, departs)}, {tasks} tasks, selection {asked.select}"
-            told.append(f"{lead(result)}other data than the paper's ({differs}): not comparable with it")
-    return [("warning", text) for text in dict.fromkeys(told)]
+            told[f"{lead}other data than the paper's ({differs}): not comparable with it"] = "warning"
+    return [(kind, text) for text, kind in told.items()]
 
 
-def _figure(result: ShopScored, *, kind: str, field: str, few: bool = False, search: str = "") -> float | None:
-    scores = result.summary.scores["official"]
-    figures = scores.overall if kind == "overall" else scores.types[kind]  # type: ignore[index]
-    found: ShopEstimate = getattr(scores.few[kind] if few else figures, field)
-    return found.value if search in ("", result.info.asked.search) else None
+def _column(name: str, heading: str, kind: str, field: str, *, few: bool = False, search: str = "") -> CallColumn[Any]:
+    """A column by its name in the file; runs with another ``search`` have no figure in it."""
 
+    def figure(run: ShopScored) -> float | None:
+        scores = run.summary.scores["official"]
+        by_type: dict[Any, Any] = {**scores.types, "overall": scores.overall}
+        found: ShopEstimate = getattr((scores.few if few else by_type)[kind], field)
+        return found.value if search in ("", run.info.asked.search) else None
 
-_NAMED = {"recommend": "recommendation"}
-"""How the tables name a type of task, where otherwise."""
-_F, _R = ("function accuracy", "F", "function"), ("result accuracy", "R", "result")
-_O, _STEPS = ("O. accuracy", "O", "outcome"), ("average steps", "steps", "steps")
+    return CallColumn(column=name, heading=heading, own=figure)
 
 
 def _table(
-    number: str,
-    about: str,
-    *measures: tuple[str, str, str],
-    kinds: Sequence[str] = tuple(SHORT),
-    track: Track | None = None,
-    few: bool = False,
+    number: str, about: str, *columns: CallColumn[ShopScored], track: Track | None = None
 ) -> PrintedTable[ShopScored]:
-    """A table by type; ``measures`` are the file's names, the headings and the fields of figures."""
-    places = tuple(
-        CallColumn(
-            column=f"{_NAMED.get(kind, kind)} {printed}",
-            heading=f"{SHORT[kind] if place == 0 else ''}\n{heading}",
-            own=partial(_figure, kind=kind, field=field, few=few),
-        )
-        for kind in kinds
-        for place, (printed, heading, field) in enumerate(measures)
+    return PrintedTable(
+        number=number, about=about, places=columns, fits=lambda run: track in (None, run.info.asked.track)
     )
-    return PrintedTable(number=number, about=about, places=places, fits=partial(_is_of, track))
 
 
-def _is_of(track: Track | None, result: ShopScored) -> bool:
-    return track in (None, result.info.asked.track)
+def _by_type(*fields: str, kinds: Sequence[str] = tuple(SHORT), few: bool = False) -> Iterator[CallColumn[ShopScored]]:
+    measures = {
+        "function": ("function accuracy", "F"),
+        "result": ("result accuracy", "R"),
+        "outcome": ("O. accuracy", "O"),
+        "steps": ("average steps", "steps"),
+    }
+    for kind in kinds:
+        for field in fields:
+            printed, heading = measures[field]
+            named = f"{'recommendation' if kind == 'recommend' else kind} {printed}"
+            yield _column(named, f"{SHORT[kind] if field == fields[0] else ''}\n{heading}", kind, field, few=few)
 
 
-_LISTS: tuple[TaskType, ...] = ("search", "recommend")
-_BY_SEARCH = tuple(
-    CallColumn(
-        column=f"result accuracy, {name}",
-        heading=f"\n{name} R",
-        own=partial(_figure, kind="search", field="result", search=name.lower()),
-    )
-    for name in ("BM25", "dense")
+_F_R = ("function", "result")
+_SEARCHES = (
+    _column("result accuracy, BM25", "\nBM25 R", "search", "result", search="bm25"),
+    _column("result accuracy, dense", "\ndense R", "search", "result", search="dense"),
 )
-TABLES: tuple[PrintedTable[ShopScored], ...] = (
-    _table("3", "single-turn track", _F, _R, track="single"),
-    _table("4", "multi-turn track", _F, _R, _STEPS, track="multi"),
-    _table("7", "outcome of the list that was asked for (O)", _F, _R, _O, kinds=_LISTS, track="single"),
-    PrintedTable(number="8", about="search by BM25 and by meaning", places=_BY_SEARCH, fits=partial(_is_of, "single")),
-    _table("9", "users with fewer than 10 behaviours", _F, _R, track="single", few=True),
+_OUTCOMES = _by_type(*_F_R, "outcome", kinds=TYPES[:2])
+TABLES = (
+    _table("3", "single-turn track", *_by_type(*_F_R), track="single"),
+    _table("4", "multi-turn track", *_by_type(*_F_R, "steps"), track="multi"),
+    _table("7", "outcome of the list that was asked for (O)", *_OUTCOMES, track="single"),
+    _table("8", "search by BM25 and by meaning", *_SEARCHES, track="single"),
+    _table("9", "users with fewer than 10 behaviours", *_by_type(*_F_R, few=True), track="single"),
 )
-ABLATIONS = _table("5", "ablations of PUMA", _F, _R)
-MEMORY_LENGTHS = _table("6", "length of PUMA's memory", _F, _R)
+ABLATIONS = _table("5", "ablations of PUMA", *_by_type(*_F_R))
+MEMORY_LENGTHS = _table("6", "length of PUMA's memory", *_by_type(*_F_R))
 
 
-# --- the page ---------------------------------------------------------------------------------------------------------
-
-WORDS = {
-    "hit": "right function",
-    "miss": "wrong function",
-    "unparsed": "no usable move",
-    "all": "all",
-    "why": "Why it failed",
-}
-TRIED, MOVED = ("", "attempt", "mean result", "tasks"), ("type", "step", "function", "then", "episodes")
-HEADS = ("", "tasks", "right function", "result", "95 % interval", "outcome", "steps", "s a task")
+WORDS = {"hit": "right function", "miss": "wrong function", "unparsed": "no usable move", "why": "Why it failed"}
 
 
 def write_page(path: Path, out: Path | None) -> Path:
-    """The page of a run."""
+    """The page of a run, with figures 7 to 9 of the paper as tables."""
     run = read(path)
-    return write_item_page(run, _about(run.scored), out)
-
-
-def _about(scored: ShopScored) -> PageAbout:
-    """What the page says of a run beside its tasks: figures 7 to 9 of the paper as tables, and what became of it."""
-    summary, info, counts = scored.summary, scored.info, scored.summary.counts
+    scored: ShopScored = run.scored
+    summary, info, counts, asked = scored.summary, scored.info, scored.summary.counts, scored.info.asked
     facts = {
-        "tasks": f"{counts.tasks} of {counts.users} users, {info.asked.track}-turn",
+        "tasks": f"{counts.tasks} of {counts.users} users, {asked.track}-turn",
         "products": f"{info.products:,} searched, {info.recommended:,} recommended from",
         "time": f"{scored.time.wall_s:.1f} s",
         "agent": cost_words(summary.agent),
-        "ended": _counted(counts.ends),
-        "refused": _counted(counts.failures | counts.errors_seen),
+        "ended": " · ".join(f"{name} {count}" for name, count in counts.ends.items()),
+        "refused": " · ".join(f"{name} {count}" for name, count in (counts.failures | counts.errors_seen).items()),
     }
+    heads = ("", "tasks", "right function", "result", "95 % interval", "outcome", "steps", "s a task")
     tables = [
-        *(SummaryTable(title=f"{rule}: {READINGS[rule]}", heads=HEADS, rows=_lines(scored, rule)) for rule in READINGS),
-        SummaryTable(title="result by attempt (figure 9)", heads=TRIED, rows=tuple(_tries(scored))),
-        SummaryTable(title="what followed what (figure 8)", heads=MOVED, rows=tuple(_moves(scored))),
+        SummaryTable(title=f"{rule}: {READINGS[rule]}", heads=heads, rows=_lines(scored, rule)) for rule in shop.RULES
     ]
-    return PageAbout(
+    tried, moved = ("", "attempt", "mean result", "tasks"), ("type", "step", "function", "then", "episodes")
+    tables += [
+        SummaryTable(title="result by attempt (figure 9)", heads=tried, rows=tuple(_tries(scored))),
+        SummaryTable(title="what followed what (figure 8)", heads=moved, rows=tuple(_moves(scored))),
+    ]
+    about = PageAbout(
         facts=tuple(Fact(name=name, text=text) for name, text in facts.items() if text),
         tables=tuple(table for table in tables if table.rows),
         groups=("type", "outcome", "history", "end"),
-        words=WORDS,
+        words={**WORDS, "all": "all"},
     )
-
-
-def _counted(counts: Mapping[Any, int]) -> str:
-    return " · ".join(f"{name} {count}" for name, count in counts.items())
+    return write_item_page(run, about, out)
 
 
 def _lines(scored: ShopScored, rule: ShopRule) -> tuple[tuple[str, ...], ...]:
@@ -449,14 +387,13 @@ def _tries(scored: ShopScored) -> Iterator[tuple[str, ...]]:
     """The mean result of the first, second, … attempt over the tasks that had one."""
     for kind in TYPES:
         tried = [one.attempts for one in scored.verdicts["paper"] if one.type == kind]
-        for number in range(MAX_ATTEMPTS):
+        for number in range(10):
             worth = [each[number].result for each in tried if len(each) > number]
             if worth:
                 yield kind, str(number + 1), f"{fmean(worth):.3f}", str(len(worth))
 
 
 def _moves(scored: ShopScored) -> Iterator[tuple[str, ...]]:
-    """How often a function followed another at one place of the episodes."""
     episodes, counted = scored.episodes(), Counter[tuple[int, int, str, str]]()
     for task in (line.task for line in scored.tasks if line.task.id in episodes):
         names = [*(turn.call.name for turn in episodes[task.id].turns), "end"]

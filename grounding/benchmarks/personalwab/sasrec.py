@@ -1,15 +1,11 @@
 """Products for a history by SASRec: the network, its training for a shop that has none, and what it recommends.
 
-The next product of a sequence comes from self-attention over the products before (Kang and McAuley, 2018). The layers
-carry the tensor names of the released checkpoint, so that it loads as it is. Names and shapes leave open where the
-residuals go; here, as in the implementation that the release builds on at that time (pmixer/SASRec.pytorch before its
-option ``norm_first``), the normalised query is added to what attention makes of the unnormalised sequence, and the
+After Kang and McAuley (2018), with the tensor names of the released checkpoint. Names and shapes leave open where the
+residuals go; here, as in the implementation that the release builds on (pmixer/SASRec.pytorch before its option
+``norm_first``), the normalised query is added to what attention makes of the unnormalised sequence, and the
 feed-forward layer is added to its normalised input.
 
-As in the release products without a number are dropped, the last 30 of the rest count, and the ten best of all numbered
-products come back, those that were bought already among them. Training sees the split ``history`` without each user's
-last purchase, which is held out: how high it is ranked among all numbered products is the metric. What tasks are about
-is never seen.
+As in the release products without a number are dropped, the last 30 of the rest count, and bought ones come back too.
 """
 
 from __future__ import annotations
@@ -30,36 +26,21 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from grounding.atomic import atomic_write
-from grounding.benchmarks.personalwab.loader import (
-    NUMBERS_FILE,
-    TrainedRecommender,
-    find_files,
-    numbered,
-    read_numbers,
-    read_shop,
-)
+from grounding.benchmarks.personalwab.loader import NUMBERS_FILE, find_files, read_numbers, read_shop
 from grounding.benchmarks.personalwab.records import ShopUser
 from grounding.errors import UserError
 from grounding.options import Display
 
-VERSION = 2
-CHECKPOINT = "sasrec.pth"
-EPSILON = 1e-8
-DROPOUT = 0.5
-BATCH, LEARNING_RATE, BETAS = 128, 0.001, (0.9, 0.98)
+VERSION, CHECKPOINT = 2, "sasrec.pth"
+EPSILON, DROPOUT, BATCH, LEARNING_RATE, BETAS = 1e-8, 0.5, 128, 0.001, (0.9, 0.98)
 """As the release trains, for 1,000 epochs on about 19,000 users."""
-
-TOLD = 10
-"""So many times it is told how far the training is."""
 
 
 class _FeedForward(nn.Module):
-    def __init__(self, hidden: int, dropout: float) -> None:
+    def __init__(self, hidden: int) -> None:
         super().__init__()
-        self.conv1 = nn.Conv1d(hidden, hidden, kernel_size=1)
-        self.dropout1 = nn.Dropout(dropout)
-        self.conv2 = nn.Conv1d(hidden, hidden, kernel_size=1)
-        self.dropout2 = nn.Dropout(dropout)
+        self.conv1, self.conv2 = (nn.Conv1d(hidden, hidden, kernel_size=1) for _ in range(2))
+        self.dropout1, self.dropout2 = nn.Dropout(DROPOUT), nn.Dropout(DROPOUT)
 
     def forward(self, features: Tensor) -> Tensor:
         inner = torch.relu(self.dropout1(self.conv1(features.transpose(1, 2))))
@@ -83,11 +64,11 @@ class Sasrec(nn.Module):
         self.attention_layernorms = nn.ModuleList(nn.LayerNorm(hidden, eps=EPSILON) for _ in every)
         self.attention_layers = nn.ModuleList(nn.MultiheadAttention(hidden, heads, DROPOUT) for _ in every)
         self.forward_layernorms = nn.ModuleList(nn.LayerNorm(hidden, eps=EPSILON) for _ in every)
-        self.forward_layers = nn.ModuleList(_FeedForward(hidden, DROPOUT) for _ in every)
+        self.forward_layers = nn.ModuleList(_FeedForward(hidden) for _ in every)
         self.last_layernorm = nn.LayerNorm(hidden, eps=EPSILON)
 
     def features(self, sequences: Tensor) -> Tensor:
-        """What is known at each place of the sequences: ``batch x length x hidden``."""
+        """``batch x length x hidden``."""
         length = sequences.shape[1]
         places = torch.arange(1, length + 1, device=sequences.device).expand_as(sequences) * (sequences != 0)
         known = self.item_emb(sequences) * self.hidden**0.5 + self.pos_emb(places)
@@ -119,10 +100,6 @@ class Sasrec(nn.Module):
 
 
 def load_sasrec(path: Path) -> Sasrec:
-    """Load a checkpoint, a state dict by ``torch.save``. Its tensors tell its sizes, but not the heads: two (release).
-
-    Nothing in it is executed. Raises UserError where it can't be read, or is another model's.
-    """
     try:
         tensors: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         items, hidden = tensors["item_emb.weight"].shape
@@ -143,7 +120,7 @@ def train_sasrec(
     seed: int = 0,
     on_epoch: Callable[[int, float], None] = lambda _epoch, _loss: None,
 ) -> Sasrec:
-    """Train a model of the numbers up to ``items`` on one processor; the same seed gives the same model.
+    """Train a model of the numbers up to ``items``; the same seed gives the same model.
 
     ``sequences`` are the products of each user by number (from 1), oldest first; those with fewer than two are left
     out. ``on_epoch`` is told of each epoch's number, from 1, and its mean loss.
@@ -183,7 +160,6 @@ def train_sasrec(
 
 
 def _not_bought(rng: np.random.Generator, bought: np.ndarray, target: np.ndarray, items: int) -> np.ndarray:
-    """A wrong product for each right one, none that the user bought."""
     drawn = rng.integers(1, items + 1, size=len(target))
     # A user who has bought nearly everything would be drawn for without end.
     for _ in range(100):
@@ -195,10 +171,7 @@ def _not_bought(rng: np.random.Generator, bought: np.ndarray, target: np.ndarray
 
 
 def last_gains(model: Sasrec, sequences: Sequence[Sequence[int]], items: Sequence[int]) -> list[float]:
-    """NDCG at 10 of each sequence's last product among ``items``, from the products before it.
-
-    Sequences of fewer than two, or whose last is not among them, are left out.
-    """
+    """NDCG at 10 of each sequence's last product among ``items``; others than these are left out."""
     among, place = torch.tensor(list(items)), {item: index for index, item in enumerate(items)}
     gains = []
     for sequence in sequences:
@@ -221,11 +194,7 @@ def one_thread() -> Iterator[None]:
 
 
 class Recommender:
-    """Ranks products for a sequence of products by a checkpoint and the file that numbers the products.
-
-    ``identity`` is canonical text of all that can change an answer, ``numbers`` are those of the products. Raises
-    UserError where a file is wrong, or one is of another model.
-    """
+    """Ranks the products of a file of numbers by a checkpoint. Raises UserError where a file is wrong or of another."""
 
     def __init__(self, checkpoint: Path, numbers: Path) -> None:
         self.numbers, self._model = read_numbers(numbers), load_sasrec(checkpoint)
@@ -252,15 +221,12 @@ class Recommender:
 
 @one_thread()
 def train_recommender(
-    users: Iterable[ShopUser],
-    numbers: Mapping[str, int],
-    folder: Path,
-    *,
-    epochs: int,
-    seed: int,
-    display: Display | None,
-) -> TrainedRecommender:
-    """Train, write the checkpoint into a folder, and say how well it ranks. Raises UserError: nobody bought two."""
+    users: Iterable[ShopUser], numbers: Mapping[str, int], folder: Path, epochs: int, seed: int, display: Display | None
+) -> dict[str, float]:
+    """Train on the split ``history``, write the checkpoint into a folder, and say how well it ranks.
+
+    Each user's last purchase is held out and ranked among all numbered products. Raises UserError: nobody bought two.
+    """
     sequences = [
         [numbers[one.asin] for one in user.oldest_first if one.split == "history" and one.asin in numbers]
         for user in users
@@ -272,7 +238,7 @@ def train_recommender(
     shown = display in ("plain", "rich") or (display is None and sys.stderr.isatty())
 
     def told(epoch: int, loss: float) -> None:
-        if shown and epoch % max(1, epochs // TOLD) == 0:
+        if shown and epoch % max(1, epochs // 10) == 0:
             print(f"training the recommender: epoch {epoch} of {epochs}, loss {loss:.3f}", file=sys.stderr, flush=True)
 
     model = train_sasrec(seen, max(numbers.values()), epochs=epochs, seed=seed, on_epoch=told)
@@ -280,20 +246,17 @@ def train_recommender(
     content = io.BytesIO()
     torch.save({name: tensor.clone() for name, tensor in model.state_dict().items()}, content)
     atomic_write(folder / CHECKPOINT, content.getvalue())
-    return TrainedRecommender(
-        epochs=epochs,
-        users=len(seen),
-        products=len(numbers),
-        held_out=len(gains),
-        recall_10=sum(gain > 0 for gain in gains) / max(1, len(gains)),
-        ndcg_10=sum(gains) / max(1, len(gains)),
-    )
+    recall, ndcg = (sum(one) / max(1, len(gains)) for one in ((gain > 0 for gain in gains), gains))
+    counts = {"epochs": epochs, "users": len(seen), "products": len(numbers), "held_out": len(gains)}
+    return {**counts, "recall_10": recall, "ndcg_10": ndcg}
 
 
-def add_recommender(
-    folder: Path, *, epochs: int, seed: int, fresh: bool, display: Display | None
-) -> TrainedRecommender:
-    """Train a recommender beside a shop's files. Raises UserError: no shop, or it has one already."""
+def trained_text(trained: Mapping[str, float]) -> str:
+    said = "SASRec, {epochs} epochs on {users} users · {held_out} held-out purchases among {products:,} products: "
+    return (said + "Recall@10 {recall_10:.3f}, NDCG@10 {ndcg_10:.3f}").format(**trained)
+
+
+def add_recommender(folder: Path, *, epochs: int, seed: int, fresh: bool, display: Display | None) -> dict[str, float]:
     files = find_files(folder)
     if files.checkpoint is not None and not fresh:
         raise UserError(
@@ -302,8 +265,8 @@ def add_recommender(
         )
     shop, beside = read_shop(folder, splits=("train", "test")), files.instructions.parent
     if files.numbers is None or fresh:
-        numbers = numbered(shop.products)
+        numbers = {asin: place for place, asin in enumerate(shop.products, start=1)}
         atomic_write(beside / NUMBERS_FILE, msgspec.json.encode(numbers))
     else:
         numbers = read_numbers(files.numbers)
-    return train_recommender(shop.users.values(), numbers, beside, epochs=epochs, seed=seed, display=display)
+    return train_recommender(shop.users.values(), numbers, beside, epochs, seed, display)

@@ -1,7 +1,6 @@
 """A run over a shop and what it is worth: its folder, its tasks with their episodes in, verdicts and figures out.
 
-``run.json`` says what was asked, ``steps.jsonl`` holds the tasks, ``episodes.jsonl`` what happened, whole;
-``verdicts.jsonl`` and ``summary.json`` are derived from those and can be deleted. Two readings of the same calls:
+``verdicts.jsonl`` and ``summary.json`` are derived from the other files. Two readings of the same calls:
 
 ``paper``    (section 3.3 and equation 1) the right function, carried out, with arguments that fit its schema; the
              target found as a product of the list, at rank r worth 1 - (r - 1) / 10; reviews by likeness, at least 0;
@@ -11,9 +10,7 @@
              likeness as it comes, also below 0; what counts is the best of the attempts with the right function.
 
 An attempt is a call of one of the three functions that end a task. An episode that infrastructure broke off counts as
-wrong. Values are shares between 0 and 1, as the paper prints them. Intervals come from a bootstrap over users, whose
-tasks are not independent of each other. ``overall`` is over all tasks together, so that a type counts as much as it has
-tasks.
+wrong. Values are shares between 0 and 1, as the paper prints them; intervals come from a bootstrap over users.
 """
 
 from __future__ import annotations
@@ -28,23 +25,11 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from grounding.benchmarks.personalwab import records
 from grounding.benchmarks.personalwab.embeddings import review_similarity
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF
-from grounding.benchmarks.personalwab.records import (
-    TYPES,
-    EndReason,
-    Episode,
-    Observation,
-    Preset,
-    Product,
-    Profile,
-    ShopTask,
-    Split,
-    TaskType,
-    Track,
-    Turn,
-)
-from grounding.benchmarks.personalwab.web import review_of
+from grounding.benchmarks.personalwab.records import TYPES, EndReason, Episode, Observation, ShopTask, TaskType, Turn
+from grounding.benchmarks.personalwab.web import NO_REVIEW, read_arguments
 from grounding.data.release import data_name
 from grounding.llm.chat import identity_hash
 from grounding.records import Failure, FailureKind, Record
@@ -56,17 +41,13 @@ from grounding.scoring.summary import CallTotals, TimeTotals, call_totals
 ShopRule = Literal["paper", "official"]
 
 RULES: tuple[ShopRule, ...] = ("paper", "official")
-LISTS = (FUNCTION_OF["search"], FUNCTION_OF["recommend"])
 LIST_LENGTH = 10
-FEW = 10
-"""Users with fewer behaviours before a task are the zero- and few-shot ones (paper, section A.4.7)."""
+FEW = 10  # Users with fewer behaviours before a task are the zero- and few-shot ones (paper, section A.4.7).
 
 
 class Attempt(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One call that could have ended the task, at ``turn`` of the episode.
-
-    ``function`` says whether it was the right function, properly called; ``result`` is what its answer is worth if it
-    was, ``outcome`` whatever it was.
+    """One call that could have ended the task. ``result`` is what its answer is worth if the function was right and
+    properly called, ``outcome`` whatever it was.
     """
 
     turn: int
@@ -76,8 +57,6 @@ class Attempt(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ShopVerdict(Record, frozen=True, kw_only=True):
-    """What became of one task under one reading; ``steps`` are the agent's moves."""
-
     task_id: str
     user_id: str
     type: TaskType
@@ -98,29 +77,33 @@ Likeness = Mapping[tuple[str, str], float]
 
 
 def review_pairs(tasks: Iterable[ShopTask], episodes: Mapping[str, Episode]) -> list[tuple[str, str]]:
-    """The pairs of reviews that verdicts need the likeness of, each once."""
-    pairs = {}
-    for task in tasks:
-        if task.type == "review" and task.target_review is not None and task.id in episodes:
-            for turn in episodes[task.id].turns:
-                written = _review_of(turn)
-                if written is not None:
-                    pairs[(task.target_review.text, written)] = True
+    pairs = {
+        (task.target_review.text, written): True
+        for task in tasks
+        if task.type == "review" and task.target_review is not None and task.id in episodes
+        for turn in episodes[task.id].turns
+        if (written := _review_of(turn)) is not None
+    }
     return list(pairs)
 
 
 def judge_shop(
-    task: ShopTask, episode: Episode | None, likeness: Likeness, *, rule: ShopRule, earlier_behaviours: int = 0
+    task: ShopTask, episode: Episode | None, likeness: Likeness, earlier_behaviours: int = 0, *, rule: ShopRule
 ) -> ShopVerdict:
     """Judge one episode; a task without one is ``missing``. ``likeness`` has every pair of :func:`review_pairs`."""
     episode = episode or Episode(task_id=task.id, key="", failure=Failure(kind="missing", message=""))
     broken = episode.failure is not None and episode.failure.kind in ("error", "missing")
-    attempts = tuple(
-        _attempt(task, place, turn, likeness, rule)
-        for place, turn in enumerate(episode.turns)
-        if turn.call.name in FUNCTION_OF.values()
-    )
-    counting = () if broken else attempts[-1:] if rule == "paper" else attempts
+    attempts = []
+    for place, turn in enumerate(episode.turns):
+        if (name := turn.call.name) in FUNCTION_OF.values():
+            seen = turn.observation
+            valid = seen is not None and not seen.error and (rule == "official" or seen.schema_valid)
+            function, outcome = valid and name == FUNCTION_OF[task.type], 0.0
+            if valid and seen is not None:
+                outcome = _worth(task, turn, seen, likeness, rule)
+            result = outcome if function else 0.0
+            attempts.append(Attempt(turn=place, function=function, result=result, outcome=outcome))
+    counting = [] if broken else attempts[-1:] if rule == "paper" else attempts
     right = [one.result for one in counting if one.function]
     return ShopVerdict(
         task_id=task.id,
@@ -132,32 +115,21 @@ def judge_shop(
         outcome=max((one.outcome for one in counting), default=0.0),
         steps=len(episode.turns),
         seconds=None if episode.call is None else episode.call.seconds,
-        attempts=attempts,
+        attempts=tuple(attempts),
         end=episode.end,
         failure=None if episode.failure is None else episode.failure.kind,
         earlier_behaviours=earlier_behaviours,
     )
 
 
-def _attempt(task: ShopTask, place: int, turn: Turn, likeness: Likeness, rule: ShopRule) -> Attempt:
-    seen = turn.observation
-    valid = seen is not None and not seen.error and (rule == "official" or seen.schema_valid)
-    function = valid and turn.call.name == FUNCTION_OF[task.type]
-    outcome = _worth(task, turn, likeness, rule) if valid else 0.0
-    result = outcome if function else 0.0
-    return Attempt(turn=place, function=function, result=result, outcome=outcome)
-
-
-def _worth(task: ShopTask, turn: Turn, likeness: Likeness, rule: ShopRule) -> float:
-    """What the answer to a call is worth for the task, whatever function gave it."""
+def _worth(task: ShopTask, turn: Turn, seen: Observation, likeness: Likeness, rule: ShopRule) -> float:
     if task.type == "review":
         written = _review_of(turn)
         if written is None or task.target_review is None:
             return 0.0
         alike = likeness[(task.target_review.text, written)]
         return max(alike, 0.0) if rule == "paper" else alike
-    seen = turn.observation
-    if seen is None or turn.call.name not in LISTS:
+    if turn.call.name == FUNCTION_OF["review"]:
         return 0.0
     if rule == "paper":
         ranked = seen.asins[:LIST_LENGTH]
@@ -175,23 +147,16 @@ def entries_of(seen: Observation) -> list[str]:
 def _review_of(turn: Turn) -> str | None:
     if turn.call.name != FUNCTION_OF["review"] or turn.observation is None or turn.observation.error:
         return None
-    return review_of(turn.call)
+    written = (read_arguments(turn.call.arguments) or {}).get("review")
+    return (written or NO_REVIEW) if isinstance(written, str) else None
 
 
 def outcome_of(verdict: ShopVerdict) -> str:
-    """What became of a task in a word or two."""
-    if verdict.failure is not None:
-        return verdict.failure
-    if not verdict.attempts:
-        return "no call"
-    if not verdict.function:
-        return "wrong function"
-    if verdict.type == "review":
-        return "written"
+    if verdict.failure is not None or not verdict.attempts:
+        return verdict.failure or "no call"
+    if not verdict.function or verdict.type == "review":
+        return "written" if verdict.function else "wrong function"
     return "found" if verdict.result > 0 else "not found"
-
-
-# --- figures ----------------------------------------------------------------------------------------------------------
 
 
 class ShopEstimate(Record, frozen=True, kw_only=True):
@@ -205,8 +170,6 @@ class ShopEstimate(Record, frozen=True, kw_only=True):
 
 
 class ShopFigures(Record, frozen=True, kw_only=True):
-    """The measures of some tasks."""
-
     tasks: int
     users: int
     function: ShopEstimate
@@ -216,16 +179,12 @@ class ShopFigures(Record, frozen=True, kw_only=True):
 
 
 class ShopScores(Record, frozen=True, kw_only=True):
-    """The measures of one reading: by type and overall, and of the users that had done little before."""
-
     types: dict[TaskType, ShopFigures]
     overall: ShopFigures
     few: dict[str, ShopFigures]
 
 
 class ShopCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What was scored; ``errors_seen`` counts what the web refused."""
-
     tasks: int
     users: int
     products: int
@@ -236,29 +195,22 @@ class ShopCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ShopSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A run in figures, all of them derived from its episodes."""
-
     schema: Literal[1] = 1
     status: Literal["complete", "partial"]
     signature: str
-    track: Track
+    track: records.Track
     counts: ShopCounts
     scores: dict[ShopRule, ShopScores]
     agent: CallTotals
     user: CallTotals
 
 
-Verdicts = Sequence[ShopVerdict]
-
-
-def shop_scores(verdicts: Verdicts, *, seed: int = 0) -> ShopScores:
-    """The measures of verdicts of one reading."""
-
-    def by_type(some: Verdicts) -> dict[TaskType, ShopFigures]:
+def shop_scores(verdicts: Sequence[ShopVerdict], *, seed: int = 0) -> ShopScores:
+    def by_type(some: Sequence[ShopVerdict]) -> dict[TaskType, ShopFigures]:
         return {kind: figures([one for one in some if one.type == kind], seed=seed) for kind in TYPES}
 
     few = [one for one in verdicts if one.earlier_behaviours < FEW]
-    of_few = {str(kind): found for kind, found in by_type(few).items()} | {"overall": figures(few, seed=seed)}
+    of_few = {**{str(kind): one for kind, one in by_type(few).items()}, "overall": figures(few, seed=seed)}
     return ShopScores(types=by_type(verdicts), overall=figures(verdicts, seed=seed), few=of_few)
 
 
@@ -266,8 +218,7 @@ MEASURES: dict[str, float | None] = {"function": 1.0, "result": None, "outcome":
 """The measures and their greatest value. Only a share is cut at 1: the release's results may be below 0."""
 
 
-def figures(verdicts: Verdicts, *, seed: int = 0) -> ShopFigures:
-    """The measures of these verdicts, with intervals over their users."""
+def figures(verdicts: Sequence[ShopVerdict], *, seed: int = 0) -> ShopFigures:
     users = {user: place for place, user in enumerate(dict.fromkeys(one.user_id for one in verdicts))}
     above, below = (np.zeros((len(users), len(MEASURES))) for _ in range(2))
     for one in verdicts:
@@ -276,18 +227,13 @@ def figures(verdicts: Verdicts, *, seed: int = 0) -> ShopFigures:
     found, n = {}, len(verdicts)
     intervals = bootstrap(above, below, seed=seed, most=list(MEASURES.values()))
     for column, (name, interval) in enumerate(zip(MEASURES, intervals, strict=True)):
-        found[name] = ShopEstimate(
-            # Column by column: numpy adds along another axis in another order, which changes last digits.
-            value=float(above[:, column].sum() / n) if n else None,
-            n=n,
-            k=sum(one.function for one in verdicts) if name == "function" else None,
-            low=None if interval is None else interval.low,
-            high=None if interval is None else interval.high,
-        )
+        # Column by column: numpy adds along another axis in another order, which changes last digits.
+        value = float(above[:, column].sum() / n) if n else None
+        k = sum(one.function for one in verdicts) if name == "function" else None
+        low, high = (None, None) if interval is None else (interval.low, interval.high)
+        found[name] = ShopEstimate(value=value, n=n, k=k, low=low, high=high)
     return ShopFigures(tasks=n, users=len(users), **found)
 
-
-# --- the run folder ---------------------------------------------------------------------------------------------------
 
 BENCHMARK: Literal["personalwab"] = "personalwab"
 SCORING = "personalwab.1@paper-last/official-best"
@@ -300,7 +246,7 @@ class ShopAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
     dataset: str
     fingerprint: str
     select: str
-    split: Split
+    split: records.Split
     agent: str
     agent_identity: str
     model: str
@@ -312,16 +258,14 @@ class ShopAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
     user_identity: str
     functions_identity: str
     search: str
-    track: Track
+    track: records.Track
     max_steps: int
-    preset: Preset
+    preset: records.Preset
     seed: int
     version: str
 
 
 class ShopRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``run.json``; ``products`` are what the search chooses from, ``recommended`` the recommender."""
-
     benchmark: Literal["personalwab"] = BENCHMARK
     asked: ShopAsked
     prompt: str = ""
@@ -330,31 +274,24 @@ class ShopRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class TaskLine(Record, frozen=True, kw_only=True):
-    """A line of ``steps.jsonl``: a task, who it is of, and the product that was meant."""
-
     task: ShopTask
     earlier_behaviours: int
-    profile: Profile | None = None
-    product: Product | None = None
+    profile: records.Profile | None = None
+    product: records.Product | None = None
 
     @property
     def step_id(self) -> str:
-        """The task's id."""
         return self.task.id
 
 
 class ShopFolder(DescribedFolder[ShopRunInfo]):
-    """The folder of one run over a shop. What it reads raises a UserError where a file is missing or damaged."""
-
     info_type = ShopRunInfo
     kind = "a run over a shop"
 
     def read_tasks(self) -> tuple[TaskLine, ...]:
-        """The tasks of the run."""
         return self.read_lines("steps.jsonl", TaskLine, what="a task of a shop")
 
     def episodes(self) -> list[Episode]:
-        """Every stored episode, also those that were played again."""
         with closing(Journal(self.path / "episodes.jsonl", Episode, read_only=True)) as journal:
             return list(journal.every())
 
@@ -384,10 +321,7 @@ def shop_signature(info: ShopRunInfo) -> str:
 
 
 class ShopScored(Record, frozen=True, kw_only=True):
-    """A scored run: its description as it stands now, its tasks, its verdicts by each reading and its figures.
-
-    ``set_aside`` is where an earlier run of the same command was moved, ``report`` the page, if there is one.
-    """
+    """A scored run. ``set_aside`` is where an earlier run of the same command was moved, ``report`` the page."""
 
     folder: Path
     info: ShopRunInfo
@@ -399,12 +333,10 @@ class ShopScored(Record, frozen=True, kw_only=True):
     report: Path | None = None
 
     def episodes(self) -> dict[str, Episode]:
-        """The last episode of each task that has one."""
         return {one.task_id: one for one in ShopFolder(self.folder).episodes()}
 
 
 def read_shop_run(path: Path) -> ShopScored:
-    """A run as it was scored last. Raises UserError where the folder holds no scored run, or a damaged file."""
     folder = ShopFolder(path)
     info, summary = folder.read_info(), folder.read_summary(ShopSummary)
     verdicts = folder.read_lines("verdicts.jsonl", ShopVerdict, what="a verdict over a task")
@@ -414,7 +346,6 @@ def read_shop_run(path: Path) -> ShopScored:
 
 
 def score_shop(folder: ShopFolder) -> ShopScored:
-    """Judge every stored episode again. Raises UserError: no run, a damaged file, or reviews can't be compared here."""
     info = folder.read_info()
     info = msgspec.structs.replace(info, signature=shop_signature(info))
     lines, every = folder.read_tasks(), folder.episodes()
@@ -422,11 +353,8 @@ def score_shop(folder: ShopFolder) -> ShopScored:
     pairs = review_pairs([line.task for line in lines], episodes)
     likeness = dict(zip(pairs, review_similarity(pairs), strict=True))
 
-    def judged(line: TaskLine, rule: ShopRule) -> ShopVerdict:
-        task, earlier = line.task, line.earlier_behaviours
-        return judge_shop(task, episodes.get(task.id), likeness, rule=rule, earlier_behaviours=earlier)
-
-    verdicts = {rule: tuple(judged(line, rule) for line in lines) for rule in RULES}
+    known = [(line.task, episodes.get(line.task.id), likeness, line.earlier_behaviours) for line in lines]
+    verdicts = {rule: tuple(judge_shop(*one, rule=rule) for one in known) for rule in RULES}
     # What was paid for the agent and for the user, also in episodes that never came to their end.
     agent, user = calls_of(folder.path, "agent"), calls_of(folder.path, "user")
     if agent is None or user is None:

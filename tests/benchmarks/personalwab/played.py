@@ -13,7 +13,7 @@ from fakes.chat_server import Behaviour, ChatServer, working_out
 from fakes.shop_model import shop_model
 
 from benchmarks.personalwab.shops import shop, task, web
-from grounding.benchmarks.personalwab.agents.base import Given, ShopAgent
+from grounding.benchmarks.personalwab.agents.chat import Given, ShopAgent
 from grounding.benchmarks.personalwab.episode import EpisodeStage, ScriptedUser
 from grounding.benchmarks.personalwab.options import AGENTS, ShopOptions
 from grounding.benchmarks.personalwab.prompts import Memory, MemoryName, shop_prompts

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
 from fakes import make
 from fakes.chat_server import Behaviour, ChatServer, calling, error, reply, working_out
 from fakes.shop_model import USER_SAYS, shop_model
+from hypothesis import given
+from hypothesis import strategies as st
 from shell import call, records
 
 from benchmarks.personalwab.played import agent_of, asked, memory_of, names, play, value
-from benchmarks.personalwab.shops import opened, shop, task, web, write_shop
+from benchmarks.personalwab.shops import BEHAVIOURS, opened, shop, task, view, web, write_shop
 from grounding.benchmarks.personalwab.agents.chat import Likings, read_likings
 from grounding.benchmarks.personalwab.agents.puma import LocalTextModel, Tokens, TrainedAs, read_predictions
 from grounding.benchmarks.personalwab.episode import NO, YES, HumanUser, ModelUser, ScriptedUser
@@ -115,6 +118,18 @@ def test_the_oracle_asks_in_the_best_way(kind: TaskType, target: str, worth: flo
     of = task(type=kind, target_asin=target)
     episode = play(agent_of("oracle", "none", dataset=msgspec.structs.replace(shop(), tasks=(of,))), of)
     assert judge_shop(of, episode, {}, rule="paper").result == worth
+
+
+# --- memories ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", get_args(MemoryName))
+@given(st.integers(-10, 900), st.integers(1, 12))
+def test_nothing_of_the_future_is_remembered(kind: MemoryName, at: int, length: int) -> None:
+    recalled = memory_of(kind, length=length).recall(view(at), predicted="search")
+    assert all(one.review.timestamp_ms < at for one in recalled.chosen)
+    there = sum(one.review.timestamp_ms < at for one in BEHAVIOURS)
+    assert len(recalled.chosen) == (0 if kind == "none" else min(length, there))
 
 
 # --- users ------------------------------------------------------------------------------------------------------------
@@ -241,9 +256,9 @@ def test_the_model_itself_names_the_function_where_it_has_learnt_to() -> None:
         ('{"something to boil water in": ["add_product_review\\n", "stop"], "other": ["x"]}', ""),
         ("[]", "expected an object"),
         ("{", "expected an object"),
-        ('{"other": ["stop"]}', "1 of 1 tasks are not in it, such as test/0"),
-        ('{"something to boil water in": ["fly"]}', "expected one of search_product_by_query"),
-        ('{"something to boil water in": []}', "expected one of search_product_by_query"),
+        ('{"other": ["stop"]}', "1 of 1 tasks have no function in it, such as test/0"),
+        ('{"something to boil water in": ["fly"]}', "each with one of search_product_by_query"),
+        ('{"something to boil water in": []}', "each with one of search_product_by_query"),
     ],
 )
 def test_functions_are_read_by_the_words_of_a_task(tmp_path: Path, content: str, words: str) -> None:

@@ -21,8 +21,7 @@ from fakes.chat_server import ChatServer, answering, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.benchmarks.personalwab.construction import read_instruction, read_profile
-from grounding.benchmarks.personalwab.drawing import (
+from grounding.benchmarks.personalwab.construction import (
     Selection,
     chance_rank,
     count_candidates,
@@ -30,6 +29,8 @@ from grounding.benchmarks.personalwab.drawing import (
     draw_users,
     find_categories,
     instruction_jobs,
+    read_instruction,
+    read_profile,
 )
 from grounding.benchmarks.personalwab.loader import read_shop
 from grounding.benchmarks.personalwab.records import Profile, Review, ShopUser

@@ -1,4 +1,4 @@
-"""Agents that are chat models: function calling with a memory, PUMA, RecMind, InteRecAgent, ReAct and Reflexion.
+"""What every agent is, and those that are chat models: function calling, PUMA, RecMind, InteRecAgent, ReAct, Reflexion.
 
 They ask what the release's agents ask (``agents/gpt_function_calling_agent.py``, ``agents/chat_react_agent.py``): a
 reply whose arguments are no JSON is asked for again, ten times in all, and what a model only says goes to the user.
@@ -8,43 +8,175 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from grounding.benchmarks.calls import fill
-from grounding.benchmarks.personalwab.agents.base import (
-    OFFERED,
-    Given,
-    NoMove,
-    Play,
-    ShopAgent,
-    completion_of,
-    function_call,
-    plain,
-    react_rules,
-    system_text,
-    text_message,
-    with_calls,
-    with_text,
-)
-from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, behaviour_text, shop_prompts
-from grounding.benchmarks.personalwab.records import Episode, FunctionCall, TaskType, Turn
-from grounding.benchmarks.personalwab.web import TOOLS, read_arguments
-from grounding.llm.chat import NO_PICTURES
-from grounding.llm.wire import Completion, Message
-from grounding.records import Record
+from grounding.benchmarks.personalwab import prompts
+from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, NOTHING, Memory, behaviour_text, shop_prompts
+from grounding.benchmarks.personalwab.records import Episode, FunctionCall, TaskType, TaskView, Track, Turn
+from grounding.benchmarks.personalwab.web import TOOLS, WebFunctions, read_arguments
+from grounding.llm.chat import NO_PICTURES, ChatModel, Exchange
+from grounding.llm.wire import Completion, Message, TextPart, ToolCall
+from grounding.records import Call, Failure, FailureKind, Record
 
-MOST_ASKED = 10
-"""So often one move is asked for, where replies can't be read (release)."""
+if TYPE_CHECKING:
+    from grounding.benchmarks.personalwab.agents.puma import LocalTextModel
+    from grounding.benchmarks.personalwab.options import ShopOptions
 
-MAX_KEPT_CHARS = 20_000
-"""Of what a model says beside its calls, so much is kept."""
 
-MOST_BEHAVIOURS, MOST_EXPECTED = 200, 30
-START_TOKENS = 5000
-"""InteRecAgent's profile: from how many purchases it is made, in a reply of how many tokens, and how long it gets."""
+@dataclass(kw_only=True)
+class Play:
+    """An episode that is being played: what may be known of the task, and what has happened so far.
+
+    ``predicted`` is the type that the agent takes the task for. ``calls`` are no steps: in the paper's tables a review
+    has 2.00, the review and the stop, also where functions are predicted.
+    """
+
+    view: TaskView
+    track: Track = "single"
+    max_steps: int = 10
+    turns: list[Turn] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    user_calls: list[Call] = field(default_factory=list)
+    memory: prompts.Recalled = NOTHING
+    predicted: TaskType | None = None
+    likings: str = ""
+
+
+class NoMove(Exception):
+    def __init__(self, kind: FailureKind, message: str) -> None:
+        super().__init__(message)
+        self.failure = Failure(kind=kind, message=message)
+
+
+def completion_of(asked: Exchange, calls: list[Call]) -> Completion:
+    if asked.call is not None:
+        calls.append(asked.call)
+    if asked.completion is None:
+        failure = asked.failure or Failure(kind="error", message="no reply")
+        raise NoMove(failure.kind, failure.message)
+    return asked.completion
+
+
+class ShopAgent:
+    """Acts for one user; ``identity`` is canonical text of everything that can change a move.
+
+    One that ``carries_on`` what it has learnt works on one task of a user at a time, in order.
+    """
+
+    identity = ""
+    max_concurrency = 1
+    carries_on = False
+
+    async def start(self, play: Play) -> None:
+        raise NotImplementedError
+
+    async def move(self, play: Play) -> Turn:
+        """Make the next move. Raises NoMove where none comes."""
+        raise NotImplementedError
+
+    async def reflect(self, play: Play) -> None:
+        """Think about the user's reply in the last turn."""
+
+    async def finish(self, play: Play) -> None:
+        """Think about a whole episode."""
+
+    def take_up(self, user: str, episode: Episode) -> None:
+        """Know of what an earlier run of the same command did for a user; in the tasks' order."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an agent may be made of; ``predictions`` are the types by instruction of a file of --functions."""
+
+    options: ShopOptions
+    functions: WebFunctions
+    memory: Memory
+    model: ChatModel | None = None
+    predictions: dict[str, TaskType] | None = None
+    local: LocalTextModel | None = None
+
+
+def said(call: FunctionCall) -> str:
+    content = (read_arguments(call.arguments) or {}).get("content")
+    return content if isinstance(content, str) else call.arguments
+
+
+def function_call(name: str, **arguments: object) -> FunctionCall:
+    return FunctionCall(name=name, arguments=msgspec.json.encode(arguments).decode())
+
+
+OFFERED = tuple(name for name in TOOLS if name != "get_product_details_by_asin")
+"""What every agent is offered; RecMind is offered details of products, too."""
+
+MOST_ASKED, MAX_KEPT_CHARS = 10, 20_000
+"""So often one move is asked for, where replies can't be read (release); so much is kept of a model's words."""
+
+
+def system_text(memory: str, track: Track, max_steps: int, *, paper: bool = False) -> str:
+    """The system prompt of a chat agent with this memory, which stands for the agent.
+
+    ``paper`` gives the paper's prompts (figures 16 and 17) to the agents with plain memories; else the release's.
+    """
+    named = {"task-specific": "task_specific", "recmind": "recmind"}.get(memory, "paper" if paper else "system")
+    chosen: str = getattr(shop_prompts(), memory if memory == "interecagent" else f"{named}_{track}")
+    return chosen.replace("<NUM>", str(max_steps if track == "multi" else -1))
+
+
+def react_rules() -> str:
+    return f"\n#Available tools\n{json.dumps([TOOLS[name] for name in OFFERED])}{shop_prompts().react}"
+
+
+def text_message(role: Literal["system", "user", "assistant"], text: str) -> Message:
+    return Message(role=role, parts=(TextPart(text=text),))
+
+
+def _opened(system: str, view: TaskView) -> list[Message]:
+    asked = view.opening or prompts.opening_text(view.user_id, view.instruction, view.review_product)
+    return [text_message("system", system), text_message("user", asked)]
+
+
+def with_calls(system: str, view: TaskView, turns: Sequence[Turn]) -> list[Message]:
+    """The conversation for a model that calls functions; calls of a message that were left out are not repeated."""
+    messages = _opened(system, view)
+    for number, turn in enumerate(turns):
+        if turn.call.name == "respond":
+            messages += [text_message("assistant", said(turn.call)), text_message("user", turn.user_reply or "")]
+            continue
+        call = ToolCall(id=turn.call_id or f"call_{number}", name=turn.call.name, arguments=turn.call.arguments)
+        parts = (TextPart(text=turn.thought),) if turn.thought else ()
+        seen = turn.observation.text if turn.observation else ""
+        messages.append(Message(role="assistant", parts=parts, tool_calls=(call,)))
+        messages.append(Message(role="tool", parts=(TextPart(text=seen),), answers=call.id, name=call.name))
+    return messages
+
+
+def with_text(system: str, view: TaskView, turns: Sequence[Turn]) -> list[Message]:
+    messages = _opened(system, view)
+    for turn in turns:
+        answer = turn.user_reply if turn.call.name == "respond" else None
+        seen = "API output: " + (turn.observation.text if turn.observation else "") if answer is None else answer
+        messages += [text_message("assistant", turn.raw), text_message("user", seen)]
+        if turn.reflection:
+            messages.append(text_message("assistant", turn.reflection))
+    return messages
+
+
+def plain(message: Message) -> str:
+    """The words of a message; of one with a call the call, as the release's log has it."""
+    if message.tool_calls:
+        call = message.tool_calls[0]
+        return f"Function(arguments={call.arguments!r}, name={call.name!r})"
+    return "".join(part.text for part in message.parts if isinstance(part, TextPart))
+
+
+def spoken(messages: Sequence[Message]) -> str:
+    return "".join(f"{each.role}:{plain(each)}\n" for each in messages)
 
 
 class ChatAgent(ShopAgent):
@@ -61,11 +193,10 @@ class ChatAgent(ShopAgent):
         )
 
     async def start(self, play: Play) -> None:
-        """Choose what is remembered, beside other work: embeddings take long enough to keep requests waiting."""
+        # Beside other work: embeddings take long enough to keep requests waiting.
         play.memory = await asyncio.to_thread(self._memory.recall, play.view, predicted=play.predicted)
 
     def system(self, play: Play) -> str:
-        """The rules that the agent is given, without its memory."""
         return system_text(self._memory.kind, play.track, play.max_steps, paper=self._paper)
 
     async def say(self, play: Play, prompt: str, **parameters: int) -> str:
@@ -83,23 +214,19 @@ class ChatAgent(ShopAgent):
         """
         found: Turn | str = ""
         for _ in range(MOST_ASKED):
-            said = completion_of(await self._model.send(messages, NO_PICTURES, **more), play.calls)
-            if not (said.tool_calls or said.text.strip()):
+            reply = completion_of(await self._model.send(messages, NO_PICTURES, **more), play.calls)
+            if not (reply.tool_calls or reply.text.strip()):
                 raise NoMove("unparsed", "the reply is empty: no call, no word")
-            found = read(said)
+            found = read(reply)
             if isinstance(found, Turn):
                 return found
         raise NoMove("unparsed", f"{found}, {MOST_ASKED} times in a row")
 
 
-# --- function calling -------------------------------------------------------------------------------------------------
-
-
 class FunctionAgent(ChatAgent):
     """A chat model with function calls; with ``task-specific`` it is PUMA.
 
-    PUMA's function comes from a file of predictions (release). Without one the model is asked first, without a memory,
-    which is a method of this toolkit.
+    PUMA's function comes from a file (release); without one the model is asked first, which is our own method.
     """
 
     def __init__(self, given: Given) -> None:
@@ -110,7 +237,6 @@ class FunctionAgent(ChatAgent):
         self._tools = [tool for name, tool in TOOLS.items() if given.memory.kind == "recmind" or name in OFFERED]
 
     async def start(self, play: Play) -> None:
-        """Choose what is remembered; for PUMA the function comes first."""
         if self._predictions is not None:
             play.predicted = self._predictions[play.view.instruction]
         elif self._memory.kind == "task-specific":
@@ -121,7 +247,6 @@ class FunctionAgent(ChatAgent):
         await super().start(play)
 
     async def move(self, play: Play) -> Turn:
-        """Ask for the next call. A message without one is said to the user; of several calls the first counts."""
         return await self._called(play, self.system(play) + play.memory.text, play.turns)
 
     async def _called(self, play: Play, system: str, turns: Sequence[Turn]) -> Turn:
@@ -129,53 +254,39 @@ class FunctionAgent(ChatAgent):
 
 
 def predictions_hash(predictions: dict[str, TaskType]) -> str:
-    """What predictions add to an agent's identity."""
     return f"functions={hashlib.sha256(msgspec.json.encode(sorted(predictions.items()))).hexdigest()[:16]}"
 
 
-def read_call(said: Completion) -> Turn | str:
-    """The move that a reply with function calls makes, or why there is none."""
-    text = said.text[:MAX_KEPT_CHARS]
-    if not said.tool_calls:
+def read_call(reply: Completion) -> Turn | str:
+    text = reply.text[:MAX_KEPT_CHARS]
+    if not reply.tool_calls:
         return Turn(call=function_call("respond", content=text))
-    first = said.tool_calls[0]
+    first = reply.tool_calls[0]
     if read_arguments(first.arguments) is None:
         return f"the arguments of {first.name[:100]} are no JSON object"
     call = FunctionCall(name=first.name, arguments=first.arguments)
-    return Turn(call=call, call_id=first.id, thought=text, extra_calls=len(said.tool_calls) - 1)
+    return Turn(call=call, call_id=first.id, thought=text, extra_calls=len(reply.tool_calls) - 1)
 
 
-# --- InteRecAgent -----------------------------------------------------------------------------------------------------
+MOST_BEHAVIOURS, START_TOKENS, MOST_EXPECTED = 200, 5000, 30
+"""The profile: from how many purchases it is made, in a reply of how many tokens, and how many expectations stay."""
 
 
 class Likings(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Products by ASIN that the user likes and dislikes, and what it expects, in words."""
-
     like: tuple[str, ...] = ()
     dislike: tuple[str, ...] = ()
     expect: tuple[str, ...] = ()
 
     def updated(self, later: Likings) -> Likings:
-        """With what a later conversation showed: the later word counts, at most 30 expectations stay."""
-        like = [one for one in self.like if one not in later.dislike]
-        dislike = [one for one in self.dislike if one not in later.like]
-        expect = tuple(dict.fromkeys([*self.expect, *later.expect]))
-        return Likings(
-            like=tuple(dict.fromkeys([*like, *later.like])),
-            dislike=tuple(dict.fromkeys([*dislike, *later.dislike])),
-            expect=expect[-MOST_EXPECTED:],
-        )
-
-    @property
-    def text(self) -> str:
-        """As the prompt has it."""
-        return f"\nLike:\n{list(self.like)}\nDislike:\n{list(self.dislike)}\nExpect:\n{list(self.expect)}"
+        like = dict.fromkeys([*(one for one in self.like if one not in later.dislike), *later.like])
+        dislike = dict.fromkeys([*(one for one in self.dislike if one not in later.like), *later.dislike])
+        expect = tuple(dict.fromkeys([*self.expect, *later.expect]))[-MOST_EXPECTED:]
+        return Likings(like=tuple(like), dislike=tuple(dislike), expect=expect)
 
 
 class InterecAgent(FunctionAgent):
-    """A profile of likings beside the history, made once for each user and updated after each of the user's tasks.
-
-    It is made from the purchases of the split ``history`` (release, ``init_interecagent_memory.py``).
+    """A profile of likings beside the history, made once for each user (from the split ``history``, as in the release's
+    ``init_interecagent_memory.py``) and updated after each of the user's tasks.
     """
 
     carries_on = True
@@ -185,33 +296,32 @@ class InterecAgent(FunctionAgent):
         self.likings: dict[str, Likings] = {}
 
     def take_up(self, user: str, episode: Episode) -> None:
-        """Go on with the profile as the task left it."""
         if episode.likings:
             self.likings[user] = msgspec.json.decode(episode.likings, type=Likings)
 
     async def start(self, play: Play) -> None:
-        """Remember the history and what the user likes; distil that first where nobody has."""
         await super().start(play)
-        if play.view.user_id not in self.likings:
-            dataset, prompts = self._memory.dataset, shop_prompts()
-            user = dataset.users.get(play.view.user_id)
+        name = play.view.user_id
+        if name not in self.likings:
+            dataset, texts = self._memory.dataset, shop_prompts()
+            user, found = dataset.users.get(name), None
             past = [one for one in (user.behaviours if user else ()) if one.split == "history"][-MOST_BEHAVIOURS:]
-            found = None
             if past:
-                entry = prompts.interecagent_start_entry
+                entry = texts.interecagent_start_entry
                 history = "".join(behaviour_text(entry, 0, one, dataset.products[one.asin]) for one in past)
-                prompt = fill(prompts.interecagent_start, History=history)
+                prompt = fill(texts.interecagent_start, History=history)
                 found = read_likings(await self.say(play, prompt, temperature=0, max_tokens=START_TOKENS))
-            self.likings[play.view.user_id] = found or Likings()
-        told = play.memory.text + self.likings[play.view.user_id].text
-        play.memory = msgspec.structs.replace(play.memory, text=told)
+            self.likings[name] = found or Likings()
+        known = self.likings[name]
+        told = f"\nLike:\n{list(known.like)}\nDislike:\n{list(known.dislike)}\nExpect:\n{list(known.expect)}"
+        play.memory = msgspec.structs.replace(play.memory, text=play.memory.text + told)
 
     async def finish(self, play: Play) -> None:
         """Distil what the conversation shows; where no profile comes it stays as it was."""
-        user = play.view.user_id
-        spoken = "".join(f"{each.role}:{plain(each)}\n" for each in with_calls("", play.view, play.turns)[1:])
+        user, conversation = play.view.user_id, spoken(with_calls("", play.view, play.turns)[1:])
+        prompt = fill(shop_prompts().interecagent_update, conversation=conversation)
         try:
-            later = read_likings(await self.say(play, fill(shop_prompts().interecagent_update, conversation=spoken)))
+            later = read_likings(await self.say(play, prompt))
         except NoMove:
             later = None
         if later is not None:
@@ -220,7 +330,6 @@ class InterecAgent(FunctionAgent):
 
 
 def read_likings(text: str) -> Likings | None:
-    """The profile in a reply, with or without a fence around it; None where there is none."""
     values = read_arguments(text[text.find("{") : text.rfind("}") + 1] or "?")
     if values is None:
         return None
@@ -229,31 +338,24 @@ def read_likings(text: str) -> Likings | None:
     return Likings(**{name: tuple(one for one in lists.get(name, ()) if isinstance(one, str)) for name in names})
 
 
-# --- ReAct and Reflexion ----------------------------------------------------------------------------------------------
-
-
 class ReactAgent(ChatAgent):
     """A chat model that writes thought, action and arguments; Reflexion also thinks about every reply of the user."""
 
     async def move(self, play: Play) -> Turn:
-        """Ask for the next thought and action."""
         system = self.system(play) + react_rules() + play.memory.text
         return await self.ask(play, lambda: with_text(system, play.view, play.turns), read_react)
 
     async def reflect(self, play: Play) -> None:
-        """Ask what went wrong, from the conversation and the user's last reply."""
-        if self.name != "reflexion":
-            return
-        acted = "".join(f"{each.role}:{plain(each)}\n" for each in with_text("", play.view, play.turns)[1:-1])
-        last, task = play.turns[-1], play.view.instruction
-        prompt = fill(shop_prompts().reflexion, task=task, actions=acted, feedback=last.user_reply or "")
-        thought = (await self.say(play, prompt))[:MAX_KEPT_CHARS]
-        play.turns[-1] = msgspec.structs.replace(last, reflection=thought)
+        if self.name == "reflexion":
+            acted, last = spoken(with_text("", play.view, play.turns)[1:-1]), play.turns[-1]
+            told = {"task": play.view.instruction, "actions": acted, "feedback": last.user_reply or ""}
+            thought = (await self.say(play, fill(shop_prompts().reflexion, **told)))[:MAX_KEPT_CHARS]
+            play.turns[-1] = msgspec.structs.replace(last, reflection=thought)
 
 
-def read_react(said: Completion) -> Turn | str:
+def read_react(reply: Completion) -> Turn | str:
     """The move that a reply in text makes: what follows the last ``Action:`` and the line after ``Arguments:``."""
-    raw = said.text[:MAX_KEPT_CHARS]
+    raw = reply.text[:MAX_KEPT_CHARS]
     name = raw.split("Action:")[-1].split("Arguments:")[0].strip()
     written = raw.split("Arguments:")[-1].strip().split("\n")[0]
     thought = raw.partition("Thought:")[2].partition("Action:")[0].strip()

@@ -1,7 +1,6 @@
 """Agents without a model: rules on words, the floor; and one that knows the target, the ceiling of the web.
 
-The rules go by the instruction's words, the remembered purchases and the user's own reviews. In the multi-turn track
-they show what they found, and search again with the user's own words in it.
+In the multi-turn track the rules show what they found, and search again with the user's own words in it.
 """
 
 from __future__ import annotations
@@ -10,22 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from grounding.benchmarks.personalwab.agents.base import Given, Play, ShopAgent, function_call
+from grounding.benchmarks.personalwab.agents.chat import Given, Play, ShopAgent, function_call
 from grounding.benchmarks.personalwab.prompts import FUNCTION_OF
-from grounding.benchmarks.personalwab.records import (
-    Behaviour,
-    FunctionCall,
-    Product,
-    ShopTask,
-    TaskType,
-    TaskView,
-    Turn,
-)
+from grounding.benchmarks.personalwab.records import Behaviour, FunctionCall, Product, TaskType, Turn
 from grounding.benchmarks.personalwab.web import terms
 
-LONGEST_SEQUENCE = 30
-SHOWN = 3
-MOST_TRIES = 3
+LONGEST_SEQUENCE, SHOWN, MOST_TRIES = 30, 3, 3
 SATISFIED = ("yes", "perfect", "great", "that is the one")
 _REVIEW = re.compile(r"\b(reviews?|feedback|testimonial|write[- ]?up|share my (thoughts|experience))\b", re.I)
 _RECOMMEND = re.compile(
@@ -43,19 +32,16 @@ _SENTENCES = re.compile(r"(?<=[.!?])\s+")
 
 
 class RuleAgent(ShopAgent):
-    """Rules on words; no model, no chance."""
-
     def __init__(self, given: Given) -> None:
         self._memory, self._products = given.memory, given.memory.dataset.products
         self.identity = f"rules:1|{given.memory.identity}"
 
     async def start(self, play: Play) -> None:
-        """Tell the type of task from the words, and remember what the memory gives for it."""
-        play.predicted = meant_by(play.view)
+        view = play.view
+        play.predicted = meant_by(view.instruction, reviewed=view.review_product is not None)
         play.memory = self._memory.recall(play.view, predicted=play.predicted)
 
     async def move(self, play: Play) -> Turn:
-        """Call the function of the type; in the multi-turn track show what came, and try again while it is wrong."""
         turns = play.turns
         if not turns or play.track == "single":
             return Turn(call=self._call(play, ()))
@@ -90,36 +76,27 @@ class RuleAgent(ShopAgent):
         return function_call("search_product_by_query", query=" ".join([*wanted, category]).strip())
 
 
-def meant_by(view: TaskView) -> TaskType:
-    """The type of task that is asked for; a search where nothing says otherwise."""
-    if view.review_product is not None:
+def meant_by(instruction: str, *, reviewed: bool) -> TaskType:
+    if reviewed or (_REVIEW.search(instruction) and not _SEARCH.search(instruction.split(".")[0])):
         return "review"
-    if _REVIEW.search(view.instruction) and not _SEARCH.search(view.instruction.split(".")[0]):
-        return "review"
-    return "recommend" if _RECOMMEND.search(view.instruction) else "search"
+    return "recommend" if _RECOMMEND.search(instruction) else "search"
 
 
 def meant_category(instruction: str, past: Sequence[Behaviour], products: Mapping[str, Product]) -> str:
     """The category of the past purchases that the words fit best; of the newest where none does; "" without a past."""
     wanted = set(terms(instruction))
     fits: Counter[str] = Counter()
-    for behaviour in past:
-        product = products[behaviour.asin]
+    for product in (products[one.asin] for one in past):
         category = product.main_category or ""
         fits[category] += len(wanted.intersection(terms(f"{product.title} {category}")))
-    best = fits.most_common(1)
-    if best and best[0][1] > 0:
-        return best[0][0]
+    if fits.total():
+        return fits.most_common(1)[0][0]
     newest = max(past, key=lambda one: one.review.timestamp_ms, default=None)
     return "" if newest is None else products[newest.asin].main_category or ""
 
 
 class ShopOracle(ShopAgent):
-    """Tries what could bring the target up, and makes the call that ranks it highest.
-
-    A search is for the target's own words; a recommendation is asked for from the target and from the user's purchases,
-    because what comes back is the recommender's: a ceiling of the web, not 1.
-    """
+    """Tries what could bring the target up, and makes the call that ranks it highest: a ceiling of the web, not 1."""
 
     identity = "oracle:1"
 
@@ -128,33 +105,30 @@ class ShopOracle(ShopAgent):
         self._tasks = {task.id: task for task in self._dataset.tasks}
 
     async def start(self, play: Play) -> None:
-        """Know what is wanted."""
         play.predicted = self._tasks[play.view.task_id].type
 
     async def move(self, play: Play) -> Turn:
-        """The best call there is, then the end."""
         if play.turns:
             return Turn(call=function_call("stop"))
         task = self._tasks[play.view.task_id]
+        name, product = FUNCTION_OF[task.type], self._dataset.products[task.target_asin]
+        if task.type == "review":
+            return Turn(call=function_call(name, review=task.target_review.text if task.target_review else ""))
+        if task.type == "search":
+            store = product.store or ""
+            more = " ".join([product.title, store, *product.features])
+            queries = [product.title, f"{product.title} {store}", product.asin, more]
+            calls = [function_call(name, query=query) for query in queries]
+        else:
+            bought = self._dataset.users[task.user_id].oldest_first
+            past = [one.asin for one in bought if one.review.timestamp_ms < task.timestamp_ms]
+            alike = [asin for asin in past if self._dataset.products[asin].main_category == product.main_category]
+            last = LONGEST_SEQUENCE
+            ways = [[product.asin], past[-last:], alike[-last:], [*past, product.asin][-last:], past[-1:], alike[-1:]]
+            calls = [function_call(name, product_sequence=way) for way in ways]
 
         def worth(call: FunctionCall) -> float:
             seen = self._functions.call(call)
             return -seen.asins.index(task.target_asin) if task.target_asin in seen.asins else float("-inf")
 
-        return Turn(call=max(self._ways(task), key=worth))
-
-    def _ways(self, task: ShopTask) -> list[FunctionCall]:
-        name, product = FUNCTION_OF[task.type], self._dataset.products[task.target_asin]
-        if task.type == "review":
-            return [function_call(name, review=task.target_review.text if task.target_review else "")]
-        if task.type == "search":
-            store = product.store or ""
-            more = " ".join([product.title, store, *product.features])
-            queries = [product.title, f"{product.title} {store}", product.asin, more]
-            return [function_call(name, query=query) for query in queries]
-        bought = self._dataset.users[task.user_id].oldest_first
-        past = [one.asin for one in bought if one.review.timestamp_ms < task.timestamp_ms]
-        alike = [asin for asin in past if self._dataset.products[asin].main_category == product.main_category]
-        last = LONGEST_SEQUENCE
-        ways = [[product.asin], past[-last:], alike[-last:], [*past, product.asin][-last:], past[-1:], alike[-1:]]
-        return [function_call(name, product_sequence=way) for way in ways]
+        return Turn(call=max(calls, key=worth))

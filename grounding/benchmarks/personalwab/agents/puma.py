@@ -1,9 +1,8 @@
 """PUMA with a model of one's own, and what PUMA keeps in files: predicted functions, and how a model was trained.
 
 As in the release (``puma_agent.py``): a causal language model goes on with a prompt greedily, and what it writes is the
-function's one parameter: a query, ASINs with commas between them, or a review; ``Say: …`` speaks to the user and
-``stop`` ends. Which function it is, the same model says where it has learnt to, or a file, or the words do. The memory
-is worded for the predicted function, where the release looks at the task's own type.
+function's one parameter. Which function it is, the same model says where it has learnt to, or a file, or the words do.
+The memory is worded for the predicted function, where the release looks at the task's own type.
 """
 
 from __future__ import annotations
@@ -19,41 +18,24 @@ from typing import Any, Literal
 import msgspec
 
 from grounding.benchmarks.calls import fill
-from grounding.benchmarks.personalwab.agents.base import Given, NoMove, Play, ShopAgent, function_call
-from grounding.benchmarks.personalwab.agents.chat import predictions_hash
+from grounding.benchmarks.personalwab import prompts as texts
+from grounding.benchmarks.personalwab.agents.chat import Given, NoMove, Play, ShopAgent, function_call, predictions_hash
 from grounding.benchmarks.personalwab.agents.offline import meant_by
 from grounding.benchmarks.personalwab.embeddings import needs
-from grounding.benchmarks.personalwab.prompts import (
-    FUNCTION_OF,
-    function_prompt,
-    named_function,
-    product_fields,
-    puma_prompts,
-    shop_prompts,
-)
+from grounding.benchmarks.personalwab.prompts import FUNCTION_OF, named_function, puma_prompts, shop_prompts
 from grounding.benchmarks.personalwab.records import FunctionCall, ShopTask, TaskType, TaskView, Turn
 from grounding.errors import UserError
 from grounding.records import Call, Record, Usage
 
 FILE = "puma.json"
-MAX_NEW_TOKENS = 256
-MAX_FUNCTION_TOKENS = 32
-"""How long the name of a function may be (release, PUMA/scripts/generate_function.sh)."""
-
-PARAMETER_MARK = "### Tool Parameter:\n"
-NO_PAST = "none"
-"""What stands in the place of a memory where the user has no past (release)."""
-
-
-# --- files ----------------------------------------------------------------------------------------------------------
+MAX_NEW_TOKENS, MAX_FUNCTION_TOKENS = 256, 32
+"""How long a parameter and the name of a function may be (release, PUMA/scripts/generate_function.sh)."""
 
 
 class TrainedAs(Record, frozen=True, kw_only=True, omit_defaults=False):
     """How a model of PUMA was trained: ``puma.json`` in its folder. Options of the user win over what stands here.
 
-    ``variant`` is the row of the paper's table 5. ``memory_length`` is in behaviours, 0 for a model without memory,
-    ``memory_tokens`` in tokens of its own tokenizer. ``predicts_functions`` says whether it has learnt to name the
-    function of an instruction. ``stages`` are the methods it went through, ``dataset`` what it was trained on.
+    ``variant`` is the row of the paper's table 5. ``memory_length`` is in behaviours, 0 for a model without memory.
     ``parameter_prompt``: whether it learned from the release's prompt for training or from that of its agents.
     """
 
@@ -77,34 +59,22 @@ def read_predictions(path: Path, tasks: Sequence[ShopTask]) -> dict[str, TaskTyp
         found = msgspec.json.decode(path.read_bytes(), type=dict[str, list[str]])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UserError(f"--functions {path}: expected an object of instructions and functions: {error}") from error
-    missing = [task for task in tasks if task.instruction not in found]
+    said = {task.instruction: named_function("".join(found.get(task.instruction, [])[:1])) for task in tasks}
+    missing = [task for task in tasks if said[task.instruction] is None]
     if missing:
         raise UserError(
-            f"--functions {path}: {len(missing)} of {len(tasks)} tasks are not in it, such as {missing[0].id} "
-            f"({missing[0].instruction[:80]!r}); its keys must be the instructions, word for word"
+            f"--functions {path}: {len(missing)} of {len(tasks)} tasks have no function in it, such as {missing[0].id} "
+            f"({missing[0].instruction[:80]!r}); expected instructions, word for word, each with one of "
+            f"{', '.join(FUNCTION_OF.values())}"
         )
-    by_text: dict[str, TaskType] = {}
-    for task in tasks:
-        first = next(iter(found[task.instruction]), "")
-        kind = named_function(first)
-        if kind is None:
-            known = ", ".join(FUNCTION_OF.values())
-            raise UserError(f"--functions {path}: the function of {task.id} is {first[:80]!r}; expected one of {known}")
-        by_text[task.instruction] = kind
-    return by_text
-
-
-# --- the model ------------------------------------------------------------------------------------------------------
+    return {text: kind for text, kind in said.items() if kind is not None}
 
 
 class Tokens:
-    """Texts as a model's tokenizer takes them apart."""
-
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
 
     def count(self, text: str) -> int:
-        """Tokens of a text, with those that the tokenizer puts around it."""
         return len(self._tokenizer(text)["input_ids"])
 
     def cut(self, text: str, most: int) -> str:
@@ -114,8 +84,6 @@ class Tokens:
 
 
 class LocalTextModel:
-    """A causal language model of ``transformers``, or adapters to one, from a folder, and how it was ``trained``."""
-
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise UserError(f"--model-path {folder}: no such folder; give the one of a causal language model")
@@ -142,7 +110,6 @@ class LocalTextModel:
         self.identity = f"local:{folder_hash(folder)};greedy;{MAX_NEW_TOKENS}"
 
     def write(self, prompt: str, max_new_tokens: int = MAX_NEW_TOKENS) -> tuple[str, Usage]:
-        """Go on greedily: what is written after the prompt, and the tokens of both."""
         read = self._tokenizer(prompt, return_tensors="pt").to(self._model.device)
         read.pop("token_type_ids", None)
         with self._torch.no_grad():
@@ -153,16 +120,12 @@ class LocalTextModel:
 
 
 def folder_hash(folder: Path) -> str:
-    """Sixteen hex digits over the names and bytes of a folder's files."""
     digest = hashlib.sha256()
     for file in sorted(path for path in folder.iterdir() if path.is_file()):
         digest.update(file.name.encode() + b"\0")
         with file.open("rb") as content:
             digest.update(hashlib.file_digest(content, "sha256").digest())
     return digest.hexdigest()[:16]
-
-
-# --- the agent ------------------------------------------------------------------------------------------------------
 
 
 class ParameterAgent(ShopAgent):
@@ -187,22 +150,22 @@ class ParameterAgent(ShopAgent):
         self.identity = "|".join(("puma-local:3", *made_of, *asked_as))
 
     async def start(self, play: Play) -> None:
-        """Predict the function and word the memory for it; a model that names no function fails the task."""
         view = play.view
         if self._names is not None:
-            text = await self._write(play, function_prompt(self._names, view.instruction), MAX_FUNCTION_TOKENS)
+            text = await self._write(play, texts.function_prompt(self._names, view.instruction), MAX_FUNCTION_TOKENS)
             play.predicted = named_function(text)
             if play.predicted is None:
                 raise NoMove("unparsed", f"the model named no function: {text[:200]!r}")
         else:
-            play.predicted = (self._predictions or {}).get(view.instruction) or meant_by(view)
+            by_words = meant_by(view.instruction, reviewed=view.review_product is not None)
+            play.predicted = (self._predictions or {}).get(view.instruction, by_words)
         recalled = self._memory.recall(view, predicted=play.predicted)
         user = self._memory.dataset.users.get(view.user_id)
         known = user is not None and user.before(view.timestamp_ms)
-        play.memory = recalled if known else msgspec.structs.replace(recalled, text=NO_PAST)
+        play.memory = recalled if known else msgspec.structs.replace(recalled, text="none")  # As in the release.
 
     async def move(self, play: Play) -> Turn:
-        """Write the parameter; the model sees neither results nor replies, as in the release."""
+        # The model sees neither results nor replies, as in the release.
         predicted = play.predicted or "search"
         prompt = parameter_prompt(shop_prompts(), play.view, predicted, play.memory.text, learned=self._learned)
         parameter = parameter_of(await self._write(play, prompt, MAX_NEW_TOKENS))
@@ -221,22 +184,19 @@ class ParameterAgent(ShopAgent):
 
 
 def parameter_prompt(prompts: Any, view: TaskView, predicted: TaskType, memory: str, *, learned: Any = None) -> str:
-    """The text that the model goes on with to write a parameter; ``learned`` gives that of training."""
     asked = view.instruction
     if predicted == "review" and view.review_product is not None:
-        fields = product_fields(view.review_product)
-        asked += fill(prompts.puma_product, **fields)
+        asked += fill(prompts.puma_product, **texts.product_fields(view.review_product))
     template = prompts.puma_parameter if learned is None else learned.parameter
     return fill(template, instruction=asked, insturction=asked, memory=memory, tool=FUNCTION_OF[predicted])
 
 
 def parameter_of(written: str) -> str:
-    """The parameter in what a model wrote: what stands after the last mark, or all of it."""
-    return written.strip().rpartition(PARAMETER_MARK)[2]
+    return written.strip().rpartition("### Tool Parameter:\n")[2]
 
 
 def read_parameter(predicted: TaskType, text: str, view: TaskView, *, shuffle_seed: int | None = None) -> FunctionCall:
-    """The call that a parameter stands for."""
+    """The call that a parameter stands for: a query, ASINs with commas, a review, ``Say: …`` or ``stop``."""
     if text.startswith("Say:"):
         return function_call("respond", content=text.rpartition("Say: ")[2])
     if text.startswith("stop"):
