@@ -135,8 +135,7 @@ def _is_scrolled(before: Grey, after: Grey, where: _Patch) -> bool:
 
 
 class _Pointer:
-    """The pointer's present place (None while it was not seen), its latest ones with the times when it got there, and
-    ``home``, where it was when the screen was last settled: it leaves a hole there."""
+    """Where the pointer is and was; ``home`` is its place on the settled screen, where it leaves a hole."""
 
     def __init__(self, height: int) -> None:
         self.side = max(6, round(height * POINTER_SHARE))

@@ -15,16 +15,14 @@ from grounding.data.speech import Clip, file_sha256
 
 from .changes import ScreenChange, find_changes, user_actions
 from .plan import CutPlan, CutStep, Instruction
-from .sound import SPEECH_RATE_HZ, Sound, read_sound
+from .sound import SPEECH_RATE_HZ, Sound
 from .video import Recording
 
 MARGIN_S = 0.15
 """What is left before and after speech in a clip: a detector notices the first consonant late."""
 MISSING_END_S = 1.0
 """A file whose pictures and sound stop earlier than this before the end that it states is cut off."""
-FRAME_S = 0.03
-STRICTNESS = 2
-"""0 to 3, WebRTC's own scale: 3 cuts speech into pieces, 0 takes fans for speech."""
+FRAME_S, STRICTNESS = 0.03, 2  # WebRTC's own scale: 3 cuts speech into pieces, 0 takes fans for speech.
 PAUSE_S, SHORTEST_S = 0.6, 0.25
 """A shorter silence is a pause inside an utterance; less speech than the second is none."""
 JUST_BEFORE_S = 0.02
@@ -39,9 +37,9 @@ def propose(recording: Recording, *, recogniser: Recogniser | None, store: Trans
     UserError: the recording can't be read, or the recogniser can't go on at all.
     """
     actions = user_actions(find_changes(recording))
-    sound = read_sound(recording.path)
+    sound = recording.sound()
     spoken = [] if sound is None else find_speech(sound)
-    end_s = max(recording.seen_s, 0.0 if sound is None else sound.seconds)
+    end_s = max(recording.seen_s, 0.0 if sound is None else len(sound.samples) / sound.rate_hz)
     notes = []
     if recording.duration_s is None:
         notes.append("the file does not state its length, as when a recorder was killed: it was read as far as it goes")
@@ -54,7 +52,7 @@ def propose(recording: Recording, *, recogniser: Recogniser | None, store: Trans
         why = "the recording has no sound" if sound is None else "nobody speaks in the recording"
         notes.append(f"{why}: the instructions are empty")
     elif recogniser is not None:
-        spoken, failures = hear(sound, spoken, recogniser, store)
+        spoken, failures = _hear(sound, spoken, recogniser, store)
         if failures:
             notes.append(f"{len(failures)} of {len(spoken)} pieces of speech were not recognised: {failures[0]}")
     steps, instructions = align(actions, spoken)
@@ -69,10 +67,10 @@ def propose(recording: Recording, *, recogniser: Recogniser | None, store: Trans
     )
 
 
-def hear(
+def _hear(
     sound: Sound, spoken: Sequence[Instruction], recogniser: Recogniser, store: TranscriptStore | None
 ) -> tuple[list[Instruction], list[str]]:
-    """What was heard in each stretch of speech, and why in others not. Raises UserError: it can't go on."""
+    """What was heard in each stretch of speech, and why in others not."""
     import soundfile
 
     clips: list[Clip] = []
@@ -126,19 +124,18 @@ def align(
         groups.setdefault(bisect_left(onsets, (one.start_s + one.end_s) / 2), []).append(one)
     instructions: list[Instruction] = []
     steps: list[CutStep] = []
-    current: int | None = None
     for index in range(len(actions) + 1):
         if said := groups.get(index):
-            current = len(instructions)
             heard = " ".join(one.heard for one in said if one.heard)
-            instructions.append(Instruction(id=current, start_s=said[0].start_s, end_s=said[-1].end_s, heard=heard))
+            new = Instruction(id=len(instructions), start_s=said[0].start_s, end_s=said[-1].end_s, heard=heard)
+            instructions.append(new)
         for action in actions[index : index + 1]:
             steps.append(
                 CutStep(
                     screenshot_s=max(action.before_s, action.onset_s - JUST_BEFORE_S),
                     action_s=action.onset_s,
                     action=ACTION_WORDS[action.kind],
-                    instruction=current,
+                    instruction=len(instructions) - 1 if instructions else None,
                     pointer=action.pointer,
                 )
             )

@@ -13,11 +13,12 @@ from tkinter import ttk
 
 from msgspec.structs import replace
 
+from grounding.asr.audio import SAMPLE_RATE_HZ, UnreadableAudio, read_audio
 from grounding.errors import UserError
 
 from ..core.records import same_instruction
 from ..core.words import ClipWords, clip_path, clips_of, correct
-from ..recording.sound import Player, clip_sound
+from ..recording.sound import Player, Sound
 from .session import WindowSession
 from .style import ACCENT, INK, LINE, SURFACE, Style
 
@@ -80,20 +81,26 @@ class Speech(ttk.Frame):
         session.change_together({at: replace(entries[at], instruction=here.transcript) for at in run}, "as said")
 
     def _play_or_stop(self) -> None:
-        if self._player.playing:
+        if self._player.playing():
             self._player.stop()
         elif self._clip is None:
             self._session.status("No recording goes with this step")
         else:
-            self._player.play(clip_sound(clip_path(self._session.document.folder, self._clip.audio)))
+            path = clip_path(self._session.document.folder, self._clip.audio)
+            try:
+                samples = read_audio(path).samples
+            except UnreadableAudio as error:
+                raise UserError(f"{path}: can't be played: {error}") from error
+            self._player.play(Sound(rate_hz=SAMPLE_RATE_HZ, samples=samples))
             self._tick()
 
     def _tick(self) -> None:
-        # The player ends when it is asked where it is.
-        self._player.position_s()
-        words = "Stop" if self._player.playing else "Play"
-        self._play_button.configure(text=self._session.with_key(words, "speech-play"))
-        if self._player.playing:
+        playing = False
+        try:
+            playing = self._player.playing()
+        finally:
+            self._play_button.configure(text=self._session.with_key("Stop" if playing else "Play", "speech-play"))
+        if playing:
             self.after(_TICK_MS, self._tick)
 
 

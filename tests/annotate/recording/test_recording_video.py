@@ -12,7 +12,6 @@ import pytest
 from screenplay import Screenplay, film, voice
 
 from annotate.recording.propose import propose
-from annotate.recording.sound import read_sound
 from annotate.recording.video import Recording, load_av
 from grounding.errors import UserError
 
@@ -64,9 +63,9 @@ def test_the_last_of_several_close_frames_is_not_lost(tmp_path: Path) -> None:
 
 
 def test_sound_is_on_the_clock_of_the_pictures(clip: tuple[Path, list[float]]) -> None:
-    sound = read_sound(clip[0])
+    sound = Recording(clip[0]).sound()
     assert sound is not None
-    assert sound.seconds == pytest.approx(6.0, abs=0.1)
+    assert len(sound.samples) / sound.rate_hz == pytest.approx(6.0, abs=0.1)
     assert np.abs(sound.between(2.1, 2.9).samples).max() > 600
     assert np.abs(sound.between(0, 1.9).samples).max() < 300
     assert np.abs(sound.between(3.2, 6).samples).max() < 300
