@@ -99,7 +99,6 @@ def window_command(
 
 
 def main() -> None:
-    """Entry point of ``grounding annotate``."""
     leave(lambda: answer(app, sys.argv[1:]), "annotate")
 
 

@@ -57,7 +57,6 @@ class AnnotatorAgreement(Record, frozen=True, kw_only=True):
 
     @property
     def disagreements(self) -> list[PairedStep]:
-        """The steps on which the two differ."""
         return [step for step in self.steps if step.kinds]
 
 

@@ -148,7 +148,6 @@ class Document:
         return self._said.get(self.entries[index].image, ("", ""))[1]
 
     def image_path(self, index: int) -> Path:
-        """The picture of a step. Raises UserError: it names none, or one that is missing or outside the folder."""
         return locate(self.folder, self.entries[index].image)
 
     def issues(self, index: int) -> list[str]:
@@ -166,7 +165,6 @@ class Document:
         return found
 
     def first_todo(self) -> int | None:
-        """The first step that nobody has looked at."""
         return next((index for index, entry in enumerate(self.entries) if entry.state == "todo"), None)
 
     def _values(self) -> list[Any]:
@@ -201,15 +199,12 @@ class Document:
             self._do({"do": "change", "steps": values, "what": what, "joined": joined})
 
     def undo(self, index: int) -> str | None:
-        """Take back the last change of a step; what was taken back, or None where nothing is left. Without limit."""
         return self._again("undo", index)
 
     def redo(self, index: int) -> str | None:
-        """Make the change again that was taken back last; what it was, or None."""
         return self._again("redo", index)
 
     def _again(self, do: str, index: int) -> str | None:
-        """Undo or redo a step, and with it the others that were changed together with it."""
         made = [step.made(-1 if do == "undo" else 1) for step in self._steps]
         here = made[index]
         if here is None:
@@ -219,7 +214,6 @@ class Document:
         return here.what
 
     def _do(self, event: Event) -> None:
-        """First on disk, then in memory."""
         if self._closed:
             raise ValueError("the document is closed")
         try:
@@ -229,7 +223,6 @@ class Document:
             self._apply(event)
 
     def _apply(self, event: Event) -> None:
-        """Let something happen to the steps."""
         do = event["do"]
         if do == "start":
             self._steps = [_Step(value) for value in event["values"]]
@@ -306,7 +299,6 @@ class Document:
             self._journal.close()
 
     def __enter__(self) -> Document:
-        """The document itself; it is closed at the end of the ``with`` block."""
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -343,7 +335,6 @@ class Document:
                 self._start(values, content)
 
     def _start(self, values: list[Any], content: bytes | None) -> None:
-        """Go on from the values of a file; the event is recorded with the next one."""
         event = {"do": "start", "version": VERSION, "sha256": _hash(content), "values": values}
         self._apply(event)
         self._journal.put_off(event)

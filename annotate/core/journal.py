@@ -58,7 +58,6 @@ def in_words(error: OSError, path: Path) -> str:
 
 
 def hash_of(content: bytes) -> str:
-    """SHA-256 in hex."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -120,7 +119,6 @@ class EditJournal:
         return aside
 
     def put_off(self, event: Event) -> None:
-        """Have an event written with the next one."""
         self._waiting.append(event)
 
     def record(self, *events: Event, sync: bool = True) -> None:

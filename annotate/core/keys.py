@@ -41,7 +41,6 @@ def actions(group: str, *rows: tuple[str, str, str], while_typing: bool = False)
 
 
 def read_actions(path: Path) -> tuple[KeyAction, ...]:
-    """The actions of a file such as ``keys.yaml`` beside this module."""
     blocks = yaml.safe_load(path.read_text(encoding="utf-8"))
     return tuple(
         action
@@ -135,7 +134,6 @@ class Keymap:
                 self._chords[action.name].append(found)
 
     def action_for(self, chord: str) -> KeyAction | None:
-        """What a key does; None for nothing."""
         return self._by_chord.get(chord)
 
     def shown(self, name: str) -> str:
@@ -143,11 +141,9 @@ class Keymap:
         return "  ".join(chord.replace("Mod", "Ctrl") for chord in self._chords[name])
 
     def first(self, name: str) -> str:
-        """The first key of an action, as it is shown; "" for none."""
         return self.shown(name).split("  ")[0]
 
     def tip(self, name: str) -> str:
-        """What an action does, with its keys."""
         words = next(action.words for action in self.actions if action.name == name)
         return f"{words}   {self.shown(name)}".strip()
 

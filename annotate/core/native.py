@@ -40,7 +40,6 @@ class NativeItem(Record, frozen=True, kw_only=True):
 
     @property
     def is_object(self) -> bool:
-        """Whether it has fields at all."""
         return isinstance(self.value, dict)
 
 

@@ -43,7 +43,6 @@ class ClipWords(Record, frozen=True, kw_only=True):
     checked: bool | None = None
 
     def as_item(self) -> dict[str, Any]:
-        """As files have it."""
         mark = {} if self.checked is None else {"checked": self.checked}
         return {"audio": self.audio, "steps": list(self.steps), "text": self.text, **mark}
 
@@ -101,13 +100,11 @@ class CorrectedFile:
         self._values[at] = {**value, field: clip.text, **mark}
 
     def remove_typed(self, image: str) -> None:
-        """Take out what was typed for a picture, if anything was."""
         for at, one in reversed(list(enumerate(self.clips))):
             if not one.audio and one.steps == (image,):
                 del self.clips[at], self._values[at]
 
     def write_anew(self, clips: Sequence[ClipWords]) -> None:
-        """Write these items in the place of all that is there; raises SaveFailed as ``write``."""
         self.clips, self._values = list(clips), [clip.as_item() for clip in clips]
         self.write()
 

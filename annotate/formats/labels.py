@@ -97,8 +97,6 @@ class LabelItem(Record, frozen=True, kw_only=True):
 
 
 class Sheet(Record, frozen=True, kw_only=True):
-    """The steps of one folder, in order; ``name`` is the folder's, "" where the labels know of no folders."""
-
     name: str
     folder: Path
     items: tuple[LabelItem, ...]
@@ -114,7 +112,6 @@ class Reading(Record, frozen=True, kw_only=True):
 
     @property
     def items(self) -> list[LabelItem]:
-        """The steps of all sheets, in order."""
         return [item for sheet in self.sheets for item in sheet.items]
 
 
@@ -130,7 +127,6 @@ class Named(Record, frozen=True, kw_only=True):
 
 
 def whole(value_px: float) -> float:
-    """The same number, as an int where it is one: files then say 12, not 12.0."""
     return int(value_px) if float(value_px).is_integer() else float(value_px)
 
 

@@ -37,7 +37,6 @@ ACTIONS = actions(
 
 
 def make_panel(options: WindowOptions) -> ProposalPanel:
-    """For ``annotate.window.panels``: the panel is always there."""
     del options
     return ProposalPanel()
 
@@ -58,7 +57,6 @@ class ProposalPanel:
         self._last: tuple[int, AnnotatedStep, Point | None] | None = None
 
     def build(self, parent: tk.Misc, session: WindowSession) -> ttk.Frame:
-        """Make the tab; see ``annotate.window.panels.PanelTab``."""
         self._session, self._background = session, Background(session.root)
         frame = ttk.Frame(parent, padding=8)
         self._shown = tk.BooleanVar(frame, value=False)

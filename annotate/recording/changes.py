@@ -31,7 +31,6 @@ ChangeKind = Literal["change", "typing", "scroll", "playing"]
 ``scroll``: the same content moved up or down. ``playing``: a part began to move and went on, such as a video."""
 
 DIFFERENT = 14  # Grey levels by which a pixel must differ; lossy video stays below.
-MOST_PATCHES = 60
 AROUND = np.ones((17, 17))
 # A place always moves from about eight of the last twenty tenths of a second on in which it changed, the latest
 # counting most, until it falls below two; quiet, it begins anew. A page that takes a second to appear stays below.
@@ -79,23 +78,26 @@ def find_changes(recording: Recording) -> list[ScreenChange]:
 
 
 class _Patch(NamedTuple):
-    """A rectangle in pixels of the small picture, from ``left`` to ``left + width``; ``area`` of them are meant."""
+    """A rectangle by its edges in pixels of the small picture; ``area`` of its pixels are meant."""
 
     left: int
     top: int
-    width: int
-    height: int
+    right: int
+    bottom: int
     area: int = 1
 
-    def near(self, other: _Patch, margin: int) -> bool:
-        """Whether the two rectangles come closer to each other than ``margin``, on both axes."""
-        across = max(self.left, other.left) - min(self.left + self.width, other.left + other.width)
-        down = max(self.top, other.top) - min(self.top + self.height, other.top + other.height)
-        return across < margin and down < margin
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.right - self.left, self.bottom - self.top
 
     @property
     def part(self) -> tuple[slice, slice]:
-        return np.s_[self.top : self.top + self.height, self.left : self.left + self.width]
+        return np.s_[self.top : self.bottom, self.left : self.right]
+
+    def near(self, other: _Patch, margin: int) -> bool:
+        """Whether the two rectangles come closer to each other than ``margin``, on both axes."""
+        across = max(self.left, other.left) - min(self.right, other.right)
+        return across < margin and max(self.top, other.top) - min(self.bottom, other.bottom) < margin
 
 
 def _different(one: Grey, other: Grey) -> Grey:
@@ -103,31 +105,29 @@ def _different(one: Grey, other: Grey) -> Grey:
 
 
 def _patches(mask: Grey, join_px: int) -> list[_Patch]:
-    """The patches of a mask, the largest first; two no further apart than ``join_px`` to either side are one."""
+    """The patches of a mask; two no further apart than ``join_px`` to either side are one."""
     # With room to grow on all sides a patch begins, once it is larger, where it began before in the picture.
     mask, grow = np.pad(mask, join_px), 2 * join_px
     grown = cv2.dilate(mask, np.ones((grow + 1, grow + 1)))
     count, labels, stats, _ = cv2.connectedComponentsWithStats(grown, connectivity=8)
     areas = np.bincount(labels[mask > 0], minlength=count)
-    order = sorted(range(1, count), key=lambda label: -int(stats[label, cv2.CC_STAT_AREA]))[:MOST_PATCHES]
-    rows = ((*map(int, stats[label, :4]), int(areas[label])) for label in order)
-    return [_Patch(left, top, width - grow, height - grow, area) for left, top, width, height, area in rows]
+    rows = zip(stats[1:].tolist(), areas[1:].tolist(), strict=True)
+    return [_Patch(x, y, x + width - grow, y + height - grow, area) for (x, y, width, height, _), area in rows]
 
 
 def _bounds(patches: Sequence[_Patch]) -> _Patch:
-    left, top = min(one.left for one in patches), min(one.top for one in patches)
-    right, bottom = max(one.left + one.width for one in patches), max(one.top + one.height for one in patches)
-    return _Patch(left, top, right - left, bottom - top, sum(one.area for one in patches))
+    left, top, right, bottom, area = zip(*patches, strict=True)
+    return _Patch(min(left), min(top), max(right), max(bottom), sum(area))
 
 
 def _is_scrolled(before: Grey, after: Grey, where: _Patch) -> bool:
     """Whether the content of a rectangle moved up or down, and did nothing else."""
-    if min(where.height, where.width) < 24 or where.width * where.height < SCROLL_SHARE * after.size:
+    if min(where.size) < 24 or math.prod(where.size) < SCROLL_SHARE * after.size:
         return False
     old, new = before[where.part].astype(np.float32), after[where.part].astype(np.float32)
     (across, down), _ = cv2.phaseCorrelate(old, new)
     moved = round(down)
-    if moved == 0 or abs(across) > 1 or abs(moved) >= where.height:
+    if moved == 0 or abs(across) > 1 or abs(moved) >= where.size[1]:
         return False
     first, second = (old, new) if moved > 0 else (new, old)
     along = float(cv2.absdiff(second[abs(moved) :], first[: -abs(moved)]).mean())
@@ -145,19 +145,17 @@ class _Pointer:
         self._track: list[tuple[float, _Patch]] = []
 
     def at(self, time_s: float) -> tuple[_Patch | None, float]:
-        """Where it was at a time, and for how long by then."""
         return next(((place, time_s - at_s) for at_s, place in reversed(self._trail) if at_s < time_s), (None, 0.0))
 
     def travels(self, time_s: float) -> bool:
         """Whether it was on its way: a hand that clicks may shake, by less than the pointer's size."""
         places = [place for at_s, place in self._trail if abs(at_s - time_s) <= HOVER_S]
-        if len(places) < 2:
+        if not places:
             return False
-        whole = _bounds(places)
-        return max(whole.width - places[0].width, whole.height - places[0].height) > self.side / 2
+        return max(np.subtract(_bounds(places).size, places[0].size)) > self.side / 2
 
     def fits(self, patch: _Patch, times: float = 1) -> bool:
-        return max(patch.width, patch.height) <= times * self.side
+        return max(patch.size) <= times * self.side
 
     def follow(self, time_s: float, patches: list[_Patch], covered: Grey) -> bool:
         """Look at a frame in which little changed, in ``patches``; whether the pointer moved in it.
@@ -171,7 +169,8 @@ class _Pointer:
 
         def left(place: _Patch) -> bool:
             """Whether something went away from the middle of a place: a typed character stays."""
-            middle = _Patch(place.left + place.width // 2, place.top + place.height // 2, 1, 1)
+            x, y = (place.left + place.right) // 2, (place.top + place.bottom) // 2
+            middle = _Patch(x, y, x + 1, y + 1)
             return place[:2] != now[:2] and any(one.near(middle, 0) for one in patches)
 
         if self.place is not None and left(self.place):
@@ -218,7 +217,6 @@ class ChangeFinder:
         self._busy = self._begun = self._always = np.zeros((height, width), bool)
 
     def feed(self, time_s: float, luma: Grey) -> None:
-        """Look at the next picture."""
         if not self._times:
             self._times, self._previous, self._settled = [time_s], luma, luma.copy()
             return
@@ -227,14 +225,14 @@ class ChangeFinder:
         self._times.append(time_s)
         changed = _different(luma, self._previous)
         before, self._previous = self._previous, luma
-        if not changed.any():
-            self._count_busy(time_s, None)
-            return
-        self._differs = _different(luma, self._settled)
-        self._count_busy(time_s, self._judge(time_s, before, changed))
-        differs = self._differs > 0
-        self._first_seen[differs & (self._first_seen < 0)] = len(self._times) - 1
-        self._first_seen[~differs] = -1
+        if changed.any():
+            self._differs = _different(luma, self._settled)
+            self._count_busy(time_s, self._moving(time_s, before, changed))
+            differs = self._differs > 0
+            self._first_seen[differs & (self._first_seen < 0)] = len(self._times) - 1
+            self._first_seen[~differs] = -1
+        else:
+            self._count_busy(time_s, changed)
 
     def finish(self) -> list[ScreenChange]:
         """The recording is over: all its changes, in order of time."""
@@ -242,30 +240,27 @@ class ChangeFinder:
             self._look(self._times[-1] + 10 * SETTLE_S)
         return self._changes
 
-    def _judge(self, time_s: float, before: Grey, changed: Grey) -> Grey | None:
+    def _moving(self, time_s: float, before: Grey, changed: Grey) -> Grey:
         """What of a frame counts as moving: not the pointer, nor a page that scrolls."""
         calm = np.where(self._always, 0, changed).astype(np.uint8)
-        patches = _patches(calm, join_px=1) if calm.any() else []
+        patches = _patches(calm, join_px=1)
         if not patches:
             return changed
         self._moved_s = time_s
         # A pointer that moves by less than its size leaves one patch, at most twice as large on either side.
         if len(patches) <= 4 and all(self._pointer.fits(one, 2) for one in patches):
-            return None if self._pointer.follow(time_s, patches, calm & self._differs) else changed
-        self._major_s = time_s
-        self._majors += 1
-        if not _is_scrolled(before, self._previous, _bounds(patches)):
-            return changed
-        self._scrolls += 1
-        return None
+            is_none = self._pointer.follow(time_s, patches, calm & self._differs)
+        else:
+            is_none = _is_scrolled(before, self._previous, _bounds(patches))
+            self._major_s, self._majors, self._scrolls = time_s, self._majors + 1, self._scrolls + is_none
+        return np.zeros_like(changed) if is_none else changed
 
-    def _count_busy(self, time_s: float, moving: Grey | None) -> None:
+    def _count_busy(self, time_s: float, moving: Grey) -> None:
         self._recent *= math.exp((self._times[-2] - time_s) / MEMORY_S)
-        if moving is not None:
-            fresh = (cv2.dilate(moving, AROUND) > 0) & (time_s - self._counted_s >= SLOT_S)
-            self._since_s[fresh & (self._recent < QUIET_SLOTS)] = time_s
-            self._recent[fresh] += 1
-            self._counted_s[fresh] = time_s
+        fresh = (cv2.dilate(moving, AROUND) > 0) & (time_s - self._counted_s >= SLOT_S)
+        self._since_s[fresh & (self._recent < QUIET_SLOTS)] = time_s
+        self._recent[fresh] += 1
+        self._counted_s[fresh] = time_s
         busy = self._recent > BUSY_SLOTS
         self._begun = self._begun | (busy & ~self._always)
         self._busy = busy | (self._busy & (self._recent >= CALM_SLOTS))
@@ -282,37 +277,33 @@ class ChangeFinder:
         found, place = pointer.unexplained(left), pointer.place
         # The pointer, lost from sight, is no larger than it was.
         if not self._majors and len(found) <= 2 and place is not None:
-            most = place.width + 2, place.height + 2
-            found = [] if all(one.width <= most[0] and one.height <= most[1] for one in found) else found
+            found = [] if all(np.max(np.subtract(one.size, place.size)) <= 2 for one in found) else found
         if found:
             where = _bounds(found)
             # Enough was typed to be told from a pointer, while the typing still goes on.
-            typed_long = where.height <= 1.5 * side and where.area > side**2
+            typed_long = where.size[1] <= 1.5 * side and where.area > side**2
             if not (self._majors or rests_s >= MINOR_SETTLE_S or typed_long):
                 return
-            inside = np.zeros_like(self._differs)
-            for one in found:
-                inside[one.part] = self._differs[one.part]
-            seen, counts = np.unique(self._first_seen[inside > 0], return_counts=True)
+            inside = [self._first_seen[one.part][self._differs[one.part] > 0] for one in found]
+            seen, counts = np.unique(np.concatenate(inside), return_counts=True)
             kind: ChangeKind = "scroll" if self._majors and self._scrolls * 2 >= self._majors else "change"
             # Fewer pixels than a pointer's may be one that came before.
             first = int(seen[np.argmax(counts.cumsum() >= side**2)] if self._majors else seen[0])
             # Characters come one by one.
-            if not self._majors and where.height <= 1.5 * side:
+            if not self._majors and where.size[1] <= 1.5 * side:
                 kind = "typing" if self._times[seen[-1]] - self._times[first] > TYPING_S else kind
             self._emit(first, kind, where)
-            self._settle()
         elif self._begun.any():
             # A pointer may have come by before.
             since_s = np.sort(self._since_s[self._begun])
             first = min(bisect_left(self._times, since_s[len(since_s) // 10]), len(self._times) - 1)
-            where = _Patch(*cv2.boundingRect(self._begun.astype(np.uint8)))
-            where = where._replace(area=where.width * where.height)
+            x, y, width, height = cv2.boundingRect(self._begun.astype(np.uint8))
+            where = _Patch(x, y, x + width, y + height, width * height)
             if place is not None and where.area >= PLAYING_SHARE * self._differs.size and place.near(where, 0):
                 self._emit(first, "playing", where)
             else:
                 self._spinning = first if self._spinning is None else min(first, self._spinning)
-            self._settle()
+                self._settle()
         elif left and rests_s >= SETTLE_S:
             self._settle()
 
@@ -324,7 +315,7 @@ class ChangeFinder:
             first = began if place is not None and rested_s >= turned_s else first
         onset_s, share, scale = self._times[first], where.area / self._differs.size, self._scale
         place, rested_s = self._pointer.at(onset_s)
-        left, top, right, bottom = where.left, where.top, where.left + where.width, where.top + where.height
+        left, top, right, bottom = (edge * scale for edge in where[:4])
         self._changes.append(
             ScreenChange(
                 before_s=self._times[max(0, first - 1)],
@@ -332,12 +323,13 @@ class ChangeFinder:
                 settled_s=max(onset_s, min(self._moved_s, self._times[-1])),
                 kind=kind,
                 share=share,
-                box=Box(left_px=left * scale, top_px=top * scale, right_px=right * scale, bottom_px=bottom * scale),
+                box=Box(left_px=left, top_px=top, right_px=right, bottom_px=bottom),
                 pointer=None if place is None else Point(x_px=place.left * scale, y_px=place.top * scale),
                 rested_s=rested_s,
                 is_hover=kind == "change" and share <= HOVER_SHARE and self._pointer.travels(onset_s),
             )
         )
+        self._settle()
 
     def _settle(self) -> None:
         """The screen is settled as it is, the pointer a part of it, which leaves a hole there when it goes."""
@@ -356,10 +348,10 @@ def user_actions(changes: Sequence[ScreenChange]) -> list[ScreenChange]:
     joined: list[ScreenChange] = []
     hovers: list[ScreenChange] = []
     for change in changes:
-        recent = [one for one in hovers if change.onset_s - one.onset_s < HOVER_END_S]
-        lit = any(overlap(one.box, change.box) > 0.5 for one in recent)
+        since_s = change.onset_s - HOVER_END_S
+        lit = any(one.onset_s > since_s and overlap(one.box, change.box) > 0.5 for one in hovers)
         if change.is_hover or (change.share <= HOVER_SHARE and lit):
-            hovers = [*hovers[-5:], change]
+            hovers.append(change)
         elif joined and _same_action(joined[-1], change):
             settled_s = max(joined[-1].settled_s, change.settled_s)
             joined[-1] = replace(joined[-1], settled_s=settled_s, share=min(1.0, joined[-1].share + change.share))

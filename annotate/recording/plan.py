@@ -23,9 +23,9 @@ PLAN_FILE = "cuts.json"
 
 
 class Instruction(Record, frozen=True, kw_only=True):
-    """What was said for one or several steps: where in the recording, what a machine heard, and what a person wrote.
+    """What was said for one or several steps: where in the recording, what a machine ``heard``, a person's ``text``.
 
-    ``text`` is None until somebody corrected it. Where start and end are the same it was never said, but typed.
+    Where start and end are the same it was never said, but typed.
     """
 
     id: int
@@ -135,10 +135,7 @@ def retime(plan: CutPlan, index: int, screenshot_s: float) -> CutPlan:
 
 
 def write_words(plan: CutPlan, index: int, text: str) -> CutPlan:
-    """What a person says was said for a step, and for all steps of its instruction.
-
-    The machine's own words are no correction; a step that has no instruction gets one, typed, of no length.
-    """
+    """A person's words for all steps of a step's instruction; a step that has none gets one, typed, of no length."""
     found = plan.instruction(plan.steps[index].instruction)
     if found is not None:
         return _put(plan, replace(found, text=None if text == found.heard else text))

@@ -18,23 +18,18 @@ from .plan import CutPlan, CutStep, Instruction
 from .sound import SPEECH_RATE_HZ, Sound
 from .video import Recording
 
-MARGIN_S = 0.15
-"""What is left before and after speech in a clip: a detector notices the first consonant late."""
-MISSING_END_S = 1.0
-"""A file whose pictures and sound stop earlier than this before the end that it states is cut off."""
+MARGIN_S = 0.15  # Before and after speech in a clip: a detector notices the first consonant late.
+MISSING_END_S = 1.0  # A file whose pictures and sound stop earlier before the end that it states is cut off.
 FRAME_S, STRICTNESS = 0.03, 2  # WebRTC's own scale: 3 cuts speech into pieces, 0 takes fans for speech.
-PAUSE_S, SHORTEST_S = 0.6, 0.25
-"""A shorter silence is a pause inside an utterance; less speech than the second is none."""
-JUST_BEFORE_S = 0.02
-"""The last frame before an action may be old, on a screen that stood still: it is still what was seen just before."""
+PAUSE_S, SHORTEST_S = 0.6, 0.25  # A shorter silence is a pause inside an utterance; less speech is none.
+JUST_BEFORE_S = 0.02  # The last frame before an action may be old: it is still what was seen just before.
 ACTION_WORDS = {"change": "click", "playing": "click", "typing": "type", "scroll": "scroll"}
 
 
 def propose(recording: Recording, *, recogniser: Recogniser | None, store: TranscriptStore | None = None) -> CutPlan:
     """Cut a recording into steps, as well as can be seen and heard; without a recogniser instructions are empty.
 
-    Transcripts are kept in ``store``, so that a second look at the same recording hears nothing again. Raises
-    UserError: the recording can't be read, or the recogniser can't go on at all.
+    Raises UserError: the recording can't be read, or the recogniser can't go on at all.
     """
     actions = user_actions(find_changes(recording))
     sound = recording.sound()
@@ -100,11 +95,8 @@ def find_speech(sound: Sound) -> list[Instruction]:
                 stretches.append([start_s, start_s, 0.0])
             stretches[-1][1] = end_s
             stretches[-1][2] += frame_s
-    found = [(start_s, end_s) for start_s, end_s, spoken_s in stretches if spoken_s >= SHORTEST_S]
-    return [
-        Instruction(id=number, start_s=round(start_s, 3), end_s=round(end_s, 3))
-        for number, (start_s, end_s) in enumerate(found)
-    ]
+    found = [(round(start_s, 3), round(end_s, 3)) for start_s, end_s, spoken_s in stretches if spoken_s >= SHORTEST_S]
+    return [Instruction(id=number, start_s=one[0], end_s=one[1]) for number, one in enumerate(found)]
 
 
 def align(

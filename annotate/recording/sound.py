@@ -25,14 +25,11 @@ class Sound(Record, frozen=True, kw_only=True, eq=False):
     samples: NDArray[Any]
 
     def between(self, start_s: float, end_s: float) -> Sound:
-        """The part from one time to another, as far as there is sound."""
         first = max(0, round(start_s * self.rate_hz))
         return Sound(rate_hz=self.rate_hz, samples=self.samples[first : max(first, round(end_s * self.rate_hz))])
 
 
 class Player:
-    """Plays one sound at a time."""
-
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._file = Path()
@@ -52,7 +49,6 @@ class Player:
         self._process = subprocess.Popen([*found, str(self._file)], stdin=nothing, stdout=nothing, stderr=nothing)
 
     def stop(self) -> None:
-        """Be silent, at once."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

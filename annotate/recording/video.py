@@ -19,14 +19,11 @@ from grounding.errors import UserError, install
 from .sound import SPEECH_RATE_HZ, Sound
 
 ANALYSED_WIDTH_PX = 480
-SPACING_S = 0.03
-"""Least time between two frames that are looked at: just under one thirtieth, as time stamps are rounded."""
-JUMP_S = 0.05
-"""Time stamps that are this far from the sound before them leave a gap, which becomes silence, or an overlap."""
+SPACING_S = 0.03  # Least time between two frames that are looked at: just under a thirtieth, as stamps are rounded.
+JUMP_S = 0.05  # Time stamps that are this far from the sound before them leave a gap, or an overlap.
 
 
 def load_av() -> Any:
-    """The module ``av``. Raises UserError: it is not installed."""
     try:
         import av
     except ImportError:
@@ -35,16 +32,11 @@ def load_av() -> Any:
 
 
 class Recording:
-    """A recording whose pictures are read one at a time.
+    """A recording whose pictures are read one at a time. Raises UserError: there is none that can be read.
 
-    Raises UserError: there is no such file, or it is no video that can be read.
-
-    Attributes:
-        duration_s: What the file states; None where it says nothing, as one that was never closed.
-        frame_s: How long a picture stands on the average.
-        small_size: Width and height of the small pictures, in pixels: the recorded proportions, at most 480 wide.
-        seen_s: After ``small_frames``: the time of the last picture.
-        damaged: After ``small_frames``: how many pieces could not be decoded and were passed over.
+    ``duration_s`` is what the file states, None where it says nothing, as one that was never closed; ``frame_s`` how
+    long a picture stands on the average. After ``small_frames``, ``seen_s`` is the time of the last picture and
+    ``damaged`` how many pieces could not be decoded and were passed over.
     """
 
     def __init__(self, path: Path) -> None:
@@ -85,10 +77,9 @@ class Recording:
                 yield held_s, held.to_ndarray(format="gray", **size)
 
     def picture_at(self, time_s: float) -> NDArray[np.uint8]:
-        """The picture that is on the screen at a time: the last frame whose time stamp is not later.
+        """The picture on the screen at a time, RGB, height x width x 3: the last frame whose time stamp is not later.
 
-        It is RGB, height x width x 3, uint8; before the first time stamp it is the first frame. Raises UserError: there
-        is no readable picture at or before that time.
+        Before the first time stamp it is the first frame. Raises UserError: none can be read at or before that time.
         """
         held = None
         with _opened(self.path) as container:
@@ -135,8 +126,8 @@ def _opened(path: Path) -> Iterator[Any]:
     if not path.is_file():
         raise UserError(f"there is no file {path}: give a screen recording, such as session.mp4")
     unreadable = UserError(
-        f"{path} is no video that can be read: give a screen recording, such as an MP4, MKV, MOV or WebM file. (An MP4 "
-        "that was cut off has lost the index at its end; an MKV can be read up to the break)"
+        f"{path} is no video that can be read: give an MP4, MKV, MOV or WebM file. (An MP4 that was cut off has lost "
+        "the index at its end; an MKV can be read up to the break)"
     )
     try:
         container = av.open(str(path))
@@ -152,7 +143,6 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _origin_s(container: Any) -> float:
-    """The time stamp at which the file begins."""
     return float(container.start_time or 0) / 1_000_000
 
 

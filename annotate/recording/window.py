@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import tkinter as tk
 from collections.abc import Callable
 from functools import partial
@@ -33,15 +32,13 @@ BUTTONS = (
     ("Play words", "play-words"), ("Merge", "merge"), ("Split", "split"), ("Drop", "drop"),
     ("Take this screen", "retime"), ("Same words", "same-words"), ("Write folder", "write"),
 )  # fmt: skip
-SOON_MS = 60
-"""A cursor that is being dragged asks for one picture when it rests, not for each on the way."""
+SOON_MS = 60  # A cursor that is being dragged asks for one picture when it rests, not for each on the way.
 
 
 class CutWindow:
     """One cut in one window; every change of it is kept in the folder's ``cuts.json``, and can be undone in here."""
 
     def __init__(self, root: tk.Tk, plan: CutPlan, recording: Recording, folder: Path) -> None:
-        save_plan(folder, plan)
         self.root, self.recording, self.folder = root, recording, folder
         # What was done, and the plan that came of it; undo and redo move to and fro in them.
         self._states, self._now = [("", plan)], 0
@@ -76,9 +73,6 @@ class CutWindow:
         return self._plan.steps[self._index] if self._index < len(self._plan.steps) else None
 
     def _make_handlers(self) -> dict[str, Callable[[], object]]:
-        def retimed(plan: CutPlan, index: int) -> CutPlan:
-            return retime(plan, index, self._cursor_s)
-
         return {
             "next-step": lambda: self._choose(self._index + 1),
             "previous-step": lambda: self._choose(self._index - 1),
@@ -87,7 +81,7 @@ class CutWindow:
             "merge": partial(self._edit, "merge steps", merge_with_next),
             "split": self._split,
             "drop": partial(self._edit, "drop step", drop),
-            "retime": partial(self._edit, "take this screen", retimed),
+            "retime": partial(self._edit, "take this screen", lambda plan, at: retime(plan, at, self._cursor_s)),
             "same-words": partial(self._edit, "same words", same_words),
             "edit-words": lambda: self._words.focus_set(),
             "play-words": self._play_words,
@@ -137,7 +131,7 @@ class CutWindow:
             if width:
                 pane.configure(width=px(width * 0.8 if style.narrow else width))
                 pane.pack_propagate(False)
-        self._timeline = Timeline(root, style, self._choose, self._move)
+        self._timeline = Timeline(root, style, self._plan.duration_s, self._choose, self._move)
         self._status = ttk.Label(root, style="Status.TLabel", anchor="w", padding=(px(10), px(3)))
         for row, widget in enumerate((bar, panes, self._timeline, self._status)):
             widget.grid(row=row, column=0, sticky="nsew" if widget is panes else "ew")
@@ -157,8 +151,6 @@ class CutWindow:
             self._background.close()
             self.root.destroy()
 
-    # --- changes ------------------------------------------------------------------------------------------------------
-
     def _choose(self, index: int) -> None:
         """Choose a step, and put the cursor at its screenshot."""
         self._commit()
@@ -171,15 +163,13 @@ class CutWindow:
         self._commit()
         if self._step is not None:
             self._change(what, edit(self._plan, self._index))
-        if self._step is not None:
-            self._move(self._step.screenshot_s)
+            self._choose(self._index)
 
     def _split(self) -> None:
         self._commit()
         time_s = self._cursor_s
         self._change("new step", split_at(self._plan, time_s))
-        times = [step.screenshot_s for step in self._plan.steps]
-        self._choose(min(range(len(times)), key=lambda index: abs(times[index] - time_s)))
+        self._choose(sum(step.screenshot_s < time_s for step in self._plan.steps))
 
     def _commit(self) -> None:
         """Put what was typed into the plan; raises SaveFailed where it could not be kept on the disk."""
@@ -211,8 +201,6 @@ class CutWindow:
         finally:
             self._show()
 
-    # --- showing ------------------------------------------------------------------------------------------------------
-
     def _show(self) -> None:
         plan = self._plan
         self._index = index = min(max(0, self._index), max(0, len(plan.steps) - 1))
@@ -239,7 +227,6 @@ class CutWindow:
         self.root.title(f"{Path(plan.video).name} · {len(plan.steps)} steps · annotate segment")
 
     def _move(self, time_s: float) -> None:
-        """Put the cursor at a time."""
         self._cursor_s = min(max(0.0, time_s), self._plan.duration_s)
         self._timeline.show(self._plan, self._index, self._cursor_s)
         self._say(f"cursor at {clock(self._cursor_s, 2)}")
@@ -253,8 +240,8 @@ class CutWindow:
 
     def _came(self, time_s: float, found: Any) -> None:
         self._asked, self._picture_s = False, time_s
-        failed = isinstance(found, Exception)
-        self._picture, self._no_picture = (None, str(found)) if failed else (Image.fromarray(found), "")
+        self._picture = None if isinstance(found, Exception) else Image.fromarray(found)
+        self._no_picture = str(found)
         self._draw_preview()
         if self._cursor_s != time_s:
             self._move(self._cursor_s)
@@ -289,37 +276,29 @@ class CutWindow:
         else:
             self._player.play(self._sound.between(*clip_bounds(said, plan.instructions, plan.duration_s)))
 
-    # --- writing ------------------------------------------------------------------------------------------------------
-
     def _write_folder(self) -> None:
         self._commit()
         questions = self.folder / QUESTIONS
-        question = (
-            f"{questions} is there already.\n\nReplace its steps? Boxes that were drawn in them will only be in "
-            f"{questions.name}.previous."
-        )
-        ask = partial(messagebox.askokcancel, parent=self.root, default="cancel", icon="warning")
         overwrite = questions.exists()
-        if self._write.instate(["disabled"]) or (overwrite and not ask("Replace the steps?", question)):
+        words = f"{questions} is there: replace its steps? Their boxes will only be in {questions.name}.previous."
+        if overwrite and not messagebox.askokcancel("Replace the steps?", words, parent=self.root, default="cancel"):
             return
         self._write.state(["disabled"])
         self._say("writing …")
-        work = partial(write_participant, self._plan, self.recording, self.folder, overwrite=overwrite)
-        self._background.run(work, self._written, self._failed)
 
-    def _written(self, what: str) -> None:
-        self._write.state(["!disabled"])
-        words = f"{what} are in {self.folder}. Draw the boxes with: grounding annotate {self.folder}"
-        self._banners.show("written", words)
-        self._say("written")
+        def written(what: str) -> None:
+            self._write.state(["!disabled"])
+            self._say("written")
+            words = f"{what} are in {self.folder}. Draw the boxes with: grounding annotate {self.folder}"
+            self._banners.show("written", words)
+
+        work = partial(write_participant, self._plan, self.recording, self.folder, overwrite=overwrite)
+        self._background.run(work, written, self._failed)
 
 
 def open_window(plan: CutPlan, recording: Recording, folder: Path) -> None:
     """Show a cut until its window is closed. Raises UserError: the folder cannot be written."""
+    save_plan(folder, plan)
     root = tk.Tk(className="Annotate")
-    try:
-        CutWindow(root, plan, recording, folder)
-        root.mainloop()
-    finally:
-        with contextlib.suppress(tk.TclError):  # It was closed.
-            root.destroy()
+    CutWindow(root, plan, recording, folder)
+    root.mainloop()

@@ -30,7 +30,6 @@ class ReviewCase(Record, frozen=True, kw_only=True):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it is anything but a hit."""
         return self.verdict.outcome != "hit"
 
 
@@ -72,19 +71,15 @@ class Reviewer:
             self._said[label.step] = (*self._said.get(label.step, ()), label)
 
     def case(self, step_id: str) -> ReviewCase | None:
-        """The case of a step; None where the run did not score it."""
         return next((case for case in self.cases if case.step.id == step_id), None)
 
     def said(self, step_id: str) -> tuple[Label, ...]:
-        """What everybody says of a step now."""
         return self._said.get(step_id, ())
 
     def mine(self, step_id: str) -> Label | None:
-        """What the labeller says of a step now."""
         return next((label for label in self.said(step_id) if label.labeller == self.labeller), None)
 
     def wrong(self) -> list[ReviewCase]:
-        """The cases that are gone through."""
         return [case for case in self.cases if case.is_wrong]
 
     def neighbour(self, step_id: str, direction: int) -> ReviewCase | None:

@@ -135,7 +135,6 @@ class StepFields(ttk.Frame):
         session.watch(step=self._fill, change=self._changed, leaving=self.commit)
 
     def focus_on(self, name: str) -> None:
-        """Put the cursor at the end of a field: ``instruction``, ``task`` and so on."""
         field = self.fields[name]
         tab: tk.Misc = self
         while not isinstance(tab.master, ttk.Notebook):

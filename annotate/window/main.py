@@ -72,7 +72,6 @@ class Autosave:
 
     @property
     def words(self) -> str:
-        """What the status bar says of saving."""
         if self._waiting_for_word:
             return "file changed on disk"
         if self._document.dirty:
@@ -80,7 +79,6 @@ class Autosave:
         return f"saved {self._saved_at}" if self._saved_at else "all saved"
 
     def save(self, *, overwrite: bool = False) -> bool:
-        """Save now; False, with a message, where that was not possible."""
         self._session.finish_edits()
         self._save_in(None)
         try:
@@ -137,8 +135,6 @@ class Autosave:
 
 
 class MainWindow:
-    """One folder in one window."""
-
     def __init__(
         self, document: Document, options: WindowOptions, keymap: Keymap, panels: Sequence[PanelTab] = ()
     ) -> None:
@@ -196,7 +192,6 @@ class MainWindow:
         return self._following
 
     def close(self, following: tuple[Path, int] | None = None) -> None:
-        """Save and leave, for another folder perhaps; where saving fails, ask above the picture."""
         self._following, document = following, self.session.document
         if self.autosave.save() or not document.dirty:
             self._leave()

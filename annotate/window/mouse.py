@@ -51,7 +51,6 @@ class Mouse:
             canvas.bind(event, work)
 
     def want_drawing(self) -> None:
-        """The next press draws a new box, wherever it is."""
         self._drawing_wanted = True
         self._canvas.focus_set()
         self._session.status("Drag to draw a box; Escape leaves it")

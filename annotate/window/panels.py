@@ -83,11 +83,9 @@ class RowList(ttk.Treeview):
         self.bind("<<TreeviewSelect>>", self._selected)
 
     def clear(self) -> None:
-        """Take all rows out."""
         self.delete(*self.get_children())
 
     def mark(self, row: int | None) -> None:
-        """Show a row as the chosen one; none where there is no such row."""
         self._marked = str(row) if self.exists(str(row)) else ""
         self.selection_set((self._marked,) if self._marked else ())
         if self._marked:

@@ -60,7 +60,6 @@ class PictureStore:
         return _prepared(picture, self.scale_for(Size(width=picture.width, height=picture.height)))
 
     def close(self) -> None:
-        """Stop decoding."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -94,11 +93,9 @@ class PictureLayer:
         self._shown: PreparedPicture | None = None
 
     def show(self, prepared: PreparedPicture | None) -> None:
-        """Take another picture; ``render`` draws it."""
         self._shown = prepared
 
     def render(self, transform: ViewTransform, view: Size) -> None:
-        """Draw what can be seen of the picture."""
         from PIL import ImageTk
         from PIL.Image import Resampling
 

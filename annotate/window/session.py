@@ -71,7 +71,6 @@ class Background:
             failed(error)
 
     def close(self) -> None:
-        """Forget what has not begun; do not wait for the rest."""
         self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -116,23 +115,19 @@ class WindowSession:
 
     @property
     def entry(self) -> AnnotatedStep:
-        """The shown step as it is now."""
         return self.document.entries[self.index]
 
     @property
     def picture_size(self) -> Size | None:
-        """The size of the upright picture in pixels; None as for ``picture``."""
         return None if self.picture is None else Size(width=self.picture.width, height=self.picture.height)
 
     def go_to(self, index: int) -> None:
-        """Show another step, or the same one again."""
         self.finish_edits()
         self.index = min(max(index, 0), len(self.document.entries) - 1)
         self.selected = self.picture = None
         self.tell("step", self.index)
 
     def change(self, entry: AnnotatedStep, what: str, *, joined: bool = False) -> None:
-        """Make this the shown step's entry, as ``change_together`` does."""
         self.change_together({self.index: entry}, what, joined=joined)
 
     def change_together(self, entries: Mapping[int, AnnotatedStep], what: str, *, joined: bool = False) -> None:
@@ -150,11 +145,9 @@ class WindowSession:
             self.status(f"Not verified any more; {self.key('verify')} verifies the new answer")
 
     def undo(self) -> None:
-        """Undo the last change of the shown step and say what it was."""
         self._again("undone", "nothing left to undo in this step", self.document.undo)
 
     def redo(self) -> None:
-        """Do again what was undone last in the shown step."""
         self._again("done again", "nothing left to do again in this step", self.document.redo)
 
     def _again(self, done: str, nothing: str, work: Callable[[int], str | None]) -> None:
@@ -166,7 +159,6 @@ class WindowSession:
         self.status(nothing if what is None else f"{done}: {what}")
 
     def select(self, box: int | None) -> None:
-        """Select a box of the shown step."""
         self.selected = box
         self.tell("selection", box)
 
@@ -180,11 +172,9 @@ class WindowSession:
     # --- keys ---------------------------------------------------------------------------------------------------------
 
     def bind_keys(self, handlers: Mapping[str, Handler]) -> None:
-        """Say what actions of the keymap do."""
         self._handlers |= handlers
 
     def perform(self, action: str) -> None:
-        """Do an action, if somebody said what it does."""
         self._handlers.get(action, lambda: None)()
 
     def with_key(self, words: str, action: str) -> str:
@@ -192,13 +182,11 @@ class WindowSession:
         return f"{words}   {self.key(action)}".rstrip()
 
     def button(self, parent: tk.Misc, words: str, action: str) -> ttk.Button:
-        """A button that does an action and says its key."""
         return ttk.Button(
             parent, text=self.with_key(words, action), takefocus=False, command=partial(self.perform, action)
         )
 
     def focus_canvas(self) -> None:
-        """Give the keyboard back to the picture."""
         self.canvas.focus_set()
 
     # --- who listens ----------------------------------------------------------------------------------------------
@@ -214,7 +202,6 @@ class WindowSession:
             self._listeners.setdefault(name, []).append(listener)
 
     def tell(self, news: str, *arguments: object) -> None:
-        """Tell all who watch."""
         for listener in self._listeners.get(news, ()):
             listener(*arguments)
 
@@ -223,6 +210,5 @@ class WindowSession:
         self.tell("leaving")
 
     def close(self) -> None:
-        """Let everybody stop what they do."""
         self.tell("close")
         self.pictures.close()

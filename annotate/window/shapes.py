@@ -23,8 +23,6 @@ _HANDLE_VIEW, _SMALL_HANDLE_VIEW, _SMALL_BOX_VIEW = 4, 3, 44
 
 
 class OverlayShape(Protocol):
-    """A shape that is no part of the annotation."""
-
     def draw(self, canvas: tk.Canvas, transform: ViewTransform, unit: float, tags: tuple[str, ...]) -> None:
         """Draw it; ``unit`` is how many view pixels are one at 96 dpi."""
 
@@ -42,7 +40,6 @@ class OverlayBox(Record, frozen=True, kw_only=True):
     halo: bool = True
 
     def draw(self, canvas: tk.Canvas, transform: ViewTransform, unit: float, tags: tuple[str, ...]) -> None:
-        """See ``OverlayShape``."""
         left, top, right, bottom = corners = transform.corners(self.box)
         if self.halo:
             canvas.create_rectangle(*corners, outline=HALO, width=_px(3, unit), tags=tags)
@@ -53,7 +50,6 @@ class OverlayBox(Record, frozen=True, kw_only=True):
         _draw_label(canvas, self.label, self.colour, left, top, unit, tags)
 
     def area_under(self, point: Point, reach_px: float) -> float | None:
-        """See ``OverlayShape``."""
         box = self.box
         across = box.left_px - reach_px <= point.x_px <= box.right_px + reach_px
         down = box.top_px - reach_px <= point.y_px <= box.bottom_px + reach_px
@@ -68,7 +64,6 @@ class OverlayPoint(Record, frozen=True, kw_only=True):
     label: str = ""
 
     def draw(self, canvas: tk.Canvas, transform: ViewTransform, unit: float, tags: tuple[str, ...]) -> None:
-        """See ``OverlayShape``."""
         x, y = transform.to_view(self.point.x_px, self.point.y_px)
         ring, arm = _px(_RING_VIEW, unit), _px(_ARM_VIEW, unit)
         for colour, width in ((HALO, _px(4, unit)), (self.colour, _px(2, unit))):
@@ -78,7 +73,6 @@ class OverlayPoint(Record, frozen=True, kw_only=True):
         _draw_label(canvas, self.label, self.colour, x + arm, y - ring, unit, tags)
 
     def area_under(self, point: Point, reach_px: float) -> float | None:
-        """See ``OverlayShape``."""
         near = max(abs(self.point.x_px - point.x_px), abs(self.point.y_px - point.y_px)) <= 2 * reach_px
         return 0.0 if near else None
 
@@ -119,7 +113,6 @@ class BoxLayer:
                 canvas.tag_raise(item)
 
     def place(self, number: int, box: MarkedBox, transform: ViewTransform) -> None:
-        """Bring one box to its place, and the handles, if they are its own."""
         for item in self._items[number]:
             self._canvas.coords(item, *transform.corners(box.box))
         if number != self._selected:

@@ -53,7 +53,6 @@ class Style:
         self._theme(root)
 
     def px(self, at_96_dpi: float) -> int:
-        """A length in view pixels, from what it is at 96 dpi."""
         return round(at_96_dpi * self.unit)
 
     def _theme(self, root: tk.Tk) -> None:
