@@ -152,7 +152,7 @@ class _Pointer:
         places = [place for at_s, place in self._trail if abs(at_s - time_s) <= HOVER_S]
         if not places:
             return False
-        return max(np.subtract(_bounds(places).size, places[0].size)) > self.side / 2
+        return int(np.max(np.subtract(_bounds(places).size, places[0].size))) > self.side / 2
 
     def fits(self, patch: _Patch, times: float = 1) -> bool:
         return max(patch.size) <= times * self.side
