@@ -18,12 +18,7 @@ from .plan import PLAN_FILE, read_plan
 
 
 def segment_command(
-    video: Path,
-    *,
-    out: Path | None = None,
-    asr: str = DEFAULT_RECOGNISER,
-    window: bool = True,
-    overwrite: bool = False,
+    video: Path, *, out: Path | None = None, asr: str = DEFAULT_RECOGNISER, window: bool = True, overwrite: bool = False
 ) -> int:
     """Cut a screen recording into steps: a screenshot before each action, and the words that were said for it.
 
