@@ -72,12 +72,8 @@ class _Step:
 class Document:
     """The steps of one questions file, in memory. One thread owns it.
 
-    Attributes:
-        folder: The participant's folder, or the plain folder of images.
-        file: The questions file. In a plain folder of images it may not exist yet: the first ``save`` writes it.
-        recovered: How many changes the journal held that the file did not (the program was killed before saving).
-        notes: What to tell the user once, right after opening: in sentences, without line ends.
-        annotator: Whose name a changed entry gets; "" leaves the entry's own.
+    ``recovered`` counts the changes that the journal held and the file did not. ``notes`` are to be told once, after
+    opening. ``annotator`` is whose name a changed entry gets; "" leaves the entry's own.
     """
 
     def __init__(self, folder: Path, found: Found, journal: EditJournal, annotator: str) -> None:
@@ -99,9 +95,8 @@ class Document:
     def open(cls, folder: Path, *, annotator: str = "") -> Document:
         """Open a participant's folder in the release layout, or a plain folder of images; others are kept out of it.
 
-        A file that somebody else changed since it was saved here is taken as it is; with unsaved changes ours are in
-        memory and ``changed_on_disk`` is true. Raises UserError: there is nothing to annotate, the file is no JSON
-        list, or another program has the folder open.
+        Raises UserError: there is nothing to annotate, the file is no JSON list, or another program has the folder
+        open.
         """
         found = find(folder, QUESTIONS)
         journal = EditJournal(folder, found.file.name)
@@ -175,10 +170,9 @@ class Document:
     def change(self, index: int, entry: AnnotatedStep, what: str, *, joined: bool = False) -> None:
         """Take a new value for a step: into the journal (on disk when this returns), then into memory.
 
-        Boxes that were changed get whole pixels; ``boxes`` without a box is ``todo``. ``what`` was done, for undo;
-        ``joined`` is part of the same movement as the change before it. Where the journal can't be written, the change
-        is in memory all the same, ``trouble`` says why, and it is written later. Raises UserError: the step is not an
-        object in the file, and has no fields to change.
+        ``what`` was done, for undo; ``joined`` is part of the same movement as the change before it. Where the journal
+        can't be written, ``trouble`` says why, and it is written later. Raises UserError: the step is no object in the
+        file.
         """
         self.change_together({index: entry}, what, joined=joined)
 

@@ -1,8 +1,7 @@
 """What can be done by keys: actions with the keys that people know for them, and a map of both without conflicts.
 
 A key is written ``Mod+Shift+Z``: any of ``Mod`` (the Ctrl key), ``Alt`` and ``Shift``, in this order, then a letter, a
-sign or a name such as ``Right``, ``Delete`` or ``F1``. A sign says what is typed, so Shift is not counted for it.
-Nothing here knows of windows.
+sign or a name such as ``Right``. A sign says what is typed, so Shift is not counted for it.
 """
 
 from __future__ import annotations
@@ -18,12 +17,7 @@ from grounding.records import Record
 
 
 class KeyAction(Record, frozen=True, kw_only=True):
-    """Something that a key does.
-
-    ``name`` is what a file of keys calls it, ``words`` what the list of keys shows under the heading ``group``, in one
-    line for actions with the same words. ``while_typing`` marks an action whose keys also work in a text field, as far
-    as they are not for typing.
-    """
+    """Something that a key does; ``while_typing`` also in a text field, as far as its keys are not for typing."""
 
     name: str
     words: str

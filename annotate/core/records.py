@@ -1,8 +1,6 @@
 """Steps and the boxes on them: records, and what an annotator does to them. Pure.
 
-A pixel is one of the picture as it is shown upright (its EXIF rotation applied), origin at the top left. A box covers
-``x_px`` to ``x_px + width_px``, edges included. "Not a click" and "nobody has looked yet" are two states: the first is
-an answer, written as ``null``.
+A pixel is one of the picture as it is shown upright (its EXIF rotation applied), origin at the top left.
 """
 
 from __future__ import annotations
@@ -44,8 +42,7 @@ MIN_SIDE_PX = 2
 class MarkedBox(Record, frozen=True, kw_only=True):
     """A rectangle somebody drew. Whole pixels, except in files that came with fractions and were not touched since.
 
-    ``source`` is the place of the box in the file's list when it was read, so that fields which this program does not
-    know stay with it; None for a box that was drawn here.
+    ``source`` is its place in the file's list, so that unknown fields stay with it; None for a box that was drawn here.
     """
 
     x_px: float
@@ -168,9 +165,8 @@ def _side(one: float, other: float, length: int) -> tuple[int, int]:
 class AnnotatedStep(Record, frozen=True, kw_only=True):
     """One step as the annotator sees it: a screenshot, the words, where a click is right.
 
-    ``image`` is the picture's path as the file has it, relative to the folder. ``transcript`` is what was said, where
-    a file of transcripts tells; ``instruction`` is what counts. ``at`` is when the entry was last changed, as UTC time
-    such as 2026-01-31T09:00:00Z. ``boxes`` are empty unless ``state`` is ``boxes``.
+    ``image`` is relative to the folder. ``transcript`` is what was said; ``instruction`` is what counts. ``at`` is when
+    it was last changed, as UTC time such as 2026-01-31T09:00:00Z. ``boxes`` are empty unless ``state`` is ``boxes``.
     """
 
     image: str

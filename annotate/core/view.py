@@ -1,9 +1,7 @@
 """How a picture lies in the canvas: the one place where image pixels become view pixels and come back.
 
-A *view* pixel is one of the canvas, origin at its top left; an *image* pixel is one of the upright picture. Image
-coordinates are continuous: pixel ``n`` covers ``n`` to ``n + 1``. The picture's corner lies on a whole view pixel, so
-that from 100 % upwards a whole image coordinate survives the way to the nearest view pixel and back exactly; below
-100 % it comes back within half a view pixel.
+Image coordinates are continuous: pixel ``n`` covers ``n`` to ``n + 1``. The picture's corner lies on a whole view
+pixel: from 100 % upwards whole image coordinates come back exactly, below within half a view pixel.
 """
 
 from __future__ import annotations

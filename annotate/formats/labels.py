@@ -1,9 +1,7 @@
 """What every format is read into and written from, and what its reader and writer work with.
 
-A format is a reader ``read(source, path)``, which gives (sheet, item) pairs, a writer ``write(items, folder)`` and one
-entry of ``FORMATS`` in :mod:`annotate.formats.convert`. Nothing outside the folder that was opened is looked at,
-whatever label files name. Everywhere a pixel is one of the upright picture, edges count from 0 at the outer edge of the
-first pixel, and the right edge is ``x + width``; where a format counts otherwise, its section says how.
+Nothing outside the folder that was opened is looked at, whatever label files name. Everywhere a pixel is one of the
+upright picture, edges count from 0 at the outer edge of the first pixel, and the right edge is ``x + width``.
 """
 
 from __future__ import annotations
@@ -79,11 +77,9 @@ def finding(
 class LabelItem(Record, frozen=True, kw_only=True):
     """One step as it was read.
 
-    ``entry.image`` is the picture's path inside the sheet. ``picture`` is the file it names, None where it cannot name
-    one; ``size`` is that picture's true size, upright, None where the file cannot be read. ``stated`` is the size that
-    the label file gives. ``boxes_at`` has the place of each box of the entry. ``damaged`` marks a step of which
-    something could not be read: a problem says what, and its boxes are not to be trusted. ``native`` is the step as the
-    native layout has it, so that fields which this program does not know go with it.
+    ``entry.image`` is the picture's path inside the sheet, ``picture`` the file, None where it names none, ``size`` its
+    upright size, None where it cannot be read; ``stated`` is the label file's. ``boxes_at`` has the place of each box.
+    ``damaged``: a problem says what could not be read, and its boxes are not to be trusted.
     """
 
     entry: AnnotatedStep
@@ -177,10 +173,7 @@ def safe_name(name: str) -> str:
 
 
 def sheet_of(written: str | PurePath) -> tuple[str, str]:
-    """The sheet that a picture belongs to, and its path inside it.
-
-    The first folder is the sheet, a folder of pictures such as ``images`` not counted; "" for a picture in none.
-    """
+    """The first folder of a picture's path, "" for none, and the path inside; ``images`` and the like do not count."""
     plain = PurePosixPath(str(written).replace("\\", "/"))
     parts = [part for part in plain.parts if part not in ("/", ".", "..")]
     at = next((index for index, part in enumerate(parts[:-1]) if part.casefold() in PICTURE_FOLDERS), None)
@@ -195,8 +188,7 @@ def sheet_of(written: str | PurePath) -> tuple[str, str]:
 def walk(root: Path, *suffixes: str) -> list[Path]:
     """Every file below a folder that has one of the suffixes (in lower case), in natural order of its path.
 
-    Links to folders are not followed; names that are not UTF-8 and those that begin with a dot, or folders' with
-    ``__``, are passed over.
+    Hidden names, folders with ``__`` and names that are not UTF-8 are passed over, links to folders not followed.
     """
     found: list[Path] = []
     for folder, inner, names in os.walk(root):
@@ -211,10 +203,7 @@ def _is_text(name: str) -> bool:
 
 
 def read_text(path: Path) -> str:
-    """The text of a label file.
-
-    Raises UserError: it can't be read, is too large or not UTF-8; the message has no path in it.
-    """
+    """The text of a label file. Raises UserError, with no path in the message: unreadable, too large or not UTF-8."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise UserError(f"is larger than {MAX_BYTES:,} bytes")
@@ -226,12 +215,7 @@ def read_text(path: Path) -> str:
 
 
 class LabelFolder:
-    """One folder of label files that is being read.
-
-    Attributes:
-        root: The folder that was opened; no picture outside it is looked at.
-        findings: What is wrong, in the order in which it was found.
-    """
+    """One folder of label files that is being read; ``findings`` are in the order in which they were found."""
 
     def __init__(self, root: Path, *, deep: bool = False) -> None:
         self.root = root
@@ -249,8 +233,7 @@ class LabelFolder:
     def find(self, written: str, folders: Sequence[Path], place: LabelPlace, field: str) -> Path | None:
         """The file that ``written`` names, seen from the first of ``folders`` where there is one; None after a problem.
 
-        Backslashes are taken for ``/``, as labels made on Windows have them. A path may climb with ``..`` as long as
-        it stays inside the root. Where no folder has such a file, the path as seen from the first one comes back.
+        A path may climb with ``..`` as long as it stays inside the root. Where no folder has the file, the first path.
         """
         plain = written.replace("\\", "/").strip()
         faults: list[ImageFault] = []

@@ -88,10 +88,7 @@ class _Coco(msgspec.Struct):
 
 
 def read_coco(source: LabelFolder, file: Path) -> Found:
-    """The steps of a COCO file, in the order of its images.
-
-    Raises UserError: the file is none, or one of its records can't be read: says which.
-    """
+    """The steps of a COCO file, in the order of its images. Raises UserError: the file is none, or a record of it."""
     try:
         content = msgspec.json.decode(read_text(file), type=_Coco)
     except (UserError, msgspec.DecodeError, RecursionError) as error:

@@ -1,10 +1,9 @@
 """Changes of a recorded screen, from one settled screen to the next, in one pass over small grey pictures.
 
-Every picture is held against the last settled screen. For each pixel that differs, the first picture is known that
-showed it, unless it went back in between, as under a pointer that passes. Once the screen has stood still long enough,
-what differs is a change, and its first picture is its onset. A pointer, a caret that blinks and parts that always move
-are neither a change nor do they keep a screen from being settled. (Finders of cuts in films compare whole pictures: a
-menu is too small for them, and a film on a page too large. PySceneDetect's best finds two thirds of what this does.)
+For each pixel that differs from the last settled screen, the first picture is known that showed it, unless it went back
+in between. Once the screen has stood still, what differs is a change, and its first picture is its onset. A pointer, a
+caret that blinks and parts that always move are no change. (Finders of cuts in films compare whole pictures: a menu is
+too small for them, and a film on a page too large. PySceneDetect's best finds two thirds of what this does.)
 """
 
 from __future__ import annotations
@@ -52,10 +51,9 @@ TYPING_S, TYPING_PAUSE_S, SCROLL_PAUSE_S, LETTER_SHARE = 0.3, 2.5, 1.5, 0.001
 class ScreenChange(Record, frozen=True, kw_only=True):
     """One change of the screen, from a settled screen to the next settled one.
 
-    ``before_s`` is the time stamp of the last frame that does not show it, ``onset_s`` of the first that does,
-    ``settled_s`` of the last that still changed. ``share`` is that of the screen's pixels. ``pointer`` is the pointer's
-    upper left corner at the onset, if it was seen, ``rested_s`` how long it had not moved by then. ``is_hover``: small,
-    while the pointer moved, so that it is no action of the user.
+    ``before_s`` is the last frame without it, ``onset_s`` the first with it, ``settled_s`` the last that still changed.
+    ``pointer`` is its upper left corner at the onset, if it was seen, ``rested_s`` how long it had not moved.
+    ``is_hover``: small, while the pointer moved, so that it is no action of the user.
     """
 
     before_s: float
@@ -158,10 +156,10 @@ class _Pointer:
         return max(patch.size) <= times * self.side
 
     def follow(self, time_s: float, patches: list[_Patch], covered: Grey) -> bool:
-        """Look at a frame in which little changed, in ``patches``; whether the pointer moved in it.
+        """Whether the pointer moved in a frame in which little changed, in ``patches``.
 
-        ``covered`` is what changed and now differs from the settled screen: the pointer hides something where it is,
-        and where it was the settled screen is back. Patches that do not come in that pair are a caret or a character.
+        It hides something where it is, in ``covered``, which changed and differs from the settled screen, and uncovers
+        it where it was; what does not come in that pair is a caret or a character.
         """
         hidden = [one for one in _patches(covered, join_px=1) if one.area >= 2]
         if not hidden or not self.fits(now := _bounds(hidden)):
@@ -195,10 +193,7 @@ class _Pointer:
 
 
 class ChangeFinder:
-    """Takes the pictures of a recording in order and finds the changes of its screen.
-
-    ``small_size`` is width and height of the pictures, ``scale`` how many recorded pixels are one of theirs.
-    """
+    """Takes the pictures of a recording in order; ``scale`` is how many recorded pixels are one of theirs."""
 
     def __init__(self, small_size: tuple[int, int], scale: float) -> None:
         width, height = small_size
@@ -341,7 +336,7 @@ class ChangeFinder:
 
 
 def user_actions(changes: Sequence[ScreenChange]) -> list[ScreenChange]:
-    """The changes that are, as far as can be seen, the user's actions, each from its first sign to its last wave.
+    """The changes that are the user's actions, each from its first sign to its last wave.
 
     What lights up under the pointer stays out, and so does the same place going out again.
     """

@@ -1,8 +1,7 @@
 """How a recording is cut: steps and instructions, what a person does to them, and the file that they are kept in.
 
-Times are seconds from the recording's start, as its own time stamps say, never frame numbers: the frame rate may vary.
-Edits are pure functions from plan to plan. Steps stay in order of time, and nothing that was said is lost: an
-instruction that no step carries out any more stays in the plan.
+Times are seconds by the recording's own time stamps. Edits are pure functions; steps stay in order of time, and what
+was said stays in the plan though no step carries it out.
 """
 
 from __future__ import annotations
@@ -47,8 +46,7 @@ class Instruction(Record, frozen=True, kw_only=True):
 class CutStep(Record, frozen=True, kw_only=True):
     """One step: the screen that the user saw, at ``screenshot_s``, before the action that began at ``action_s``.
 
-    ``instruction`` is the id of an instruction, None where nothing was said before the action. ``pointer`` is where
-    the pointer was, if it was seen. ``action`` is ``click``, ``type`` or ``scroll``.
+    ``action`` is ``click``, ``type`` or ``scroll``; ``instruction`` an id; ``pointer`` is in recorded pixels.
     """
 
     screenshot_s: float
@@ -59,10 +57,7 @@ class CutStep(Record, frozen=True, kw_only=True):
 
 
 class CutPlan(Record, frozen=True, kw_only=True):
-    """How a recording is cut: its steps in order of time, and all that was said, in order of time.
-
-    ``recogniser`` is the name of what heard the instructions, empty for none; ``notes`` are sentences for the user.
-    """
+    """Steps and all that was said, in order of time; ``notes`` are sentences for the user."""
 
     video: str
     sha256: str

@@ -27,10 +27,7 @@ ACTION_WORDS = {"change": "click", "playing": "click", "typing": "type", "scroll
 
 
 def propose(recording: Recording, *, recogniser: Recogniser | None, store: TranscriptStore | None = None) -> CutPlan:
-    """Cut a recording into steps, as well as can be seen and heard; without a recogniser instructions are empty.
-
-    Raises UserError: the recording can't be read, or the recogniser can't go on at all.
-    """
+    """Cut a recording into steps, as well as can be seen and heard; without a recogniser instructions are empty."""
     actions = user_actions(find_changes(recording))
     sound = recording.sound()
     spoken = [] if sound is None else find_speech(sound)
@@ -104,10 +101,9 @@ def align(
 ) -> tuple[tuple[CutStep, ...], tuple[Instruction, ...]]:
     """Give every action the words that were said for it; all in order of time.
 
-    A stretch of speech is for the first action after half of it: a user who acts in the middle of a sentence has
-    said enough by then. All speech for one action is one instruction. An action without any carries out the one before
-    it: an instruction that needs several steps is the same at each of them (RealWebAssist, "Annotations"). Scrolling is
-    a step only where an instruction led to nothing else, as in "scroll down": it stays in the history and is not scored
+    Speech is for the first action after half of it: who acts in the middle of a sentence has said enough. An action
+    without any carries out the instruction before it, which is the same at each of its steps (RealWebAssist,
+    "Annotations"). Scrolling is a step only where an instruction led to nothing else, as in "scroll down"
     (RealWebAssist, appendix).
     """
     onsets = [action.onset_s for action in actions]

@@ -1,7 +1,6 @@
 """A recording's pictures and sound, on the file's own clock. Pixels are those of the recorded picture.
 
-PyAV reads them, not OpenCV: OpenCV gives neither the sound nor a reason why a file ended, and its seeking counts
-frames.
+(OpenCV gives neither the sound nor a reason why a file ended, and its seeking counts frames.)
 """
 
 from __future__ import annotations
@@ -34,9 +33,8 @@ def load_av() -> Any:
 class Recording:
     """A recording whose pictures are read one at a time. Raises UserError: there is none that can be read.
 
-    ``duration_s`` is what the file states, None where it says nothing, as one that was never closed; ``frame_s`` how
-    long a picture stands on the average. After ``small_frames``, ``seen_s`` is the time of the last picture and
-    ``damaged`` how many pieces could not be decoded and were passed over.
+    ``duration_s`` is what the file states, None where it was never closed. After ``small_frames``, ``seen_s`` is the
+    time of the last picture and ``damaged`` how many pieces could not be decoded.
     """
 
     def __init__(self, path: Path) -> None:
@@ -77,10 +75,7 @@ class Recording:
                 yield held_s, held.to_ndarray(format="gray", **size)
 
     def picture_at(self, time_s: float) -> NDArray[np.uint8]:
-        """The picture on the screen at a time, RGB, height x width x 3: the last frame whose time stamp is not later.
-
-        Before the first time stamp it is the first frame. Raises UserError: none can be read at or before that time.
-        """
+        """The picture on the screen at a time, RGB: the last frame whose time stamp is not later."""
         held = None
         with _opened(self.path) as container:
             with contextlib.suppress(load_av().FFmpegError):
@@ -95,10 +90,7 @@ class Recording:
             return np.asarray(held.to_ndarray(format="rgb24"), np.uint8)
 
     def sound(self, rate_hz: int | None = SPEECH_RATE_HZ) -> Sound | None:
-        """The first sound track, as mono; None where there is none. Without ``rate_hz`` it has the track's own rate.
-
-        Pauses in the track's time stamps become silence, so that a time in the sound is the time in the pictures.
-        """
+        """The first sound track, as mono; None where there is none. Without ``rate_hz`` it has the track's own rate."""
         parts: list[tuple[int, NDArray[np.int16]]] = []
         end = 0
         with _opened(self.path) as container:

@@ -34,9 +34,8 @@ MARGIN_S = 0.2
 def write_participant(plan: CutPlan, recording: Recording, folder: Path, *, overwrite: bool = False) -> str:
     """Write everything and say how much; the questions file comes last, so that a folder that has one is whole.
 
-    With ``overwrite`` steps that the folder has already are replaced: the questions file from before is kept beside it,
-    as ``.previous``, and boxes that were drawn since are in that one only. Raises UserError: the folder has steps
-    already, or there is nothing to write, or something cannot be read or written.
+    With ``overwrite``, a questions file that is there is kept beside it, as ``.previous``. Raises UserError: the folder
+    has steps already, or there is nothing to write, or something cannot be read or written.
     """
     from PIL import Image
 

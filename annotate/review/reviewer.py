@@ -53,15 +53,7 @@ def read_cases(run: Path) -> tuple[ReviewCase, ...]:
 
 
 class Reviewer:
-    """One labeller and one run. Labels are on disk when a method returns.
-
-    Raises UserError: there is no run, or a file is damaged.
-
-    Attributes:
-        run: The run's folder.
-        labeller: Who labels.
-        cases: Every scored step, in session order; those that are wrong are gone through.
-    """
+    """One labeller and one run; ``cases`` are all scored steps. Labels are on disk when a method returns."""
 
     def __init__(self, run: Path, labeller: str) -> None:
         self.run, self.labeller = run, labeller
@@ -106,10 +98,9 @@ class Reviewer:
 
 @lru_cache
 def reviewer_of(run: Path, annotator: str) -> Reviewer:
-    """The reviewer of a run; without a name, the one that the machine knows.
+    """The reviewer of a run, one for all windows; without a name, the one that the machine knows.
 
-    One for all windows that a review opens. Raises UserError: there is no run, a file is damaged, or the labeller has
-    no name or can't be called so.
+    Raises UserError: there is no run, a file is damaged, or the labeller can't be called so.
     """
     try:
         annotator = annotator or getpass.getuser()

@@ -26,10 +26,8 @@ _MARGIN_VIEW = 12
 class PictureCanvas(tk.Canvas):
     """The picture of the shown step with its boxes.
 
-    Attributes:
-        transform: How the picture lies on the canvas.
-        preview: A box in the hand: shown, not yet in the document; ``preview_number`` is the box that it replaces.
-        on_view: Called when the view, the cursor or a box in the hand is another.
+    ``preview`` is a box in the hand, not yet in the document, ``preview_number`` the box that it replaces. ``on_view``
+    is called when the view, the cursor or a box in the hand is another.
     """
 
     def __init__(self, parent: tk.Misc, session: WindowSession, style: Style) -> None:

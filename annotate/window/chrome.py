@@ -30,11 +30,7 @@ MOUSE = (
 
 
 class Toolbar(ttk.Frame):
-    """One row of buttons: words and action of each. ``tell`` gets a button's keys when the mouse is there.
-
-    Attributes:
-        buttons: Each button by its action.
-    """
+    """One row of buttons, by their actions. ``tell`` gets a button's keys when the mouse is there."""
 
     def __init__(
         self, parent: tk.Misc, style: Style, keymap: Keymap, perform: Callable[[str], object],

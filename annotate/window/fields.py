@@ -1,7 +1,6 @@
 """The words of a step, and playing what was said. Typing becomes a change after a short rest.
 
-An instruction that several steps carry out is edited in all of them, as its words are what makes them one; a key of its
-own edits those of one step alone. What was said is kept in files of its own, see :mod:`annotate.core.words`.
+An instruction that several steps carry out is edited in all of them; a key edits that of one step alone.
 """
 
 from __future__ import annotations
@@ -105,12 +104,6 @@ class Speech(ttk.Frame):
 
 
 class StepFields(ttk.Frame):
-    """The text fields of the shown step.
-
-    Attributes:
-        fields: Each field by its name.
-    """
-
     def __init__(self, parent: tk.Misc, session: WindowSession, style: Style) -> None:
         super().__init__(parent)
         self._session, self._style = session, style

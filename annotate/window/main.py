@@ -57,11 +57,7 @@ def opened(options: WindowOptions) -> Document:
 
 
 class Autosave:
-    """Writes the document's file when the annotator rests.
-
-    A file that somebody else changed is never overwritten unasked: saving waits for the annotator's word, and the work
-    is in the journal meanwhile. ``on_state`` is called when what ``words`` says may be another.
-    """
+    """Writes the document's file when the annotator rests; one that somebody else changed, never unasked."""
 
     def __init__(self, session: WindowSession, on_state: Callable[[], object]) -> None:
         self._session, self._document, self._on_state = session, session.document, on_state

@@ -78,21 +78,9 @@ class Background:
 class WindowSession:
     """The open document and where the annotator is in it; all that a tab may use of the window.
 
-    Attributes:
-        root: The window, for timers.
-        document: The participant's folder.
-        options: What the command line asked for.
-        keymap: All actions and their keys; ``key`` gives the first key of an action as it is shown.
-        pictures: The decoded screenshots.
-        index: Position of the shown step in ``document.entries``.
-        selected: Position of the selected box in ``entry.boxes``; None for none.
-        picture: The shown step's picture, upright, RGB; None while it is being decoded or where it can't be.
-        canvas: Where the picture is shown; tabs show shapes over it.
-        status: Shows a short message in the status bar; the next one replaces it.
-        banner: Shows a message over the picture, by a key, with (words, handler) for buttons perhaps, until it is
-            closed or another one has the key.
-        clear_banner: Takes a message away by its key, if it is shown.
-        opener: Saves, and goes on with a step of another folder.
+    ``selected`` is the position of the selected box in ``entry.boxes``. ``picture`` is the shown step's, upright, RGB;
+    None while it can't be shown. ``banner`` shows a message over the picture, by a key, with (words, handler) for
+    buttons. ``opener`` saves, and goes on with a step of another folder.
     """
 
     canvas: PictureCanvas
@@ -133,8 +121,7 @@ class WindowSession:
     def change_together(self, entries: Mapping[int, AnnotatedStep], what: str, *, joined: bool = False) -> None:
         """Change steps; undo in one of them takes it back in all. Where an answer is another, it is not verified.
 
-        Each entry is made with ``msgspec.structs.replace`` from the present one, ``what`` was done, for undo, such as
-        "move box"; ``joined`` is part of the same movement as the change before it: one undo takes back both.
+        ``what`` was done, for undo, such as "move box"; ``joined`` is part of the movement of the change before it.
         """
         before = self.document.entries
         changed = {at: answered_anew(before[at], entry) for at, entry in entries.items() if entry != before[at]}

@@ -1,8 +1,6 @@
 """What is drawn over the picture: each shape is a record with its own drawing and hit test.
 
-Shapes that are no part of the annotation (a model's click, another annotator's boxes) are drawn anew with each view.
-Another one is another record with ``draw`` and ``area_under``. The step's own boxes are moved about by hand many times
-a second: their items on the canvas stay, and are only brought to their places; their hit test is in
+The step's own boxes are moved about by hand many times a second: their items on the canvas stay; their hit test is in
 :mod:`annotate.core.records`.
 """
 
