@@ -83,9 +83,6 @@ def differ(
     return ("box",), f"A has {count_a} boxes, B has {count_b}, the same: {agreed}; IoU of pairs: {shown}"
 
 
-# --- steps --------------------------------------------------------------------------------------------------------
-
-
 def pair_steps(a: Reading, b: Reading, threshold: float) -> list[PairedStep]:
     """Which step of one reading is which of the other: those of both in A's order, then A's alone, then B's.
 

@@ -116,8 +116,6 @@ class Document:
             undone.pop_all()
         return document
 
-    # --- what there is --------------------------------------------------------------------------------------------
-
     @property
     def entries(self) -> Sequence[AnnotatedStep]:
         """The steps as they are now, frozen."""
@@ -164,8 +162,6 @@ class Document:
 
     def _values(self) -> list[Any]:
         return [step.current.value for step in self._steps]
-
-    # --- changes --------------------------------------------------------------------------------------------------
 
     def change(self, index: int, entry: AnnotatedStep, what: str, *, joined: bool = False) -> None:
         """Take a new value for a step: into the journal (on disk when this returns), then into memory.
@@ -229,8 +225,6 @@ class Document:
             for number in event["steps"]:
                 self._steps[number].now += -1 if do == "undo" else 1
         self._entries = None
-
-    # --- the file -------------------------------------------------------------------------------------------------
 
     def save(self, *, overwrite: bool = False) -> None:
         """Write the questions file where something differs, whole or not at all; the one before it is kept beside it.
@@ -297,8 +291,6 @@ class Document:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    # --- from the files to the state, however the program ended -------------------------------------------------------
 
     def _restore(self, found: Found) -> None:
         content = _content(found.file) if found.exists else None

@@ -113,9 +113,6 @@ class CorrectedFile:
             raise SaveFailed(in_words(error, self.path)) from None
 
 
-# --- the words of steps -------------------------------------------------------------------------------------------
-
-
 def words_of_steps(folder: Path, entries: Sequence[AnnotatedStep]) -> Mapping[str, tuple[str, str]]:
     """What was said at each picture, and whose words these are: ``what was said``, or ``heard by pocketsphinx``.
 
@@ -166,9 +163,6 @@ def _runs(entries: Sequence[AnnotatedStep]) -> list[list[str]]:
     for entry, key in zip(entries, zip(tasks, indices, strict=True), strict=True):
         runs.setdefault(key, []).append(entry.image)
     return list(runs.values())
-
-
-# --- recordings ---------------------------------------------------------------------------------------------------
 
 
 def clip_path(folder: Path, audio: str) -> Path:

@@ -75,9 +75,6 @@ FORMATS: dict[FormatName, Format] = {
 }
 
 
-# --- reading ------------------------------------------------------------------------------------------------------
-
-
 def read_labels(path: Path, format_name: FormatName | None = None, *, deep: bool = False) -> Reading:
     """Read a folder of labels, or a COCO file, and look at its pictures; with ``deep`` at every pixel.
 
@@ -148,9 +145,6 @@ def in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         return rank[problem.file], -1 if problem.item is None else problem.item, problem.line or -1
 
     return tuple(sorted(findings, key=key))
-
-
-# --- writing ------------------------------------------------------------------------------------------------------
 
 
 class Conversion(Record, frozen=True, kw_only=True):

@@ -119,9 +119,6 @@ class Named(Record, frozen=True, kw_only=True):
     sheet: str
 
 
-# --- numbers, classes and names -----------------------------------------------------------------------------------
-
-
 def whole(value_px: float) -> float:
     return int(value_px) if float(value_px).is_integer() else float(value_px)
 
@@ -180,9 +177,6 @@ def sheet_of(written: str | PurePath) -> tuple[str, str]:
     if at is not None:
         del parts[at]
     return (parts[0], "/".join(parts[1:])) if len(parts) > 1 else ("", parts[0] if parts else "picture")
-
-
-# --- files --------------------------------------------------------------------------------------------------------
 
 
 def walk(root: Path, *suffixes: str) -> list[Path]:

@@ -88,8 +88,6 @@ class ProposalPanel:
             # Whoever went on by hand does not want a box to come after all.
             self._taking = False
 
-    # --- finding and taking -----------------------------------------------------------------------------------------
-
     def _toggle(self) -> None:
         self._shown.set(not self._shown.get())
         self._show()
@@ -153,8 +151,6 @@ class ProposalPanel:
         self._tried.append(chosen)
         session.select(len(session.entry.boxes) - 1)
         session.status(f"taken; {session.key('take-proposal')} again takes the next best instead")
-
-    # --- showing --------------------------------------------------------------------------------------------------
 
     def _refresh(self) -> None:
         found = self._found if self._shown.get() else ()

@@ -239,9 +239,6 @@ def _beside_ink(ink: Marks, drawn: int, reach: int, gap: int, outward: int) -> i
     return edge if outward < 0 else len(ink) - edge
 
 
-# --- what is proposed ------------------------------------------------------------------------------------------------
-
-
 def find_regions(pixels: Pixels) -> tuple[Frame, ...]:
     """Widgets, icons, pictures and lines of text by their edges, each snapped to them; the largest first."""
     from grounding.grounders.som.boxes import WidgetProposer

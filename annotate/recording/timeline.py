@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..window.style import ACCENT, INK, LINE, SOFT_INK, SURFACE, Style
-from .plan import CutPlan, Instruction
+from .plan import CutPlan
 
 LEAST_SPAN_S = 1.0
 SAID, UNUSED = ("#e3f0e5", "#4c9a5b"), ("#f0f0f0", "#a8adb5")
@@ -85,9 +85,16 @@ class Timeline(tk.Canvas):
             self.create_line(x, self._ruler_y - px(5), x, self._ruler_y, fill=SOFT_INK)
             self._text(x + px(3), self._ruler_y - px(9), words, SOFT_INK)
         chosen = [step.instruction for step in self._plan.steps[self._index : self._index + 1]]
-        for one in self._plan.instructions:
-            if one.is_spoken:
-                self._draw_words(one, one.id in chosen)
+        for one in (one for one in self._plan.instructions if one.is_spoken):
+            left, right = self._to_x(one.start_s), self._to_x(one.end_s)
+            ground, edge = UNUSED if one.id in self._plan.unused else SAID
+            colour, width = (ACCENT, 2) if one.id in chosen else (edge, 1)
+            self.create_rectangle(left, self._words_y, right, self._end_y, fill=ground, outline=colour, width=width)
+            if right - left > px(32):
+                text, ink = (one.wording, INK) if one.wording else ("no words", SOFT_INK)
+                self._text(left + px(5), self._words_y + px(4), text, ink, "nw", right - left - px(8))
+        # What does not fit into the lines that there are.
+        self.create_rectangle(0, self._end_y + 1, wide, self.winfo_height(), fill=SURFACE, outline="")
         top, last_x = self._end_y + px(4), float("-inf")
         for index, step in enumerate(self._plan.steps):
             x, is_chosen = self._to_x(step.screenshot_s), index == self._index
@@ -103,21 +110,8 @@ class Timeline(tk.Canvas):
         self.create_line(x, 0, x, self.winfo_height(), fill=INK, dash=(3, 2))
         self.create_polygon(x - size, 0, x + size, 0, x, size * 1.6, fill=INK)
 
-    def _text(self, x: float, y: float, text: str, fill: str, anchor: Any = "w", width: float = 0) -> int:
-        return self.create_text(x, y, text=text, anchor=anchor, fill=fill, width=width, font=self._style.small)
-
-    def _draw_words(self, one: Instruction, chosen: bool) -> None:
-        px, left, right = self._style.px, self._to_x(one.start_s), self._to_x(one.end_s)
-        ground, edge = UNUSED if one.id in self._plan.unused else SAID
-        colour, width = (ACCENT, 2) if chosen else (edge, 1)
-        self.create_rectangle(left, self._words_y, right, self._end_y, fill=ground, outline=colour, width=width)
-        if right - left > px(32):
-            text, ink = (one.wording, INK) if one.wording else ("no words", SOFT_INK)
-            item = self._text(left + px(5), self._words_y + px(4), text, ink, "nw", right - left - px(8))
-            # What does not fit into the lines that there are would run over the edge.
-            while text and self.bbox(item)[3] > self._end_y - px(1):
-                text = text[: int(len(text) * 0.8)]
-                self.itemconfigure(item, text=f"{text} …")
+    def _text(self, x: float, y: float, text: str, fill: str, anchor: Any = "w", width: float = 0) -> None:
+        self.create_text(x, y, text=text, anchor=anchor, fill=fill, width=width, font=self._style.small)
 
     def _pressed(self, event: tk.Event[tk.Misc]) -> None:
         self.focus_set()

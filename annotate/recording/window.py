@@ -207,9 +207,7 @@ class CutWindow:
         self._rows.clear()
         for row, step in enumerate(plan.steps):
             said = plan.instruction(step.instruction)
-            shared = row and said is not None and step.instruction == plan.steps[row - 1].instruction
-            words = "″ same words" if shared else said.wording if said else ""
-            at = f"{row + 1} · {clock(step.screenshot_s)} · {step.action}"
+            at, words = f"{row + 1} · {clock(step.screenshot_s)} · {step.action}", said.wording if said else ""
             self._rows.insert("", "end", iid=str(row), values=(at, words or "no words"))
         self._rows.mark(index)
         said = None if self._step is None else plan.instruction(self._step.instruction)
@@ -281,6 +279,8 @@ class CutWindow:
         questions = self.folder / QUESTIONS
         overwrite = questions.exists()
         words = f"{questions} is there: replace its steps? Their boxes will only be in {questions.name}.previous."
+        if self._write.instate(["disabled"]):
+            return
         if overwrite and not messagebox.askokcancel("Replace the steps?", words, parent=self.root, default="cancel"):
             return
         self._write.state(["disabled"])

@@ -115,8 +115,6 @@ class ReviewPanel:
         if index == self._session.index:
             self._show()
 
-    # --- going about ----------------------------------------------------------------------------------------------
-
     def _go(self, direction: int) -> None:
         session = self._session
         case = self._reviewer.neighbour(self._ids[session.index], direction)
@@ -134,8 +132,6 @@ class ReviewPanel:
             session.banner("review", words)
         else:
             session.opener(folder, index)
-
-    # --- labelling ------------------------------------------------------------------------------------------------
 
     def _label(self, name: LabelName) -> None:
         """Label the case, if there is one. Raises UserError: the label can't be written, which the window says."""
@@ -161,8 +157,6 @@ class ReviewPanel:
             self._reviewer.label(mine.step, mine.label, self._note.get())
         self._show()
         self._session.focus_canvas()
-
-    # --- showing --------------------------------------------------------------------------------------------------
 
     def _show(self) -> None:
         left, case = self._reviewer.wrong(), self._case
@@ -191,9 +185,6 @@ class ReviewPanel:
         for label in self._reviewer.said(case.step.id):
             facts.append((label.labeller, f"{label.label}{': ' + label.note if label.note else ''}"))
         return facts
-
-
-# --- over the picture -----------------------------------------------------------------------------------------------
 
 
 def shapes_of(case: ReviewCase) -> tuple[OverlayShape, ...]:

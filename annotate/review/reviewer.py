@@ -114,9 +114,6 @@ def reviewer_of(run: Path, annotator: str) -> Reviewer:
     return Reviewer(run, annotator)
 
 
-# --- where the steps lie in the data --------------------------------------------------------------------------------
-
-
 def find_folders(steps: Sequence[Step], data: Path | None) -> dict[str, Path]:
     """The folder of each participant. Raises UserError: one has none; says what was looked for where."""
     found: dict[str, Path] = {}

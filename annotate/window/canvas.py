@@ -50,8 +50,6 @@ class PictureCanvas(tk.Canvas):
         self.bind("<Configure>", self._resized)
         session.watch(step=self._show_step, change=self._changed, selection=lambda _box: self._draw_boxes())
 
-    # --- what is shown --------------------------------------------------------------------------------------------
-
     @property
     def view(self) -> Size:
         return Size(width=max(self.winfo_width(), 1), height=max(self.winfo_height(), 1))
@@ -126,8 +124,6 @@ class PictureCanvas(tk.Canvas):
             self.preview = None
             self._draw_boxes()
 
-    # --- how it is looked at --------------------------------------------------------------------------------------
-
     def set_transform(self, transform: ViewTransform, *, fitting: bool = False) -> None:
         self.transform, self._fitting = transform, fitting
         self.render()
@@ -186,8 +182,6 @@ class PictureCanvas(tk.Canvas):
         else:
             self.render()
 
-    # --- the pointer ----------------------------------------------------------------------------------------------
-
     def cursor(self) -> Point | None:
         size = self.session.picture_size
         if self._pointer is None or size is None:
@@ -199,8 +193,6 @@ class PictureCanvas(tk.Canvas):
         """The mouse is over the canvas, there; None where it is elsewhere."""
         self._pointer = at
         self.on_view()
-
-    # --- overlays -------------------------------------------------------------------------------------------------
 
     def show_overlay(
         self, name: str, shapes: Sequence[OverlayShape], on_pick: Callable[[int], object] | None = None

@@ -41,8 +41,6 @@ class Commands:
         handlers |= {name: partial(self._push_edge, dx, dy) for name, (dx, dy) in _EDGES.items()}
         session.bind_keys(handlers)
 
-    # --- boxes ----------------------------------------------------------------------------------------------------
-
     def _selected(self) -> tuple[int, MarkedBox, Size] | None:
         """The selected box with its number and the picture's size; with a hint where there is none."""
         session, number, size = self._session, self._session.selected, self._session.picture_size
@@ -117,8 +115,6 @@ class Commands:
             self._canvas.focus_set()
         else:
             self._session.select(None)
-
-    # --- steps ----------------------------------------------------------------------------------------------------
 
     def _go(self, direction: int) -> None:
         here = self._session.index

@@ -183,8 +183,6 @@ class StepFields(ttk.Frame):
             session.status("The file of transcripts was set out in another way and is reformatted, this once")
         session.tell("change", session.index)
 
-    # --- showing --------------------------------------------------------------------------------------------------
-
     def _text_of(self, name: str) -> str:
         return self.fields[name].get("1.0", "end-1c")
 
@@ -218,8 +216,6 @@ class StepFields(ttk.Frame):
         source = self._session.document.transcript_source(index)
         for name, words in (("instruction", several), ("transcript", f" · {source}" if source else "")):
             self._heads[name].configure(text=name.capitalize() + words)
-
-    # --- making the fields ----------------------------------------------------------------------------------------
 
     def _add(self, parent: tk.Misc, name: str) -> ttk.Frame:
         px, beside = self._style.px, _LINES[name] == 1

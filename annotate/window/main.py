@@ -206,8 +206,6 @@ class MainWindow:
             self.root.tk.call("after", "cancel", timer)
         self.root.destroy()
 
-    # --- building -------------------------------------------------------------------------------------------------
-
     def _build_side(self, panes: ttk.Panedwindow, panels: Sequence[PanelTab]) -> ttk.Notebook:
         px, session = self._style.px, self.session
         side = ttk.Notebook(panes, takefocus=False, width=px(_SIDE_WIDTH))
@@ -230,8 +228,6 @@ class MainWindow:
         root.geometry(f"{wide}x{high}+0+0")
         self.steps.configure(width=round(min(max(wide * _STEPS_SHARE, px(_STEPS_LEAST)), px(_STEPS_MOST))))
         self.steps.pack_propagate(False)
-
-    # --- what happens ---------------------------------------------------------------------------------------------
 
     def _go_on_in(self, folder: Path, index: int) -> None:
         opened(replace(self.session.options, folder=folder)).close()

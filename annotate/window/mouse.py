@@ -63,8 +63,6 @@ class Mouse:
         self._canvas.set_preview(None, None)
         return was
 
-    # --- press, drag, release -------------------------------------------------------------------------------------
-
     def _start(self, event: _Event, doing: Doing) -> None:
         self._press_view = self._last_view = (event.x, event.y)
         self._press = self._canvas.transform.to_image(event.x, event.y)
@@ -151,8 +149,6 @@ class Mouse:
     def _double(self, event: _Event) -> None:
         if not self._canvas.pick_overlay(self._canvas.transform.to_image(event.x, event.y)):
             self._pressed(event)
-
-    # --- wheel and cursor -----------------------------------------------------------------------------------------
 
     def _wheel(self, event: _Event, direction: int) -> None:
         state = int(event.state)

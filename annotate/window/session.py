@@ -99,8 +99,6 @@ class WindowSession:
         self._handlers: dict[str, Handler] = {}
         self._listeners: dict[str, list[Callable[..., object]]] = {}
 
-    # --- the document and the step --------------------------------------------------------------------------------
-
     @property
     def entry(self) -> AnnotatedStep:
         return self.document.entries[self.index]
@@ -156,8 +154,6 @@ class WindowSession:
             self.tell("change", index)
         self.tell("edited")
 
-    # --- keys ---------------------------------------------------------------------------------------------------------
-
     def bind_keys(self, handlers: Mapping[str, Handler]) -> None:
         self._handlers |= handlers
 
@@ -175,8 +171,6 @@ class WindowSession:
 
     def focus_canvas(self) -> None:
         self.canvas.focus_set()
-
-    # --- who listens ----------------------------------------------------------------------------------------------
 
     def watch(self, **listeners: Callable[..., object]) -> None:
         """Be told of news.
