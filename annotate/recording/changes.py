@@ -51,12 +51,11 @@ TYPING_S, TYPING_PAUSE_S, SCROLL_PAUSE_S, LETTER_SHARE = 0.3, 2.5, 1.5, 0.001
 class ScreenChange(Record, frozen=True, kw_only=True):
     """One change of the screen, from a settled screen to the next settled one.
 
-    ``before_s`` is the last frame without it, ``onset_s`` the first with it, ``settled_s`` the last that still changed.
+    ``onset_s`` is the first frame with it, ``settled_s`` the last that still changed.
     ``pointer`` is its upper left corner at the onset, if it was seen, ``rested_s`` how long it had not moved.
     ``is_hover``: small, while the pointer moved, so that it is no action of the user.
     """
 
-    before_s: float
     onset_s: float
     settled_s: float
     kind: ChangeKind
@@ -186,11 +185,6 @@ class _Pointer:
         self._track, self.place = [], now
         return True
 
-    def unexplained(self, patches: list[_Patch]) -> list[_Patch]:
-        """Of what differs from the settled screen that which is neither the pointer nor the hole that it left."""
-        places = [place for place in (self.place, self.home) if place is not None]
-        return [one for one in patches if not (self.fits(one) and any(one.near(place, 2) for place in places))]
-
 
 class ChangeFinder:
     """Takes the pictures of a recording in order; ``scale`` is how many recorded pixels are one of theirs."""
@@ -269,7 +263,9 @@ class ChangeFinder:
             return
         pointer, side, rests_s = self._pointer, self._pointer.side, now_s - self._moved_s
         left = [one for one in _patches(self._differs, join_px=2) if one.area >= 2]  # A pixel is noise.
-        found, place = pointer.unexplained(left), pointer.place
+        # Neither the pointer nor the hole that it left.
+        place, places = pointer.place, [one for one in (pointer.place, pointer.home) if one is not None]
+        found = [one for one in left if not (pointer.fits(one) and any(one.near(place, 2) for place in places))]
         # The pointer, lost from sight, is no larger than it was.
         if not self._majors and len(found) <= 2 and place is not None:
             found = [] if all(np.max(np.subtract(one.size, place.size)) <= 2 for one in found) else found
@@ -313,7 +309,6 @@ class ChangeFinder:
         left, top, right, bottom = (edge * scale for edge in where[:4])
         self._changes.append(
             ScreenChange(
-                before_s=self._times[max(0, first - 1)],
                 onset_s=onset_s,
                 settled_s=max(onset_s, min(self._moved_s, self._times[-1])),
                 kind=kind,

@@ -22,7 +22,7 @@ MARGIN_S = 0.15  # Before and after speech in a clip: a detector notices the fir
 MISSING_END_S = 1.0  # A file whose pictures and sound stop earlier before the end that it states is cut off.
 FRAME_S, STRICTNESS = 0.03, 2  # WebRTC's own scale: 3 cuts speech into pieces, 0 takes fans for speech.
 PAUSE_S, SHORTEST_S = 0.6, 0.25  # A shorter silence is a pause inside an utterance; less speech is none.
-JUST_BEFORE_S = 0.02  # The last frame before an action may be old: it is still what was seen just before.
+JUST_BEFORE_S = 0.002  # Recorders' time stamps are further apart: the screen then is that before the action.
 ACTION_WORDS = {"change": "click", "playing": "click", "typing": "type", "scroll": "scroll"}
 
 
@@ -120,7 +120,7 @@ def align(
         for action in actions[index : index + 1]:
             steps.append(
                 CutStep(
-                    screenshot_s=max(action.before_s, action.onset_s - JUST_BEFORE_S),
+                    screenshot_s=max(0.0, action.onset_s - JUST_BEFORE_S),
                     action_s=action.onset_s,
                     action=ACTION_WORDS[action.kind],
                     instruction=len(instructions) - 1 if instructions else None,

@@ -18,7 +18,6 @@ from grounding.errors import UserError, install
 from .sound import SPEECH_RATE_HZ, Sound
 
 ANALYSED_WIDTH_PX = 480
-SPACING_S = 0.03  # Least time between two frames that are looked at: just under a thirtieth, as stamps are rounded.
 JUMP_S = 0.05  # Time stamps that are this far from the sound before them leave a gap, or an overlap.
 
 
@@ -50,13 +49,8 @@ class Recording:
         self.small_size = width, max(1, round(self.height_px * width / self.width_px))
 
     def small_frames(self) -> Iterator[tuple[float, NDArray[np.uint8]]]:
-        """All pictures in order with their times, small and grey (height x width, uint8), about 30 a second at most.
-
-        A frame that comes soon after another one is left out, unless it then stays on the screen.
-        """
+        """All pictures in order with their times, small and grey (height x width, uint8)."""
         width, height = self.small_size
-        size: dict[str, Any] = {"width": width, "height": height, "interpolation": "AREA"}
-        last_s, held, held_s = -1.0, None, 0.0
         self.seen_s, self.damaged = 0.0, 0
         with _opened(self.path) as container:
             for time_s, frame in _frames(container, container.streams.video[0]):
@@ -64,15 +58,7 @@ class Recording:
                     self.damaged += 1
                     continue
                 self.seen_s = max(self.seen_s, time_s)
-                if held is not None and time_s - held_s >= SPACING_S:
-                    last_s = held_s
-                    yield held_s, held.to_ndarray(format="gray", **size)
-                held, held_s = frame, time_s
-                if time_s - last_s >= SPACING_S:
-                    last_s, held = time_s, None
-                    yield time_s, frame.to_ndarray(format="gray", **size)
-            if held is not None:
-                yield held_s, held.to_ndarray(format="gray", **size)
+                yield time_s, frame.to_ndarray(format="gray", width=width, height=height, interpolation="AREA")
 
     def picture_at(self, time_s: float) -> NDArray[np.uint8]:
         """The picture on the screen at a time, RGB: the last frame whose time stamp is not later."""

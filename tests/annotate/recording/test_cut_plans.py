@@ -23,7 +23,7 @@ from grounding.records import Box
 
 def act(at_s: float, kind: ChangeKind = "change") -> ScreenChange:
     box = Box(left_px=0, top_px=0, right_px=10, bottom_px=10)
-    return ScreenChange(before_s=at_s - 0.05, onset_s=at_s, settled_s=at_s, kind=kind, share=0.5, box=box)
+    return ScreenChange(onset_s=at_s, settled_s=at_s, kind=kind, share=0.5, box=box)
 
 
 def say(start_s: float, text: str, *, word_s: float = 0.4) -> Instruction:
