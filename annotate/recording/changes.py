@@ -343,8 +343,7 @@ def user_actions(changes: Sequence[ScreenChange]) -> list[ScreenChange]:
         if change.is_hover or (change.share <= HOVER_SHARE and lit):
             hovers.append(change)
         elif joined and _same_action(joined[-1], change):
-            settled_s = max(joined[-1].settled_s, change.settled_s)
-            joined[-1] = replace(joined[-1], settled_s=settled_s, share=min(1.0, joined[-1].share + change.share))
+            joined[-1] = replace(joined[-1], settled_s=max(joined[-1].settled_s, change.settled_s))
         else:
             joined.append(change)
     return joined
