@@ -1,7 +1,4 @@
-"""``grounding annotate``, in a checkout also ``python -m annotate``: the window, and the commands that need none.
-
-A command's module is imported when it is asked for, and the window's when a window is to be opened.
-"""
+"""``grounding annotate``, in a checkout also ``python -m annotate``; modules are imported when they are asked for."""
 
 from __future__ import annotations
 
@@ -99,7 +96,6 @@ def window_command(
 
 
 def main() -> None:
-    """Entry point of ``grounding annotate``."""
     leave(lambda: answer(app, sys.argv[1:]), "annotate")
 
 

@@ -107,9 +107,6 @@ def _number(value: float | None, form: str) -> str:
     return "-" if value is None else form.format(value)
 
 
-# --- what the window is opened on -----------------------------------------------------------------------------------
-
-
 class ComparingOptions(WindowOptions, frozen=True, kw_only=True):
     """What opens the panel of disagreements: ``other``'s name, and ``steps``, A's by position with B's of the same."""
 

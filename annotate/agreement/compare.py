@@ -26,10 +26,7 @@ _WORDS = {"boxes": "boxes", "no-click": "no click", "todo": "to do"}
 
 
 class PairedStep(Record, frozen=True, kw_only=True):
-    """A step and both versions of it, with its positions in the folders, from 0; None where one does not have it.
-
-    ``kinds`` and ``what`` say in which ways the two differ, and in words; none where they agree or one is to do.
-    """
+    """A step and both versions of it, with its positions in the folders, from 0; None where one does not have it."""
 
     participant: str
     image: str
@@ -42,13 +39,12 @@ class PairedStep(Record, frozen=True, kw_only=True):
 
 
 class AnnotatorAgreement(Record, frozen=True, kw_only=True):
-    """All that is said of two folders: ``steps`` with their differences, and ``counts``.
+    """All that is said of two folders.
 
     ``undecided`` counts paired steps that at least one of the two has yet to do, ``other_words`` those whose
-    instructions differ, where both have one. ``states`` counts the steps that both have decided by what they say, A's
-    word first, with Cohen's kappa (None where it is undefined, for the reason given). ``boxes`` is over the steps for
-    which both have drawn some: ``agreed`` counts the one-to-one pairs whose overlap reaches the threshold,
-    ``f1_percent`` is 2 x agreed / (A's boxes + B's boxes), mean and median are over all ``pairs`` that overlap at all.
+    instructions differ. ``states`` counts the steps that both have decided, A's word first, with Cohen's kappa (None
+    where it is undefined). ``boxes`` is over the steps for which both have drawn some: ``agreed`` counts the one-to-one
+    pairs whose overlap reaches the threshold, ``f1_percent`` is 2 x agreed / (A's boxes + B's boxes).
     """
 
     threshold: float
@@ -57,7 +53,6 @@ class AnnotatorAgreement(Record, frozen=True, kw_only=True):
 
     @property
     def disagreements(self) -> list[PairedStep]:
-        """The steps on which the two differ."""
         return [step for step in self.steps if step.kinds]
 
 
@@ -88,15 +83,11 @@ def differ(
     return ("box",), f"A has {count_a} boxes, B has {count_b}, the same: {agreed}; IoU of pairs: {shown}"
 
 
-# --- steps --------------------------------------------------------------------------------------------------------
-
-
 def pair_steps(a: Reading, b: Reading, threshold: float) -> list[PairedStep]:
     """Which step of one reading is which of the other: those of both in A's order, then A's alone, then B's.
 
-    Folders belong together by name; where each side has one alone, these two do. Steps belong together by the path of
-    the screenshot inside the folder; the second step on a screenshot goes with the second. Raises UserError: no folder
-    has the same name on both sides, or no step the same screenshot.
+    Folders belong together by name, or as the only ones; steps by the path of the screenshot inside the folder. Raises
+    UserError: nothing belongs together.
     """
     of_a, of_b = ({sheet.name: sheet for sheet in reading.sheets} for reading in (a, b))
     if len(of_a) == len(of_b) == 1:
@@ -150,11 +141,7 @@ def _to_do(item: LabelItem) -> bool:
 
 
 def compare(a: Reading, b: Reading, *, threshold: float) -> AnnotatorAgreement:
-    """Compare two versions of the same steps.
-
-    Only steps that both have decided count for states, only those with boxes on both sides for boxes. Raises UserError:
-    the two have nothing in common.
-    """
+    """Compare two versions of the same steps. Raises UserError: the two have nothing in common."""
     steps = pair_steps(a, b, threshold)
     kinds = Counter(kind for step in steps for kind in step.kinds)
     pairs = [(step.a, step.b) for step in steps if step.a and step.b and step.kinds != ("picture",)]

@@ -32,13 +32,10 @@ ACTIONS = actions(
 
 
 def make_panel(options: WindowOptions) -> AgreementPanel | None:
-    """For ``annotate.window.panels``: only where two annotators are compared."""
     return AgreementPanel(options) if isinstance(options, ComparingOptions) else None
 
 
 class AgreementPanel:
-    """The tab with the disagreements of the open folder."""
-
     title = "Differences"
     actions = ACTIONS
 
@@ -47,7 +44,6 @@ class AgreementPanel:
         self._rows = [index for index, step in other.steps.items() if step.kinds]
 
     def build(self, parent: tk.Misc, session: WindowSession) -> ttk.Frame:
-        """Make the tab; see ``annotate.window.panels.PanelTab``."""
         self._session = session
         frame = ttk.Frame(parent, padding=8)
         head = f"Dashed boxes: {self._other.other} (B). Yours are A.\nSame from IoU {self._other.threshold:g} on."
@@ -98,12 +94,10 @@ class AgreementPanel:
             self._words.configure(text=words[:1].upper() + words[1:])
 
     def _theirs(self, index: int) -> AnnotatedStep | None:
-        """What the other one says; None where there is no answer."""
         step = self._other.steps.get(index)
         return None if step is None or step.b is None or step.b.entry.state == "todo" else step.b.entry
 
     def _difference(self, index: int) -> tuple[tuple[DisagreementKind, ...], str]:
-        """What still differs at a step."""
         theirs, step = self._theirs(index), self._other.steps.get(index)
         if theirs is None:
             return (step.kinds, step.what) if step is not None else ((), "")

@@ -72,12 +72,8 @@ class _Step:
 class Document:
     """The steps of one questions file, in memory. One thread owns it.
 
-    Attributes:
-        folder: The participant's folder, or the plain folder of images.
-        file: The questions file. In a plain folder of images it may not exist yet: the first ``save`` writes it.
-        recovered: How many changes the journal held that the file did not (the program was killed before saving).
-        notes: What to tell the user once, right after opening: in sentences, without line ends.
-        annotator: Whose name a changed entry gets; "" leaves the entry's own.
+    ``recovered`` counts the changes that the journal held and the file did not. ``notes`` are to be told once, after
+    opening. ``annotator`` is whose name a changed entry gets; "" leaves the entry's own.
     """
 
     def __init__(self, folder: Path, found: Found, journal: EditJournal, annotator: str) -> None:
@@ -99,9 +95,8 @@ class Document:
     def open(cls, folder: Path, *, annotator: str = "") -> Document:
         """Open a participant's folder in the release layout, or a plain folder of images; others are kept out of it.
 
-        A file that somebody else changed since it was saved here is taken as it is; with unsaved changes ours are in
-        memory and ``changed_on_disk`` is true. Raises UserError: there is nothing to annotate, the file is no JSON
-        list, or another program has the folder open.
+        Raises UserError: there is nothing to annotate, the file is no JSON list, or another program has the folder
+        open.
         """
         found = find(folder, QUESTIONS)
         journal = EditJournal(folder, found.file.name)
@@ -120,8 +115,6 @@ class Document:
                 document.notes.append(f"No transcripts are shown: {error}.")
             undone.pop_all()
         return document
-
-    # --- what there is --------------------------------------------------------------------------------------------
 
     @property
     def entries(self) -> Sequence[AnnotatedStep]:
@@ -148,7 +141,6 @@ class Document:
         return self._said.get(self.entries[index].image, ("", ""))[1]
 
     def image_path(self, index: int) -> Path:
-        """The picture of a step. Raises UserError: it names none, or one that is missing or outside the folder."""
         return locate(self.folder, self.entries[index].image)
 
     def issues(self, index: int) -> list[str]:
@@ -166,21 +158,17 @@ class Document:
         return found
 
     def first_todo(self) -> int | None:
-        """The first step that nobody has looked at."""
         return next((index for index, entry in enumerate(self.entries) if entry.state == "todo"), None)
 
     def _values(self) -> list[Any]:
         return [step.current.value for step in self._steps]
 
-    # --- changes --------------------------------------------------------------------------------------------------
-
     def change(self, index: int, entry: AnnotatedStep, what: str, *, joined: bool = False) -> None:
         """Take a new value for a step: into the journal (on disk when this returns), then into memory.
 
-        Boxes that were changed get whole pixels; ``boxes`` without a box is ``todo``. ``what`` was done, for undo;
-        ``joined`` is part of the same movement as the change before it. Where the journal can't be written, the change
-        is in memory all the same, ``trouble`` says why, and it is written later. Raises UserError: the step is not an
-        object in the file, and has no fields to change.
+        ``what`` was done, for undo; ``joined`` is part of the same movement as the change before it. Where the journal
+        can't be written, ``trouble`` says why, and it is written later. Raises UserError: the step is no object in the
+        file.
         """
         self.change_together({index: entry}, what, joined=joined)
 
@@ -201,15 +189,12 @@ class Document:
             self._do({"do": "change", "steps": values, "what": what, "joined": joined})
 
     def undo(self, index: int) -> str | None:
-        """Take back the last change of a step; what was taken back, or None where nothing is left. Without limit."""
         return self._again("undo", index)
 
     def redo(self, index: int) -> str | None:
-        """Make the change again that was taken back last; what it was, or None."""
         return self._again("redo", index)
 
     def _again(self, do: str, index: int) -> str | None:
-        """Undo or redo a step, and with it the others that were changed together with it."""
         made = [step.made(-1 if do == "undo" else 1) for step in self._steps]
         here = made[index]
         if here is None:
@@ -219,7 +204,6 @@ class Document:
         return here.what
 
     def _do(self, event: Event) -> None:
-        """First on disk, then in memory."""
         if self._closed:
             raise ValueError("the document is closed")
         try:
@@ -229,7 +213,6 @@ class Document:
             self._apply(event)
 
     def _apply(self, event: Event) -> None:
-        """Let something happen to the steps."""
         do = event["do"]
         if do == "start":
             self._steps = [_Step(value) for value in event["values"]]
@@ -242,8 +225,6 @@ class Document:
             for number in event["steps"]:
                 self._steps[number].now += -1 if do == "undo" else 1
         self._entries = None
-
-    # --- the file -------------------------------------------------------------------------------------------------
 
     def save(self, *, overwrite: bool = False) -> None:
         """Write the questions file where something differs, whole or not at all; the one before it is kept beside it.
@@ -306,13 +287,10 @@ class Document:
             self._journal.close()
 
     def __enter__(self) -> Document:
-        """The document itself; it is closed at the end of the ``with`` block."""
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    # --- from the files to the state, however the program ended -------------------------------------------------------
 
     def _restore(self, found: Found) -> None:
         content = _content(found.file) if found.exists else None
@@ -343,7 +321,6 @@ class Document:
                 self._start(values, content)
 
     def _start(self, values: list[Any], content: bytes | None) -> None:
-        """Go on from the values of a file; the event is recorded with the next one."""
         event = {"do": "start", "version": VERSION, "sha256": _hash(content), "values": values}
         self._apply(event)
         self._journal.put_off(event)

@@ -81,9 +81,6 @@ def _inside(folder: Path, file: Path) -> Path:
     return real if real.is_relative_to(folder.resolve()) else file
 
 
-# --- pictures -----------------------------------------------------------------------------------------------------
-
-
 def upright_size(path: Path) -> tuple[Size, int]:
     """Size of a picture as it is shown, and its EXIF orientation (1: upright). Raises UserError: it can't be read."""
     from PIL import Image

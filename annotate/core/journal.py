@@ -37,9 +37,8 @@ class SaveFailed(UserError):
 def replace_file(path: Path, content: bytes, *, previous: Path | None = None) -> None:
     """Put ``content`` in the place of a file: all of it, seen on disk, or nothing. It keeps its permissions.
 
-    A symbolic link is replaced by a file: what it leads to, such as the store of a hub's cache, is others'. The file
-    that was there is kept as ``previous``, where that is given. Raises OSError: it can't be written; the file is as it
-    was.
+    A symbolic link is replaced by a file: what it leads to, such as the store of a hub's cache, is others'. Raises
+    OSError.
     """
     with draft_of(path) as draft:
         draft.write_bytes(content)
@@ -58,7 +57,6 @@ def in_words(error: OSError, path: Path) -> str:
 
 
 def hash_of(content: bytes) -> str:
-    """SHA-256 in hex."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -77,11 +75,10 @@ class EditJournal:
         self._end = 0
 
     def lock(self) -> str:
-        """Keep other programs out; why that is not possible here, as a sentence, or "".
+        """Keep other programs out, as long as this process lives; why that is not possible, as a sentence, or "".
 
-        The operating system frees the lock when the process dies, however it does. Raises UserError: another program
-        is at work there, or the folder holds symbolic links: it may have come with a data set, and what is written
-        through them would be written elsewhere.
+        Raises UserError: another program is at work there, or the folder, which may have come with a data set, holds
+        symbolic links: what is written through them would be written elsewhere.
         """
         link = next((path for path in (self.folder, *self.folder.glob("*")) if path.is_symlink()), None)
         if link is not None:
@@ -120,7 +117,6 @@ class EditJournal:
         return aside
 
     def put_off(self, event: Event) -> None:
-        """Have an event written with the next one."""
         self._waiting.append(event)
 
     def record(self, *events: Event, sync: bool = True) -> None:

@@ -1,8 +1,7 @@
 """What can be done by keys: actions with the keys that people know for them, and a map of both without conflicts.
 
 A key is written ``Mod+Shift+Z``: any of ``Mod`` (the Ctrl key), ``Alt`` and ``Shift``, in this order, then a letter, a
-sign or a name such as ``Right``, ``Delete`` or ``F1``. A sign says what is typed, so Shift is not counted for it.
-Nothing here knows of windows.
+sign or a name such as ``Right``. A sign says what is typed, so Shift is not counted for it.
 """
 
 from __future__ import annotations
@@ -18,12 +17,7 @@ from grounding.records import Record
 
 
 class KeyAction(Record, frozen=True, kw_only=True):
-    """Something that a key does.
-
-    ``name`` is what a file of keys calls it, ``words`` what the list of keys shows under the heading ``group``, in one
-    line for actions with the same words. ``while_typing`` marks an action whose keys also work in a text field, as far
-    as they are not for typing.
-    """
+    """Something that a key does; ``while_typing`` also in a text field, as far as its keys are not for typing."""
 
     name: str
     words: str
@@ -41,7 +35,6 @@ def actions(group: str, *rows: tuple[str, str, str], while_typing: bool = False)
 
 
 def read_actions(path: Path) -> tuple[KeyAction, ...]:
-    """The actions of a file such as ``keys.yaml`` beside this module."""
     blocks = yaml.safe_load(path.read_text(encoding="utf-8"))
     return tuple(
         action
@@ -135,7 +128,6 @@ class Keymap:
                 self._chords[action.name].append(found)
 
     def action_for(self, chord: str) -> KeyAction | None:
-        """What a key does; None for nothing."""
         return self._by_chord.get(chord)
 
     def shown(self, name: str) -> str:
@@ -143,11 +135,9 @@ class Keymap:
         return "  ".join(chord.replace("Mod", "Ctrl") for chord in self._chords[name])
 
     def first(self, name: str) -> str:
-        """The first key of an action, as it is shown; "" for none."""
         return self.shown(name).split("  ")[0]
 
     def tip(self, name: str) -> str:
-        """What an action does, with its keys."""
         words = next(action.words for action in self.actions if action.name == name)
         return f"{words}   {self.shown(name)}".strip()
 

@@ -1,7 +1,6 @@
 """The one writer of what this program changes: JSON lists in a stable layout, and the reading of them.
 
-Steps are written with an indent of one blank, transcripts with an item a line. Whatever is set out otherwise can be
-read, and the first save reformats it.
+Steps are written with an indent of one blank, transcripts with an item a line.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ def write_list(items: Sequence[object], *, lines: bool = False) -> bytes:
 def read_list(content: bytes, path: Path, *, lines: bool = False) -> tuple[list[object], bool]:
     """The items of a JSON list, and whether it is set out otherwise, so that saving reformats it.
 
-    NaN and Infinity are let be where they stand in fields that nobody changes; the loader refuses them. Raises
-    UserError: not UTF-8, no JSON, or no list; ``path`` is for the message.
+    NaN and Infinity are let be where nobody changes them. Raises UserError: not UTF-8, no JSON, or no list.
     """
     try:
         items = json.loads(content.decode("utf-8-sig"))

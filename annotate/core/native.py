@@ -29,10 +29,7 @@ _NOTE = ("verified", "comment", "annotator", "at")
 
 
 class NativeItem(Record, frozen=True, kw_only=True):
-    """A step as a file has it: its decoded JSON, and what that says.
-
-    ``odd`` names what is wrong in our own field, ``annotation``. An element that is no object can't be changed.
-    """
+    """A step as a file has it, and what that says; ``odd`` names what is wrong in our own field, ``annotation``."""
 
     value: Any
     entry: AnnotatedStep
@@ -40,7 +37,6 @@ class NativeItem(Record, frozen=True, kw_only=True):
 
     @property
     def is_object(self) -> bool:
-        """Whether it has fields at all."""
         return isinstance(self.value, dict)
 
 
@@ -112,11 +108,10 @@ def write_item(item: NativeItem, entry: AnnotatedStep) -> Any:
 
 
 def settle(entry: AnnotatedStep, item: NativeItem) -> AnnotatedStep:
-    """The entry as it is kept.
+    """The entry as it is kept: a box that is where the file has it keeps its numbers, others get whole pixels.
 
-    A box that is where the file has it keeps its numbers; any other one gets whole pixels, one at least each way. A box
-    whose ``source`` is no box of the file, or another one's already, is a box of its own. ``boxes`` without a box is
-    ``todo``. Raises ValueError: boxes on a step whose state is not ``boxes``, or numbers that are no pixels.
+    A box whose ``source`` is no box of the file, or another one's already, is a box of its own. ``boxes`` without a box
+    is ``todo``. Raises ValueError: boxes on a step whose state is not ``boxes``, or numbers that are no pixels.
     """
     if entry.boxes and entry.state != "boxes":
         raise ValueError(f"a step with boxes can't be {entry.state!r}")

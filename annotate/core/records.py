@@ -1,8 +1,6 @@
 """Steps and the boxes on them: records, and what an annotator does to them. Pure.
 
-A pixel is one of the picture as it is shown upright (its EXIF rotation applied), origin at the top left. A box covers
-``x_px`` to ``x_px + width_px``, edges included. "Not a click" and "nobody has looked yet" are two states: the first is
-an answer, written as ``null``.
+A pixel is one of the picture as it is shown upright (its EXIF rotation applied), origin at the top left.
 """
 
 from __future__ import annotations
@@ -44,8 +42,7 @@ MIN_SIDE_PX = 2
 class MarkedBox(Record, frozen=True, kw_only=True):
     """A rectangle somebody drew. Whole pixels, except in files that came with fractions and were not touched since.
 
-    ``source`` is the place of the box in the file's list when it was read, so that fields which this program does not
-    know stay with it; None for a box that was drawn here.
+    ``source`` is its place in the file's list, so that unknown fields stay with it; None for a box that was drawn here.
     """
 
     x_px: float
@@ -57,18 +54,15 @@ class MarkedBox(Record, frozen=True, kw_only=True):
 
     @property
     def place(self) -> tuple[float, float, float, float]:
-        """The four numbers."""
         return self.x_px, self.y_px, self.width_px, self.height_px
 
     @property
     def box(self) -> Box:
-        """The box by its edges."""
         right, bottom = self.x_px + self.width_px, self.y_px + self.height_px
         return Box(left_px=self.x_px, top_px=self.y_px, right_px=right, bottom_px=bottom)
 
     @property
     def centre(self) -> Point:
-        """Its middle."""
         return self.box.center
 
     def covers(self, point: Point, reach_px: float = 0.0) -> bool:
@@ -77,7 +71,6 @@ class MarkedBox(Record, frozen=True, kw_only=True):
         return across and self.y_px - reach_px <= point.y_px <= self.y_px + self.height_px + reach_px
 
     def handle_place(self, handle: Handle) -> Point:
-        """Where a handle sits."""
         edges, middle = self.box, self.centre
         return Point(
             x_px=edges.left_px if "w" in handle else edges.right_px if "e" in handle else middle.x_px,
@@ -97,7 +90,6 @@ class MarkedBox(Record, frozen=True, kw_only=True):
         return next((handle for handle in HANDLES if handle == name), None)
 
     def moved(self, dx_px: float, dy_px: float, picture: Size) -> MarkedBox:
-        """Pushed, with the size that it has, as far as the picture allows."""
         width, height = max(nearest_whole(self.width_px), 1), max(nearest_whole(self.height_px), 1)
         return replace(
             self,
@@ -127,7 +119,6 @@ class MarkedBox(Record, frozen=True, kw_only=True):
 
 
 def drawn(start: Point, end: Point, picture: Size) -> MarkedBox:
-    """The box between two corners, whichever way it was drawn."""
     corner = MarkedBox(x_px=start.x_px, y_px=start.y_px, width_px=0, height_px=0)
     return corner.resized("se", end, picture)
 
@@ -174,9 +165,8 @@ def _side(one: float, other: float, length: int) -> tuple[int, int]:
 class AnnotatedStep(Record, frozen=True, kw_only=True):
     """One step as the annotator sees it: a screenshot, the words, where a click is right.
 
-    ``image`` is the picture's path as the file has it, relative to the folder. ``transcript`` is what was said, where
-    a file of transcripts tells; ``instruction`` is what counts. ``at`` is when the entry was last changed, as UTC time
-    such as 2026-01-31T09:00:00Z. ``boxes`` are empty unless ``state`` is ``boxes``.
+    ``image`` is relative to the folder. ``transcript`` is what was said; ``instruction`` is what counts. ``at`` is when
+    it was last changed, as UTC time such as 2026-01-31T09:00:00Z. ``boxes`` are empty unless ``state`` is ``boxes``.
     """
 
     image: str
@@ -193,7 +183,6 @@ class AnnotatedStep(Record, frozen=True, kw_only=True):
 
 
 def with_boxes(entry: AnnotatedStep, boxes: Iterable[MarkedBox]) -> AnnotatedStep:
-    """The entry with these boxes; without any it is to do again."""
     boxes = tuple(boxes)
     return replace(entry, boxes=boxes, state="boxes" if boxes else "todo")
 
@@ -205,13 +194,11 @@ def with_added(entry: AnnotatedStep, boxes: Iterable[MarkedBox]) -> AnnotatedSte
 
 
 def with_box(entry: AnnotatedStep, number: int, box: MarkedBox | None) -> AnnotatedStep:
-    """The entry with one box replaced; without it for None."""
     boxes = [box if at == number else other for at, other in enumerate(entry.boxes)]
     return with_boxes(entry, [one for one in boxes if one is not None])
 
 
 def with_kind(entry: AnnotatedStep, number: int, kind: str) -> AnnotatedStep:
-    """The entry with another kind for one box."""
     return with_box(entry, number, replace(entry.boxes[number], kind=kind))
 
 

@@ -1,9 +1,7 @@
 """How a picture lies in the canvas: the one place where image pixels become view pixels and come back.
 
-A *view* pixel is one of the canvas, origin at its top left; an *image* pixel is one of the upright picture. Image
-coordinates are continuous: pixel ``n`` covers ``n`` to ``n + 1``. The picture's corner lies on a whole view pixel, so
-that from 100 % upwards a whole image coordinate survives the way to the nearest view pixel and back exactly; below
-100 % it comes back within half a view pixel.
+Image coordinates are continuous: pixel ``n`` covers ``n`` to ``n + 1``. The picture's corner lies on a whole view
+pixel: from 100 % upwards whole image coordinates come back exactly, below within half a view pixel.
 """
 
 from __future__ import annotations
@@ -24,8 +22,6 @@ _KEPT_VISIBLE_VIEW = 48
 
 
 class ViewPoint(NamedTuple):
-    """A place on the canvas in view pixels."""
-
     x_view: float
     y_view: float
 
@@ -48,7 +44,6 @@ class ViewTransform(Record, frozen=True, kw_only=True, omit_defaults=False):
     top_view: int = 0
 
     def to_view(self, x_px: float, y_px: float) -> ViewPoint:
-        """Where an image coordinate lies on the canvas."""
         return ViewPoint(x_px * self.scale + self.left_view, y_px * self.scale + self.top_view)
 
     def corners(self, box: Box) -> tuple[float, float, float, float]:
@@ -65,12 +60,10 @@ class ViewTransform(Record, frozen=True, kw_only=True, omit_defaults=False):
         return scaled.with_at(self.to_image(*at), at)
 
     def with_at(self, point: Point, at: ViewPoint) -> ViewTransform:
-        """The same scale with an image coordinate at a place (to half a view pixel)."""
         left, top = at.x_view - point.x_px * self.scale, at.y_view - point.y_px * self.scale
         return replace(self, left_view=nearest_whole(left), top_view=nearest_whole(top))
 
     def centred(self, point: Point, view: Size) -> ViewTransform:
-        """The same scale with an image coordinate in the middle of the canvas."""
         return self.with_at(point, ViewPoint(view.width / 2, view.height / 2))
 
     @classmethod
@@ -89,7 +82,6 @@ class ViewTransform(Record, frozen=True, kw_only=True, omit_defaults=False):
         return replace(self, left_view=left, top_view=top)
 
     def visible(self, image: Size, view: Size) -> VisiblePart | None:
-        """What of a picture is on the canvas; None where nothing is."""
         left, top = max(self.left_view, 0), max(self.top_view, 0)
         right = min(math.ceil(self.left_view + image.width * self.scale), view.width)
         bottom = min(math.ceil(self.top_view + image.height * self.scale), view.height)

@@ -1,7 +1,6 @@
-"""What was said: recognisers' words and people's, kept apart, and which of a participant's steps they belong to.
+"""What was said: recognisers' words in ``transcriptions_<name>.json`` and people's in ``transcriptions_GT.json``.
 
-Recognisers write ``transcriptions_<name>.json``; what people typed or corrected is in ``transcriptions_GT.json``. Only
-items that were changed are written anew: the release's files have no mark of who checked them, and keep none.
+Only items that were changed are written anew: the release's files have no mark of who checked them, and keep none.
 """
 
 from __future__ import annotations
@@ -33,8 +32,7 @@ _TEXT = ("text", "transcription", "transcript", "instruction")
 class ClipWords(Record, frozen=True, kw_only=True):
     """A recording's words, or those typed for a picture without one, where ``audio`` is empty.
 
-    ``checked`` is True once somebody vouched for them here, False for a machine's words that nobody checked, and None
-    where the file does not say, as those of the release.
+    ``checked``: whether somebody vouched for them here; None where the file does not say, as those of the release.
     """
 
     audio: str = ""
@@ -43,7 +41,6 @@ class ClipWords(Record, frozen=True, kw_only=True):
     checked: bool | None = None
 
     def as_item(self) -> dict[str, Any]:
-        """As files have it."""
         mark = {} if self.checked is None else {"checked": self.checked}
         return {"audio": self.audio, "steps": list(self.steps), "text": self.text, **mark}
 
@@ -62,13 +59,9 @@ def _machine_files(folder: Path) -> list[Path]:
 
 
 class CorrectedFile:
-    """The folder's ``transcriptions_GT.json``, which need not be there yet.
+    """The folder's ``transcriptions_GT.json``, which need not be there yet. Raises UserError: it cannot be read.
 
-    Raises UserError: the file cannot be read, or holds something else.
-
-    Attributes:
-        clips: What it says, in its order.
-        reformats: Whether saving sets all of it out anew, as its layout is not an item a line.
+    ``reformats``: whether saving sets all of it out anew, as its layout is not an item a line.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -101,13 +94,11 @@ class CorrectedFile:
         self._values[at] = {**value, field: clip.text, **mark}
 
     def remove_typed(self, image: str) -> None:
-        """Take out what was typed for a picture, if anything was."""
         for at, one in reversed(list(enumerate(self.clips))):
             if not one.audio and one.steps == (image,):
                 del self.clips[at], self._values[at]
 
     def write_anew(self, clips: Sequence[ClipWords]) -> None:
-        """Write these items in the place of all that is there; raises SaveFailed as ``write``."""
         self.clips, self._values = list(clips), [clip.as_item() for clip in clips]
         self.write()
 
@@ -122,14 +113,11 @@ class CorrectedFile:
             raise SaveFailed(in_words(error, self.path)) from None
 
 
-# --- the words of steps -------------------------------------------------------------------------------------------
-
-
 def words_of_steps(folder: Path, entries: Sequence[AnnotatedStep]) -> Mapping[str, tuple[str, str]]:
     """What was said at each picture, and whose words these are: ``what was said``, or ``heard by pocketsphinx``.
 
-    What people say goes first, and then what the first recogniser heard. The words of several clips over one picture
-    follow each other. Raises UserError: a file can't be read, or names no steps and has another count.
+    What people say goes first, then what the first recogniser heard. Raises UserError: a file can't be read, or names
+    no steps and has another count.
     """
     said: dict[str, tuple[str, str]] = {}
     for path in _machine_files(folder)[:1]:
@@ -150,10 +138,7 @@ def _joined(clips: Sequence[ClipWords]) -> str:
 
 
 def _by_picture(path: Path, clips: Sequence[ClipWords], entries: Sequence[AnnotatedStep]) -> dict[str, list[ClipWords]]:
-    """The clips with words over each picture.
-
-    A file that names no steps belongs to them by place: one text a step, or one an instruction, whichever count fits.
-    """
+    """The clips with words over each picture; where none names steps, by place: one text a step or an instruction."""
     pairs = [(image, clip) for clip in clips for image in clip.steps]
     if not pairs:
         runs = _runs(entries) if len(clips) != len(entries) else [[entry.image] for entry in entries]
@@ -180,9 +165,6 @@ def _runs(entries: Sequence[AnnotatedStep]) -> list[list[str]]:
     return list(runs.values())
 
 
-# --- recordings ---------------------------------------------------------------------------------------------------
-
-
 def clip_path(folder: Path, audio: str) -> Path:
     """Where a clip is. Raises UserError: the name leads out of the folder."""
     inner = PurePosixPath(audio.replace("\\", "/"))
@@ -195,9 +177,9 @@ def clip_path(folder: Path, audio: str) -> Path:
 def folder_clips(folder: Path) -> list[ClipWords]:
     """All recordings of a participant's folder with the words that count so far.
 
-    Which steps a recording belongs to is what ``transcriptions_GT.json`` says, else a recogniser's file, else the
-    order: one recording for each instruction. Where none of them tells, it has no steps. Raises UserError: there are no
-    recordings, or a file is none of transcripts, or names a recording elsewhere.
+    Their steps are those of ``transcriptions_GT.json``, else of a recogniser's file, else by order: one recording for
+    each instruction; or none. Raises UserError: no recordings, a file that is none of transcripts or names one
+    elsewhere.
     """
     there = find_clips([folder / AUDIO]) if _has_audio(folder) else []
     known = {one.audio: one for one in CorrectedFile(folder).clips if one.audio}
@@ -234,14 +216,11 @@ def _has_audio(folder: Path) -> bool:
 
 
 def correct(folder: Path, image: str, text: str) -> bool:
-    """Keep a person's words for a step in ``transcriptions_GT.json``; nothing else in it changes.
+    """Keep a person's words for a step in ``transcriptions_GT.json``; whether a foreign layout was set out anew.
 
     They are those of the step's recording, in all steps that it goes with, or of its picture alone where there is none,
-    or several. A new file gets all recordings, with the mark that nobody checked the others, as it also says which one
-    goes with which steps. Typed at a picture, no words take the item out.
-
-    Returns whether the file was in a foreign layout and had to be set out anew. Raises UserError: the file cannot be
-    read or written; the words are not kept then.
+    or several. A new file gets all recordings, the others marked as not checked. Typed at a picture, no words take the
+    item out. Raises UserError: the file cannot be read or written; the words are not kept then.
     """
     file = CorrectedFile(folder)
     spoken = clips_of(folder, image)

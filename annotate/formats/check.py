@@ -20,7 +20,6 @@ SIMILAR = 0.8
 
 
 def check_reading(reading: Reading) -> Iterator[Finding]:
-    """Everything that is odd about what was read, beside what kept it from being read."""
     # Formats for boxes alone have no instructions.
     has_words = reading.format == "native" or any(item.entry.instruction.strip() for item in reading.items)
     for sheet in reading.sheets:

@@ -32,9 +32,8 @@ from .labels import (
 class Format(Record, frozen=True, kw_only=True):
     """How a format is read and written.
 
-    ``place`` is where a picture goes: by the name of its sheet and its path in there. ``keeps`` says what of a step it
-    holds beside boxes, ``opened`` what is opened. With ``one_each`` there is one label file a picture. ``picture`` and
-    ``size`` are its fields for a picture and its size.
+    ``place`` is where a picture goes: by the name of its sheet and its path in there. ``keeps`` says what it holds
+    beside boxes. With ``one_each`` there is a label file a picture. ``picture`` and ``size`` are its fields for these.
     """
 
     read: Callable[[LabelFolder, Path], Iterable[tuple[str, LabelItem]]]
@@ -76,13 +75,10 @@ FORMATS: dict[FormatName, Format] = {
 }
 
 
-# --- reading ------------------------------------------------------------------------------------------------------
-
-
 def read_labels(path: Path, format_name: FormatName | None = None, *, deep: bool = False) -> Reading:
     """Read a folder of labels, or a COCO file, and look at its pictures; with ``deep`` at every pixel.
 
-    Without a format a file is COCO and a folder native. Raises UserError: there is nothing to read, or it is another.
+    Raises UserError: there is nothing to read, or it is another format.
     """
     if not path.exists():
         raise UserError(f"{path}: there is no such file or folder")
@@ -151,15 +147,8 @@ def in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=key))
 
 
-# --- writing ------------------------------------------------------------------------------------------------------
-
-
 class Conversion(Record, frozen=True, kw_only=True):
-    """What a conversion wrote.
-
-    ``left_out`` counts steps whose picture is missing or broken: no format can hold them. ``to_do_again`` counts steps
-    whose boxes could not be read, or have no area: they are ``todo`` in the new files.
-    """
+    """``left_out``: steps whose picture can't be read. ``to_do_again``: steps whose boxes can't, or have no area."""
 
     steps: int
     boxes: int
@@ -205,11 +194,9 @@ def write_labels(reading: Reading, folder: Path, format_name: FormatName) -> Con
 
 
 def _named(items: Sequence[tuple[str, LabelItem]], used: Format) -> list[Named]:
-    """The items with the places of their pictures: by their own names, made safe and unlike all others.
+    """The items with the places of their pictures: their own names, made safe and unlike all others but for a suffix.
 
-    Names differ by more than their suffix, because each may get a label file of the same name. In a format with one
-    label file a picture, steps that share a picture become one with the boxes of all of them, and the order of steps is
-    that of the names.
+    In a format with one label file a picture, steps that share a picture become one with the boxes of all of them.
     """
     places: dict[tuple[str, str], PurePosixPath] = {}
     taken: set[str] = set()

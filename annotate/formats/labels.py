@@ -1,9 +1,7 @@
 """What every format is read into and written from, and what its reader and writer work with.
 
-A format is a reader ``read(source, path)``, which gives (sheet, item) pairs, a writer ``write(items, folder)`` and one
-entry of ``FORMATS`` in :mod:`annotate.formats.convert`. Nothing outside the folder that was opened is looked at,
-whatever label files name. Everywhere a pixel is one of the upright picture, edges count from 0 at the outer edge of the
-first pixel, and the right edge is ``x + width``; where a format counts otherwise, its section says how.
+Nothing outside the folder that was opened is looked at, whatever label files name. Everywhere a pixel is one of the
+upright picture, edges count from 0 at the outer edge of the first pixel, and the right edge is ``x + width``.
 """
 
 from __future__ import annotations
@@ -79,11 +77,9 @@ def finding(
 class LabelItem(Record, frozen=True, kw_only=True):
     """One step as it was read.
 
-    ``entry.image`` is the picture's path inside the sheet. ``picture`` is the file it names, None where it cannot name
-    one; ``size`` is that picture's true size, upright, None where the file cannot be read. ``stated`` is the size that
-    the label file gives. ``boxes_at`` has the place of each box of the entry. ``damaged`` marks a step of which
-    something could not be read: a problem says what, and its boxes are not to be trusted. ``native`` is the step as the
-    native layout has it, so that fields which this program does not know go with it.
+    ``entry.image`` is the picture's path inside the sheet, ``picture`` the file, None where it names none, ``size`` its
+    upright size, None where it cannot be read; ``stated`` is the label file's. ``boxes_at`` has the place of each box.
+    ``damaged``: a problem says what could not be read, and its boxes are not to be trusted.
     """
 
     entry: AnnotatedStep
@@ -97,8 +93,6 @@ class LabelItem(Record, frozen=True, kw_only=True):
 
 
 class Sheet(Record, frozen=True, kw_only=True):
-    """The steps of one folder, in order; ``name`` is the folder's, "" where the labels know of no folders."""
-
     name: str
     folder: Path
     items: tuple[LabelItem, ...]
@@ -114,7 +108,6 @@ class Reading(Record, frozen=True, kw_only=True):
 
     @property
     def items(self) -> list[LabelItem]:
-        """The steps of all sheets, in order."""
         return [item for sheet in self.sheets for item in sheet.items]
 
 
@@ -126,11 +119,7 @@ class Named(Record, frozen=True, kw_only=True):
     sheet: str
 
 
-# --- numbers, classes and names -----------------------------------------------------------------------------------
-
-
 def whole(value_px: float) -> float:
-    """The same number, as an int where it is one: files then say 12, not 12.0."""
     return int(value_px) if float(value_px).is_integer() else float(value_px)
 
 
@@ -181,10 +170,7 @@ def safe_name(name: str) -> str:
 
 
 def sheet_of(written: str | PurePath) -> tuple[str, str]:
-    """The sheet that a picture belongs to, and its path inside it.
-
-    The first folder is the sheet, a folder of pictures such as ``images`` not counted; "" for a picture in none.
-    """
+    """The first folder of a picture's path, "" for none, and the path inside; ``images`` and the like do not count."""
     plain = PurePosixPath(str(written).replace("\\", "/"))
     parts = [part for part in plain.parts if part not in ("/", ".", "..")]
     at = next((index for index, part in enumerate(parts[:-1]) if part.casefold() in PICTURE_FOLDERS), None)
@@ -193,14 +179,10 @@ def sheet_of(written: str | PurePath) -> tuple[str, str]:
     return (parts[0], "/".join(parts[1:])) if len(parts) > 1 else ("", parts[0] if parts else "picture")
 
 
-# --- files --------------------------------------------------------------------------------------------------------
-
-
 def walk(root: Path, *suffixes: str) -> list[Path]:
     """Every file below a folder that has one of the suffixes (in lower case), in natural order of its path.
 
-    Links to folders are not followed; names that are not UTF-8 and those that begin with a dot, or folders' with
-    ``__``, are passed over.
+    Hidden names, folders with ``__`` and names that are not UTF-8 are passed over, links to folders not followed.
     """
     found: list[Path] = []
     for folder, inner, names in os.walk(root):
@@ -215,10 +197,7 @@ def _is_text(name: str) -> bool:
 
 
 def read_text(path: Path) -> str:
-    """The text of a label file.
-
-    Raises UserError: it can't be read, is too large or not UTF-8; the message has no path in it.
-    """
+    """The text of a label file. Raises UserError, with no path in the message: unreadable, too large or not UTF-8."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise UserError(f"is larger than {MAX_BYTES:,} bytes")
@@ -230,12 +209,7 @@ def read_text(path: Path) -> str:
 
 
 class LabelFolder:
-    """One folder of label files that is being read.
-
-    Attributes:
-        root: The folder that was opened; no picture outside it is looked at.
-        findings: What is wrong, in the order in which it was found.
-    """
+    """One folder of label files that is being read; ``findings`` are in the order in which they were found."""
 
     def __init__(self, root: Path, *, deep: bool = False) -> None:
         self.root = root
@@ -253,8 +227,7 @@ class LabelFolder:
     def find(self, written: str, folders: Sequence[Path], place: LabelPlace, field: str) -> Path | None:
         """The file that ``written`` names, seen from the first of ``folders`` where there is one; None after a problem.
 
-        Backslashes are taken for ``/``, as labels made on Windows have them. A path may climb with ``..`` as long as
-        it stays inside the root. Where no folder has such a file, the path as seen from the first one comes back.
+        A path may climb with ``..`` as long as it stays inside the root. Where no folder has the file, the first path.
         """
         plain = written.replace("\\", "/").strip()
         faults: list[ImageFault] = []

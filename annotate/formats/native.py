@@ -1,11 +1,7 @@
 """The release layout of RealWebAssist: a folder per participant, a JSON list of steps in it, pictures in ``images/``.
 
-Boxes are ``x``, ``y`` (top left), ``width``, ``height`` in pixels of the upright picture; the right edge is
-``x + width`` and belongs to the box when a click is judged. No ``bounding_box``: ``todo``. ``null``: ``no-click``. A
-plain folder of pictures is a sheet of steps that are all ``todo``.
-
-Problems of the fields are found by the readers of :mod:`grounding.data`, so that what passes here can be loaded. Other
-files of a participant's folder (audio, history, transcripts) stay where they are.
+A plain folder of pictures is a sheet of steps that are all ``todo``. Problems of the fields are found by the readers of
+:mod:`grounding.data`, so that what passes here can be loaded.
 """
 
 from __future__ import annotations

@@ -49,7 +49,6 @@ Boxes = list[tuple[MarkedBox, LabelPlace]]
 
 
 def write_file(file: Path, content: str) -> None:
-    """Write a text; folders on the way are made."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(content, encoding="utf-8", newline="\n")
 
@@ -89,10 +88,7 @@ class _Coco(msgspec.Struct):
 
 
 def read_coco(source: LabelFolder, file: Path) -> Found:
-    """The steps of a COCO file, in the order of its images.
-
-    Raises UserError: the file is none, or one of its records can't be read: says which.
-    """
+    """The steps of a COCO file, in the order of its images. Raises UserError: the file is none, or a record of it."""
     try:
         content = msgspec.json.decode(read_text(file), type=_Coco)
     except (UserError, msgspec.DecodeError, RecursionError) as error:
@@ -125,7 +121,6 @@ def read_coco(source: LabelFolder, file: Path) -> Found:
 
 
 def write_coco(items: Sequence[Named], folder: Path) -> None:
-    """Write ``annotations.json``."""
     images: list[dict[str, Any]] = []
     boxes: list[dict[str, Any]] = []
     for named in items:
@@ -257,7 +252,6 @@ def _class_names(source: LabelFolder, root: Path) -> Mapping[int, str] | None:
 
 
 def write_yolo(items: Sequence[Named], folder: Path) -> None:
-    """Write labels, ``data.yaml`` and ``classes.txt``."""
     for named in items:
         entry, size = named.item.entry, named.item.size
         if entry.state != "todo" and size is not None:
@@ -352,7 +346,6 @@ def _text(element: ElementTree.Element, path: str) -> str:
 
 
 def write_voc(items: Sequence[Named], folder: Path) -> None:
-    """Write XML files below ``Annotations``."""
     for named in items:
         if named.item.entry.state != "todo":
             file = folder.joinpath("Annotations", *named.path.parts[1:]).with_suffix(".xml")

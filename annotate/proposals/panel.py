@@ -37,7 +37,6 @@ ACTIONS = actions(
 
 
 def make_panel(options: WindowOptions) -> ProposalPanel:
-    """For ``annotate.window.panels``: the panel is always there."""
     del options
     return ProposalPanel()
 
@@ -58,7 +57,6 @@ class ProposalPanel:
         self._last: tuple[int, AnnotatedStep, Point | None] | None = None
 
     def build(self, parent: tk.Misc, session: WindowSession) -> ttk.Frame:
-        """Make the tab; see ``annotate.window.panels.PanelTab``."""
         self._session, self._background = session, Background(session.root)
         frame = ttk.Frame(parent, padding=8)
         self._shown = tk.BooleanVar(frame, value=False)
@@ -89,8 +87,6 @@ class ProposalPanel:
         if index == self._session.index:
             # Whoever went on by hand does not want a box to come after all.
             self._taking = False
-
-    # --- finding and taking -----------------------------------------------------------------------------------------
 
     def _toggle(self) -> None:
         self._shown.set(not self._shown.get())
@@ -155,8 +151,6 @@ class ProposalPanel:
         self._tried.append(chosen)
         session.select(len(session.entry.boxes) - 1)
         session.status(f"taken; {session.key('take-proposal')} again takes the next best instead")
-
-    # --- showing --------------------------------------------------------------------------------------------------
 
     def _refresh(self) -> None:
         found = self._found if self._shown.get() else ()

@@ -90,10 +90,9 @@ def usual_reach_px(frame: Frame) -> int:
 
 
 def snap(pixels: Pixels, frame: Frame, *, reach_px: int | None = None) -> Frame:
-    """Move each side of a box to the nearest edge of what it is drawn around.
+    """Each side of a box moved to the nearest edge of what it is drawn around; the box itself where there is none.
 
-    Returns a box of at least 2 x 2 pixels inside the picture; the box itself where nothing is found to snap to. Raises
-    ValueError: the box has no pixel of the picture.
+    Raises ValueError: the box has no pixel of the picture.
     """
     height, width = pixels.shape[:2]
     start = Frame(max(0, frame.left_px), max(0, frame.top_px), min(width, frame.right_px), min(height, frame.bottom_px))
@@ -110,10 +109,7 @@ def snap(pixels: Pixels, frame: Frame, *, reach_px: int | None = None) -> Frame:
 
 
 def _steps(part: npt.NDArray[np.int16]) -> Marks:
-    """Where the picture changes from one column to the next: column ``c`` tells of the change between c-1 and c.
-
-    There is one more column than in the picture; the first and the last, at its ends, are never a change.
-    """
+    """Where column ``c`` differs from ``c - 1``; there is one column more, and the ends never do."""
     rows, columns = part.shape[:2]
     steps = np.zeros((rows, columns + 1), dtype=bool)
     steps[:, 1:columns] = np.abs(np.diff(part, axis=1)).max(axis=2) >= CONTRAST
@@ -193,10 +189,7 @@ class _Axis:
 
 
 def _edges(changes: Marks, ink: Marks, outward: int) -> Shares:
-    """How much of the side changes at each place; 0 at places that are inside something, such as a row of letters.
-
-    Behind the edge of a widget there is nothing for a pixel or two, unless the edge is without a break.
-    """
+    """How much of the side changes at each place; 0 at places that are inside something, such as a row of letters."""
     share = changes.mean(axis=0)
     filled = ink.mean(axis=0)
     beyond = np.zeros_like(share)
@@ -246,9 +239,6 @@ def _beside_ink(ink: Marks, drawn: int, reach: int, gap: int, outward: int) -> i
     return edge if outward < 0 else len(ink) - edge
 
 
-# --- what is proposed ------------------------------------------------------------------------------------------------
-
-
 def find_regions(pixels: Pixels) -> tuple[Frame, ...]:
     """Widgets, icons, pictures and lines of text by their edges, each snapped to them; the largest first."""
     from grounding.grounders.som.boxes import WidgetProposer
@@ -259,10 +249,7 @@ def find_regions(pixels: Pixels) -> tuple[Frame, ...]:
 
 
 def in_order(proposals: Sequence[Frame], cursor: Point | None) -> list[Frame]:
-    """The proposals in the order in which they are taken: by their distance from the cursor, the smaller ones first.
-
-    What is under the cursor has no distance. Without a cursor they stay as they come.
-    """
+    """The proposals by their distance from the cursor, if there is one, the smaller ones first."""
     if cursor is None:
         return list(proposals)
 

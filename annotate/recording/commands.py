@@ -16,16 +16,9 @@ from grounding.errors import UserError
 from ..display import require_display
 from .plan import PLAN_FILE, read_plan
 
-NO_RECOGNISER = "none"
-
 
 def segment_command(
-    video: Path,
-    *,
-    out: Path | None = None,
-    asr: str = DEFAULT_RECOGNISER,
-    window: bool = True,
-    overwrite: bool = False,
+    video: Path, *, out: Path | None = None, asr: str = DEFAULT_RECOGNISER, window: bool = True, overwrite: bool = False
 ) -> int:
     """Cut a screen recording into steps: a screenshot before each action, and the words that were said for it.
 
@@ -44,17 +37,14 @@ def segment_command(
     from .writing import write_participant
 
     folder = out if out is not None else video.with_suffix("")
-    if folder.is_file():
-        raise UserError(f"{folder} is a file: name a folder with --out")
     recording = Recording(video)
-    recogniser = None if asr == NO_RECOGNISER else open_recogniser(asr)
+    recogniser = None if asr == "none" else open_recogniser(asr)
     if window:
         require_display()
     plan = read_plan(folder)
     if plan is not None and plan.sha256 != file_sha256(video):
         raise UserError(
-            f"{folder / PLAN_FILE} is the cut of another recording ({plan.video}): choose another folder with --out, "
-            "or remove the file to look at this recording anew"
+            f"{folder / PLAN_FILE} is the cut of another recording ({plan.video}): remove it, or give --out"
         )
     if plan is None:
         print(f"looking at {video} and hearing it …", file=sys.stderr)
@@ -63,8 +53,6 @@ def segment_command(
     plan = replace(plan, video=str(video))
     said = sum(step.instruction is not None for step in plan.steps)
     print(f"{len(plan.steps)} steps in {plan.duration_s:.1f} s, {said} of them after words")
-    if plan.unused:
-        print(f"{len(plan.unused)} pieces of speech lead to no step")
     for note in plan.notes:
         print(f"note: {note}", file=sys.stderr)
     if window:

@@ -1,15 +1,13 @@
 """How a recording is cut: steps and instructions, what a person does to them, and the file that they are kept in.
 
-Times are seconds from the recording's start, as its own time stamps say, never frame numbers: the frame rate may vary.
-Edits are pure functions from plan to plan. Steps stay in order of time, and nothing that was said is lost: an
-instruction that no step carries out any more stays in the plan.
+Times are seconds by the recording's own time stamps. Edits are pure functions; steps stay in order of time, and what
+was said stays in the plan though no step carries it out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -24,10 +22,9 @@ PLAN_FILE = "cuts.json"
 
 
 class Instruction(Record, frozen=True, kw_only=True):
-    """What was said for one or several steps: where in the recording, what a machine heard, and what a person wrote.
+    """What was said for one or several steps: where in the recording, what a machine ``heard``, a person's ``text``.
 
-    ``heard`` is never changed by a person; ``text`` is None until somebody corrected it. Where start and end are the
-    same it was never said, but typed for a step by hand.
+    Where start and end are the same it was never said, but typed.
     """
 
     id: int
@@ -43,15 +40,13 @@ class Instruction(Record, frozen=True, kw_only=True):
 
     @property
     def is_spoken(self) -> bool:
-        """Whether it is in the recording at all."""
         return self.end_s > self.start_s
 
 
 class CutStep(Record, frozen=True, kw_only=True):
     """One step: the screen that the user saw, at ``screenshot_s``, before the action that began at ``action_s``.
 
-    ``instruction`` is the id of an instruction, None where nothing was said before the action. ``pointer`` is where
-    the pointer was, if it was seen. ``action`` is ``click``, ``type`` or ``scroll``.
+    ``action`` is ``click``, ``type`` or ``scroll``; ``instruction`` an id; ``pointer`` is in recorded pixels.
     """
 
     screenshot_s: float
@@ -62,10 +57,7 @@ class CutStep(Record, frozen=True, kw_only=True):
 
 
 class CutPlan(Record, frozen=True, kw_only=True):
-    """How a recording is cut: its steps in order of time, and all that was said, in order of time.
-
-    ``recogniser`` is the name of what heard the instructions, empty for none; ``notes`` are sentences for the user.
-    """
+    """Steps and all that was said, in order of time; ``notes`` are sentences for the user."""
 
     video: str
     sha256: str
@@ -82,25 +74,15 @@ class CutPlan(Record, frozen=True, kw_only=True):
         return tuple(one.id for one in self.instructions if one.id not in carried)
 
     def instruction(self, number: int | None) -> Instruction | None:
-        """The instruction with this id; None for None."""
         return next((one for one in self.instructions if one.id == number), None)
-
-
-# --- edits ------------------------------------------------------------------------------------------------------------
-
-
-def set_step(plan: CutPlan, index: int, **fields: Any) -> CutPlan:
-    """With other values for fields of one step: its times, the instruction that it carries out."""
-    return _with_steps(plan, (*plan.steps[:index], replace(plan.steps[index], **fields), *plan.steps[index + 1 :]))
 
 
 def same_words(plan: CutPlan, index: int) -> CutPlan:
     """The step carries out what the step before it does."""
-    return set_step(plan, index, instruction=plan.steps[index - 1].instruction) if index else plan
+    return _with_step(plan, index, instruction=plan.steps[index - 1].instruction) if index else plan
 
 
 def drop(plan: CutPlan, index: int) -> CutPlan:
-    """Without this step."""
     return _with_steps(plan, (*plan.steps[:index], *plan.steps[index + 1 :]))
 
 
@@ -110,7 +92,7 @@ def merge_with_next(plan: CutPlan, index: int) -> CutPlan:
         return plan
     one, other = (plan.instruction(step.instruction) for step in plan.steps[index : index + 2])
     if one is None and other is not None:
-        plan = set_step(plan, index, instruction=other.id)
+        plan = _with_step(plan, index, instruction=other.id)
     elif one is not None and other is not None and one.id != other.id:
         one, other = sorted((one, other), key=lambda each: each.start_s)
         corrected = one.text is not None or other.text is not None
@@ -127,18 +109,14 @@ def merge_with_next(plan: CutPlan, index: int) -> CutPlan:
 
 
 def split_at(plan: CutPlan, time_s: float) -> CutPlan:
-    """A new step whose screenshot is that of ``time_s``; it carries out the instruction of the step before it.
-
-    A step that is there already, within a hundredth of a second, stays alone.
-    """
+    """A new step whose screenshot is that of a time, for the instruction of the step before it."""
     time_s = min(max(0.0, time_s), plan.duration_s)
     if any(abs(step.screenshot_s - time_s) < LEAST_GAP_S for step in plan.steps):
         return plan
     before = [step for step in plan.steps if step.screenshot_s < time_s]
     after = plan.steps[len(before) :]
     said = next((step.instruction for step in (*before[-1:], *after)), None)
-    new = CutStep(screenshot_s=time_s, action_s=time_s, instruction=said)
-    return _with_steps(plan, (*before, new, *after))
+    return _with_steps(plan, (*before, CutStep(screenshot_s=time_s, action_s=time_s, instruction=said), *after))
 
 
 def retime(plan: CutPlan, index: int, screenshot_s: float) -> CutPlan:
@@ -148,20 +126,20 @@ def retime(plan: CutPlan, index: int, screenshot_s: float) -> CutPlan:
     high = following[0] - LEAST_GAP_S if following else plan.duration_s
     time_s = min(max(low, screenshot_s), max(low, high))
     action_s = min(plan.steps[index].action_s, *following, plan.duration_s)
-    return set_step(plan, index, screenshot_s=time_s, action_s=max(time_s, action_s))
+    return _with_step(plan, index, screenshot_s=time_s, action_s=max(time_s, action_s))
 
 
 def write_words(plan: CutPlan, index: int, text: str) -> CutPlan:
-    """What a person says was said for a step, and for all steps of its instruction.
-
-    The machine's own words are no correction; a step that has no instruction gets one, typed, of no length.
-    """
+    """A person's words for all steps of a step's instruction; a step that has none gets one, typed, of no length."""
     found = plan.instruction(plan.steps[index].instruction)
     if found is not None:
         return _put(plan, replace(found, text=None if text == found.heard else text))
     at_s, free = plan.steps[index].screenshot_s, max((one.id for one in plan.instructions), default=-1) + 1
-    new = Instruction(id=free, start_s=at_s, end_s=at_s, text=text)
-    return set_step(_put(plan, new), index, instruction=free)
+    return _with_step(_put(plan, Instruction(id=free, start_s=at_s, end_s=at_s, text=text)), index, instruction=free)
+
+
+def _with_step(plan: CutPlan, index: int, **fields: float | None) -> CutPlan:
+    return _with_steps(plan, (*plan.steps[:index], replace(plan.steps[index], **fields), *plan.steps[index + 1 :]))
 
 
 def _with_steps(plan: CutPlan, steps: Iterable[CutStep]) -> CutPlan:
@@ -175,9 +153,6 @@ def _with_steps(plan: CutPlan, steps: Iterable[CutStep]) -> CutPlan:
 def _put(plan: CutPlan, new: Instruction) -> CutPlan:
     others = [one for one in plan.instructions if one.id != new.id]
     return replace(plan, instructions=tuple(sorted([*others, new], key=lambda one: (one.start_s, one.id))))
-
-
-# --- the file ---------------------------------------------------------------------------------------------------------
 
 
 def read_plan(folder: Path) -> CutPlan | None:
@@ -201,105 +176,3 @@ def save_plan(folder: Path, plan: CutPlan) -> None:
         replace_file(path, msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n")
     except OSError as error:
         raise SaveFailed(f"{in_words(error, path)}; what you did is still in this window") from None
-
-
-class CutSession:
-    """A plan that is being worked on, with all its earlier states, the chosen step and the cursor; knows no widget.
-
-    What changes the plan writes it at once, and raises SaveFailed where that can't be done; it is the plan even so.
-
-    Attributes:
-        folder: Where the cut is kept and the participant is written.
-        index: Position of the chosen step; 0 where there is none.
-        cursor_s: The time at which the next split would be, and which is shown.
-        status, commit: Shows a line of text; puts what is half typed into the plan.
-        show, show_cursor: Called where the plan or the chosen step is another; where the cursor is elsewhere.
-    """
-
-    def __init__(self, plan: CutPlan, folder: Path) -> None:
-        save_plan(folder, plan)
-        self.folder, self.index, self.cursor_s = folder, 0, 0.0
-        self.status: Callable[[str], object] = lambda _text: None
-        self.show: Callable[[], object] = lambda: None
-        self.show_cursor: Callable[[], object] = lambda: None
-        self.commit: Callable[[], object] = lambda: None
-        # What was done, and the plan that came of it; undo and redo move to and fro in them.
-        self._states = [("", plan)]
-        self._now = 0
-
-    @property
-    def plan(self) -> CutPlan:
-        """The cut as it is now."""
-        return self._states[self._now][1]
-
-    @property
-    def step(self) -> CutStep | None:
-        """The chosen step; None where there is none."""
-        return self.plan.steps[self.index] if self.index < len(self.plan.steps) else None
-
-    @property
-    def instruction(self) -> Instruction | None:
-        """The instruction of the chosen step."""
-        return None if self.step is None else self.plan.instruction(self.step.instruction)
-
-    def choose(self, index: int) -> None:
-        """Choose a step, and put the cursor at its screenshot."""
-        self.commit()
-        self.index = min(max(0, index), max(0, len(self.plan.steps) - 1))
-        self.show()
-        if self.step is not None:
-            self.move_cursor(self.step.screenshot_s)
-
-    def move_cursor(self, time_s: float) -> None:
-        """Put the cursor at a time."""
-        self.cursor_s = min(max(0.0, time_s), self.plan.duration_s)
-        self.show_cursor()
-
-    def change(self, plan: CutPlan, what: str) -> None:
-        """Make this the plan; ``what`` was done, such as ``drop step``."""
-        if plan == self.plan:
-            self.status(f"{what}: nothing to change here")
-            return
-        self._states[self._now + 1 :] = [(what, plan)]
-        self._go(self._now + 1, f"{what} · kept")
-
-    def edit(self, what: str, edit: Callable[[CutPlan, int], CutPlan]) -> None:
-        """Do something to the chosen step; the cursor goes to its screenshot."""
-        self.commit()
-        if self.step is not None:
-            self.change(edit(self.plan, self.index), what)
-        if self.step is not None:
-            self.move_cursor(self.step.screenshot_s)
-
-    def split(self) -> None:
-        """Make a step of what the cursor shows."""
-        self.commit()
-        time_s = self.cursor_s
-        self.change(split_at(self.plan, time_s), "new step")
-        times = [step.screenshot_s for step in self.plan.steps]
-        self.choose(min(range(len(times)), key=lambda index: abs(times[index] - time_s)))
-
-    def undo(self) -> None:
-        """Take back the last change."""
-        self.commit()
-        if self._now:
-            self._go(self._now - 1, f"undone: {self._states[self._now][0]}")
-        else:
-            self.status("nothing left to be undone")
-
-    def redo(self) -> None:
-        """Do again what was taken back."""
-        self.commit()
-        if self._now + 1 < len(self._states):
-            self._go(self._now + 1, f"done again: {self._states[self._now + 1][0]}")
-        else:
-            self.status("nothing left to be done again")
-
-    def _go(self, state: int, words: str) -> None:
-        self._now = state
-        self.index = min(self.index, max(0, len(self.plan.steps) - 1))
-        self.status(words)
-        try:
-            save_plan(self.folder, self.plan)
-        finally:
-            self.show()

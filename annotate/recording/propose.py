@@ -15,33 +15,23 @@ from grounding.data.speech import Clip, file_sha256
 
 from .changes import ScreenChange, find_changes, user_actions
 from .plan import CutPlan, CutStep, Instruction
-from .sound import SPEECH_RATE_HZ, Sound, read_sound
+from .sound import SPEECH_RATE_HZ, Sound
 from .video import Recording
 
-MARGIN_S = 0.15
-"""What is left before and after speech in a clip: a detector notices the first consonant late."""
-MISSING_END_S = 1.0
-"""A file whose pictures and sound stop earlier than this before the end that it states is cut off."""
-FRAME_S = 0.03
-STRICTNESS = 2
-"""0 to 3, WebRTC's own scale: 3 cuts speech into pieces, 0 takes fans for speech."""
-PAUSE_S, SHORTEST_S = 0.6, 0.25
-"""A shorter silence is a pause inside an utterance; less speech than the second is none."""
-JUST_BEFORE_S = 0.02
-"""The last frame before an action may be old, on a screen that stood still: it is still what was seen just before."""
+MARGIN_S = 0.15  # Before and after speech in a clip: a detector notices the first consonant late.
+MISSING_END_S = 1.0  # A file whose pictures and sound stop earlier before the end that it states is cut off.
+FRAME_S, STRICTNESS = 0.03, 2  # WebRTC's own scale: 3 cuts speech into pieces, 0 takes fans for speech.
+PAUSE_S, SHORTEST_S = 0.6, 0.25  # A shorter silence is a pause inside an utterance; less speech is none.
+JUST_BEFORE_S = 0.002  # Recorders' time stamps are further apart: the screen then is that before the action.
 ACTION_WORDS = {"change": "click", "playing": "click", "typing": "type", "scroll": "scroll"}
 
 
 def propose(recording: Recording, *, recogniser: Recogniser | None, store: TranscriptStore | None = None) -> CutPlan:
-    """Cut a recording into steps, as well as can be seen and heard; without a recogniser instructions are empty.
-
-    Transcripts are kept in ``store``, so that a second look at the same recording hears nothing again. Raises
-    UserError: the recording can't be read, or the recogniser can't go on at all.
-    """
+    """Cut a recording into steps, as well as can be seen and heard; without a recogniser instructions are empty."""
     actions = user_actions(find_changes(recording))
-    sound = read_sound(recording.path)
+    sound = recording.sound()
     spoken = [] if sound is None else find_speech(sound)
-    end_s = max(recording.seen_s, 0.0 if sound is None else sound.seconds)
+    end_s = max(recording.seen_s, 0.0 if sound is None else len(sound.samples) / sound.rate_hz)
     notes = []
     if recording.duration_s is None:
         notes.append("the file does not state its length, as when a recorder was killed: it was read as far as it goes")
@@ -54,7 +44,7 @@ def propose(recording: Recording, *, recogniser: Recogniser | None, store: Trans
         why = "the recording has no sound" if sound is None else "nobody speaks in the recording"
         notes.append(f"{why}: the instructions are empty")
     elif recogniser is not None:
-        spoken, failures = hear(sound, spoken, recogniser, store)
+        spoken, failures = _hear(sound, spoken, recogniser, store)
         if failures:
             notes.append(f"{len(failures)} of {len(spoken)} pieces of speech were not recognised: {failures[0]}")
     steps, instructions = align(actions, spoken)
@@ -69,10 +59,10 @@ def propose(recording: Recording, *, recogniser: Recogniser | None, store: Trans
     )
 
 
-def hear(
+def _hear(
     sound: Sound, spoken: Sequence[Instruction], recogniser: Recogniser, store: TranscriptStore | None
 ) -> tuple[list[Instruction], list[str]]:
-    """What was heard in each stretch of speech, and why in others not. Raises UserError: it can't go on."""
+    """What was heard in each stretch of speech, and why in others not."""
     import soundfile
 
     clips: list[Clip] = []
@@ -102,11 +92,8 @@ def find_speech(sound: Sound) -> list[Instruction]:
                 stretches.append([start_s, start_s, 0.0])
             stretches[-1][1] = end_s
             stretches[-1][2] += frame_s
-    found = [(start_s, end_s) for start_s, end_s, spoken_s in stretches if spoken_s >= SHORTEST_S]
-    return [
-        Instruction(id=number, start_s=round(start_s, 3), end_s=round(end_s, 3))
-        for number, (start_s, end_s) in enumerate(found)
-    ]
+    found = [(round(start_s, 3), round(end_s, 3)) for start_s, end_s, spoken_s in stretches if spoken_s >= SHORTEST_S]
+    return [Instruction(id=number, start_s=one[0], end_s=one[1]) for number, one in enumerate(found)]
 
 
 def align(
@@ -114,10 +101,9 @@ def align(
 ) -> tuple[tuple[CutStep, ...], tuple[Instruction, ...]]:
     """Give every action the words that were said for it; all in order of time.
 
-    A stretch of speech is for the first action after half of it: a user who acts in the middle of a sentence has
-    said enough by then. All speech for one action is one instruction. An action without any carries out the one before
-    it: an instruction that needs several steps is the same at each of them (RealWebAssist, "Annotations"). Scrolling is
-    a step only where an instruction led to nothing else, as in "scroll down": it stays in the history and is not scored
+    Speech is for the first action after half of it: who acts in the middle of a sentence has said enough. An action
+    without any carries out the instruction before it, which is the same at each of its steps (RealWebAssist,
+    "Annotations"). Scrolling is a step only where an instruction led to nothing else, as in "scroll down"
     (RealWebAssist, appendix).
     """
     onsets = [action.onset_s for action in actions]
@@ -126,19 +112,18 @@ def align(
         groups.setdefault(bisect_left(onsets, (one.start_s + one.end_s) / 2), []).append(one)
     instructions: list[Instruction] = []
     steps: list[CutStep] = []
-    current: int | None = None
     for index in range(len(actions) + 1):
         if said := groups.get(index):
-            current = len(instructions)
             heard = " ".join(one.heard for one in said if one.heard)
-            instructions.append(Instruction(id=current, start_s=said[0].start_s, end_s=said[-1].end_s, heard=heard))
+            new = Instruction(id=len(instructions), start_s=said[0].start_s, end_s=said[-1].end_s, heard=heard)
+            instructions.append(new)
         for action in actions[index : index + 1]:
             steps.append(
                 CutStep(
-                    screenshot_s=max(action.before_s, action.onset_s - JUST_BEFORE_S),
+                    screenshot_s=max(0.0, action.onset_s - JUST_BEFORE_S),
                     action_s=action.onset_s,
                     action=ACTION_WORDS[action.kind],
-                    instruction=current,
+                    instruction=len(instructions) - 1 if instructions else None,
                     pointer=action.pointer,
                 )
             )

@@ -1,7 +1,6 @@
-"""A recording's pictures, on the file's own clock, and the opening of its file.
+"""A recording's pictures and sound, on the file's own clock. Pixels are those of the recorded picture.
 
-PyAV reads them, not OpenCV: OpenCV gives neither the sound nor a reason why a file ended, and its seeking counts
-frames. Pixels are those of the recorded picture, origin at the top left.
+(OpenCV gives neither the sound nor a reason why a file ended, and its seeking counts frames.)
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from numpy.typing import NDArray
 
 from grounding.errors import UserError, install
 
+from .sound import SPEECH_RATE_HZ, Sound
+
 ANALYSED_WIDTH_PX = 480
-SPACING_S = 0.03
-"""Least time between two frames that are looked at: just under one thirtieth, as time stamps are rounded."""
+JUMP_S = 0.05  # Time stamps that are this far from the sound before them leave a gap, or an overlap.
 
 
 def load_av() -> Any:
-    """The module ``av``, asked for when a recording is read. Raises UserError: it is not installed."""
     try:
         import av
     except ImportError:
@@ -31,25 +30,16 @@ def load_av() -> Any:
 
 
 class Recording:
-    """A recording whose pictures are read one at a time.
+    """A recording whose pictures are read one at a time. Raises UserError: there is none that can be read.
 
-    Raises UserError: there is no such file, or it is no video that can be read.
-
-    Attributes:
-        path: The video file.
-        width_px, height_px: Its pictures' size.
-        duration_s: What the file states; None where it says nothing, as one that was never closed.
-        frame_s: How long a picture stands on the average.
-        has_audio: Whether there is sound.
-        small_size: Width and height of the small pictures, in pixels: the recorded proportions, at most 480 wide.
-        seen_s: After ``small_frames``: the time of the last picture.
-        damaged: After ``small_frames``: how many pieces could not be decoded and were passed over.
+    ``duration_s`` is what the file states, None where it was never closed. After ``small_frames``, ``seen_s`` is the
+    time of the last picture and ``damaged`` how many pieces could not be decoded.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.seen_s, self.damaged = 0.0, 0
-        with opened(path) as container:
+        with _opened(path) as container:
             video = container.streams.video[0]
             self.duration_s = None if container.duration is None else container.duration / 1_000_000
             self.width_px, self.height_px = int(video.codec_context.width), int(video.codec_context.height)
@@ -59,39 +49,24 @@ class Recording:
         self.small_size = width, max(1, round(self.height_px * width / self.width_px))
 
     def small_frames(self) -> Iterator[tuple[float, NDArray[np.uint8]]]:
-        """All pictures in order with their times, small and grey (height x width, uint8), about 30 a second at most.
-
-        A frame that comes soon after another one is left out, unless it then stays on the screen.
-        """
-        last_s, held, held_s = -1.0, None, 0.0
+        """All pictures in order with their times, small and grey (height x width, uint8)."""
+        width, height = self.small_size
         self.seen_s, self.damaged = 0.0, 0
-        with opened(self.path) as container:
-            for time_s, frame in frames_of(container, container.streams.video[0]):
+        with _opened(self.path) as container:
+            for time_s, frame in _frames(container, container.streams.video[0]):
                 if frame is None:
                     self.damaged += 1
                     continue
                 self.seen_s = max(self.seen_s, time_s)
-                if held is not None and time_s - held_s >= SPACING_S:
-                    last_s = held_s
-                    yield held_s, self._small(held)
-                held, held_s = frame, time_s
-                if time_s - last_s >= SPACING_S:
-                    last_s, held = time_s, None
-                    yield time_s, self._small(frame)
-            if held is not None:
-                yield held_s, self._small(held)
+                yield time_s, frame.to_ndarray(format="gray", width=width, height=height, interpolation="AREA")
 
     def picture_at(self, time_s: float) -> NDArray[np.uint8]:
-        """The picture that is on the screen at a time: the last frame whose time stamp is not later.
-
-        It is RGB, height x width x 3, uint8; before the first time stamp it is the first frame. Raises UserError: there
-        is no readable picture at or before that time.
-        """
+        """The picture on the screen at a time, RGB: the last frame whose time stamp is not later."""
         held = None
-        with opened(self.path) as container:
+        with _opened(self.path) as container:
             with contextlib.suppress(load_av().FFmpegError):
-                container.seek(int((max(0.0, time_s) + origin_s(container)) * 1_000_000), backward=True)
-            for frame_s, frame in frames_of(container, container.streams.video[0]):
+                container.seek(int((max(0.0, time_s) + _origin_s(container)) * 1_000_000), backward=True)
+            for frame_s, frame in _frames(container, container.streams.video[0]):
                 # A time that came out of this file is met again, whatever the last bit of the sum says.
                 if held is not None and frame_s > time_s + 1e-6:
                     break
@@ -100,20 +75,37 @@ class Recording:
                 raise UserError(f"{self.path} has no readable picture at {time_s:.2f} s")
             return np.asarray(held.to_ndarray(format="rgb24"), np.uint8)
 
-    def _small(self, frame: Any) -> NDArray[np.uint8]:
-        width, height = self.small_size
-        return np.asarray(frame.to_ndarray(format="gray", width=width, height=height, interpolation="AREA"), np.uint8)
+    def sound(self, rate_hz: int | None = SPEECH_RATE_HZ) -> Sound | None:
+        """The first sound track, as mono; None where there is none. Without ``rate_hz`` it has the track's own rate."""
+        parts: list[tuple[int, NDArray[np.int16]]] = []
+        end = 0
+        with _opened(self.path) as container:
+            if not container.streams.audio:
+                return None
+            track = container.streams.audio[0]
+            rate = rate_hz or track.codec_context.sample_rate
+            resampler = load_av().AudioResampler(format="s16", layout="mono", rate=rate)
+            for time_s, frame in _frames(container, track):
+                for piece in resampler.resample(frame) if frame is not None else ():
+                    samples = piece.to_ndarray().reshape(-1)
+                    stated = round((time_s if piece.time is None else piece.time - _origin_s(container)) * rate)
+                    first = end if abs(stated - end) <= JUMP_S * rate else max(0, stated)
+                    parts.append((first, samples))
+                    end = first + len(samples)
+        whole = np.zeros(max((first + len(samples) for first, samples in parts), default=0), np.int16)
+        for first, samples in parts:
+            whole[first : first + len(samples)] = samples
+        return Sound(rate_hz=rate, samples=whole)
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[Any]:
-    """A video file as PyAV opens it. Raises UserError: there is none, or it can't be read."""
+def _opened(path: Path) -> Iterator[Any]:
     av = load_av()
     if not path.is_file():
         raise UserError(f"there is no file {path}: give a screen recording, such as session.mp4")
     unreadable = UserError(
-        f"{path} is no video that can be read: give a screen recording, such as an MP4, MKV, MOV or WebM file. (An MP4 "
-        "that was cut off has lost the index at its end; an MKV can be read up to the break)"
+        f"{path} is no video that can be read: give an MP4, MKV, MOV or WebM file. (An MP4 that was cut off has lost "
+        "the index at its end; an MKV can be read up to the break)"
     )
     try:
         container = av.open(str(path))
@@ -128,12 +120,11 @@ def opened(path: Path) -> Iterator[Any]:
         yield container
 
 
-def origin_s(container: Any) -> float:
-    """The time stamp at which the file begins, in seconds."""
+def _origin_s(container: Any) -> float:
     return float(container.start_time or 0) / 1_000_000
 
 
-def frames_of(container: Any, wanted: Any) -> Iterator[tuple[float, Any]]:
+def _frames(container: Any, wanted: Any) -> Iterator[tuple[float, Any]]:
     """The frames of one stream with their times, as far as the file goes; None for each piece that is damaged."""
     av = load_av()
     # Others are skipped: one that is cut off would otherwise end the wanted one, too.
@@ -149,4 +140,4 @@ def frames_of(container: Any, wanted: Any) -> Iterator[tuple[float, Any]]:
         except av.FFmpegError:
             yield 0.0, None
             continue
-        yield from ((float(frame.time) - origin_s(container), frame) for frame in frames if frame.time is not None)
+        yield from ((float(frame.time) - _origin_s(container), frame) for frame in frames if frame.time is not None)

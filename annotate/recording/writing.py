@@ -24,8 +24,7 @@ from grounding.errors import UserError
 from ..core.journal import SaveFailed, in_words, replace_file
 from ..core.layout import write_list
 from ..core.words import ClipWords, CorrectedFile, machine_file
-from .plan import CutPlan, CutStep, Instruction, save_plan
-from .sound import read_sound
+from .plan import CutPlan, Instruction, save_plan
 from .video import Recording
 
 MARGIN_S = 0.2
@@ -35,9 +34,8 @@ MARGIN_S = 0.2
 def write_participant(plan: CutPlan, recording: Recording, folder: Path, *, overwrite: bool = False) -> str:
     """Write everything and say how much; the questions file comes last, so that a folder that has one is whole.
 
-    With ``overwrite`` steps that the folder has already are replaced: the questions file from before is kept beside it,
-    as ``.previous``, and boxes that were drawn since are in that one only. Raises UserError: the folder has steps
-    already, or there is nothing to write, or something cannot be read or written.
+    With ``overwrite``, a questions file that is there is kept beside it, as ``.previous``. Raises UserError: the folder
+    has steps already, or there is nothing to write, or something cannot be read or written.
     """
     from PIL import Image
 
@@ -49,25 +47,32 @@ def write_participant(plan: CutPlan, recording: Recording, folder: Path, *, over
             f"{questions} is there already, and boxes may have been drawn in it: choose another folder, or replace it "
             "with --overwrite"
         )
+    items: list[dict[str, Any]] = []
     try:
         (folder / "images").mkdir(parents=True, exist_ok=True)
         for number, step in enumerate(plan.steps, 1):
-            into = io.BytesIO()
+            said, into = plan.instruction(step.instruction), io.BytesIO()
             # The fastest packing: a PNG of a screen is small at any level.
             Image.fromarray(recording.picture_at(step.screenshot_s)).save(into, "PNG", compress_level=3)
-            replace_file(folder / _image(number), into.getvalue())
+            replace_file(folder / f"images/{number}.png", into.getvalue())
+            item: dict[str, Any] = {"instruction": said.wording if said else "", "action": step.action}
+            item["final_image"] = f"images/{number}.png"
+            if step.action in ("type", "scroll"):
+                item["bounding_box"] = None
+            times = {"screenshot_s": round(step.screenshot_s, 3), "action_s": round(step.action_s, 3)}
+            item["recording"] = {"video": Path(plan.video).name, **times}
+            if step.pointer is not None:
+                item["recording"]["pointer"] = {"x": round(step.pointer.x_px), "y": round(step.pointer.y_px)}
+            items.append(item)
         clips = _write_clips(plan, recording, folder)
         save_plan(folder, plan)
-        items = [_item(number, step, plan) for number, step in enumerate(plan.steps, 1)]
         replace_file(questions, write_list(items), previous=questions.with_name(f"{questions.name}.previous"))
         # What an earlier, longer cut left is numbered higher than the last one.
         instructions = len({step.instruction for step in plan.steps} - {None})
-        for path, most in [
-            *((path, len(plan.steps)) for path in folder.glob("images/*.png")),
-            *((path, instructions) for path in folder.glob("audio/*.flac")),
-        ]:
-            if path.stem.isdecimal() and int(path.stem) > most:
-                path.unlink()
+        for pattern, most in (("images/*.png", len(plan.steps)), ("audio/*.flac", instructions)):
+            for path in folder.glob(pattern):
+                if path.stem.isdecimal() and int(path.stem) > most:
+                    path.unlink()
     except OSError as error:
         raise SaveFailed(in_words(error, Path(error.filename) if error.filename else folder)) from None
     return f"{len(plan.steps)} steps and {clips} clips"
@@ -81,29 +86,11 @@ def clip_bounds(instruction: Instruction, others: Sequence[Instruction], duratio
     return start_s, min([instruction.end_s + MARGIN_S, duration_s, *starts])
 
 
-def _image(number: int) -> str:
-    return f"images/{number}.png"
-
-
-def _item(number: int, step: CutStep, plan: CutPlan) -> dict[str, Any]:
-    """A step in the form of the release, and where in the recording it is from."""
-    said = plan.instruction(step.instruction)
-    words = said.wording if said else ""
-    item: dict[str, Any] = {"instruction": words, "action": step.action, "final_image": _image(number)}
-    if step.action in ("type", "scroll"):
-        item["bounding_box"] = None
-    times = {"screenshot_s": round(step.screenshot_s, 3), "action_s": round(step.action_s, 3)}
-    item["recording"] = {"video": Path(plan.video).name, **times}
-    if step.pointer is not None:
-        item["recording"]["pointer"] = {"x": round(step.pointer.x_px), "y": round(step.pointer.y_px)}
-    return item
-
-
 def _write_clips(plan: CutPlan, recording: Recording, folder: Path) -> int:
     """The clips, the machine's words for them and the words that count; how many clips there are."""
     import soundfile
 
-    sound = read_sound(recording.path, rate_hz=None)
+    sound = recording.sound(rate_hz=None)
     machine: list[Transcript] = []
     counting: list[ClipWords] = []
     carried = filter(None, (plan.instruction(number) for number in dict.fromkeys(s.instruction for s in plan.steps)))
@@ -115,7 +102,7 @@ def _write_clips(plan: CutPlan, recording: Recording, folder: Path) -> int:
         (folder / "audio").mkdir(exist_ok=True)
         soundfile.write(into, part.samples, part.rate_hz, format="FLAC", subtype="PCM_16")
         replace_file(folder / name, into.getvalue())
-        steps = tuple(_image(n) for n, step in enumerate(plan.steps, 1) if step.instruction == one.id)
+        steps = tuple(f"images/{n}.png" for n, step in enumerate(plan.steps, 1) if step.instruction == one.id)
         machine.append(Transcript(audio=name, steps=steps, text=one.heard))
         counting.append(ClipWords(audio=name, steps=steps, text=one.wording, checked=one.text is not None))
     if counting:

@@ -6,13 +6,7 @@ from pathlib import Path
 
 
 def review_command(
-    run: Path,
-    /,
-    *,
-    data: Path | None = None,
-    annotator: str = "",
-    keys: Path | None = None,
-    scale: float | None = None,
+    run: Path, /, *, data: Path | None = None, annotator: str = "", keys: Path | None = None, scale: float | None = None
 ) -> int:
     """Go through the misses of a run: see gold, plan and click, and say whose fault each was.
 

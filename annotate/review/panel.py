@@ -44,7 +44,6 @@ ACTIONS = actions(
 
 
 def make_panel(options: WindowOptions) -> ReviewPanel | None:
-    """For ``annotate.window.panels``: None where no run is reviewed. Raises UserError: the run can't be read."""
     if options.run is None:
         return None
     reviewer, here = reviewer_of(options.run.resolve(), options.annotator), options.folder.resolve()
@@ -54,8 +53,6 @@ def make_panel(options: WindowOptions) -> ReviewPanel | None:
 
 
 class ReviewPanel:
-    """The tab."""
-
     title = "Review"
     actions = ACTIONS
 
@@ -65,7 +62,6 @@ class ReviewPanel:
         self._ids: list[str] = []
 
     def build(self, parent: tk.Misc, session: WindowSession) -> ttk.Frame:
-        """Make the tab; see ``annotate.window.panels.PanelTab``."""
         self._session = session
         here = session.document.folder.resolve()
         self._participant = next((name for name, folder in self._folders.items() if folder == here), here.name)
@@ -92,7 +88,6 @@ class ReviewPanel:
         return frame
 
     def _build_labels(self, frame: ttk.Frame) -> None:
-        """The buttons that label a case, and the note that goes with the label."""
         grid = ttk.Frame(frame)
         grid.pack(fill="x", pady=(6, 0))
         grid.columnconfigure((0, 1), weight=1, uniform="labels")
@@ -120,8 +115,6 @@ class ReviewPanel:
         if index == self._session.index:
             self._show()
 
-    # --- going about ----------------------------------------------------------------------------------------------
-
     def _go(self, direction: int) -> None:
         session = self._session
         case = self._reviewer.neighbour(self._ids[session.index], direction)
@@ -139,8 +132,6 @@ class ReviewPanel:
             session.banner("review", words)
         else:
             session.opener(folder, index)
-
-    # --- labelling ------------------------------------------------------------------------------------------------
 
     def _label(self, name: LabelName) -> None:
         """Label the case, if there is one. Raises UserError: the label can't be written, which the window says."""
@@ -166,8 +157,6 @@ class ReviewPanel:
             self._reviewer.label(mine.step, mine.label, self._note.get())
         self._show()
         self._session.focus_canvas()
-
-    # --- showing --------------------------------------------------------------------------------------------------
 
     def _show(self) -> None:
         left, case = self._reviewer.wrong(), self._case
@@ -198,9 +187,6 @@ class ReviewPanel:
         return facts
 
 
-# --- over the picture -----------------------------------------------------------------------------------------------
-
-
 def shapes_of(case: ReviewCase) -> tuple[OverlayShape, ...]:
     """Green: where a click was right when the run was scored. Red: where the model clicked, blue if that was right."""
     region, point = case.step.region, case.verdict.point
@@ -217,7 +203,6 @@ def shapes_of(case: ReviewCase) -> tuple[OverlayShape, ...]:
 
 
 def outcome_words(case: ReviewCase) -> str:
-    """What became of a step, in a line."""
     point, distance_px = case.verdict.point, case.verdict.distance_px
     parts: list[str] = [case.verdict.outcome]
     if point is not None:

@@ -30,7 +30,6 @@ class ReviewCase(Record, frozen=True, kw_only=True):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it is anything but a hit."""
         return self.verdict.outcome != "hit"
 
 
@@ -54,15 +53,7 @@ def read_cases(run: Path) -> tuple[ReviewCase, ...]:
 
 
 class Reviewer:
-    """One labeller and one run. Labels are on disk when a method returns.
-
-    Raises UserError: there is no run, or a file is damaged.
-
-    Attributes:
-        run: The run's folder.
-        labeller: Who labels.
-        cases: Every scored step, in session order; those that are wrong are gone through.
-    """
+    """One labeller and one run; ``cases`` are all scored steps. Labels are on disk when a method returns."""
 
     def __init__(self, run: Path, labeller: str) -> None:
         self.run, self.labeller = run, labeller
@@ -72,19 +63,15 @@ class Reviewer:
             self._said[label.step] = (*self._said.get(label.step, ()), label)
 
     def case(self, step_id: str) -> ReviewCase | None:
-        """The case of a step; None where the run did not score it."""
         return next((case for case in self.cases if case.step.id == step_id), None)
 
     def said(self, step_id: str) -> tuple[Label, ...]:
-        """What everybody says of a step now."""
         return self._said.get(step_id, ())
 
     def mine(self, step_id: str) -> Label | None:
-        """What the labeller says of a step now."""
         return next((label for label in self.said(step_id) if label.labeller == self.labeller), None)
 
     def wrong(self) -> list[ReviewCase]:
-        """The cases that are gone through."""
         return [case for case in self.cases if case.is_wrong]
 
     def neighbour(self, step_id: str, direction: int) -> ReviewCase | None:
@@ -111,10 +98,9 @@ class Reviewer:
 
 @lru_cache
 def reviewer_of(run: Path, annotator: str) -> Reviewer:
-    """The reviewer of a run; without a name, the one that the machine knows.
+    """The reviewer of a run, one for all windows; without a name, the one that the machine knows.
 
-    One for all windows that a review opens. Raises UserError: there is no run, a file is damaged, or the labeller has
-    no name or can't be called so.
+    Raises UserError: there is no run, a file is damaged, or the labeller can't be called so.
     """
     try:
         annotator = annotator or getpass.getuser()
@@ -126,9 +112,6 @@ def reviewer_of(run: Path, annotator: str) -> Reviewer:
             "'.', '_', '-' or '@', no blank first or last"
         )
     return Reviewer(run, annotator)
-
-
-# --- where the steps lie in the data --------------------------------------------------------------------------------
 
 
 def find_folders(steps: Sequence[Step], data: Path | None) -> dict[str, Path]:

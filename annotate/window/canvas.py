@@ -26,10 +26,8 @@ _MARGIN_VIEW = 12
 class PictureCanvas(tk.Canvas):
     """The picture of the shown step with its boxes.
 
-    Attributes:
-        transform: How the picture lies on the canvas.
-        preview: A box in the hand: shown, not yet in the document; ``preview_number`` is the box that it replaces.
-        on_view: Called when the view, the cursor or a box in the hand is another.
+    ``preview`` is a box in the hand, not yet in the document, ``preview_number`` the box that it replaces. ``on_view``
+    is called when the view, the cursor or a box in the hand is another.
     """
 
     def __init__(self, parent: tk.Misc, session: WindowSession, style: Style) -> None:
@@ -52,15 +50,11 @@ class PictureCanvas(tk.Canvas):
         self.bind("<Configure>", self._resized)
         session.watch(step=self._show_step, change=self._changed, selection=lambda _box: self._draw_boxes())
 
-    # --- what is shown --------------------------------------------------------------------------------------------
-
     @property
     def view(self) -> Size:
-        """The canvas' own size in view pixels."""
         return Size(width=max(self.winfo_width(), 1), height=max(self.winfo_height(), 1))
 
     def boxes(self) -> Sequence[MarkedBox]:
-        """The boxes as they are to be drawn: the step's, with the one in the hand."""
         boxes = list(self.session.entry.boxes)
         if self.preview is not None:
             at = len(boxes) if self.preview_number is None else self.preview_number
@@ -68,7 +62,6 @@ class PictureCanvas(tk.Canvas):
         return boxes
 
     def shown_selection(self) -> int | None:
-        """Which of ``boxes()`` has the handles."""
         is_new = self.preview is not None and self.preview_number is None
         return len(self.session.entry.boxes) if is_new else self.session.selected
 
@@ -131,15 +124,11 @@ class PictureCanvas(tk.Canvas):
             self.preview = None
             self._draw_boxes()
 
-    # --- how it is looked at --------------------------------------------------------------------------------------
-
     def set_transform(self, transform: ViewTransform, *, fitting: bool = False) -> None:
-        """Look at the picture in another way."""
         self.transform, self._fitting = transform, fitting
         self.render()
 
     def render(self) -> None:
-        """Draw everything for the present view."""
         view = self.view
         self._picture_layer.render(self.transform, view)
         self.coords(self._words, view.width / 2, view.height / 2)
@@ -155,14 +144,12 @@ class PictureCanvas(tk.Canvas):
             self.set_transform(_fitted(size, self.view), fitting=True)
 
     def zoom_to(self, scale: float) -> None:
-        """Another scale, with what is under the cursor staying there."""
         size, view = self.session.picture_size, self.view
         if size is not None:
             at = self._pointer or ViewPoint(view.width / 2, view.height / 2)
             self.set_transform(self.transform.zoomed_at(at, scale).pushed(0, 0, size, view))
 
     def zoom_step(self, direction: int) -> None:
-        """The next scale up or down, at the cursor."""
         self.zoom_to(next_scale(self.transform.scale, direction))
 
     def bring_into_sight(self, box: MarkedBox) -> None:
@@ -195,10 +182,7 @@ class PictureCanvas(tk.Canvas):
         else:
             self.render()
 
-    # --- the pointer ----------------------------------------------------------------------------------------------
-
     def cursor(self) -> Point | None:
-        """The image coordinate under the mouse; None where that is outside the picture."""
         size = self.session.picture_size
         if self._pointer is None or size is None:
             return None
@@ -209,8 +193,6 @@ class PictureCanvas(tk.Canvas):
         """The mouse is over the canvas, there; None where it is elsewhere."""
         self._pointer = at
         self.on_view()
-
-    # --- overlays -------------------------------------------------------------------------------------------------
 
     def show_overlay(
         self, name: str, shapes: Sequence[OverlayShape], on_pick: Callable[[int], object] | None = None
@@ -242,7 +224,6 @@ class PictureCanvas(tk.Canvas):
 
 
 def _fitted(size: Size, view: Size) -> ViewTransform:
-    """The whole picture, not enlarged, except by whole factors where it is much smaller than the canvas."""
     largest = ViewTransform.fit(size, view, margin_view=_MARGIN_VIEW).scale
     largest = 1.0 if largest < 2 else float(int(min(largest, MAX_SCALE)))
     return ViewTransform.fit(size, view, margin_view=_MARGIN_VIEW, largest=largest)

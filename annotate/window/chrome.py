@@ -30,11 +30,7 @@ MOUSE = (
 
 
 class Toolbar(ttk.Frame):
-    """One row of buttons: words and action of each. ``tell`` gets a button's keys when the mouse is there.
-
-    Attributes:
-        buttons: Each button by its action.
-    """
+    """One row of buttons, by their actions. ``tell`` gets a button's keys when the mouse is there."""
 
     def __init__(
         self, parent: tk.Misc, style: Style, keymap: Keymap, perform: Callable[[str], object],
@@ -71,14 +67,12 @@ class StatusBar(ttk.Frame):
         self._message.pack(side="left", fill="x", expand=True)
 
     def say(self, text: str) -> None:
-        """Show a message for some seconds."""
         if self._timer:
             self.after_cancel(self._timer)
         self._message.configure(text=text)
         self._timer = self.after(_MESSAGE_MS, lambda: self._message.configure(text=""))
 
     def show_view(self, canvas: PictureCanvas) -> None:
-        """Show cursor and box as they are on the canvas now."""
         point, number, boxes = canvas.cursor(), canvas.shown_selection(), canvas.boxes()
         at = "" if point is None else f"x {int(point.x_px)}   y {int(point.y_px)}"
         self._cursor.configure(text=at)
@@ -100,7 +94,6 @@ class Banners(ttk.Frame):
         ttk.Frame(self, height=1, style="Line.TFrame").pack(fill="x")
 
     def show(self, key: str, text: str, buttons: Sequence[tuple[str, Callable[[], object]]] = ()) -> None:
-        """Show a message, in place of the one with the same key."""
         shown = (text, *buttons)
         if key in self._strips and self._strips[key][1] == shown:
             return  # Somebody may just be about to press one of its buttons.
@@ -118,7 +111,6 @@ class Banners(ttk.Frame):
         self._strips[key] = (strip, shown)
 
     def clear(self, key: str) -> None:
-        """Take a message away, if it is there."""
         if key in self._strips:
             self._strips.pop(key)[0].destroy()
 
@@ -138,7 +130,6 @@ class KeyList:
         self._window: tk.Toplevel | None = None
 
     def toggle(self) -> None:
-        """Show the list, or close it where it is open."""
         if self._window is not None:
             self._window.destroy()
             self._window = None

@@ -20,8 +20,6 @@ _EDGES = {"narrower": (-1, 0), "wider": (1, 0), "lower": (0, -1), "higher": (0, 
 
 
 class Commands:
-    """What keys do. The selected box is the one that the handles are at."""
-
     def __init__(self, session: WindowSession, canvas: PictureCanvas, mouse: Mouse, steps: StepList) -> None:
         self._session, self._canvas, self._mouse, self._steps = session, canvas, mouse, steps
         self._copied: tuple[MarkedBox, ...] = ()
@@ -42,8 +40,6 @@ class Commands:
             handlers[f"move-{way}-10"] = partial(self._move, 10 * dx, 10 * dy)
         handlers |= {name: partial(self._push_edge, dx, dy) for name, (dx, dy) in _EDGES.items()}
         session.bind_keys(handlers)
-
-    # --- boxes ----------------------------------------------------------------------------------------------------
 
     def _selected(self) -> tuple[int, MarkedBox, Size] | None:
         """The selected box with its number and the picture's size; with a hint where there is none."""
@@ -95,7 +91,6 @@ class Commands:
         self._session.status(f"Boxes copied: {len(self._copied)}")
 
     def _paste(self) -> None:
-        """Put what was copied into this step, at the same place."""
         session, size = self._session, self._session.picture_size
         if size is None:
             return
@@ -113,7 +108,6 @@ class Commands:
             self._session.status(f"Box {found[0] + 1}: {kind or 'kind not said'}")
 
     def _cancel(self) -> None:
-        """Leave what is in the hand, else the text field, else the selection."""
         if self._mouse.cancel():
             return
         if self._session.root.focus_get() is not self._canvas:
@@ -121,8 +115,6 @@ class Commands:
             self._canvas.focus_set()
         else:
             self._session.select(None)
-
-    # --- steps ----------------------------------------------------------------------------------------------------
 
     def _go(self, direction: int) -> None:
         here = self._session.index
@@ -133,7 +125,6 @@ class Commands:
             self._session.status("This is the last step" if direction > 0 else "This is the first step")
 
     def _next_todo(self) -> None:
-        """The next step that is still to do, from here and around."""
         entries, here = self._session.document.entries, self._session.index
         order = [*range(here + 1, len(entries)), *range(here + 1)]
         found = next((index for index in order if entries[index].state == "todo"), None)

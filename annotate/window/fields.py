@@ -1,7 +1,6 @@
 """The words of a step, and playing what was said. Typing becomes a change after a short rest.
 
-An instruction that several steps carry out is edited in all of them, as its words are what makes them one; a key of its
-own edits those of one step alone. What was said is kept in files of its own, see :mod:`annotate.core.words`.
+An instruction that several steps carry out is edited in all of them; a key edits that of one step alone.
 """
 
 from __future__ import annotations
@@ -13,11 +12,12 @@ from tkinter import ttk
 
 from msgspec.structs import replace
 
+from grounding.asr.audio import SAMPLE_RATE_HZ, UnreadableAudio, read_audio
 from grounding.errors import UserError
 
 from ..core.records import same_instruction
 from ..core.words import ClipWords, clip_path, clips_of, correct
-from ..recording.sound import Player, clip_sound
+from ..recording.sound import Player, Sound
 from .session import WindowSession
 from .style import ACCENT, INK, LINE, SURFACE, Style
 
@@ -80,30 +80,30 @@ class Speech(ttk.Frame):
         session.change_together({at: replace(entries[at], instruction=here.transcript) for at in run}, "as said")
 
     def _play_or_stop(self) -> None:
-        if self._player.playing:
+        if self._player.playing():
             self._player.stop()
         elif self._clip is None:
             self._session.status("No recording goes with this step")
         else:
-            self._player.play(clip_sound(clip_path(self._session.document.folder, self._clip.audio)))
+            path = clip_path(self._session.document.folder, self._clip.audio)
+            try:
+                samples = read_audio(path).samples
+            except UnreadableAudio as error:
+                raise UserError(f"{path}: can't be played: {error}") from error
+            self._player.play(Sound(rate_hz=SAMPLE_RATE_HZ, samples=samples))
             self._tick()
 
     def _tick(self) -> None:
-        # The player ends when it is asked where it is.
-        self._player.position_s()
-        words = "Stop" if self._player.playing else "Play"
-        self._play_button.configure(text=self._session.with_key(words, "speech-play"))
-        if self._player.playing:
+        playing = False
+        try:
+            playing = self._player.playing()
+        finally:
+            self._play_button.configure(text=self._session.with_key("Stop" if playing else "Play", "speech-play"))
+        if playing:
             self.after(_TICK_MS, self._tick)
 
 
 class StepFields(ttk.Frame):
-    """The text fields of the shown step.
-
-    Attributes:
-        fields: Each field by its name.
-    """
-
     def __init__(self, parent: tk.Misc, session: WindowSession, style: Style) -> None:
         super().__init__(parent)
         self._session, self._style = session, style
@@ -128,7 +128,6 @@ class StepFields(ttk.Frame):
         session.watch(step=self._fill, change=self._changed, leaving=self.commit)
 
     def focus_on(self, name: str) -> None:
-        """Put the cursor at the end of a field: ``instruction``, ``task`` and so on."""
         field = self.fields[name]
         tab: tk.Misc = self
         while not isinstance(tab.master, ttk.Notebook):
@@ -184,8 +183,6 @@ class StepFields(ttk.Frame):
             session.status("The file of transcripts was set out in another way and is reformatted, this once")
         session.tell("change", session.index)
 
-    # --- showing --------------------------------------------------------------------------------------------------
-
     def _text_of(self, name: str) -> str:
         return self.fields[name].get("1.0", "end-1c")
 
@@ -219,8 +216,6 @@ class StepFields(ttk.Frame):
         source = self._session.document.transcript_source(index)
         for name, words in (("instruction", several), ("transcript", f" · {source}" if source else "")):
             self._heads[name].configure(text=name.capitalize() + words)
-
-    # --- making the fields ----------------------------------------------------------------------------------------
 
     def _add(self, parent: tk.Misc, name: str) -> ttk.Frame:
         px, beside = self._style.px, _LINES[name] == 1

@@ -18,8 +18,6 @@ _SEARCH_AFTER_MS = 200
 
 
 class StepList(ttk.Frame):
-    """The left side of the window."""
-
     def __init__(self, parent: tk.Misc, session: WindowSession, style: Style) -> None:
         super().__init__(parent, padding=(style.px(10), style.px(10), style.px(6), style.px(8)))
         self._session = session
@@ -45,12 +43,10 @@ class StepList(ttk.Frame):
         self.fill()
 
     def search(self) -> None:
-        """Put the cursor into the search field."""
         self._search.focus_set()
         self._search.selection_range(0, "end")
 
     def fill(self) -> None:
-        """List the steps that the search finds."""
         self._timer = ""
         self._tree.clear()
         self._shown = [index for index, entry in enumerate(self._session.document.entries) if self._passes(entry)]
@@ -61,15 +57,12 @@ class StepList(ttk.Frame):
         self._count()
 
     def words(self, index: int) -> str:
-        """What the list says of a step that the search finds."""
         return str(self._tree.set(str(index), "words"))
 
     def listed(self) -> list[int]:
-        """The steps that the search finds; the shown one where there is none."""
         return self._shown or [self._session.index]
 
     def _passes(self, entry: AnnotatedStep) -> bool:
-        """Whether every word is found: in what was said, task, comment, and in the names of the step's states."""
         said = (entry.instruction, entry.transcript, str(entry.task), entry.comment, entry.image, entry.action,
                 entry.state, "verified" if entry.verified else "unchecked")  # fmt: skip
         text = " ".join(said).casefold()
@@ -105,8 +98,6 @@ class StepList(ttk.Frame):
 
 
 class StepState(ttk.Frame):
-    """The step's state and the kind of the selected box: shown, and changed by a click."""
-
     def __init__(self, parent: tk.Misc, session: WindowSession, style: Style) -> None:
         super().__init__(parent)
         self._session = session

@@ -57,11 +57,7 @@ def opened(options: WindowOptions) -> Document:
 
 
 class Autosave:
-    """Writes the document's file when the annotator rests.
-
-    A file that somebody else changed is never overwritten unasked: saving waits for the annotator's word, and the work
-    is in the journal meanwhile. ``on_state`` is called when what ``words`` says may be another.
-    """
+    """Writes the document's file when the annotator rests; one that somebody else changed, never unasked."""
 
     def __init__(self, session: WindowSession, on_state: Callable[[], object]) -> None:
         self._session, self._document, self._on_state = session, session.document, on_state
@@ -72,7 +68,6 @@ class Autosave:
 
     @property
     def words(self) -> str:
-        """What the status bar says of saving."""
         if self._waiting_for_word:
             return "file changed on disk"
         if self._document.dirty:
@@ -80,7 +75,6 @@ class Autosave:
         return f"saved {self._saved_at}" if self._saved_at else "all saved"
 
     def save(self, *, overwrite: bool = False) -> bool:
-        """Save now; False, with a message, where that was not possible."""
         self._session.finish_edits()
         self._save_in(None)
         try:
@@ -137,8 +131,6 @@ class Autosave:
 
 
 class MainWindow:
-    """One folder in one window."""
-
     def __init__(
         self, document: Document, options: WindowOptions, keymap: Keymap, panels: Sequence[PanelTab] = ()
     ) -> None:
@@ -196,7 +188,6 @@ class MainWindow:
         return self._following
 
     def close(self, following: tuple[Path, int] | None = None) -> None:
-        """Save and leave, for another folder perhaps; where saving fails, ask above the picture."""
         self._following, document = following, self.session.document
         if self.autosave.save() or not document.dirty:
             self._leave()
@@ -214,8 +205,6 @@ class MainWindow:
         for timer in self.root.tk.splitlist(self.root.tk.call("after", "info")):
             self.root.tk.call("after", "cancel", timer)
         self.root.destroy()
-
-    # --- building -------------------------------------------------------------------------------------------------
 
     def _build_side(self, panes: ttk.Panedwindow, panels: Sequence[PanelTab]) -> ttk.Notebook:
         px, session = self._style.px, self.session
@@ -239,8 +228,6 @@ class MainWindow:
         root.geometry(f"{wide}x{high}+0+0")
         self.steps.configure(width=round(min(max(wide * _STEPS_SHARE, px(_STEPS_LEAST)), px(_STEPS_MOST))))
         self.steps.pack_propagate(False)
-
-    # --- what happens ---------------------------------------------------------------------------------------------
 
     def _go_on_in(self, folder: Path, index: int) -> None:
         opened(replace(self.session.options, folder=folder)).close()

@@ -51,7 +51,6 @@ class Mouse:
             canvas.bind(event, work)
 
     def want_drawing(self) -> None:
-        """The next press draws a new box, wherever it is."""
         self._drawing_wanted = True
         self._canvas.focus_set()
         self._session.status("Drag to draw a box; Escape leaves it")
@@ -63,8 +62,6 @@ class Mouse:
         self._number = self._box = self._handle = None
         self._canvas.set_preview(None, None)
         return was
-
-    # --- press, drag, release -------------------------------------------------------------------------------------
 
     def _start(self, event: _Event, doing: Doing) -> None:
         self._press_view = self._last_view = (event.x, event.y)
@@ -152,8 +149,6 @@ class Mouse:
     def _double(self, event: _Event) -> None:
         if not self._canvas.pick_overlay(self._canvas.transform.to_image(event.x, event.y)):
             self._pressed(event)
-
-    # --- wheel and cursor -----------------------------------------------------------------------------------------
 
     def _wheel(self, event: _Event, direction: int) -> None:
         state = int(event.state)

@@ -1,8 +1,6 @@
 """How a part of the program hangs itself into the window: a tab beside the picture, keys of its own, an overlay.
 
-A tab is made by ``make_panel(options: WindowOptions) -> Tab | None`` of one of the modules in ``PANELS``; None where
-there is nothing to show, such as a review without a run. These are imported when a window is opened, never before. A
-tab gets a ``Session`` (annotate.window.session), which is all that it may use of the window.
+Tabs are made by ``make_panel(options)`` of the modules in ``PANELS``; None where there is nothing to show.
 """
 
 from __future__ import annotations
@@ -24,21 +22,13 @@ PANELS = ("review.panel", "proposals.panel", "agreement.panel")
 
 
 class PanelTab(Protocol):
-    """A tab beside the picture.
-
-    ``actions`` are what its keys do; they are part of the keymap, so that the user's file of keys can change them and
-    conflicts are refused.
-    """
+    """A tab beside the picture; ``actions`` are what its keys do, which the user's file of keys can change."""
 
     title: str
     actions: tuple[KeyAction, ...]
 
     def build(self, parent: tk.Misc, session: WindowSession) -> ttk.Frame:
-        """Make the tab's content, a child of ``parent``; called once, before the first step is shown.
-
-        Here the tab says what its keys do by ``session.bind_keys``, and of what it wants to be told by
-        ``session.watch``.
-        """
+        """Make the tab's content; here it calls ``session.bind_keys`` and ``session.watch``."""
 
 
 def make_panels(options: WindowOptions) -> tuple[tuple[PanelTab, ...], Keymap]:
@@ -57,9 +47,8 @@ def make_panels(options: WindowOptions) -> tuple[tuple[PanelTab, ...], Keymap]:
 class RowList(ttk.Treeview):
     """A list in a frame with a scrollbar, filling the rest of its parent.
 
-    ``columns`` are heading and width of each column; ``#0`` is the one with the text, the widest takes what room there
-    is. ``rows`` is how many are shown at least, ``px`` view pixels for one pixel at 96 dpi. ``chosen`` is called with
-    the row that a hand chooses, not with one that ``mark`` does.
+    ``columns`` are heading and width of each column; the widest takes what room there is. ``rows`` are shown at least.
+    ``chosen`` is called with the row that a hand chooses, not with one that ``mark`` does.
     """
 
     def __init__(
@@ -83,11 +72,9 @@ class RowList(ttk.Treeview):
         self.bind("<<TreeviewSelect>>", self._selected)
 
     def clear(self) -> None:
-        """Take all rows out."""
         self.delete(*self.get_children())
 
     def mark(self, row: int | None) -> None:
-        """Show a row as the chosen one; none where there is no such row."""
         self._marked = str(row) if self.exists(str(row)) else ""
         self.selection_set((self._marked,) if self._marked else ())
         if self._marked:

@@ -29,11 +29,7 @@ class PreparedPicture(NamedTuple):
 
 
 class PictureStore:
-    """A few decoded pictures, and a thread that decodes more.
-
-    Attributes:
-        scale_for: The scale at which a picture of this size will be shown, as far as is known. Called in the thread.
-    """
+    """A few decoded pictures, and a thread that decodes more, which asks ``scale_for`` how large one will be shown."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="decode")
@@ -60,7 +56,6 @@ class PictureStore:
         return _prepared(picture, self.scale_for(Size(width=picture.width, height=picture.height)))
 
     def close(self) -> None:
-        """Stop decoding."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -82,10 +77,7 @@ def _cut(picture: Image.Image, part: VisiblePart, resampling: Image.Resampling) 
 
 
 class PictureLayer:
-    """One image item at the bottom of a canvas.
-
-    Below 100 % all of the picture is made small once for a scale, so that pushing it about only cuts another piece out.
-    """
+    """One image item at the bottom of a canvas; below 100 % all of the picture is made small once for a scale."""
 
     def __init__(self, canvas: tk.Canvas) -> None:
         self._canvas = canvas
@@ -94,11 +86,9 @@ class PictureLayer:
         self._shown: PreparedPicture | None = None
 
     def show(self, prepared: PreparedPicture | None) -> None:
-        """Take another picture; ``render`` draws it."""
         self._shown = prepared
 
     def render(self, transform: ViewTransform, view: Size) -> None:
-        """Draw what can be seen of the picture."""
         from PIL import ImageTk
         from PIL.Image import Resampling
 

@@ -71,7 +71,6 @@ class Background:
             failed(error)
 
     def close(self) -> None:
-        """Forget what has not begun; do not wait for the rest."""
         self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -79,21 +78,9 @@ class Background:
 class WindowSession:
     """The open document and where the annotator is in it; all that a tab may use of the window.
 
-    Attributes:
-        root: The window, for timers.
-        document: The participant's folder.
-        options: What the command line asked for.
-        keymap: All actions and their keys; ``key`` gives the first key of an action as it is shown.
-        pictures: The decoded screenshots.
-        index: Position of the shown step in ``document.entries``.
-        selected: Position of the selected box in ``entry.boxes``; None for none.
-        picture: The shown step's picture, upright, RGB; None while it is being decoded or where it can't be.
-        canvas: Where the picture is shown; tabs show shapes over it.
-        status: Shows a short message in the status bar; the next one replaces it.
-        banner: Shows a message over the picture, by a key, with (words, handler) for buttons perhaps, until it is
-            closed or another one has the key.
-        clear_banner: Takes a message away by its key, if it is shown.
-        opener: Saves, and goes on with a step of another folder.
+    ``selected`` is the position of the selected box in ``entry.boxes``. ``picture`` is the shown step's, upright, RGB;
+    None while it can't be shown. ``banner`` shows a message over the picture, by a key, with (words, handler) for
+    buttons. ``opener`` saves, and goes on with a step of another folder.
     """
 
     canvas: PictureCanvas
@@ -112,34 +99,27 @@ class WindowSession:
         self._handlers: dict[str, Handler] = {}
         self._listeners: dict[str, list[Callable[..., object]]] = {}
 
-    # --- the document and the step --------------------------------------------------------------------------------
-
     @property
     def entry(self) -> AnnotatedStep:
-        """The shown step as it is now."""
         return self.document.entries[self.index]
 
     @property
     def picture_size(self) -> Size | None:
-        """The size of the upright picture in pixels; None as for ``picture``."""
         return None if self.picture is None else Size(width=self.picture.width, height=self.picture.height)
 
     def go_to(self, index: int) -> None:
-        """Show another step, or the same one again."""
         self.finish_edits()
         self.index = min(max(index, 0), len(self.document.entries) - 1)
         self.selected = self.picture = None
         self.tell("step", self.index)
 
     def change(self, entry: AnnotatedStep, what: str, *, joined: bool = False) -> None:
-        """Make this the shown step's entry, as ``change_together`` does."""
         self.change_together({self.index: entry}, what, joined=joined)
 
     def change_together(self, entries: Mapping[int, AnnotatedStep], what: str, *, joined: bool = False) -> None:
         """Change steps; undo in one of them takes it back in all. Where an answer is another, it is not verified.
 
-        Each entry is made with ``msgspec.structs.replace`` from the present one, ``what`` was done, for undo, such as
-        "move box"; ``joined`` is part of the same movement as the change before it: one undo takes back both.
+        ``what`` was done, for undo, such as "move box"; ``joined`` is part of the movement of the change before it.
         """
         before = self.document.entries
         changed = {at: answered_anew(before[at], entry) for at, entry in entries.items() if entry != before[at]}
@@ -150,11 +130,9 @@ class WindowSession:
             self.status(f"Not verified any more; {self.key('verify')} verifies the new answer")
 
     def undo(self) -> None:
-        """Undo the last change of the shown step and say what it was."""
         self._again("undone", "nothing left to undo in this step", self.document.undo)
 
     def redo(self) -> None:
-        """Do again what was undone last in the shown step."""
         self._again("done again", "nothing left to do again in this step", self.document.redo)
 
     def _again(self, done: str, nothing: str, work: Callable[[int], str | None]) -> None:
@@ -166,7 +144,6 @@ class WindowSession:
         self.status(nothing if what is None else f"{done}: {what}")
 
     def select(self, box: int | None) -> None:
-        """Select a box of the shown step."""
         self.selected = box
         self.tell("selection", box)
 
@@ -177,14 +154,10 @@ class WindowSession:
             self.tell("change", index)
         self.tell("edited")
 
-    # --- keys ---------------------------------------------------------------------------------------------------------
-
     def bind_keys(self, handlers: Mapping[str, Handler]) -> None:
-        """Say what actions of the keymap do."""
         self._handlers |= handlers
 
     def perform(self, action: str) -> None:
-        """Do an action, if somebody said what it does."""
         self._handlers.get(action, lambda: None)()
 
     def with_key(self, words: str, action: str) -> str:
@@ -192,16 +165,12 @@ class WindowSession:
         return f"{words}   {self.key(action)}".rstrip()
 
     def button(self, parent: tk.Misc, words: str, action: str) -> ttk.Button:
-        """A button that does an action and says its key."""
         return ttk.Button(
             parent, text=self.with_key(words, action), takefocus=False, command=partial(self.perform, action)
         )
 
     def focus_canvas(self) -> None:
-        """Give the keyboard back to the picture."""
         self.canvas.focus_set()
-
-    # --- who listens ----------------------------------------------------------------------------------------------
 
     def watch(self, **listeners: Callable[..., object]) -> None:
         """Be told of news.
@@ -214,7 +183,6 @@ class WindowSession:
             self._listeners.setdefault(name, []).append(listener)
 
     def tell(self, news: str, *arguments: object) -> None:
-        """Tell all who watch."""
         for listener in self._listeners.get(news, ()):
             listener(*arguments)
 
@@ -223,6 +191,5 @@ class WindowSession:
         self.tell("leaving")
 
     def close(self) -> None:
-        """Let everybody stop what they do."""
         self.tell("close")
         self.pictures.close()

@@ -1,8 +1,6 @@
 """What is drawn over the picture: each shape is a record with its own drawing and hit test.
 
-Shapes that are no part of the annotation (a model's click, another annotator's boxes) are drawn anew with each view.
-Another one is another record with ``draw`` and ``area_under``. The step's own boxes are moved about by hand many times
-a second: their items on the canvas stay, and are only brought to their places; their hit test is in
+The step's own boxes are moved about by hand many times a second: their items on the canvas stay; their hit test is in
 :mod:`annotate.core.records`.
 """
 
@@ -23,8 +21,6 @@ _HANDLE_VIEW, _SMALL_HANDLE_VIEW, _SMALL_BOX_VIEW = 4, 3, 44
 
 
 class OverlayShape(Protocol):
-    """A shape that is no part of the annotation."""
-
     def draw(self, canvas: tk.Canvas, transform: ViewTransform, unit: float, tags: tuple[str, ...]) -> None:
         """Draw it; ``unit`` is how many view pixels are one at 96 dpi."""
 
@@ -42,7 +38,6 @@ class OverlayBox(Record, frozen=True, kw_only=True):
     halo: bool = True
 
     def draw(self, canvas: tk.Canvas, transform: ViewTransform, unit: float, tags: tuple[str, ...]) -> None:
-        """See ``OverlayShape``."""
         left, top, right, bottom = corners = transform.corners(self.box)
         if self.halo:
             canvas.create_rectangle(*corners, outline=HALO, width=_px(3, unit), tags=tags)
@@ -53,7 +48,6 @@ class OverlayBox(Record, frozen=True, kw_only=True):
         _draw_label(canvas, self.label, self.colour, left, top, unit, tags)
 
     def area_under(self, point: Point, reach_px: float) -> float | None:
-        """See ``OverlayShape``."""
         box = self.box
         across = box.left_px - reach_px <= point.x_px <= box.right_px + reach_px
         down = box.top_px - reach_px <= point.y_px <= box.bottom_px + reach_px
@@ -68,7 +62,6 @@ class OverlayPoint(Record, frozen=True, kw_only=True):
     label: str = ""
 
     def draw(self, canvas: tk.Canvas, transform: ViewTransform, unit: float, tags: tuple[str, ...]) -> None:
-        """See ``OverlayShape``."""
         x, y = transform.to_view(self.point.x_px, self.point.y_px)
         ring, arm = _px(_RING_VIEW, unit), _px(_ARM_VIEW, unit)
         for colour, width in ((HALO, _px(4, unit)), (self.colour, _px(2, unit))):
@@ -78,7 +71,6 @@ class OverlayPoint(Record, frozen=True, kw_only=True):
         _draw_label(canvas, self.label, self.colour, x + arm, y - ring, unit, tags)
 
     def area_under(self, point: Point, reach_px: float) -> float | None:
-        """See ``OverlayShape``."""
         near = max(abs(self.point.x_px - point.x_px), abs(self.point.y_px - point.y_px)) <= 2 * reach_px
         return 0.0 if near else None
 
@@ -119,7 +111,6 @@ class BoxLayer:
                 canvas.tag_raise(item)
 
     def place(self, number: int, box: MarkedBox, transform: ViewTransform) -> None:
-        """Bring one box to its place, and the handles, if they are its own."""
         for item in self._items[number]:
             self._canvas.coords(item, *transform.corners(box.box))
         if number != self._selected:

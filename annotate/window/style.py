@@ -29,12 +29,8 @@ CANVAS, CANVAS_WORDS = "#2b2f36", "#e6e9ee"
 
 
 class Style:
-    """Fonts and colours of one window.
-
-    Attributes:
-        unit: View pixels for one pixel at 96 dpi.
-        font: Name of the font of most words; there are ``bold`` and ``small``, too.
-        narrow: Whether the screen has little room from side to side; ``low`` from top to bottom.
+    """Fonts and colours of one window. ``unit`` is view pixels for one pixel at 96 dpi; ``narrow`` and ``low`` screens
+    have little room.
     """
 
     font, small, bold = "TkDefaultFont", "TkSmallCaptionFont", "TkCaptionFont"
@@ -53,7 +49,6 @@ class Style:
         self._theme(root)
 
     def px(self, at_96_dpi: float) -> int:
-        """A length in view pixels, from what it is at 96 dpi."""
         return round(at_96_dpi * self.unit)
 
     def _theme(self, root: tk.Tk) -> None:

@@ -147,7 +147,6 @@ def film(
     vary: bool = True,
     sound: bool = True,
     options: dict[str, str] | None = None,
-    codec: str = "libx264",
     every_frame: bool = False,
     keyframes_every: int = 60,
 ) -> list[float]:
@@ -156,9 +155,8 @@ def film(
     times: list[float] = []
     base = fractions.Fraction(1, 1000)
     width, height = play.size
-    coder_options = {"preset": "ultrafast", "crf": "23"} if codec == "libx264" else {}
     with av.open(str(path), "w", options=options or {}) as container:
-        video: Any = container.add_stream(codec, rate=round(fps), options=coder_options)
+        video: Any = container.add_stream("libx264", rate=round(fps), options={"preset": "ultrafast", "crf": "23"})
         video.width, video.height, video.pix_fmt = width, height, "yuv420p"
         video.time_base = video.codec_context.time_base = base
         video.codec_context.gop_size = keyframes_every

@@ -18,7 +18,6 @@ from sessions import SAMPLE, session
 from annotate.recording.changes import find_changes, user_actions
 from annotate.recording.plan import CutStep, Instruction
 from annotate.recording.propose import align, find_speech, propose
-from annotate.recording.sound import read_sound
 from annotate.recording.video import Recording
 from grounding.asr.recogniser import open_recogniser
 
@@ -51,7 +50,7 @@ def test_actions_are_found_to_two_frames_among_much_that_is_none(tmp_path: Path)
         onsets = [one.onset_s for one in actions]
         hits += matched(onsets, [one.at_s for one in play.actions])
         true, found = true + len(play.actions), found + len(onsets)
-        sound = read_sound(path)
+        sound = Recording(path).sound()
         assert sound is not None
         right, of = spoken_for(play, *align(actions, find_speech(sound)))
         words_right, words = words_right + right, words + of
