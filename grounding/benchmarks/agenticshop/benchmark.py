@@ -17,7 +17,6 @@ import msgspec
 from grounding.benchmarks.agenticshop.agents.base import AsksFirst, find_agent
 from grounding.benchmarks.agenticshop.expected import EXTRACTED, FOUND, SAYS, Expected, judged_tokens, searches_usd
 from grounding.benchmarks.agenticshop.extraction.model import ModelExtractor
-from grounding.benchmarks.agenticshop.figures import ALL
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge
 from grounding.benchmarks.agenticshop.options import CurationOptions
@@ -39,6 +38,7 @@ from grounding.benchmarks.agenticshop.released import SEARCH_USD, ReleasedExtrac
 from grounding.benchmarks.agenticshop.scenarios import scenario_named
 from grounding.benchmarks.agenticshop.scorebook import BENCHMARK as NAME
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, CurationScored, score_curation
+from grounding.benchmarks.agenticshop.scores import ALL
 from grounding.benchmarks.agenticshop.stages import judge_stage
 from grounding.benchmarks.agenticshop.table import print_curations
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from grounding.benchmarks.agenticshop.figures import MEASURES, is_success, task_score
 from grounding.benchmarks.agenticshop.paper import print_published_curations
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, SCENARIOS, Curation, CurationTask
-from grounding.benchmarks.agenticshop.scorebook import CurationScored, read_scored
+from grounding.benchmarks.agenticshop.scorebook import read_scored
+from grounding.benchmarks.agenticshop.scores import MEASURES, TaskVerdicts, is_success, task_score
 from grounding.benchmarks.agenticshop.table import DIMENSION_TITLES, print_curations, row_name
-from grounding.benchmarks.agenticshop.verdicts import TaskVerdicts
 from grounding.errors import UserError
 from grounding.options import DesktopScoringName
 from grounding.report.rows import ItemRow, Note, Result, RunRows, call_fields, item_metric
 
-_LINKS = "AgenticShop, table 6, by task"
-_DIMENSION = "AgenticShop, section 3.3.5, mean of tasks"
 _MEASURED: dict[str, str] = {"score": "score", "wrong_links": "wrong", **{str(name): name for name in DIMENSIONS}}
+_DIMENSION = "AgenticShop, section 3.3.5, mean of tasks"
 METRICS = (
     item_metric("score", counted=False, of="tasks", source="AgenticShop, section 3.4.2"),
     item_metric("success", title="three product pages", of="tasks", source="AgenticShop, appendix C"),
-    item_metric("wrong_links", counted=False, of="tasks with a link", better="lower", source=_LINKS),
+    item_metric(
+        "wrong_links",
+        counted=False,
+        of="tasks with a link",
+        better="lower",
+        source="AgenticShop, table 6, by task",
+    ),
     *(
         item_metric(name, title=title.lower(), counted=False, of="tasks", narrow=True, source=_DIMENSION)
         for name, title in DIMENSION_TITLES.items()
@@ -32,9 +36,9 @@ METRICS = (
 
 
 def read(path: Path) -> RunRows:
-    """A scored run that curates products; raises a UserError where the folder holds none, or a file is damaged."""
     scored = read_scored(path)
-    info, summary, asked = scored.info, scored.summary, scored.info.asked
+    info, summary, asked, stored = scored.info, scored.summary, scored.info.asked, scored.stored
+    places = scored.places
     return RunRows(
         folder=path,
         benchmark="agenticshop",
@@ -46,7 +50,7 @@ def read(path: Path) -> RunRows:
             "the extractor": asked.extractor,
         },
         metrics=METRICS,
-        read=lambda: _rows(scored),
+        read=lambda: (_row(one, places.get(one.id, ()), stored.answers[one.id].curation) for one in stored.tasks),
         info=info,
         summary=summary,
         load=lambda: scored,
@@ -65,23 +69,15 @@ def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> No
 
 
 def print_published(console: Console, runs: Sequence[RunRows]) -> None:
-    """The tables of AgenticShop's paper with the runs under them."""
     print_published_curations(console, [run.scored for run in runs])
 
 
 def write_page(path: Path, out: Path | None) -> Path:
-    """The page of a run, which lies beside its evidence."""
     from grounding.benchmarks.agenticshop.page import write_curation_page
 
     if out is not None:
         raise UserError("--out: the page of a run that curates products shows files beside it; leave it out")
     return write_curation_page(read_scored(path))
-
-
-def _rows(scored: CurationScored) -> Iterator[ItemRow]:
-    places = scored.places
-    for task in scored.stored.tasks:
-        yield _row(task, places.get(task.id, ()), scored.stored.answers[task.id].curation)
 
 
 def _row(task: CurationTask, places: TaskVerdicts, curation: Curation | None) -> ItemRow:
@@ -100,12 +96,21 @@ def _row(task: CurationTask, places: TaskVerdicts, curation: Curation | None) ->
     }
     outcomes = tuple(dict.fromkeys(one.outcome for one in places))
     taken = call_fields(None if curation is None else curation.call)
+    result: Result = "hit" if is_success(places) else "miss"
+    if curation is None or not places:
+        result = "missing"
+    elif failure is not None and not curation.products:
+        result = failure.kind
+    elif "error" in outcomes:
+        result = "error"
+    elif "unparsed" in outcomes and task_score(places) is None:
+        result = "unparsed"
     return ItemRow(
         id=task.id,
         task=task.id,
         user=task.user,
         outcome=", ".join(outcomes) or "missing",
-        result=_result(places, curation),
+        result=result,
         was_asked=asked,
         scores=scores if asked else dict.fromkeys(scores),
         groups={
@@ -122,15 +127,3 @@ def _row(task: CurationTask, places: TaskVerdicts, curation: Curation | None) ->
         notes=tuple(Note(title=title, text=text) for title, text in notes.items() if text),
         **(taken | {"seconds": None if curation is None else curation.seconds}),
     )
-
-
-def _result(places: TaskVerdicts, curation: Curation | None) -> Result:
-    if curation is None or not places:
-        return "missing"
-    if curation.failure is not None and not curation.products:
-        return curation.failure.kind
-    if any(one.outcome == "error" for one in places):
-        return "error"
-    if task_score(places) is None and any(one.outcome == "unparsed" for one in places):
-        return "unparsed"
-    return "hit" if is_success(places) else "miss"

@@ -1,8 +1,4 @@
-"""The folder of a run that curates products, and its scores: everything after the last question.
-
-``run.json`` says what was asked, ``steps.jsonl`` holds the tasks with their checklists; ``curations.jsonl``,
-``extractions.jsonl`` and ``judgements.jsonl`` hold what each stage gave, ``evidence/`` the pages that they rest on.
-``verdicts.jsonl`` and ``summary.json`` are derived from those and can be deleted.
+"""The folder of a run that curates products, and its scores; ``verdicts.jsonl`` and ``summary.json`` are derived.
 
 Judges take no part in the run's id: another judge over the same products is another look at the same run. Of a page
 that was looked at for another URL, and of a judgement on other evidence or another checklist, nothing is used.
@@ -18,14 +14,6 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.figures import (
-    Behaviours,
-    JudgeScores,
-    behaviours,
-    counted,
-    judge_scores,
-    seconds_per_task,
-)
 from grounding.benchmarks.agenticshop.judge.base import MAJORITY, JudgedProduct, judgement_id, judgement_key, majority
 from grounding.benchmarks.agenticshop.judge.reference import NAME as REFERENCE
 from grounding.benchmarks.agenticshop.records import (
@@ -34,20 +22,30 @@ from grounding.benchmarks.agenticshop.records import (
     CurationTask,
     Extraction,
     Judgement,
-    PageClass,
     curated_pages,
 )
-from grounding.benchmarks.agenticshop.verdicts import JudgeAnswers, PlaceOutcome, TaskVerdicts, place_verdicts
+from grounding.benchmarks.agenticshop.scores import (
+    Behaviours,
+    JudgeAnswers,
+    JudgeScores,
+    PlaceOutcome,
+    TaskVerdicts,
+    behaviours,
+    counted,
+    judge_scores,
+    place_verdicts,
+)
 from grounding.data.release import data_name
 from grounding.llm.chat import identity_hash
 from grounding.options import ScoringName
 from grounding.records import Record
 from grounding.run.journal import Journal, calls_of
-from grounding.run.lock import AboutRun, DescribedFolder, benchmark_of, write_time
+from grounding.run.lock import AboutRun, DescribedFolder, benchmark_of
 from grounding.scoring.summary import CallTotals, call_totals
 
 BENCHMARK: Literal["agenticshop"] = "agenticshop"
 EVIDENCE = "evidence"
+ROLES = ("agent", "extractor", "judge")
 SCORING = "agenticshop.2"
 """Both readings are always computed; the number goes up when the arithmetic of one changes."""
 
@@ -57,8 +55,7 @@ AnswerT = TypeVar("AnswerT", Curation, Extraction, Judgement)
 class CurationAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Everything that can change a curation or an extraction; its hash is the run's id.
 
-    Identities are canonical texts of model, prompts, rules and parameters. ``web`` is "own" where a data set's own
-    shops were visited, else "open".
+    ``web`` is "own" where a data set's own shops were visited, else "open".
     """
 
     dataset: str
@@ -77,8 +74,6 @@ class CurationAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class JudgeMade(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A judge of the run and what it is."""
-
     name: str
     identity: str
 
@@ -93,8 +88,6 @@ class CurationRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class CurationTaskLine(Record, frozen=True, kw_only=True):
-    """A line of ``steps.jsonl``."""
-
     task: CurationTask
 
 
@@ -106,15 +99,12 @@ class CurationFolder(DescribedFolder[CurationRunInfo]):
 
     @property
     def evidence(self) -> Path:
-        """Where pages and pictures are kept."""
         return self.path / EVIDENCE
 
     def write_tasks(self, tasks: Iterable[CurationTask]) -> None:
-        """Write the tasks of the run."""
         self.replace_lines("steps.jsonl", (CurationTaskLine(task=task) for task in tasks))
 
     def read_tasks(self) -> tuple[CurationTask, ...]:
-        """The tasks of the run."""
         lines = self.read_lines("steps.jsonl", CurationTaskLine, what="a task of a run that curates products")
         return tuple(line.task for line in lines)
 
@@ -127,15 +117,13 @@ class CurationFolder(DescribedFolder[CurationRunInfo]):
 
 
 def is_curation_run(path: Path) -> bool:
-    """Whether a folder is that of a run that curates products; False also where it is no run folder at all."""
     return benchmark_of(path) == BENCHMARK
 
 
 def curation_signature(info: CurationRunInfo) -> str:
-    """The signature of a run, ``key:value`` pairs joined by bars.
+    """The signature of a run, ``key:value`` pairs joined by bars: everything that can change a score.
 
-    Everything that can change a score is in it; speed, addresses and file locations are not. What the open web answers
-    is not in it either: two runs over it are comparable only as far as its pages stay.
+    What the open web answers is not in it: two runs over it are comparable only as far as its pages stay.
     """
     asked = info.asked
     judges = ",".join(f"{one.name}@{identity_hash(one.identity)}" for one in info.judges)
@@ -169,12 +157,10 @@ class StoredRun(Record, frozen=True, kw_only=True):
 
     @property
     def curations(self) -> list[Curation]:
-        """What the agent made of the tasks that it answered, in their order."""
         return [one for task in self.tasks if (one := self.answers[task.id].curation) is not None]
 
     @property
     def extractions(self) -> list[Extraction]:
-        """The evidence of all counted products that there is some of, in their order."""
         return [one for task in self.tasks for one in self.answers[task.id].extractions if one is not None]
 
     def verdicts(self, judge: str) -> tuple[TaskVerdicts, ...]:
@@ -207,8 +193,8 @@ def read_stored(folder: CurationFolder, info: CurationRunInfo) -> StoredRun:
                     product = JudgedProduct(checklist=task.checklist, extraction=extraction)
                     if one is not None and one.key == judgement_key(judge.identity, product):
                         said[judge.name][extraction.step_id] = one
-    full = [of for name, of in said.items() if name != REFERENCE and _sees_all(of) and not name.endswith("@official")]
     # The reference takes no part, which leaves most items open, nor does the release's judge, which looks things up.
+    full = [of for name, of in said.items() if name != REFERENCE and _sees_all(of) and not name.endswith("@official")]
     if len(full) > 1:
         # A product that a judge has not got to yet has no majority yet.
         said[MAJORITY] = {
@@ -235,25 +221,18 @@ def headline_of(judgements: dict[str, dict[str, Judgement]]) -> str:
 
 
 class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What was scored: ``places`` is three for each task, ``outcomes`` what became of them, by the judge that counts.
-
-    ``failures`` are the agent's, by kind; ``classes`` the pages that were looked at, by what they are.
-    """
+    """``places`` is three for each task, ``outcomes`` what became of them, by the judge that counts."""
 
     tasks: int
     users: int
     places: int
     outcomes: dict[PlaceOutcome, int]
-    failures: dict[str, int]
-    classes: dict[PageClass, int]
 
 
 class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The content of ``summary.json``.
 
-    ``headline`` is the judge that counts: the majority of several, the one besides the offline reference, or that.
-    Where nobody judged, ``judges`` has what hangs on no judge under the name "". ``costs`` are what the requests of
-    agent, extractor and judges took.
+    ``headline`` is the judge that counts. Where nobody judged, ``judges`` has what hangs on no judge under the name "".
     """
 
     status: Literal["complete", "partial"]
@@ -265,34 +244,21 @@ class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
     costs: dict[str, CallTotals]
 
     def of(self, judge: str) -> JudgeScores:
-        """The figures of one judge; a KeyError where it is none of this run's."""
-        return {one.judge: one for one in self.judges}[judge]
+        return next(one for one in self.judges if one.judge == judge)
 
     @property
     def own(self) -> JudgeScores:
-        """Those of the judge that counts."""
         return self.of(self.headline)
 
 
-class CurationTime(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``time.json``: seconds by the clock, and the mean of what the agent took for an answered task."""
-
-    wall_s: float = 0.0
-    task_s: float | None = None
-
-
 class CurationScored(Record, frozen=True, kw_only=True):
-    """A scored run: its description, everything stored, each judge's verdicts by task, and its figures.
-
-    ``set_aside`` is where an earlier run of the same command was moved, ``report`` the page, if there is one.
-    """
+    """A scored run: its description, everything stored, each judge's verdicts by task, and its figures."""
 
     folder: Path
     info: CurationRunInfo
     stored: StoredRun
     verdicts: dict[str, tuple[TaskVerdicts, ...]]
     summary: CurationSummary
-    time: CurationTime
     set_aside: Path | None = None
     report: Path | None = None
 
@@ -314,7 +280,6 @@ def score_curation(folder: CurationFolder) -> CurationScored:
     folder.write_info(info)
     verdicts = scored.verdicts.values()
     folder.replace_lines("verdicts.jsonl", (one for found in verdicts for places in found for one in places))
-    write_time(folder, scored.time)
     folder.write_summary(scored.summary)
     return scored
 
@@ -328,14 +293,8 @@ def read_scored(path: Path) -> CurationScored:
 def _scored(folder: CurationFolder, info: CurationRunInfo, summary: CurationSummary | None = None) -> CurationScored:
     stored = read_stored(folder, info)
     verdicts = {judge: stored.verdicts(judge) for judge in stored.judgements}
-    return CurationScored(
-        folder=folder.path,
-        info=info,
-        stored=stored,
-        verdicts=verdicts,
-        summary=summary or _summary(folder.path, info, stored, verdicts),
-        time=CurationTime(wall_s=info.wall_s, task_s=seconds_per_task(stored.curations)),
-    )
+    summary = summary or _summary(folder.path, info, stored, verdicts)
+    return CurationScored(folder=folder.path, info=info, stored=stored, verdicts=verdicts, summary=summary)
 
 
 def _summary(
@@ -343,31 +302,23 @@ def _summary(
 ) -> CurationSummary:
     headline, seed = headline_of(stored.judgements), info.asked.seed
     tasks = verdicts.get(headline) or stored.verdicts("")
-    places = [one for found in tasks for one in found]
-    every_place = (one for found in (tasks, *verdicts.values()) for of_task in found for one in of_task)
-    unfinished = any(one.outcome in ("open", "error") for one in every_place)
+    outcomes = [one.outcome for found in tasks for one in found]
+    every = (one.outcome for found in (tasks, *verdicts.values()) for of_task in found for one in of_task)
+    unfinished = not {"open", "error"}.isdisjoint(every)
+    users = {task.id: task.user for task in stored.tasks}
+    # No prompt of a model with a search of its own asks what its steps are for.
+    says_why = info.asked.agent != "search"
     return CurationSummary(
         status="partial" if unfinished or info.stopped else "complete",
         signature=info.signature,
         headline=headline,
         counts=CurationCounts(
             tasks=len(stored.tasks),
-            users=len({task.user for task in stored.tasks}),
-            places=len(places),
-            outcomes=counted(one.outcome for one in places),
-            failures=counted(one.failure.kind for one in stored.curations if one.failure),
-            classes=counted(one.page_class for one in places if one.page_class is not None),
+            users=len(set(users.values())),
+            places=len(outcomes),
+            outcomes=counted(outcomes),
         ),
         judges=tuple(judge_scores(name, found, seed=seed) for name, found in (verdicts or {"": tasks}).items()),
-        # No prompt of a model with a search of its own asks what its steps are for.
-        behaviours=behaviours(
-            stored.curations,
-            {task.id: task.user for task in stored.tasks},
-            says_why=info.asked.agent != "search",
-            seed=seed,
-        ),
-        costs={
-            name: call_totals(calls_of(folder, role) or [])
-            for name, role in (("agent", "agent"), ("extractor", "extractor"), ("judges", "judge"))
-        },
+        behaviours=behaviours(stored.curations, users, says_why=says_why, seed=seed),
+        costs={f"{role}s" if role == "judge" else role: call_totals(calls_of(folder, role) or []) for role in ROLES},
     )

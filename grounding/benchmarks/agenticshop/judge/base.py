@@ -21,7 +21,7 @@ from grounding.benchmarks.agenticshop.records import (
     Judgement,
     VerdictFlag,
 )
-from grounding.benchmarks.agenticshop.verdicts import UNDECIDED
+from grounding.benchmarks.agenticshop.scores import UNDECIDED
 from grounding.records import Failure, Record
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from grounding.benchmarks.agenticshop.records import (
     ProductFacts,
     VerdictFlag,
 )
+from grounding.benchmarks.agenticshop.scores import words
 from grounding.benchmarks.agenticshop.spending import spending_limits
-from grounding.benchmarks.agenticshop.verdicts import words
 
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
