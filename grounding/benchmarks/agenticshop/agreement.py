@@ -107,10 +107,9 @@ def person_rater(file: LabelFile, asked: Asked) -> Rater:
             left["products left out, not of this run"] += 1
             continue
         words = {item.id: item.text for item in checklist}
-        known = [one for one in said.labels if words.get(one.item) == one.text]
-        opinions[said.product] = {one.item: one.label == "satisfied" for one in known if one.label != "cant-tell"}
-        left["labels left out, other words"] += len(said.labels) - len(known)
-        left["not decided"] += len(known) - len(opinions[said.product])
+        known = [one for one in said.labels if words.get(one.item) == one.text and one.label != "cant-tell"]
+        opinions[said.product] = {one.item: one.label == "satisfied" for one in known}
+        left["not decided, or of other words"] += len(said.labels) - len(known)
     return Rater(name=file.annotator, opinions=opinions, left=dict(+left))
 
 
@@ -244,7 +243,6 @@ def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed
 
 
 def print_agreement(agreed: Agreed) -> None:
-    """Print the tables, the paper's tables 3 and 9 beside, and what was left out."""
     console = wide_console(120)
     theirs: dict[str, dict[str, dict[str, str]]] = {"3": {}, "9": {}}
     for cell in read_published(published_dir() / "agenticshop.csv"):
@@ -277,7 +275,6 @@ def _cells(one: AgreementFigure) -> tuple[str, str, str]:
 
 
 def told(value: float | None, interval: Interval | None, digits: int = 2) -> str:
-    """A figure with its interval, as in ``0.73 [0.61, 0.84]``."""
     if value is None:
         return NOTHING
     return f"{value:.{digits}f}" + (f" [{interval.low:.2f}, {interval.high:.2f}]" if interval else "")

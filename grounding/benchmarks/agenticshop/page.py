@@ -1,6 +1,6 @@
 """The page of a run over curated products: ``report.html`` in its folder, to look at and to label.
 
-It shows the run's own records with long texts cut: an index of the tasks, and a block of JSON for each task that is
+It shows the run's own records: an index of the tasks, and a block of JSON for each task that is
 read when it is looked at. Pictures are those in the folder of evidence beside it.
 """
 
@@ -14,7 +14,7 @@ import msgspec
 
 from grounding.atomic import atomic_write
 from grounding.benchmarks.agenticshop.asking import fact_lines
-from grounding.benchmarks.agenticshop.records import Curated, Extraction, Judgement, product_id
+from grounding.benchmarks.agenticshop.records import Curated, Extraction, product_id
 from grounding.benchmarks.agenticshop.scorebook import CurationScored
 from grounding.benchmarks.agenticshop.scores import WRONG, PlaceVerdict, is_success, share_of
 from grounding.benchmarks.agenticshop.table import row_name, run_notes, summary_tables
@@ -23,7 +23,6 @@ from grounding.report.html.embed import embedded_json, page_html, static_text
 from grounding.report.html.written import written_or_warned
 
 REPORT = "report.html"
-MAX_TEXT_CHARS = 3_000
 MAX_PAGE_CHARS = 20_000
 MAX_PRODUCTS = 12
 _STATIC = Path(__file__).parent / "static"
@@ -45,9 +44,13 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
         products = []
         for rank, curated in enumerate(named):
             name = product_id(task.id, rank)
-            said = [(at, of[name]) for at, of in enumerate(stored.judgements.values()) if name in of]
+            said = [
+                {**msgspec.to_builtins(of[name]), "judge": at}
+                for at, of in enumerate(stored.judgements.values())
+                if name in of
+            ]
             place = places[rank] if rank < len(places) else None
-            products.append(_product(name, curated, pages[rank] if rank < len(pages) else None, place, said))
+            products.append(_product(curated, pages[rank] if rank < len(pages) else None, place, said))
         decided = [share_of(item.satisfied for one in of.get(task.id, ()) for item in one.decided) for of in verdicts]
         classes = ["" if one is None else one.page_class or "not fetched" for one in pages]
         outcome = "some product pages" if "product" in classes else "no product page"
@@ -63,13 +66,13 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
                 "user": task.user,
                 "scenario": task.scenario,
                 "outcome": outcome,
-                "query": cut(task.query or task.situation, 300),
+                "query": (task.query or task.situation)[:300],
                 "words": "\n".join(word[:300] for word in words).lower(),
                 "shares": [(int(yes), int(of)) for yes, of in decided],
                 "classes": classes,
             }
         )
-        details.append({"task": _plain(task), "curation": _plain(curation), "products": products})
+        details.append({"task": task, "curation": curation, "products": products})
     conditions = {name: next((one.condition for one in of.values()), "full") for name, of in stored.judgements.items()}
     index = {
         "title": f"{data_name(info.asked.dataset, info.departs)} · {row_name(scored)}",
@@ -84,11 +87,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
 
 
 def _product(
-    name: str,
-    curated: Curated,
-    extraction: Extraction | None,
-    place: PlaceVerdict | None,
-    judged: list[tuple[int, Judgement]],
+    curated: Curated, extraction: Extraction | None, place: PlaceVerdict | None, judged: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """A product with its page, what is wrong with it (paper, table 6), and what each judge says of it."""
     page, facts = (None, None) if extraction is None else (extraction.page, extraction.facts)
@@ -99,40 +98,21 @@ def _product(
     wrong = {} if place is None else {str(place.link): bool(place.url) and place.link in WRONG}
     if place is not None and place.outcome == "judged":
         wrong |= {"no review page": place.has_reviews is False, "over budget": bool(place.over_budget)}
-    sources = {} if facts is None else {one.field: (one.source, cut(one.quote)) for one in facts.sources}
+    sources = {} if facts is None else {one.field: (one.source, one.quote) for one in facts.sources}
     shown = []
     for (field, title), group in groupby(() if facts is None else fact_lines(facts), key=lambda line: line[:2]):
         lines = [said for *_, said in group]
         called = title if len(lines) == 1 else f"{title}s ({len(lines)})"
-        shown.append((called, cut("\n".join(lines)), *sources.get(field, ("", ""))))
+        shown.append((called, "\n".join(lines), *sources.get(field, ("", ""))))
     return {
-        "id": name,
-        **_plain(curated),
+        **msgspec.to_builtins(curated),
         "errors": [words for words, so in wrong.items() if so],
-        "extraction": _plain(extraction),
+        "extraction": extraction,
         "facts": shown,
-        "judgements": [{**_plain(one), "judge": at} for at, one in judged],
+        "judgements": judged,
         "text": text[:MAX_PAGE_CHARS],
         "text_more": max(0, len(text) - MAX_PAGE_CHARS),
     }
-
-
-def _plain(value: Any) -> Any:
-    """Records as plain values with their texts cut."""
-    match msgspec.to_builtins(value):
-        case str() as text:
-            return cut(text)
-        case dict() as fields:
-            return {name: _plain(one) for name, one in fields.items()}
-        case list() | tuple() as several:
-            return [_plain(one) for one in several]
-        case other:
-            return other
-
-
-def cut(text: str, most: int = MAX_TEXT_CHARS) -> str:
-    """A text of at most so many characters, and how many were left out."""
-    return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} characters more)"
 
 
 def write_curation_page(scored: CurationScored) -> Path:
@@ -161,5 +141,4 @@ def write_curation_page(scored: CurationScored) -> Path:
 
 
 def curation_page(scored: CurationScored) -> Path | None:
-    """The page at the end of a run, or a warning on standard error."""
     return written_or_warned(lambda: write_curation_page(scored))

@@ -203,7 +203,6 @@ Case = tuple[str, str, str, bool]
 
 
 def failures_of(run: CurationScored) -> tuple[Failures, ...]:
-    """All kinds, in the order of the paper."""
     stored, tasks = run.stored, {task.id: task for task in run.stored.tasks}
     answered = [(tasks[one.step_id], one) for one in stored.curations if one.failure is None]
     brands = {words(one.facts.brand) for one in stored.extractions if one.facts is not None}
@@ -272,7 +271,6 @@ def queries_of(curation: Curation) -> tuple[str, ...]:
 
 
 def print_failures(console: Console, runs: Sequence[CurationScored]) -> None:
-    """Print how often each kind occurs in each run, and by which rule."""
     columns = [failures_of(run) for run in runs]
     rows = []
     for row in zip(*columns, strict=True):

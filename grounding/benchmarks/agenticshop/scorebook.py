@@ -79,8 +79,6 @@ class JudgeMade(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class CurationRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``run.json``: the judges of the last command, and the reading that the table shows."""
-
     benchmark: Literal["agenticshop"] = BENCHMARK
     asked: CurationAsked
     judges: tuple[JudgeMade, ...]
@@ -92,8 +90,6 @@ class CurationTaskLine(Record, frozen=True, kw_only=True):
 
 
 class CurationFolder(DescribedFolder[CurationRunInfo]):
-    """The folder of one run that curates products. What it reads raises a UserError where it is missing or damaged."""
-
     info_type = CurationRunInfo
     kind = "a run that curates products"
 
@@ -149,8 +145,6 @@ def curation_signature(info: CurationRunInfo) -> str:
 
 
 class StoredRun(Record, frozen=True, kw_only=True):
-    """The tasks of a run with their answers, and each judge's judgements by product."""
-
     tasks: tuple[CurationTask, ...]
     answers: dict[str, JudgeAnswers]
     judgements: dict[str, dict[str, Judgement]]
@@ -221,8 +215,6 @@ def headline_of(judgements: dict[str, dict[str, Judgement]]) -> str:
 
 
 class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """``places`` is three for each task, ``outcomes`` what became of them, by the judge that counts."""
-
     tasks: int
     users: int
     places: int
@@ -252,8 +244,6 @@ class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class CurationScored(Record, frozen=True, kw_only=True):
-    """A scored run: its description, everything stored, each judge's verdicts by task, and its figures."""
-
     folder: Path
     info: CurationRunInfo
     stored: StoredRun
@@ -264,7 +254,6 @@ class CurationScored(Record, frozen=True, kw_only=True):
 
     @property
     def places(self) -> dict[str, TaskVerdicts]:
-        """The verdicts of the judge that counts, by task's id."""
         return {places[0].task: places for places in self.verdicts.get(self.summary.headline, ())}
 
 

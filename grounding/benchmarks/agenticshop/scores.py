@@ -17,7 +17,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Literal, TypeGuard, TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -113,8 +113,6 @@ TaskVerdicts = tuple[PlaceVerdict, ...]
 
 
 class JudgeAnswers(Record, frozen=True, kw_only=True):
-    """What is stored of one task: the agent's answer, and the evidence of its products by rank."""
-
     curation: Curation | None = None
     extractions: tuple[Extraction | None, ...] = ()
 
@@ -270,7 +268,6 @@ def share_of(said: Iterable[bool | None]) -> Parts:
 
 
 def counted(names: Iterable[T]) -> dict[T, int]:
-    """How often each name occurs, by name."""
     return dict(sorted(Counter(names).items(), key=lambda one: str(one[0])))
 
 
@@ -300,7 +297,9 @@ def official_figures(tasks: Sequence[TaskVerdicts]) -> OfficialFigures:
     present = [[one for one in places if one.outcome not in ("not-curated", "open")] for places in tasks]
     # The release goes through its folders by name.
     present.sort(key=lambda places: places[0].user if places else "")
-    reports = [[said for one in places if _adds_up(said := one.reported)] for places in present if places]
+    # Our own wording does not ask what verdicts add up to.
+    said = [[one.reported for one in places if one.reported] for places in present if places]
+    reports = [[one for one in of if one.satisfaction_percentage is not None or one.dimensions] for of in said]
     products = sum(map(len, reports))
     percentage, dimensions = None, {}
     if products:
@@ -309,11 +308,6 @@ def official_figures(tasks: Sequence[TaskVerdicts]) -> OfficialFigures:
     return OfficialFigures(
         satisfaction_percentage=percentage, dimensions=dimensions, users=len(reports), products=products
     )
-
-
-def _adds_up(reported: Reported | None) -> TypeGuard[Reported]:
-    """Whether a judge was asked what its verdicts add up to, and said so: our own wording does not ask."""
-    return reported is not None and (reported.satisfaction_percentage is not None or bool(reported.dimensions))
 
 
 def _dimension_sum(reports: Sequence[Reported], dimension: Dimension) -> float:
@@ -334,18 +328,15 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def task_score(places: TaskVerdicts) -> float | None:
-    """The score of one task, 0 to 1; None where none of its places was measured."""
     shares = [share for one in places if (share := one.share) is not None]
     return sum(shares) / len(shares) if shares else None
 
 
 def is_success(places: TaskVerdicts) -> bool:
-    """Whether all places of a task hold a product's page."""
     return all(one.link == "product" for one in places)
 
 
 def looked_at(one: PlaceVerdict) -> bool:
-    """Whether a place's link led somewhere that says something of the agent."""
     return bool(one.url) and one.link in ("product", "irrelevant", "invalid")
 
 
@@ -354,13 +345,9 @@ def _score(places: TaskVerdicts) -> Parts:
     return (0.0, 0.0) if score is None else (score, 1.0)
 
 
-def _dimension(dimension: Dimension, places: TaskVerdicts) -> Parts:
-    return share_of(item.satisfied for one in places for item in one.decided if item.dimension == dimension)
-
-
-def _by_task(dimension: Dimension, places: TaskVerdicts) -> Parts:
-    above, below = _dimension(dimension, places)
-    return (above / below, 1.0) if below else (0.0, 0.0)
+def _dimension(dimension: Dimension, by_task: bool, places: TaskVerdicts) -> Parts:
+    above, below = share_of(item.satisfied for one in places for item in one.decided if item.dimension == dimension)
+    return (above / below, 1.0) if by_task and below else (above, below)
 
 
 def _found(places: TaskVerdicts) -> Parts:
@@ -379,8 +366,8 @@ MEASURES: dict[str, Callable[[TaskVerdicts], Parts]] = {
     "success": lambda places: _score(places) if is_success(places) else (0.0, 0.0),
     "unblocked": lambda places: _score(tuple(one for one in places if one.link != "blocked")),
     # Of a dimension all items alike, and the mean of the tasks' shares.
-    **{dimension: partial(_dimension, dimension) for dimension in DIMENSIONS},
-    **{f"{dimension}, by task": partial(_by_task, dimension) for dimension in DIMENSIONS},
+    **{dimension: partial(_dimension, dimension, False) for dimension in DIMENSIONS},
+    **{f"{dimension}, by task": partial(_dimension, dimension, True) for dimension in DIMENSIONS},
     # Of the named products, those whose page wanted to see a human: no error of the agent's, and shown beside.
     "blocked": lambda places: share_of(one.link == "blocked" for one in places if one.url),
     # Errors of attribution (paper, table 6): of the named products whose page could be looked at, those whose page is
@@ -426,7 +413,6 @@ class JudgeScores(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def judge_scores(judge: str, tasks: Sequence[TaskVerdicts], *, seed: int = 0) -> JudgeScores:
-    """The figures of one judge over tasks, each given as the verdicts over its places."""
     places = [one for of_task in tasks for one in of_task]
     judged = [one for one in places if one.outcome == "judged"]
     items = [item for one in judged for item in one.items]
@@ -453,10 +439,7 @@ KINDS: tuple[BehaviourKind, ...] = get_args(BehaviourKind)
 
 
 class Behaviours(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What the steps of an agent were for (paper, figure 5), and how many there were.
-
-    ``shares`` are over the steps that say so, ``labelled`` of ``steps``; ``steps_per_task`` over answered tasks.
-    """
+    """What the steps of an agent were for (paper, figure 5): ``shares`` of the ``labelled`` of ``steps``."""
 
     steps: int
     labelled: int
@@ -485,6 +468,5 @@ def behaviours(
 
 
 def seconds_per_task(curations: Sequence[Curation]) -> float | None:
-    """How long the tasks took that were answered, on average; None where there is none."""
     answered = [one.seconds for one in curations if one.failure is None]
     return math.fsum(answered) / len(answered) if answered else None

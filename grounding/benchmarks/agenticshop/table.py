@@ -51,29 +51,24 @@ _WARNINGS = {
 
 
 def figure_of(result: CurationScored, name: str, group: str = ALL) -> FigureValue | None:
-    """A figure of a run by the judge that counts, or the share of a kind of steps; None where there is none."""
     shares = {str(kind): one for kind, one in result.summary.behaviours.shares.items()}
     return shares.get(name) if name in KIND_TITLES else result.summary.own.figures.get(group, {}).get(name)
 
 
 def row_name(result: CurationScored) -> str:
-    """What a run is called in a table: agent and model."""
     asked = result.info.asked
     return f"{asked.agent} ({asked.model})" if asked.model else asked.agent
 
 
 def heading(scenario: Scenario) -> str:
-    """What a column is called, in two lines."""
     return row_of(scenario).title.replace(" ", "\n", 1)
 
 
 def percent(estimate: FigureValue | None) -> str:
-    """A share per cent."""
     return NOTHING if estimate is None or estimate.value is None else f"{100 * estimate.value:.1f}"
 
 
 def print_curations(console: Console, results: Sequence[CurationScored], *, rule: ScoringName) -> None:
-    """Print runs by scenario, all tasks and successes alone, then by dimension, and what became of the links."""
     for table in summary_tables(results, rule):
         console.print(drawn(table))
     first, counts = results[0].info, results[0].summary.counts
@@ -125,7 +120,6 @@ def summary_tables(results: Sequence[CurationScored], rule: ScoringName) -> tupl
 
 
 def drawn(table: SummaryTable) -> Table:
-    """A table of texts for the terminal."""
     shown = Table(title=Text(table.title), title_style="bold", title_justify="left", box=SIMPLE_HEAD)
     shown.padding, shown.pad_edge = (0, 1, 0, 0), False
     two_lines = any("\n" in head for head in table.heads)
@@ -184,15 +178,14 @@ def losses(stored: StoredRun) -> Iterator[tuple[str, str]]:
         yield "no answer", f"{count} tasks {kind}, such as {first.step_id}: {said}"[:180]
     lost: dict[tuple[str, str], Counter[str]] = {}
     for one in stored.extractions:
-        kind = ("blocked", "pages") if one.page_class == "blocked" else None
-        if one.page is not None and one.page.failure is not None:
-            kind = kind or ("no page", one.page.failure.message.partition(":")[0])
-        if kind:
+        why = one.page.failure.message.partition(":")[0] if one.page is not None and one.page.failure else ""
+        if one.page_class == "blocked" or why:
             # An address may be any text.
             site = one.url.partition("//")[2].partition("/")[0] or one.url
-            lost.setdefault(kind, Counter())[site[:60]] += 1
-    for (word, trouble), sites in sorted(lost.items()):
+            trouble = ("blocked", "pages") if one.page_class == "blocked" else ("no page", why)
+            lost.setdefault(trouble, Counter())[site[:60]] += 1
+    for (word, what), sites in sorted(lost.items()):
         listed = ", ".join(f"{site} {count}" for site, count in sites.most_common(5))
         how = "; --blocked-retries N asks again, --browser-profile FILE comes with the cookies of your own browser"
         more = f" and {len(sites) - 5} more sites" if len(sites) > 5 else ""
-        yield word, f"{sites.total()} {trouble}: {listed}{more}{how if word == 'blocked' else ''}"
+        yield word, f"{sites.total()} {what}: {listed}{more}{how if word == 'blocked' else ''}"

@@ -91,7 +91,7 @@ def test_a_judge_that_people_follow_agrees_more(run: Run, tmp_path: Path) -> Non
     assert people.kappa == people.spearman == pytest.approx(1.0)
     assert (rules.kappa or 0) > 0.4 > (looker.kappa or 1)
     assert agreed.people == ("ann", "ben")
-    assert agreed.raters["ben"] == "90 items of 15 products · 15 not decided"
+    assert agreed.raters["ben"] == "90 items of 15 products · 15 not decided, or of other words"
 
 
 def test_the_command_prints_tables_with_the_papers(
@@ -134,7 +134,7 @@ def test_labels_of_other_products_or_words_are_left_out(run: Run, tmp_path: Path
     about = agreed.raters["ann"]
     assert "of 14 products" in about
     assert "1 products left out, not of this run" in about
-    assert "1 labels left out, other words" in about
+    assert "1 not decided, or of other words" in about
 
 
 def test_files_that_contradict_themselves_are_refused(run: Run, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.agenticshop.shown import CHECKLIST, FAR, shown_run
 from grounding.benchmarks.agenticshop.agreement import read_label_file
-from grounding.benchmarks.agenticshop.page import cut, gather_curation, write_curation_page
+from grounding.benchmarks.agenticshop.page import gather_curation, write_curation_page
 from grounding.benchmarks.agenticshop.scorebook import score_curation
 
 HOSTILE = "</script><img src=x onerror=alert(1)>@data@<!-- <script> &lt; \u2028"
@@ -48,7 +48,6 @@ def test_nothing_that_is_said_is_markup_and_long_texts_are_cut(tmp_path: Path) -
     assert "<img" not in html
     assert "secret" not in html
     assert "default-src 'none'" in html
-    assert cut("x" * 5000) == "x" * 3000 + " … (2,000 characters more)"
 
 
 @pytest.fixture

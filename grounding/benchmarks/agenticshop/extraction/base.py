@@ -34,5 +34,4 @@ class Extractor(StageModel, Protocol):
     Raises BudgetReached where the cost limit leaves no room, UserError where the endpoint refuses every request.
     """
 
-    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        """Read one page."""
+    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted: ...

@@ -65,14 +65,11 @@ _NAMED_LINE = re.compile(
 
 
 class StructuralExtractor:
-    """Reads pages by rules alone."""
-
     name = "structural"
     max_concurrency = 2
     identity = f"structural:{VERSION}"
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        """Read one page, in a thread. Evidence that can't be read is a failure."""
         from grounding.benchmarks.agenticshop.web.evidence import load_html
 
         try:
@@ -80,11 +77,9 @@ class StructuralExtractor:
         except (UserError, OSError) as error:
             return Extracted(failure=Failure(kind="error", message=str(error)))
 
-    async def check(self) -> None:
-        """Nothing has to be there."""
+    async def check(self) -> None: ...
 
-    async def aclose(self) -> None:
-        """Nothing is held."""
+    async def aclose(self) -> None: ...
 
 
 def extract_page(page: RenderedPage, html: str) -> Extracted:
@@ -111,7 +106,6 @@ def extract_page(page: RenderedPage, html: str) -> Extracted:
 
 
 def page_class_of(page: RenderedPage, html: str) -> Extracted:
-    """The class of a page alone."""
     return msgspec.structs.replace(extract_page(page, html), facts=None)
 
 
@@ -231,7 +225,6 @@ def _candidates(
 
 
 def _owner(line: Line, text: str) -> Element:
-    """The innermost element of a line that says a text."""
     block = next((up for up in ancestors(line.element, 8) if up.tag in CALLED["blocks"]), line.element)
     inner = ((" ".join("".join(one.itertext()).split()), one) for one in islice(block.iter("*"), 60))
     holding = [(len(said), one) for said, one in inner if text in said]
@@ -293,7 +286,6 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
 
 
 def _saying(texts: Iterable[str], *names: str, but: Sequence[str] = ()) -> list[str]:
-    """The texts with words of all these names, and none of the others."""
     said = (one for one in texts if all(SAID[name].search(one) for name in names))
     return [one for one in said if not any(SAID[name].search(one) for name in but)]
 
@@ -413,7 +405,6 @@ def _brand(page: Page) -> str:
 
 
 def _attributes(page: Page) -> tuple[Attribute, ...]:
-    """Tables and lists of facts: ``dt`` and ``dd``, rows of two cells, lines "Name: value"."""
     found: list[tuple[str, str]] = []
     for one in page.body.iter("dt", "tr"):
         cells = [one, one.getnext()] if one.tag == "dt" else [cell for cell in one if cell.tag in ("th", "td")]
@@ -451,7 +442,6 @@ def _description(page: Page) -> str:
 
 
 def _variants(page: Page, offer: Offer, hint: str) -> tuple[Variant, ...]:
-    """The forms that can be chosen: options, radio buttons, groups of small buttons."""
     found: list[tuple[str, Element]] = []
     for select in page.body.iter("select"):
         if not SAID["quantity"].search(f"{' '.join(named(select))} {select.get('name') or ''}"):

@@ -1,9 +1,7 @@
 """A chat model as judge: what it is asked and shown, and its reply, item by item, with quotes that are looked up.
 
-It is asked about all items of a product at once, on stored evidence alone, in one of the paper's three conditions
-(table 3); it is offered no tool and opens no page, other than the release's own (see ``released``). Wordings are files
-of two styles: ``evidence`` is this project's own, ``official`` the release's, which shows the extraction and the
-checklist as JSON and wants stats back.
+Wordings are files of two styles: ``evidence`` is this project's own, for the paper's three conditions (table 3);
+``official`` the release's, which shows the extraction and the checklist as JSON and wants stats back.
 """
 
 from __future__ import annotations
@@ -36,7 +34,6 @@ from grounding.benchmarks.agenticshop.records import (
     ItemVerdict,
     Judgement,
     PlaceOnPage,
-    RenderedPage,
     Reported,
     Segment,
     VerdictFlag,
@@ -111,31 +108,26 @@ def shown_evidence(subject: JudgedProduct, condition: Condition) -> ShownEvidenc
 
     ``full`` shows address, facts, data, text and pictures, ``no-info`` address and pictures, ``url-only`` the address.
     """
-    page = subject.extraction.page
-    pieces = {"ADDRESS": bounded(one_line(subject.extraction.url), MAX_URL_CHARS)}
+    url, facts, page = subject.extraction.url, subject.extraction.facts, subject.extraction.page
+    pieces = {"ADDRESS": bounded(one_line(url), MAX_URL_CHARS)}
     if page is not None and condition == "full":
-        pieces = _information(subject, page)
+        address = [one_line(url)]
+        address += [f"leads to: {one_line(page.final_url)}"] if page.final_url not in ("", url) else []
+        address += [f"seen on: {one_line(page.fetched_at[:10])}"] if page.fetched_at else []
+        lines = "\n".join(f"{name}: {words}" for _, name, words in (fact_lines(facts) if facts is not None else ()))
+        data = "\n".join(f"{one.source}: {_readable_json(one.json)}" for one in page.data)
+        text = bounded(f"{one_line(page.title)}\n{page.text}" if page.title else page.text, MAX_TEXT_CHARS)
+        pieces = {
+            "ADDRESS": bounded("\n".join(address), MAX_URL_CHARS),
+            "FACTS": bounded(lines, MAX_FACTS_CHARS),
+            "DATA": bounded(data, MAX_DATA_CHARS),
+            "TEXT": text + ("\n[the page's text was cut off when it was kept]" if page.text_cut else ""),
+        }
+        pieces = {name: words for name, words in pieces.items() if words}
     fence = fence_for(*pieces.values())
     segments = () if page is None or condition == "url-only" else page.segments
     fenced = "\n\n".join(fence.around(name, text) for name, text in pieces.items())
     return ShownEvidence(fenced, tuple(pieces.values()), segments[:MAX_PICTURES], len(segments))
-
-
-def _information(subject: JudgedProduct, page: RenderedPage) -> dict[str, str]:
-    """All that is shown in words, by kind; what is not known is left out."""
-    url, facts = subject.extraction.url, subject.extraction.facts
-    address = [one_line(url)]
-    address += [f"leads to: {one_line(page.final_url)}"] if page.final_url not in ("", url) else []
-    address += [f"seen on: {one_line(page.fetched_at[:10])}"] if page.fetched_at else []
-    lines = () if facts is None else fact_lines(facts)
-    text = bounded(f"{one_line(page.title)}\n{page.text}" if page.title else page.text, MAX_TEXT_CHARS)
-    said = {
-        "ADDRESS": bounded("\n".join(address), MAX_URL_CHARS),
-        "FACTS": bounded("\n".join(f"{name}: {words}" for _, name, words in lines), MAX_FACTS_CHARS),
-        "DATA": bounded("\n".join(f"{one.source}: {_readable_json(one.json)}" for one in page.data), MAX_DATA_CHARS),
-        "TEXT": text + ("\n[the page's text was cut off when it was kept]" if page.text_cut else ""),
-    }
-    return {name: words for name, words in said.items() if words}
 
 
 def _readable_json(text: str) -> str:
@@ -151,15 +143,14 @@ def _words(*texts: str) -> TextPart:
 
 
 def official_messages(prompt: ProductJudgePrompt, subject: JudgedProduct) -> tuple[Message, ...]:
-    """The release's two messages: what was extracted and the checklist, both as JSON."""
     checklist: dict[str, list[str]] = {dimension: [] for dimension in DIMENSIONS}
     for item in subject.checklist:
         checklist[item.dimension].append(item.text)
     response = json.dumps(extraction_json(subject.extraction), ensure_ascii=False, indent=2)
     # One pass, so that nothing in the extraction is taken for a place to be filled.
     text = fill(prompt.full, response=response, checklist=json.dumps(checklist, ensure_ascii=False, indent=2))
-    texts: dict[Literal["system", "user"], str] = {"system": prompt.system, "user": text}
-    return tuple(Message(role=role, parts=(TextPart(text=said),)) for role, said in texts.items())
+    system = Message(role="system", parts=(TextPart(text=prompt.system),))
+    return system, Message(role="user", parts=(TextPart(text=text),))
 
 
 _ANSWERS = dict.fromkeys(("true", "yes", "success", "satisfied", "pass", "1"), True) | dict.fromkeys(
@@ -168,19 +159,12 @@ _ANSWERS = dict.fromkeys(("true", "yes", "success", "satisfied", "pass", "1"), T
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """One verdict as a model writes it."""
-
     id: str
     satisfied: bool | str | int
     reasoning: str = ""
     quote: str = ""
     picture: int | str | None = None
     box: list[float] | None = None
-
-    @property
-    def answer(self) -> bool | None:
-        """Yes or no; None for what is neither."""
-        return _ANSWERS.get(str(self.satisfied).strip().lower())
 
 
 Read = tuple[tuple[ItemVerdict, ...], Reported | None]
@@ -221,16 +205,13 @@ def read_official(text: str, items: Sequence[ChecklistItem]) -> Read | None:
     read, _ = read_evaluation("", reply_object(text, "annotated_checklist"), items)
     if read.failure is not None:
         return None
-    flagged = (
-        msgspec.structs.replace(one, flags=(*one.flags, "no-evidence")) if one.satisfied else one
-        for one in read.verdicts
-    )
+    flags = ("no-evidence",)
+    flagged = (msgspec.structs.replace(one, flags=flags) if one.satisfied else one for one in read.verdicts)
     return tuple(flagged), read.reported
 
 
 def _verdict(item: ChecklistItem, said: list[_Said], shown: ShownEvidence) -> ItemVerdict:
-    """A verdict with its evidence looked up: words in what was shown, a place on the pictures."""
-    answers = {one.answer for one in said}
+    answers = {_ANSWERS.get(str(one.satisfied).strip().lower()) for one in said}
     if len(answers) != 1 or None in answers:
         why = "the judge says both" if answers == {True, False} else ""
         return ItemVerdict(item=item.id, satisfied=False, reasoning=why, flags=("missing",))
@@ -255,9 +236,10 @@ def _place(said: _Said, shown: ShownEvidence) -> PlaceOnPage | None:
     if not (0 <= left < right <= 1_000 and 0 <= top < bottom <= 1_000):
         return None
     size = shown.pictures[int(named) - 1].size
-    across, down = size.width / 1_000, size.height / 1_000
-    sides = (round(side * unit, 2) for side, unit in zip(said.box, (across, down, across, down), strict=True))
-    return PlaceOnPage(segment=int(named) - 1, box=Box(**dict(zip(Box.__struct_fields__, sides, strict=True))))
+    scale = (size.width / 1_000, size.height / 1_000) * 2
+    left, top, right, bottom = (round(side * unit, 2) for side, unit in zip(said.box, scale, strict=True))
+    box = Box(left_px=left, top_px=top, right_px=right, bottom_px=bottom)
+    return PlaceOnPage(segment=int(named) - 1, box=box)
 
 
 _FOLDED = str.maketrans(
@@ -299,11 +281,8 @@ def is_quoted(quote: str, evidence: Iterable[str]) -> bool:
 class ModelJudge:
     """A chat model that holds products against checklists.
 
-    ``condition`` is what it is shown (paper, table 3), ``prompt`` the name or path of a wording, ``name`` what it is
-    called where not by its card and condition, ``form`` what the release's wording is sent with.
-
-    Raises:
-        UserError: there is no such wording, or it can't be asked this way.
+    ``condition`` is what it is shown (paper, table 3), ``prompt`` the name or path of a wording, ``form`` what the
+    release's wording is sent with. Raises a UserError where there is no such wording, or it can't be asked this way.
     """
 
     def __init__(
@@ -315,21 +294,20 @@ class ModelJudge:
         name: str = "",
         form: dict[str, Any] | None = None,
     ) -> None:
-        self._opened, self.card = opened, opened.card
-        self._prompt = judge_prompt(prompt)
+        self._opened, self.card, self._prompt = opened, opened.card, judge_prompt(prompt)
         self.condition: Condition = condition
         self.name = name or (opened.card.name if condition == "full" else f"{opened.card.name}@{condition}")
         self.searches = form is not None
         self._tools = () if form is None else (form,)
         if self._prompt.style == "official" and condition != "full":
-            known = f"the wording {self._prompt.name} shows all that was extracted"
-            raise UserError(f"{known}: it does not know the condition {condition}; use the wording evidence for that")
+            raise UserError(
+                f"the wording {self._prompt.name} shows all that was extracted: @{condition} needs evidence"
+            )
         self.max_concurrency = opened.model.max_concurrency
         self.check, self.aclose = opened.model.check, opened.model.aclose
 
     @property
     def identity(self) -> str:
-        """Model, parameters, wording, what is shown, and how replies are read."""
         shown = f"{self.condition} pictures.{MAX_PICTURES} reading.{VERSION}"
         return f"judge model {self._prompt.label} {shown} {self._opened.model.identity}"
 
@@ -368,7 +346,6 @@ class ModelJudge:
     def _messages(
         self, shown: ShownEvidence, items: Sequence[ChecklistItem], folder: EvidenceFolder
     ) -> Sequence[Message]:
-        """The conversation in this project's own wording; raises for a picture that can't be sent or is not there."""
         prompt = self._prompt
         lead = {"full": prompt.full, "no-info": prompt.no_info, "url-only": prompt.url_only}[self.condition]
         texts = [fill(lead, evidence=shown.fenced)]

@@ -37,15 +37,12 @@ NAME = "reference"
 
 
 class ReferenceJudge:
-    """Decides by facts alone."""
-
     name = NAME
     condition: Condition = "full"
     max_concurrency = 8
     identity = "judge reference 1"
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:  # noqa: ARG002
-        """Judge one product from what was extracted of its page."""
         extraction = subject.extraction
         why = no_product(extraction)
         if why or extraction.failure is not None:
@@ -53,11 +50,9 @@ class ReferenceJudge:
         verdicts = tuple(verdict(item, extraction.facts) for item in subject.checklist)
         return Judgement(step_id=judgement_id(extraction.step_id, NAME), key=key, judge=NAME, verdicts=verdicts)
 
-    async def check(self) -> None:
-        """Nothing can be missing."""
+    async def check(self) -> None: ...
 
-    async def aclose(self) -> None:
-        """Nothing to close."""
+    async def aclose(self) -> None: ...
 
 
 class Decided(NamedTuple):
@@ -109,7 +104,6 @@ def decide(text: str, facts: ProductFacts) -> Decided:
 
 
 def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | None:
-    """What one rule says of an item that it reads; None where it can't say."""
     said = match.groupdict()
     denied = bool(said.get("no"))
     if rule in ("brand", "without", "field", "words") and _VAGUE.search(match[0]):
@@ -151,7 +145,6 @@ def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | 
 
 
 def _price(limit: str, facts: ProductFacts, *, shipped: bool) -> Decided:
-    """A limit in the page's own currency, of several ("$50 or €50"); undecided where none is."""
     paid = facts.total if shipped else facts.price
     if paid is None:
         return Decided(False, f"the page doesn't say what it costs{' with shipping' if shipped else ''}")
@@ -179,7 +172,6 @@ def _days(asked: dict[str, str], facts: ProductFacts) -> Decided:
 
 
 def _on_page(facts: ProductFacts, phrases: Sequence[str]) -> Decided:
-    """Whether a line of the page's facts has one of some phrases, its words one after the other."""
     lines = [
         facts.title,
         *(f"{one.name}: {one.value}" for one in facts.attributes),

@@ -236,7 +236,7 @@ def test_the_official_wording(tmp_path: Path) -> None:
 
 
 def test_the_official_wording_has_its_limits(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="does not know the condition no-info"):
+    with pytest.raises(UserError, match="@no-info needs evidence"):
         judge_of(prompt="official", condition="no-info")
     judged, _ = asked(subject(CHECKLIST), tmp_path, reply("nothing"), reply("nothing"), prompt="official")
     assert judged.failure is not None
