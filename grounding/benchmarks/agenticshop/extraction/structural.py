@@ -174,7 +174,7 @@ class Offer(NamedTuple):
 def _read_offer(page: Page, known: Money | None) -> Offer:
     """Of all prices of the product's part the one that most speaks for; ``known`` is what the data says."""
     buttons = tuple(filter(_is_buying, page.body.iter("*")))
-    found = list(_candidates(page, known, buttons))
+    found = list(_candidates(page, known))
     current = [one for one in found if one[1].kind == "current" and one[0] >= 0]
     if not current:
         return Offer(buttons)
@@ -195,19 +195,15 @@ def _is_buying(element: Element) -> bool:
     return bool(alone and buying.match((element.text or "")[:40]))
 
 
-def _candidates(
-    page: Page, known: Money | None, buttons: tuple[Element, ...]
-) -> Iterator[tuple[int, FoundPrice, Line]]:
+def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPrice, Line]]:
     """Every visible price with how much speaks for it, and its line."""
-    near = {id(one) for button in buttons[:8] for up in list(ancestors(button, 4))[1:] for one in up.iter()}
     before = ""
     for line in page.lines:
         label = before if len(before) <= 30 and not re.search(r"\d", before) else ""
         before = line.text
         prices = () if line.element.tag in ("option", "select") else find_prices(line.text)
         for price in filter(lambda one: page.can_be_seen(one.text), prices):
-            owner = _owner(line, price.text)
-            up = list(ancestors(owner, 4))
+            up = list(ancestors(_owner(line, price.text), 4))
             called = [named(one) for one in up]
             kind = price.kind
             if kind == "current" and price.start == 0 and label:
@@ -218,7 +214,7 @@ def _candidates(
             elif any(one & CALLED["other_price"] and not one & now for one in called[:3]):
                 kind = "other"
             score = 4 * any(one & CALLED["price"] for one in called) + 2 * any(one & now for one in called)
-            score += (len(line.text) <= 40) + 2 * (id(owner) in near) - price.open - 4 * (len(line.text) > 90)
+            score += (len(line.text) <= 40) - price.open - 4 * (len(line.text) > 90)
             score += 3 * (known is not None and abs(price.amount - known.amount) < 0.005)
             score += 3 * (0 <= page.title_place < line.place <= page.title_place + 20)
             yield score, price._replace(kind=kind), line

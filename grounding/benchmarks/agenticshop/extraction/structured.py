@@ -1,7 +1,7 @@
 """The data that a page carries for machines (JSON-LD, microdata, OpenGraph), and the one product that it describes.
 
-extruct brings all three into the form of JSON-LD. The main product is that which the page's title names, and which is
-at its address; where that is not clear there is none, and the visible page decides alone.
+extruct brings all three into the form of JSON-LD. The main product is that which the page's title names;
+where that is not clear there is none, and the visible page decides alone.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> Pa
     from rapidfuzz import fuzz
     from rapidfuzz.utils import default_process
 
-    found: list[tuple[bool, float, ProductFacts, str]] = []
+    found: list[tuple[float, ProductFacts, str]] = []
     is_list = False
     for block in blocks:
         with suppress(msgspec.DecodeError, RecursionError):
@@ -117,15 +117,13 @@ def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> Pa
                 is_list = is_list or bool(_kinds(node) & _LISTS)
                 if _kinds(node) & _PRODUCTS:
                     facts = _facts(node, url)
-                    address = _text(node.get("url") or node.get("@id") or node.get("og:url"))
-                    here = bool(address) and joined(url, address)[1] == joined(url, "")[1]
                     like = fuzz.WRatio(facts.title, title, processor=default_process)
-                    found.append((here, like, facts, block.source))
-    own = [one for one in found if one[3] != "opengraph" and (one[1] >= SAME_NAME or not title)]
-    own = found if len(found) == 1 and found[0][3] == "opengraph" else own
-    best = max(own, key=lambda one: (*one[:2], one[2].price is not None), default=(0, 0, ProductFacts(), ""))
-    currencies = (one.price.currency for one in (best[2], *(each[2] for each in found)) if one.price)
-    return PageData(best[2], best[3], is_list, next(filter(None, currencies), ""))
+                    found.append((like, facts, block.source))
+    own = [one for one in found if one[2] != "opengraph" and (one[0] >= SAME_NAME or not title)]
+    own = found if len(found) == 1 and found[0][2] == "opengraph" else own
+    _, facts, source = max(own, key=lambda one: (one[0], one[1].price is not None), default=(0, ProductFacts(), ""))
+    currencies = (one.price.currency for one in (facts, *(each[1] for each in found)) if one.price)
+    return PageData(facts, source, is_list, next(filter(None, currencies), ""))
 
 
 def _facts(node: Node, url: str) -> ProductFacts:
