@@ -99,9 +99,10 @@ class ModelExtractor:
             return "" if failure is None else failure.message
 
         answer = await ask(self._opened, lambda: self._messages(page, segments, evidence), sizes, wrong)
-        found = classed if answer.failure is None or answer.failure.kind == "unparsed" else Extracted()
         if answer.failure is None:
             found = read_reply(answer.text, page, classed)
+        else:
+            found = classed if answer.failure.kind == "unparsed" else Extracted()
         return msgspec.structs.replace(found, raw=answer.text, call=answer.call, failure=answer.failure)
 
     def _messages(
@@ -127,12 +128,11 @@ class _Facts(ProductFacts, frozen=True):
     quotes: tuple[_Quote, ...] = ()
 
     def __post_init__(self) -> None:
-        money = [self.price, self.list_price, self.shipping, *(one.price for one in self.variants)]
-        for one in money:
+        for one in (self.price, self.list_price, self.shipping, *(each.price for each in self.variants)):
             if one is not None and not (0 <= one.amount <= 1e8 and re.fullmatch("([A-Z]{3})?", one.currency)):
                 raise ValueError(f"expected an amount and a code of three letters, got {one.amount:g} {one.currency!r}")
         for stars in (self.rating, *(one.rating for one in self.reviews)):
-            if stars is not None and not 0 <= stars <= 5:
+            if not 0 <= (stars or 0) <= 5:
                 raise ValueError(f"expected a rating out of five, got {stars:g}")
         if not 0 <= (self.rating_count or 0) <= 1e9:
             raise ValueError(f"expected a number of ratings, got {self.rating_count}")

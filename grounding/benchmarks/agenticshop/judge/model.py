@@ -10,6 +10,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -132,10 +133,9 @@ def shown_evidence(subject: JudgedProduct, condition: Condition) -> ShownEvidenc
 
 def _readable_json(text: str) -> str:
     """JSON with its letters instead of their escapes, as a model will quote it; other text as it is."""
-    try:
+    with suppress(msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return msgspec.json.encode(msgspec.json.decode(text)).decode()
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return one_line(text)
+    return one_line(text)
 
 
 def _words(*texts: str) -> TextPart:
@@ -187,11 +187,9 @@ def read_verdicts(text: str, items: Sequence[ChecklistItem], shown: ShownEvidenc
         return None
     said: dict[str, list[_Said]] = {}
     for entry in found["verdicts"]:
-        try:
+        with suppress(msgspec.ValidationError, TypeError, ValueError):
             one = msgspec.convert({name: told for name, told in dict(entry).items() if told is not None}, _Said)
-        except (msgspec.ValidationError, TypeError, ValueError):
-            continue
-        said.setdefault(one.id.strip(), []).append(one)
+            said.setdefault(one.id.strip(), []).append(one)
     page = found.get("page")
     if isinstance(page, dict):
         found = {"page_accessibility": {"is_specific_product_page": page.get("is_product_page"), **page}, **found}
@@ -312,17 +310,15 @@ class ModelJudge:
         return f"judge model {self._prompt.label} {shown} {self._opened.model.identity}"
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
-        """Judge one product; raises as :class:`ProductJudge`. A page that is no product's satisfies nothing unasked.
+        """Judge one product; raises as :class:`ProductJudge`.
 
-        Where the judge is not shown what was extracted it is asked about any page, and so is the release's wording,
-        whose reply says what kind of page it is.
+        A page that is no product's satisfies nothing unasked, but for judges that don't see what was extracted.
         """
         items, sizes = subject.checklist, NO_PICTURES
         if subject.extraction.failure is not None:
             return unjudged(self, subject, key, failure=subject.extraction.failure)
-        render: Render
         if self._prompt.style == "official":
-            render = partial(official_messages, self._prompt, subject)
+            render: Render = partial(official_messages, self._prompt, subject)
             read = partial(read_official, items=items)
         else:
             why = no_product(subject.extraction) if self.condition == "full" else ""

@@ -1,11 +1,7 @@
 """The offline reference judge: decides what can be read off a page's facts without understanding language.
 
-Price, shipping, rating, number of ratings, stock, brand, days of delivery and return, and items that name a field of
-the page and its value ("Material is linen") or words of the page in so many letters. All else it leaves ``undecided``:
-most of what people write in checklists. So it is a reference to hold other judges against, and no score of agents.
-
-What the page doesn't say is not satisfied (the release's judge is told the same). Amounts in another currency than the
-page's, or in one that neither says, are left undecided. Nothing that a page says changes a rule.
+All else it leaves ``undecided``: it is a reference to hold other judges against, and no score of agents. What the page
+doesn't say is not satisfied (the release's judge is told the same); amounts in another currency are left undecided.
 """
 
 from __future__ import annotations
@@ -68,12 +64,11 @@ def verdict(item: ChecklistItem, facts: ProductFacts | None) -> ItemVerdict:
     found = Decided(None, "no single facts were read from the page")
     if facts is not None and facts.title:
         found = decide(item.text, facts)
-    flags: tuple[VerdictFlag, ...] = ("no-evidence",) if found.satisfied and not found.quote else ()
     if found.satisfied is None:
-        found, flags = found._replace(reason=f"not decided: {found.reason}"), ("undecided",)
-    return ItemVerdict(
-        item=item.id, satisfied=bool(found.satisfied), reasoning=found.reason, quote=found.quote, flags=flags
-    )
+        reason = f"not decided: {found.reason}"
+        return ItemVerdict(item=item.id, satisfied=False, reasoning=reason, quote=found.quote, flags=("undecided",))
+    flags: tuple[VerdictFlag, ...] = ("no-evidence",) if found.satisfied and not found.quote else ()
+    return ItemVerdict(item=item.id, satisfied=found.satisfied, reasoning=found.reason, quote=found.quote, flags=flags)
 
 
 _ITEMS: dict[str, str] = msgspec.yaml.decode((Path(__file__).parent / "items.yaml").read_bytes())
