@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -50,39 +50,26 @@ class ItemLabel(Record, frozen=True, kw_only=True):
 
 
 class ProductLabels(Record, frozen=True, kw_only=True):
-    """What a person says of one product; ``seconds`` counts a pause longer than two minutes as two minutes."""
-
     product: str
     url: str
     labels: tuple[ItemLabel, ...]
-    blind: bool = True
-    seconds: float = 0.0
 
 
 class LabelFile(Record, frozen=True, kw_only=True):
-    """What the labelling page of a run saves, a file a person: ``sample`` products that were drawn by ``seed``."""
+    """What is read of a file that the labelling page of a run saves, one for each person."""
 
     format: Literal["grounding-curation-labels.1"]
-    annotator: Annotated[str, msgspec.Meta(pattern=r"^[^\W]([\w .@-]{0,62}[\w.@-])?$")]
+    annotator: str
     run_id: str
-    signature: str
-    seed: int
-    sample: int
-    pages: Literal["product", "fetched", "all"]
     products: tuple[ProductLabels, ...]
 
 
 def read_label_file(path: Path) -> LabelFile:
-    """Read one file. Raises UserError where it can't be read, is none of labels, or says something twice."""
+    """Read one file; raises a UserError where it can't be read, or is none of labels."""
     try:
-        found = msgspec.convert(read_json(path, "a file of labels"), LabelFile)
+        return msgspec.convert(read_json(path, "a file of labels"), LabelFile)
     except msgspec.ValidationError as error:
         raise UserError(f"--labels {path}: {error}; expected what the page's `Save file` writes") from error
-    items = Counter((product.product, label.item) for product in found.products for label in product.labels)
-    for (product, item), times in items.most_common(1):
-        if times > 1:
-            raise UserError(f"--labels {path}: {product}, item {item} is labelled twice")
-    return found
 
 
 Asked = Mapping[str, tuple[str, tuple[ChecklistItem, ...]]]

@@ -16,7 +16,7 @@ from grounding.atomic import atomic_write
 from grounding.benchmarks.agenticshop.asking import fact_lines
 from grounding.benchmarks.agenticshop.records import Curated, Extraction, product_id
 from grounding.benchmarks.agenticshop.scorebook import CurationScored
-from grounding.benchmarks.agenticshop.scores import WRONG, PlaceVerdict, is_success, share_of
+from grounding.benchmarks.agenticshop.scores import WRONG, PlaceVerdict, share_of
 from grounding.benchmarks.agenticshop.table import row_name, run_notes, summary_tables
 from grounding.data.release import data_name
 from grounding.report.html.embed import embedded_json, page_html, static_text
@@ -53,11 +53,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
             products.append(_product(curated, pages[rank] if rank < len(pages) else None, place, said))
         decided = [share_of(item.satisfied for one in of.get(task.id, ()) for item in one.decided) for of in verdicts]
         classes = ["" if one is None else one.page_class or "not fetched" for one in pages]
-        outcome = "some product pages" if "product" in classes else "no product page"
-        if places and is_success(places):
-            outcome = "all product pages"
-        elif curation is None or not named:
-            outcome = "error" if curation is not None and curation.failure else "nothing curated"
+        outcome = ", ".join(dict.fromkeys(one.outcome for one in places)) or "missing"
         words = [task.id, task.query, task.situation, task.product_type or ""]
         words += [part for one in named for part in (one.name, one.url)]
         rows.append(

@@ -22,11 +22,7 @@ METRICS = (
     item_metric("score", counted=False, of="tasks", source="AgenticShop, section 3.4.2"),
     item_metric("success", title="three product pages", of="tasks", source="AgenticShop, appendix C"),
     item_metric(
-        "wrong_links",
-        counted=False,
-        of="tasks with a link",
-        better="lower",
-        source="AgenticShop, table 6, by task",
+        "wrong_links", counted=False, of="tasks with a link", better="lower", source="AgenticShop, table 6, by task"
     ),
     *(
         item_metric(name, title=title.lower(), counted=False, of="tasks", narrow=True, source=_DIMENSION)

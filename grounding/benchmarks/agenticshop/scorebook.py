@@ -302,10 +302,7 @@ def _summary(
         signature=info.signature,
         headline=headline,
         counts=CurationCounts(
-            tasks=len(stored.tasks),
-            users=len(set(users.values())),
-            places=len(outcomes),
-            outcomes=counted(outcomes),
+            tasks=len(stored.tasks), users=len(set(users.values())), places=len(outcomes), outcomes=counted(outcomes)
         ),
         judges=tuple(judge_scores(name, found, seed=seed) for name, found in (verdicts or {"": tasks}).items()),
         behaviours=behaviours(stored.curations, users, says_why=says_why, seed=seed),

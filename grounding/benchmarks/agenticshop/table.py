@@ -45,7 +45,8 @@ CONDUCT = {
 _WARNINGS = {
     "error": "places ended in an error and are not scored; the same command again asks only those",
     "unparsed": "places have replies that could not be read, also when asked again, and are not scored",
-    "blocked": "pages wanted to see a human and count as 0; the row without blocked leaves them out",
+    "blocked": "pages wanted to see a human and count as 0; the row without blocked leaves them out. "
+    "--blocked-retries N asks again, --browser-profile FILE comes with the cookies of your own browser",
     "open": "places are not done yet and are not scored",
 }
 
@@ -171,21 +172,12 @@ def run_notes(result: CurationScored) -> Iterator[tuple[str, str]]:
 
 
 def losses(stored: StoredRun) -> Iterator[tuple[str, str]]:
-    """What is missing: tasks without an answer, pages that were blocked or not there, each with its sites."""
-    for kind, count in Counter(one.failure.kind for one in stored.curations if one.failure is not None).items():
-        first = next(one for one in stored.curations if one.failure is not None and one.failure.kind == kind)
-        said = first.failure.message if first.failure is not None else ""
-        yield "no answer", f"{count} tasks {kind}, such as {first.step_id}: {said}"[:180]
-    lost: dict[tuple[str, str], Counter[str]] = {}
+    """What is missing: tasks without an answer, sites that wanted to see a human, pages that were not there by why."""
+    lost = Counter(("no answer", f"tasks {one.failure.kind}") for one in stored.curations if one.failure is not None)
     for one in stored.extractions:
-        why = one.page.failure.message.partition(":")[0] if one.page is not None and one.page.failure else ""
-        if one.page_class == "blocked" or why:
+        if one.page_class == "blocked":
             # An address may be any text.
-            site = one.url.partition("//")[2].partition("/")[0] or one.url
-            trouble = ("blocked", "pages") if one.page_class == "blocked" else ("no page", why)
-            lost.setdefault(trouble, Counter())[site[:60]] += 1
-    for (word, what), sites in sorted(lost.items()):
-        listed = ", ".join(f"{site} {count}" for site, count in sites.most_common(5))
-        how = "; --blocked-retries N asks again, --browser-profile FILE comes with the cookies of your own browser"
-        more = f" and {len(sites) - 5} more sites" if len(sites) > 5 else ""
-        yield word, f"{sites.total()} {what}: {listed}{more}{how if word == 'blocked' else ''}"
+            lost["blocked", f"pages of {(one.url.partition('//')[2].partition('/')[0] or one.url)[:60]}"] += 1
+        elif one.page is not None and one.page.failure is not None:
+            lost["no page", one.page.failure.message.partition(":")[0]] += 1
+    yield from ((word, f"{count} {what}") for (word, what), count in lost.most_common(20))

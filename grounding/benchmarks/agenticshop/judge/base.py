@@ -64,23 +64,14 @@ def judgement_key(identity: str, subject: JudgedProduct) -> str:
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:32]
 
 
-_NO_PRODUCT = {
-    "error": "the page is an error page",
-    "blocked": "the page asks whether its visitor is human and shows no product",
-    "listing": "the page lists several products and is no product's own",
-    "other": "the page is no product's",
-}
-
-
 def no_product(extraction: Extraction) -> str:
     """Why there is no product that could satisfy anything, in words; "" where there is one (paper, section 3.4)."""
-    page = extraction.page
+    page, kind = extraction.page, extraction.page_class
     if page is None:
         return "there is no page to judge"
     if page.failure is not None:
         return f"the page can't be had: {page.failure.message}"
-    what = _NO_PRODUCT.get(extraction.page_class or "", "")
-    return f"{what} ({extraction.class_reason})" if what and extraction.class_reason else what
+    return "" if kind in (None, "product") else f"no product's own page, but {kind} ({extraction.class_reason})"
 
 
 def unjudged(
