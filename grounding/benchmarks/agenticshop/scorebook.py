@@ -22,6 +22,7 @@ from grounding.benchmarks.agenticshop.records import (
     CurationTask,
     Extraction,
     Judgement,
+    PageClass,
     curated_pages,
 )
 from grounding.benchmarks.agenticshop.scores import (
@@ -219,6 +220,8 @@ class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
     users: int
     places: int
     outcomes: dict[PlaceOutcome, int]
+    failures: dict[str, int]
+    classes: dict[PageClass, int]
 
 
 class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -291,7 +294,7 @@ def _summary(
 ) -> CurationSummary:
     headline, seed = headline_of(stored.judgements), info.asked.seed
     tasks = verdicts.get(headline) or stored.verdicts("")
-    outcomes = [one.outcome for found in tasks for one in found]
+    places = [one for found in tasks for one in found]
     every = (one.outcome for found in (tasks, *verdicts.values()) for of_task in found for one in of_task)
     unfinished = not {"open", "error"}.isdisjoint(every)
     users = {task.id: task.user for task in stored.tasks}
@@ -302,7 +305,12 @@ def _summary(
         signature=info.signature,
         headline=headline,
         counts=CurationCounts(
-            tasks=len(stored.tasks), users=len(set(users.values())), places=len(outcomes), outcomes=counted(outcomes)
+            tasks=len(stored.tasks),
+            users=len(set(users.values())),
+            places=len(places),
+            outcomes=counted(one.outcome for one in places),
+            failures=counted(one.failure.kind for one in stored.curations if one.failure),
+            classes=counted(one.page_class for one in places if one.page_class is not None),
         ),
         judges=tuple(judge_scores(name, found, seed=seed) for name, found in (verdicts or {"": tasks}).items()),
         behaviours=behaviours(stored.curations, users, says_why=says_why, seed=seed),
