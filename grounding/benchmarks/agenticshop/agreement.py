@@ -28,8 +28,8 @@ from grounding.benchmarks.agenticshop.records import (
     product_id,
 )
 from grounding.benchmarks.agenticshop.release.evaluations import read_json
+from grounding.benchmarks.agenticshop.rows import NOTHING, drawn
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, read_stored
-from grounding.benchmarks.agenticshop.table import NOTHING, drawn
 from grounding.cards.places import published_dir
 from grounding.console import wide_console
 from grounding.errors import UserError

@@ -35,12 +35,12 @@ from grounding.benchmarks.agenticshop.records import (
     view_of,
 )
 from grounding.benchmarks.agenticshop.released import SEARCH_USD, ReleasedExtractor
+from grounding.benchmarks.agenticshop.rows import print_curations
 from grounding.benchmarks.agenticshop.scenarios import scenario_named
 from grounding.benchmarks.agenticshop.scorebook import BENCHMARK as NAME
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, CurationScored, score_curation
 from grounding.benchmarks.agenticshop.scores import ALL
 from grounding.benchmarks.agenticshop.stages import judge_stage
-from grounding.benchmarks.agenticshop.table import print_curations
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.episodes import HARMLESS, TAKEN, AgentBenchmark, addresses, combinations
 from grounding.cards.schema import SearchCard

@@ -6,7 +6,6 @@ read when it is looked at. Pictures are those in the folder of evidence beside i
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ import msgspec
 from grounding.atomic import atomic_write
 from grounding.benchmarks.agenticshop.asking import fact_lines
 from grounding.benchmarks.agenticshop.records import Curated, Extraction, product_id
+from grounding.benchmarks.agenticshop.rows import row_name, run_notes, summary_tables
 from grounding.benchmarks.agenticshop.scorebook import CurationScored
 from grounding.benchmarks.agenticshop.scores import WRONG, PlaceVerdict, share_of
-from grounding.benchmarks.agenticshop.table import row_name, run_notes, summary_tables
 from grounding.data.release import data_name
 from grounding.report.html.embed import embedded_json, page_html, static_text
 from grounding.report.html.written import written_or_warned
@@ -54,8 +53,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
         decided = [share_of(item.satisfied for one in of.get(task.id, ()) for item in one.decided) for of in verdicts]
         classes = ["" if one is None else one.page_class or "not fetched" for one in pages]
         outcome = ", ".join(dict.fromkeys(one.outcome for one in places)) or "missing"
-        words = [task.id, task.query, task.situation, task.product_type or ""]
-        words += [part for one in named for part in (one.name, one.url)]
+        named_as = " ".join(f"{one.name} {one.url}" for one in named)
         rows.append(
             {
                 "id": task.id,
@@ -63,7 +61,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
                 "scenario": task.scenario,
                 "outcome": outcome,
                 "query": (task.query or task.situation)[:300],
-                "words": "\n".join(word[:300] for word in words).lower(),
+                "words": f"{task.id} {task.query} {task.situation} {task.product_type} {named_as}"[:4_000].lower(),
                 "shares": [(int(yes), int(of)) for yes, of in decided],
                 "classes": classes,
             }
@@ -95,16 +93,12 @@ def _product(
     if place is not None and place.outcome == "judged":
         wrong |= {"no review page": place.has_reviews is False, "over budget": bool(place.over_budget)}
     sources = {} if facts is None else {one.field: (one.source, one.quote) for one in facts.sources}
-    shown = []
-    for (field, title), group in groupby(() if facts is None else fact_lines(facts), key=lambda line: line[:2]):
-        lines = [said for *_, said in group]
-        called = title if len(lines) == 1 else f"{title}s ({len(lines)})"
-        shown.append((called, "\n".join(lines), *sources.get(field, ("", ""))))
+    lines = () if facts is None else fact_lines(facts)
     return {
         **msgspec.to_builtins(curated),
         "errors": [words for words, so in wrong.items() if so],
         "extraction": extraction,
-        "facts": shown,
+        "facts": [(name, text, *sources.get(field, ("", ""))) for field, name, text in lines],
         "judgements": judged,
         "text": text[:MAX_PAGE_CHARS],
         "text_more": max(0, len(text) - MAX_PAGE_CHARS),

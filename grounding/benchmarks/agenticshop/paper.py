@@ -18,10 +18,7 @@ from rich.text import Text
 
 from grounding.benchmarks.agenticshop.extraction.prices import find_prices
 from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS, Curated, Curation, CurationTask, product_id
-from grounding.benchmarks.agenticshop.scenarios import ROWS
-from grounding.benchmarks.agenticshop.scorebook import CurationScored, read_scored
-from grounding.benchmarks.agenticshop.scores import ALL, KINDS, FigureValue, PlaceVerdict, looked_at, words
-from grounding.benchmarks.agenticshop.table import (
+from grounding.benchmarks.agenticshop.rows import (
     DIMENSION_TITLES,
     KIND_TITLES,
     NOTHING,
@@ -31,6 +28,9 @@ from grounding.benchmarks.agenticshop.table import (
     percent,
     row_name,
 )
+from grounding.benchmarks.agenticshop.scenarios import ROWS
+from grounding.benchmarks.agenticshop.scorebook import CurationScored, read_scored
+from grounding.benchmarks.agenticshop.scores import ALL, KINDS, FigureValue, PlaceVerdict, looked_at, words
 from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
 from grounding.cards.places import published_dir
 from grounding.data.release import data_name, release_mark

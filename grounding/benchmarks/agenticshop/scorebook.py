@@ -54,10 +54,7 @@ AnswerT = TypeVar("AnswerT", Curation, Extraction, Judgement)
 
 
 class CurationAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Everything that can change a curation or an extraction; its hash is the run's id.
-
-    ``web`` is "own" where a data set's own shops were visited, else "open".
-    """
+    """Everything that can change a curation or an extraction; its hash is the run's id. ``web``: "own" shops or not."""
 
     dataset: str
     fingerprint: str
@@ -142,9 +139,6 @@ def curation_signature(info: CurationRunInfo) -> str:
     return "|".join(f"{name}:{value}" for name, value in parts.items())
 
 
-# --- what a run has so far -------------------------------------------------------------------------------------------
-
-
 class StoredRun(Record, frozen=True, kw_only=True):
     tasks: tuple[CurationTask, ...]
     answers: dict[str, JudgeAnswers]
@@ -165,11 +159,7 @@ class StoredRun(Record, frozen=True, kw_only=True):
 
 
 def read_stored(folder: CurationFolder, info: CurationRunInfo) -> StoredRun:
-    """What a run has so far, with what most judges say where several models were shown the same.
-
-    Raises:
-        UserError: a file is damaged.
-    """
+    """What a run has so far, with what most judges say where several models were shown the same."""
     tasks, answers = folder.read_tasks(), {}
     said: dict[str, dict[str, Judgement]] = {one.name: {} for one in info.judges}
     with (
@@ -212,9 +202,6 @@ def headline_of(judgements: dict[str, dict[str, Judgement]]) -> str:
     return next(iter([*first, *full, *judgements]), "")
 
 
-# --- its scores ------------------------------------------------------------------------------------------------------
-
-
 class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
     tasks: int
     users: int
@@ -225,10 +212,7 @@ class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``summary.json``.
-
-    ``headline`` is the judge that counts. Where nobody judged, ``judges`` has what hangs on no judge under the name "".
-    """
+    """``headline`` is the judge that counts; where nobody judged, ``judges`` has what hangs on none as ""."""
 
     status: Literal["complete", "partial"]
     signature: str
@@ -261,11 +245,7 @@ class CurationScored(Record, frozen=True, kw_only=True):
 
 
 def score_curation(folder: CurationFolder) -> CurationScored:
-    """Put the stored answers of a run together again and write what is derived from them. Asks nobody.
-
-    Raises:
-        UserError: the folder holds no run, or a file in it is damaged.
-    """
+    """Write what is derived from a run's answers; raises a UserError where there is no run, or a file is damaged."""
     info = folder.read_info()
     info = msgspec.structs.replace(info, signature=curation_signature(info))
     scored = _scored(folder, info)

@@ -25,8 +25,8 @@ from grounding.benchmarks.agenticshop.records import (
     RenderedPage,
     TraceStep,
 )
+from grounding.benchmarks.agenticshop.rows import losses
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, read_stored, score_curation
-from grounding.benchmarks.agenticshop.table import losses
 from grounding.cli import app
 from grounding.errors import UserError
 from grounding.records import Failure

@@ -154,9 +154,6 @@ def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) 
     return "other", "neither a price nor a way to buy nor a list of products", sure
 
 
-# --- the price -------------------------------------------------------------------------------------------------------
-
-
 class Offer(NamedTuple):
     """The price that a page asks, the one it struck out, and the buttons with which it sells.
 
@@ -225,9 +222,6 @@ def _owner(line: Line, text: str) -> Element:
     inner = ((" ".join("".join(one.itertext()).split()), one) for one in islice(block.iter("*"), 60))
     holding = [(len(said), one) for said, one in inner if text in said]
     return min(holding, key=lambda pair: pair[0], default=(0, line.element))[1]
-
-
-# --- the facts -------------------------------------------------------------------------------------------------------
 
 
 def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
