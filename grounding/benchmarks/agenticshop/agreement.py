@@ -8,7 +8,6 @@ are not independent; draws in which a coefficient is not defined (one side alway
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -77,47 +76,38 @@ Asked = Mapping[str, tuple[str, tuple[ChecklistItem, ...]]]
 
 
 class Rater(Record, frozen=True, kw_only=True):
-    """Somebody's opinions by product and item; ``left`` counts what is in none, by why."""
+    """Somebody's opinions by product and item."""
 
     name: str
     opinions: dict[str, dict[str, bool]]
-    left: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 def person_rater(file: LabelFile, asked: Asked) -> Rater:
-    """A person's labels for the products of a run; what the person can't tell is no opinion."""
+    """A person's labels for the products and items of a run; what the person can't tell is no opinion."""
     opinions: dict[str, dict[str, bool]] = {}
-    left = Counter[str]()
     for said in file.products:
         url, checklist = asked.get(said.product, ("", ()))
-        if url != said.url:
-            left["products left out, not of this run"] += 1
-            continue
-        words = {item.id: item.text for item in checklist}
-        known = [one for one in said.labels if words.get(one.item) == one.text and one.label != "cant-tell"]
-        opinions[said.product] = {one.item: one.label == "satisfied" for one in known}
-        left["not decided, or of other words"] += len(said.labels) - len(known)
-    return Rater(name=file.annotator, opinions=opinions, left=dict(+left))
+        if url == said.url:
+            words = {item.id: item.text for item in checklist}
+            known = [one for one in said.labels if words.get(one.item) == one.text and one.label != "cant-tell"]
+            opinions[said.product] = {one.item: one.label == "satisfied" for one in known}
+    return Rater(name=file.annotator, opinions=opinions)
 
 
 def judge_rater(name: str, judgements: Mapping[str, Judgement], asked: Asked) -> Rater:
-    """A judge by what it says of each product.
+    """A judge by what it says of each product, but for errors.
 
     An item that it does not decide (flag ``undecided``) is no opinion. One that it was asked about and says nothing of
-    is not satisfied, as in the release. A judgement that is an error gives no opinion of its product.
+    is not satisfied, as in the release.
     """
     opinions: dict[str, dict[str, bool]] = {}
-    left = Counter[str]()
     for product, one in judgements.items():
-        if product in asked and one.failure is not None:
-            left["products without a judgement (errors)"] += 1
-        elif product in asked:
+        if product in asked and one.failure is None:
             said = {each.item: each for each in one.verdicts}
             items = [item.id for item in asked[product][1]]
             decided = [item for item in items if item not in said or "undecided" not in said[item].flags]
-            left["not decided"] += len(items) - len(decided)
             opinions[product] = {item: item in said and said[item].satisfied for item in decided}
-    return Rater(name=name, opinions=opinions, left=dict(+left))
+    return Rater(name=name, opinions=opinions)
 
 
 class AgreementFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -183,7 +173,7 @@ def _coefficients(cells: Matrix) -> tuple[Matrix, Matrix]:
 
 
 class Agreed(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Figures; ``people`` are whom judges are held against; ``raters`` what each decides, and what is left out."""
+    """Figures; ``people`` are whom judges are held against; ``raters`` say how much each decides."""
 
     run: str
     seed: int
@@ -221,10 +211,10 @@ def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed
             raise UserError(f"{run}: the reference did not judge; give files of people's labels with --labels")
     if not judges and len(people) < 2:
         raise UserError(f"{run}: nobody else judged these products, so that there is nothing to compare")
-    raters = {}
-    for one in (*people, *judges):
-        decided = f"{sum(map(len, one.opinions.values()))} items of {len(one.opinions)} products"
-        raters[one.name] = " · ".join([decided, *(f"{count} {words}" for words, count in one.left.items())])
+    raters = {
+        one.name: f"{sum(map(len, one.opinions.values()))} items of {len(one.opinions)} products"
+        for one in (*people, *judges)
+    }
     figures = agreement_figures(judges, people, seed=seed)
     return Agreed(run=info.run_id, seed=seed, people=tuple(one.name for one in people), raters=raters, figures=figures)
 
