@@ -51,6 +51,7 @@ VERSION = 4
 SHORT_PAGE_CHARS = 3_000
 MAX_MANY = 100
 MAX_TEXT_CHARS = 400
+_SOURCED = ("brand", "seller", "rating", "rating_count", "availability", "description")
 UNKNOWN = (None, "", (), "unknown")
 CURRENCY_OF_LANGUAGE = {"en-ca": "CAD", "fr-ca": "CAD", "en-au": "AUD", "en-nz": "NZD", "es-mx": "MXN", "zh-cn": "CNY"}
 CLEAR_SCORE = 5
@@ -126,25 +127,17 @@ def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) 
     if missing is not None and not (price and sells):
         return "error", f"says that there is no such page: {missing[0]!r}", True
     tiles = len({urlsplit(one.url).path for one in document.tiles})
-    listed = {
-        "data that calls it a list": data.is_list,
-        "an address of lists": SAID["search_path"].search(urlsplit(page.final_url or page.url).path),
-        "words of a list of results": SAID["results"].search(own[:20_000]),
-    }
-    signs = [words for words, so in listed.items() if so]
+    path = urlsplit(page.final_url or page.url).path
+    signs = [data.is_list, SAID["search_path"].search(path), SAID["results"].search(own[:20_000])]
     exact = offer.clear and price is not None and not price.open
-    many = tiles >= 3 and not sells and not (exact and not signs)
-    if many or (tiles >= 6 and len(signs) > 1 and not offer.clear):
-        why = [f"{tiles} other products", *(["no way to buy one of its own"] if many else []), *signs]
-        return "listing", ", ".join(why), True
-    stocked = next((line.text for line in document.lines if len(line.text) < 120 and STOCKED.search(line.text)), "")
-    of_product = {
-        f"a price of its own ({price.text if price else ''})": price,
-        "a way to buy it": sells,
-        "data of a product": data.source,
-        f"words of stock ({stocked[:60]})": stocked and not sells,
-    }
-    told = [words for words, so in of_product.items() if so]
+    many = tiles >= 3 and not sells and not (exact and not any(signs))
+    if many or (tiles >= 6 and sum(map(bool, signs)) > 1 and not offer.clear):
+        return "listing", f"{tiles} other products{', no way to buy one of its own' if many else ''}", True
+    told = [f"a price of its own ({price.text})"] if price else []
+    told += ["a way to buy it"] if sells else []
+    told += ["data of a product"] if data.source else []
+    if not sells and any(len(line.text) < 120 and STOCKED.search(line.text) for line in document.lines):
+        told += ["words of stock"]
     if document.title and ((price and len(told) > 1) or (sells and data.source)):
         return "product", f"one title with {', '.join(told)}", True
     if told:
@@ -261,13 +254,13 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
         "picture_count": len({(one.get("src") or "").partition("?")[0] for one in page.body.iter("img")}) or None,
     }
     in_data: dict[str, Any] = {"price": told.price and f"{told.price.amount:g} {told.price.currency}"}
-    for name in ("brand", "seller", "rating", "rating_count", "availability", "description"):
-        in_data[name] = getattr(told, name)
+    in_data |= {name: getattr(told, name) for name in _SOURCED}
     on_page = {name: words for name, (value, words) in said.items() if value not in UNKNOWN}
+    found = [(name, data.source, text) for name, text in in_data.items()]
+    found += [(name, "page", text) for name, text in on_page.items()]
     sources = (
         FactSource(field=name, source=where, quote=" ".join(str(text).split())[:240])
-        for where, texts in ((data.source, in_data), ("page", on_page))
-        for name, text in texts.items()
+        for name, where, text in found
         if text not in UNKNOWN
     )
     # Where nobody has rated it yet, an older figure of the data is not taken.
