@@ -183,11 +183,7 @@ class Agreed(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed:
-    """Hold the judges of a run against people, or against the reference where there are no files of labels.
-
-    Raises:
-        UserError: the run or a file is damaged, two files are of one person, or the labels are of other products.
-    """
+    """Hold the judges of a run against people, or against the reference where there are no files of labels."""
     folder = CurationFolder(run)
     info = folder.read_info()
     stored = read_stored(folder, info)

@@ -83,11 +83,7 @@ def read_several(folders: Sequence[Path]) -> list[CurationScored]:
 
 
 def print_published_curations(console: Console, results: Sequence[CurationScored]) -> None:
-    """Print the paper's tables 4 to 7 with the runs under them, and what is odd about the figures.
-
-    Raises:
-        UserError: the figures are missing from this installation or damaged.
-    """
+    """Print the paper's tables 4 to 7 with the runs under them, and what is odd about the figures."""
     marked = {str(one.folder): row_name(one) + release_mark(one.info.departs) for one in results}
     print_tables(
         console, published_dir() / "agenticshop.csv", TABLES, results, lambda result: marked[str(result.folder)]
@@ -115,11 +111,7 @@ FIGURES: dict[str, dict[str, tuple[str, str]]] = {
 
 
 def print_figures(console: Console, runs: Sequence[CurationScored], out: Path | None) -> None:
-    """Print the three figures as tables, and draw those for which there is anything into a folder.
-
-    Raises:
-        UserError: a run has no judge, or a file can't be written.
-    """
+    """Print the three figures as tables, and draw those for which there is anything into a folder."""
     unjudged = next((run for run in runs if not run.summary.headline), None)
     if unjudged is not None:
         raise UserError(f"{unjudged.folder}: nobody judged this run; the same command with --judge does")

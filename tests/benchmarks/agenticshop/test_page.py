@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -184,15 +183,3 @@ def test_labels_are_blind_kept_saved_and_read_again(tab: Any, tmp_path: Path) ->
     assert "another run (another)" in tab.locator("#label [role=alert]").inner_text()
     tab.set_input_files("#load", tmp_path / "ann.json")
     assert tab.locator("#progress").inner_text() == "1 of 7 items · 1 products done"
-
-
-@pytest.mark.slow
-def test_a_large_run_opens_quickly(tab: Any, tmp_path: Path) -> None:
-    path = written(tmp_path, tasks=350)
-    started = time.monotonic()
-    tab.goto(path.as_uri())
-    assert count(tab) == "350 of 350 tasks"
-    # About a second on a quiet machine: read lazily. The bound only catches what would be far from it.
-    assert time.monotonic() - started < 15
-    inside = tab.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
-    print(f"{path.stat().st_size / 1e6:.1f} MB, {inside:.0f} ms")

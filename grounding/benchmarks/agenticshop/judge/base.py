@@ -41,10 +41,7 @@ class ProductJudge(StageModel, Protocol):
     def condition(self) -> Condition: ...
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
-        """Judge one product; what goes wrong is in the record.
-
-        Raises BudgetReached where the cost limit leaves no room, UserError where no product can be judged this way.
-        """
+        """Raises BudgetReached where the cost limit leaves no room, UserError where no product can be judged so."""
 
 
 def judgement_id(product_id: str, judge: str) -> str:

@@ -61,10 +61,7 @@ MAX_PICTURES = 8
 
 
 class ProductJudgePrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All texts of one wording: what leads the evidence of each condition and each picture, and asks for verdicts.
-
-    The official style has ``system`` and ``full``, and the schema that the release sends for the reply, as JSON text.
-    """
+    """The official style has ``system`` and ``full``, and the schema that the release sends, as JSON text."""
 
     style: Literal["evidence", "official"]
     system: str
@@ -81,11 +78,7 @@ class ProductJudgePrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fiel
 
 @cache
 def judge_prompt(name: str | None = None) -> ProductJudgePrompt:
-    """The wording of this name (``evidence``, ``official``), or of a YAML file of one's own.
-
-    Raises:
-        UserError: there is none, or a text is missing or unknown.
-    """
+    """The bundled wording of this name, or a YAML file of one's own; raises a UserError where it can't be used."""
     prompt = read_wording("agenticshop", name or "evidence", ProductJudgePrompt, prefix="judge-")
     if prompt.style == "evidence" and not all((prompt.no_info, prompt.url_only, prompt.picture, prompt.all)):
         raise UserError(f"{name}: a wording of the style evidence needs no_info, url_only, picture and all")
