@@ -41,8 +41,8 @@ from grounding.llm.chat import identity_hash
 from grounding.options import ScoringName
 from grounding.records import Record
 from grounding.run.journal import Journal, calls_of
-from grounding.run.lock import AboutRun, DescribedFolder, benchmark_of
-from grounding.scoring.summary import CallTotals, call_totals
+from grounding.run.lock import AboutRun, DescribedFolder, benchmark_of, write_time
+from grounding.scoring.summary import CallTotals, TimeTotals, call_totals
 
 BENCHMARK: Literal["agenticshop"] = "agenticshop"
 EVIDENCE = "evidence"
@@ -252,6 +252,7 @@ def score_curation(folder: CurationFolder) -> CurationScored:
     folder.write_info(info)
     verdicts = scored.verdicts.values()
     folder.replace_lines("verdicts.jsonl", (one for found in verdicts for places in found for one in places))
+    write_time(folder, TimeTotals(wall_s=info.wall_s))
     folder.write_summary(scored.summary)
     return scored
 
