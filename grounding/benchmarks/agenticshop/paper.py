@@ -131,7 +131,7 @@ def print_figures(console: Console, runs: Sequence[CurationScored], out: Path | 
 
 
 def _draw(title: str, heads: Sequence[str], rows: dict[str, list[FigureValue | None]], folder: Path) -> Sequence[Path]:
-    """Write a figure as PNG and SVG: at each head a bar for each run, with its interval; nothing was measured: none."""
+    """Write a figure as PNG and SVG: at each head a bar for each run, with its interval."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -154,9 +154,10 @@ def _draw(title: str, heads: Sequence[str], rows: dict[str, list[FigureValue | N
             low = [0.0 if one.low is None else max(0.0, (one.value or 0.0) - one.low) * 100 for one in known]
             high = [0.0 if one.high is None else max(0.0, one.high - (one.value or 0.0)) * 100 for one in known]
             colour = COLOURS[number % len(COLOURS)]
-            panel.barh(at, value, height=thick, xerr=[low, high], color=colour, error_kw={"lw": 0.8}, label=label)
+            bars = panel.barh(at, value, thick, xerr=[low, high], color=colour, error_kw={"lw": 0.8}, label=label)
+            panel.bar_label(bars, list(map(percent, found)), padding=2, fontsize=6)
         panel.set_yticks(range(len(heads)), heads)
-        panel.set_xlim(0, 102)
+        panel.set_xlim(0, 115)
         panel.invert_yaxis()
         panel.grid(axis="y", visible=False)
         panel.set_title(about, loc="left")
