@@ -1,11 +1,12 @@
 """The page of a run over curated products: ``report.html`` in its folder, to look at and to label.
 
-It shows the run's own records: an index of the tasks, and a block of JSON for each task that is
+It shows the run's own records with long texts cut: an index of the tasks, and a block of JSON for each task that is
 read when it is looked at. Pictures are those in the folder of evidence beside it.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from grounding.report.html.embed import embedded_json, page_html, static_text
 from grounding.report.html.written import written_or_warned
 
 REPORT = "report.html"
-MAX_PAGE_CHARS = 20_000
+MAX_TEXT_CHARS = 20_000
+MAX_FACTS, MAX_FACT_CHARS = 80, 1_000
 MAX_PRODUCTS = 12
 _STATIC = Path(__file__).parent / "static"
 
@@ -66,7 +68,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
                 "classes": classes,
             }
         )
-        details.append({"task": task, "curation": curation, "products": products})
+        details.append(_cut(msgspec.to_builtins({"task": task, "curation": curation, "products": products})))
     conditions = {name: next((one.condition for one in of.values()), "full") for name, of in stored.judgements.items()}
     index = {
         "title": f"{data_name(info.asked.dataset, info.departs)} · {row_name(scored)}",
@@ -98,11 +100,23 @@ def _product(
         **msgspec.to_builtins(curated),
         "errors": [words for words, so in wrong.items() if so],
         "extraction": extraction,
-        "facts": [(name, text, *sources.get(field, ("", ""))) for field, name, text in lines],
+        "facts": [
+            (name, said[:MAX_FACT_CHARS], *sources.get(field, ("", "")))
+            for field, name, said in islice(lines, MAX_FACTS)
+        ],
         "judgements": judged,
-        "text": text[:MAX_PAGE_CHARS],
-        "text_more": max(0, len(text) - MAX_PAGE_CHARS),
+        "text": text[:MAX_TEXT_CHARS],
+        "text_more": max(0, len(text) - MAX_TEXT_CHARS),
     }
+
+
+def _cut(value: Any) -> Any:
+    """Plain values with long texts cut, such as replies of recorded agents."""
+    if isinstance(value, dict):
+        return {name: _cut(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cut(one) for one in value]
+    return value[:MAX_TEXT_CHARS] if isinstance(value, str) else value
 
 
 def write_curation_page(scored: CurationScored) -> Path:
