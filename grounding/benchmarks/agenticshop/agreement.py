@@ -4,25 +4,14 @@ Cohen's kappa and Spearman's coefficient are over items that both sides decide; 
 A judge is held against each person, and the figures are the means over people; the paper (section 4.1.2) does not say
 how it put two people together. Intervals are 95 % percentile bootstraps over products, because the items of a product
 are not independent; draws in which a coefficient is not defined (one side always says the same) are left out.
-
-A file of labels is what the labelling page of a run saves, one JSON file a person and run::
-
-    {"format": "grounding-curation-labels.1", "annotator": "ann", "run_id": "…", "signature": "…",
-     "seed": 0, "sample": 50, "pages": "product",
-     "products": [{"product": "explicit_title/U1/0", "url": "https://…", "blind": true, "seconds": 81.5,
-                   "labels": [{"item": "price_sensitivity/0", "text": "Costs at most 40", "label": "satisfied"}]}]}
-
-``sample`` products were drawn by ``seed`` out of ``pages``. ``blind`` is false where a verdict was on the screen;
-``seconds`` counts a pause longer than two minutes as two minutes.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -38,8 +27,8 @@ from grounding.benchmarks.agenticshop.records import (
     product_id,
 )
 from grounding.benchmarks.agenticshop.release import read_json
+from grounding.benchmarks.agenticshop.rows import NOTHING, drawn
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, read_stored
-from grounding.benchmarks.agenticshop.table import NOTHING, drawn
 from grounding.cards.places import published_dir
 from grounding.console import wide_console
 from grounding.errors import UserError
@@ -54,47 +43,32 @@ Matrix = npt.NDArray[np.float64]
 
 
 class ItemLabel(Record, frozen=True, kw_only=True):
-    """What a person says of one item."""
-
     item: str
     text: str
     label: Literal["satisfied", "not-satisfied", "cant-tell"]
 
 
 class ProductLabels(Record, frozen=True, kw_only=True):
-    """What a person says of one product."""
-
     product: str
     url: str
     labels: tuple[ItemLabel, ...]
-    blind: bool = True
-    seconds: float = 0.0
 
 
 class LabelFile(Record, frozen=True, kw_only=True):
-    """Everything that one person says of one run."""
+    """What is read of a file that the labelling page of a run saves, one for each person."""
 
     format: Literal["grounding-curation-labels.1"]
-    annotator: Annotated[str, msgspec.Meta(pattern=r"^[^\W]([\w .@-]{0,62}[\w.@-])?$")]
+    annotator: str
     run_id: str
-    signature: str
-    seed: int
-    sample: int
-    pages: Literal["product", "fetched", "all"]
     products: tuple[ProductLabels, ...]
 
 
 def read_label_file(path: Path) -> LabelFile:
-    """Read one file. Raises UserError where it can't be read, is none of labels, or says something twice."""
+    """Read one file; raises a UserError where it can't be read, or is none of labels."""
     try:
-        found = msgspec.convert(read_json(path, "a file of labels"), LabelFile)
+        return msgspec.convert(read_json(path, "a file of labels"), LabelFile)
     except msgspec.ValidationError as error:
         raise UserError(f"--labels {path}: {error}; expected what the page's `Save file` writes") from error
-    items = Counter((product.product, label.item) for product in found.products for label in product.labels)
-    for (product, item), times in items.most_common(1):
-        if times > 1:
-            raise UserError(f"--labels {path}: {product}, item {item} is labelled twice")
-    return found
 
 
 Asked = Mapping[str, tuple[str, tuple[ChecklistItem, ...]]]
@@ -102,55 +76,38 @@ Asked = Mapping[str, tuple[str, tuple[ChecklistItem, ...]]]
 
 
 class Rater(Record, frozen=True, kw_only=True):
-    """Somebody's opinions by product and item; ``left`` counts what is in none, by why."""
+    """Somebody's opinions by product and item."""
 
     name: str
     opinions: dict[str, dict[str, bool]]
-    left: dict[str, int] = msgspec.field(default_factory=dict)
-
-    @property
-    def about(self) -> str:
-        """How much it decides, and what is left out."""
-        said = [f"{sum(map(len, self.opinions.values()))} items of {len(self.opinions)} products"]
-        return " · ".join([*said, *(f"{count} {words}" for words, count in self.left.items())])
 
 
 def person_rater(file: LabelFile, asked: Asked) -> Rater:
-    """A person's labels for the products of a run; what the person can't tell is no opinion."""
+    """A person's labels for the products and items of a run; what the person can't tell is no opinion."""
     opinions: dict[str, dict[str, bool]] = {}
-    left = Counter({"products of the sample not labelled": max(0, file.sample - len(file.products))})
     for said in file.products:
         url, checklist = asked.get(said.product, ("", ()))
-        if url != said.url:
-            left["products left out, not of this run"] += 1
-            continue
-        words = {item.id: item.text for item in checklist}
-        known = [one for one in said.labels if words.get(one.item) == one.text]
-        opinions[said.product] = {one.item: one.label == "satisfied" for one in known if one.label != "cant-tell"}
-        left["products labelled with a verdict on the screen"] += not said.blind
-        left["labels left out, other words"] += len(said.labels) - len(known)
-        left["not decided"] += len(known) - len(opinions[said.product])
-    return Rater(name=file.annotator, opinions=opinions, left=dict(+left))
+        if url == said.url:
+            words = {item.id: item.text for item in checklist}
+            known = [one for one in said.labels if words.get(one.item) == one.text and one.label != "cant-tell"]
+            opinions[said.product] = {one.item: one.label == "satisfied" for one in known}
+    return Rater(name=file.annotator, opinions=opinions)
 
 
 def judge_rater(name: str, judgements: Mapping[str, Judgement], asked: Asked) -> Rater:
-    """A judge by what it says of each product.
+    """A judge by what it says of each product, but for errors.
 
     An item that it does not decide (flag ``undecided``) is no opinion. One that it was asked about and says nothing of
-    is not satisfied, as in the release. A judgement that is an error gives no opinion of its product.
+    is not satisfied, as in the release.
     """
     opinions: dict[str, dict[str, bool]] = {}
-    left = Counter[str]()
     for product, one in judgements.items():
-        if product in asked and one.failure is not None:
-            left["products without a judgement (errors)"] += 1
-        elif product in asked:
+        if product in asked and one.failure is None:
             said = {each.item: each for each in one.verdicts}
             items = [item.id for item in asked[product][1]]
             decided = [item for item in items if item not in said or "undecided" not in said[item].flags]
-            left["not decided"] += len(items) - len(decided)
             opinions[product] = {item: item in said and said[item].satisfied for item in decided}
-    return Rater(name=name, opinions=opinions, left=dict(+left))
+    return Rater(name=name, opinions=opinions)
 
 
 class AgreementFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -194,38 +151,29 @@ def _figure(
     # Both coefficients share the draws: shape (resamples, pairs, 4).
     draws = resampled_sums(cells.reshape(len(cells), -1), seed).reshape(-1, *cells.shape[1:]) if len(cells) else cells
     found: dict[str, Any] = {}
-    for name, of in (("kappa", kappa), ("spearman", phi)):
+    for place, name in enumerate(("kappa", "spearman")):
         # The mean over pairs of raters that have one; of these every draw must have one.
-        exact = of(cells.sum(axis=0))
+        exact = _coefficients(cells.sum(axis=0))[place]
         there = np.isfinite(exact)
-        means = of(draws)[:, there].mean(axis=1) if there.any() else np.empty(0)
+        means = _coefficients(draws)[place][:, there].mean(axis=1) if there.any() else np.empty(0)
         found[name] = float(exact[there].mean()) if there.any() else None
         found[f"{name}_interval"] = drawn_interval(means[np.isfinite(means)], len(cells))
     return AgreementFigure(rater=rater, dimension=dimension, products=len(cells), compared=int(cells.sum()), **found)
 
 
-def kappa(cells: Matrix) -> Matrix:
-    """Cohen's kappa of tables of two raters, NaN where undefined: both yes, only the first, only the second, both no.
+def _coefficients(cells: Matrix) -> tuple[Matrix, Matrix]:
+    """Cohen's kappa and phi of tables of two raters (last axis: both yes, first only, second only, both no), or NaN.
 
-    2 (ad - bc) over the sum of the products of unlike margins, which is kappa's formula for two classes.
+    Of two classes kappa is 2 (ad - bc) over the sum of the products of unlike margins.
     """
     a, b, c, d = np.moveaxis(cells, -1, 0)
-    return _ratio(2 * (a * d - b * c), (a + b) * (b + d) + (a + c) * (c + d))
-
-
-def phi(cells: Matrix) -> Matrix:
-    """Spearman's coefficient of the same tables."""
-    a, b, c, d = np.moveaxis(cells, -1, 0)
-    return _ratio(a * d - b * c, np.sqrt((a + b) * (c + d) * (a + c) * (b + d)))
-
-
-def _ratio(above: Matrix, below: Matrix) -> Matrix:
-    found: Matrix = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
-    return found
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kappa = 2 * (a * d - b * c) / ((a + b) * (b + d) + (a + c) * (c + d))
+        return kappa, (a * d - b * c) / np.sqrt((a + b) * (c + d) * (a + c) * (b + d))
 
 
 class Agreed(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Figures; ``people`` are whom judges are held against; ``raters`` what each decides, and what is left out."""
+    """Figures; ``people`` are whom judges are held against; ``raters`` say how much each decides."""
 
     run: str
     seed: int
@@ -235,12 +183,8 @@ class Agreed(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed:
-    """Hold the judges of a run against people, or against the reference where there are no files of labels.
-
-    Raises:
-        UserError: the run or a file is damaged, two files are of one person, or the labels are of other products.
-    """
-    files, folder = [read_label_file(path) for path in labels], CurationFolder(run)
+    """Hold the judges of a run against people, or against the reference where there are no files of labels."""
+    folder = CurationFolder(run)
     info = folder.read_info()
     stored = read_stored(folder, info)
     asked = {
@@ -249,17 +193,13 @@ def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed
         if (curation := stored.answers[task.id].curation) is not None
         for product in curation.products[:COUNTED_PRODUCTS]
     }
-    people = [person_rater(file, asked) for file in files]
+    people = [person_rater(read_label_file(path), asked) for path in labels]
     for path, person in zip(labels, people, strict=True):
         if not person.opinions:
-            raise UserError(
-                f"--labels {path}: none of its products is in {run} with the same address; give the run whose page the "
-                "labels were made on"
-            )
+            raise UserError(f"--labels {path}: none of its products is in {run}; give the run that was labelled")
         if sum(one.name == person.name for one in people) > 1:
             raise UserError(f"--labels: two files are of {person.name}; give one a person, or change the annotator")
-    judges = [judge_rater(name, said, asked) for name, said in stored.judgements.items()]
-    judges = [one for one in judges if one.opinions]
+    judges = [one for name, said in stored.judgements.items() if (one := judge_rater(name, said, asked)).opinions]
     if not people:
         people = [one for one in judges if one.name == REFERENCE]
         judges = [one for one in judges if one.name != REFERENCE]
@@ -267,49 +207,47 @@ def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed
             raise UserError(f"{run}: the reference did not judge; give files of people's labels with --labels")
     if not judges and len(people) < 2:
         raise UserError(f"{run}: nobody else judged these products, so that there is nothing to compare")
-    return Agreed(
-        run=info.run_id,
-        seed=seed,
-        people=tuple(one.name for one in people),
-        raters={one.name: one.about for one in (*people, *judges)},
-        figures=agreement_figures(judges, people, seed=seed),
-    )
+    raters = {
+        one.name: f"{sum(map(len, one.opinions.values()))} items of {len(one.opinions)} products"
+        for one in (*people, *judges)
+    }
+    figures = agreement_figures(judges, people, seed=seed)
+    return Agreed(run=info.run_id, seed=seed, people=tuple(one.name for one in people), raters=raters, figures=figures)
 
 
 def print_agreement(agreed: Agreed) -> None:
-    """Print the tables, the paper's tables 3 and 9 beside, and what was left out."""
     console = wide_console(120)
     theirs: dict[str, dict[str, dict[str, str]]] = {"3": {}, "9": {}}
     for cell in read_published(published_dir() / "agenticshop.csv"):
         row = theirs.setdefault(cell.table, {}).setdefault(cell.row, {})
         row[cell.column] = f"{cell.value:.3f}{'*' if cell.flag else ''}"
-    rows = [(one.rater, str(one.compared), *_told(one)) for one in agreed.figures if one.dimension is None]
+    rows = [(one.rater, *_cells(one)) for one in agreed.figures if one.dimension is None]
     rows += [(f"paper: {name}", "", row["kappa"], row["Spearman"]) for name, row in theirs["3"].items()]
     title = f"agreement with {' and '.join(agreed.people)}; the paper's table 3 below"
     console.print(drawn(SummaryTable(title=title, heads=("judge", "items", "kappa", "Spearman"), rows=tuple(rows))))
     heads = ("about", "items", "kappa", "Spearman", "paper: kappa", "Spearman", PEOPLE)
+    # Table 9 has the dimensions in their order, then all.
+    by_dimension = dict(zip((*DIMENSIONS, None), theirs["9"].values(), strict=True))
     for rater in dict.fromkeys(one.rater for one in agreed.figures):
         mine = {one.dimension: one for one in agreed.figures if one.rater == rater}
-        # Table 9 has the dimensions in their order, then all.
-        shown = []
-        for dimension, row in zip((*DIMENSIONS, None), theirs["9"].values(), strict=True):
-            name = "all" if dimension is None else dimension.partition("_")[0]
-            shown.append((name, str(mine[dimension].compared), *_told(mine[dimension]), *row.values()))
+        shown = tuple(
+            ((dimension or "all").partition("_")[0], *_cells(mine[dimension]), *row.values())
+            for dimension, row in by_dimension.items()
+        )
         title = f"{rater} by dimension; the paper's table 9 beside"
-        console.print(drawn(SummaryTable(title=title, heads=heads, rows=tuple(shown))))
-    kinds = {name: "person" if name in agreed.people and name != REFERENCE else "judge" for name in agreed.raters}
+        console.print(drawn(SummaryTable(title=title, heads=heads, rows=shown)))
     lines = [("intervals", f"95 %, bootstrap over products, seed {agreed.seed}; Spearman of yes and no is phi")]
-    lines += [(kinds[name], f"{name}: {about}") for name, about in agreed.raters.items()]
+    for name, about in agreed.raters.items():
+        lines += [("person" if name in agreed.people and name != REFERENCE else "judge", f"{name}: {about}")]
     published = "other products, people and judges than the paper's: a place to compare with, not a reproduction"
     print_named(console, [*lines, ("published", published)])
 
 
-def _told(one: AgreementFigure) -> tuple[str, ...]:
-    return told(one.kappa, one.kappa_interval, 3), told(one.spearman, one.spearman_interval, 3)
+def _cells(one: AgreementFigure) -> tuple[str, str, str]:
+    return str(one.compared), told(one.kappa, one.kappa_interval, 3), told(one.spearman, one.spearman_interval, 3)
 
 
 def told(value: float | None, interval: Interval | None, digits: int = 2) -> str:
-    """A figure with its interval, as in ``0.73 [0.61, 0.84]``."""
     if value is None:
         return NOTHING
     return f"{value:.{digits}f}" + (f" [{interval.low:.2f}, {interval.high:.2f}]" if interval else "")

@@ -23,8 +23,8 @@ import numpy as np
 from grounding.benchmarks.agenticshop.agreement import told
 from grounding.benchmarks.agenticshop.loader import read_curation
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, CurationTask
+from grounding.benchmarks.agenticshop.rows import NOTHING, drawn
 from grounding.benchmarks.agenticshop.scenarios import row_of
-from grounding.benchmarks.agenticshop.table import NOTHING, drawn
 from grounding.benchmarks.asking import Asking, Kept, StageAnswers, ask_and_figure
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.benchmarks.rawusers import RawProduct, RawReview, RawUser, details_of, read_raw_users

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import msgspec
 
 from grounding.benchmarks.agenticshop.agents.base import AsksFirst, find_agent
-from grounding.benchmarks.agenticshop.figures import ALL
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge
 from grounding.benchmarks.agenticshop.options import CurationOptions
@@ -31,11 +30,12 @@ from grounding.benchmarks.agenticshop.records import (
     view_of,
 )
 from grounding.benchmarks.agenticshop.released import SEARCH_USD
+from grounding.benchmarks.agenticshop.rows import print_curations
 from grounding.benchmarks.agenticshop.scenarios import scenario_named
 from grounding.benchmarks.agenticshop.scorebook import BENCHMARK as NAME
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, CurationScored, score_curation
+from grounding.benchmarks.agenticshop.scores import ALL
 from grounding.benchmarks.agenticshop.stages import judge_stage
-from grounding.benchmarks.agenticshop.table import print_curations
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.episodes import HARMLESS, TAKEN, AgentBenchmark, addresses, combinations
 from grounding.cards import PlannerCard

@@ -1,20 +1,15 @@
 """What the paper prints, of runs: its tables 4 to 7 with the runs under them, figures 3 to 5, and the failure kinds.
 
-The paper's scores came out of the release's arithmetic over what its judge reported; what stands beside them of a run
-is the reading ``paper``: the definition that the paper gives. The two agree only for a judge that adds up right.
-
-The failure kinds of appendix D the authors found by hand; here a rule decides each, from the agent's trace, what it
-said of its products, and the pages. So a count is where to look first, and no judgement: ``definition`` says the rule,
-and every case is listed.
+The paper's scores came out of the release's arithmetic; beside them stands the definition that the paper gives. The
+failure kinds of appendix D the authors found by hand; here a rule decides each (``failures.yaml``), from the agent's
+trace, what it said of its products, and the pages: a count is where to look first, and every case is listed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -22,18 +17,8 @@ from rich.console import Console
 from rich.text import Text
 
 from grounding.benchmarks.agenticshop.extraction.prices import find_prices
-from grounding.benchmarks.agenticshop.figures import ALL, KINDS, FigureValue, looked_at
-from grounding.benchmarks.agenticshop.records import (
-    COUNTED_PRODUCTS,
-    Curated,
-    Curation,
-    CurationTask,
-    Extraction,
-    product_id,
-)
-from grounding.benchmarks.agenticshop.scenarios import ROWS
-from grounding.benchmarks.agenticshop.scorebook import CurationScored, read_scored
-from grounding.benchmarks.agenticshop.table import (
+from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS, Curated, Curation, CurationTask, product_id
+from grounding.benchmarks.agenticshop.rows import (
     DIMENSION_TITLES,
     KIND_TITLES,
     NOTHING,
@@ -43,18 +28,18 @@ from grounding.benchmarks.agenticshop.table import (
     percent,
     row_name,
 )
-from grounding.benchmarks.agenticshop.verdicts import PlaceVerdict, words
+from grounding.benchmarks.agenticshop.scenarios import ROWS
+from grounding.benchmarks.agenticshop.scorebook import CurationScored, read_scored
+from grounding.benchmarks.agenticshop.scores import ALL, KINDS, FigureValue, PlaceVerdict, looked_at, words
 from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
 from grounding.cards.places import published_dir
 from grounding.data.release import data_name, release_mark
 from grounding.errors import UserError
 from grounding.records import Record
 from grounding.report.html.content import SummaryTable
-from grounding.report.plot import COLOURS, MARKERS, STYLE, WIDTH_IN, save
+from grounding.report.plot import COLOURS, STYLE, WIDTH_IN, save
+from grounding.report.rows import run_folders
 from grounding.report.table import print_named
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # --- tables 4 to 7 ---------------------------------------------------------------------------------------------------
 
@@ -94,17 +79,11 @@ TABLES: tuple[PrintedTable[CurationScored], ...] = (
 
 def read_several(folders: Sequence[Path]) -> list[CurationScored]:
     """Scored runs that curate products; raises a UserError where there is none, or a folder holds none."""
-    if not folders:
-        raise UserError("give the folder of a run that curates products, such as results/RUN")
-    return [read_scored(folder) for folder in folders]
+    return [read_scored(folder) for folder in run_folders(folders)]
 
 
 def print_published_curations(console: Console, results: Sequence[CurationScored]) -> None:
-    """Print the paper's tables 4 to 7 with the runs under them, and what is odd about the figures.
-
-    Raises:
-        UserError: the figures are missing from this installation or damaged.
-    """
+    """Print the paper's tables 4 to 7 with the runs under them, and what is odd about the figures."""
     marked = {str(one.folder): row_name(one) + release_mark(one.info.departs) for one in results}
     print_tables(
         console, published_dir() / "agenticshop.csv", TABLES, results, lambda result: marked[str(result.folder)]
@@ -130,88 +109,60 @@ FIGURES: dict[str, dict[str, tuple[str, str]]] = {
 }
 """The paper's figures: heads and figures. It prints no numbers beside its bars; those of 3 stand in its table 4."""
 
-Rows = dict[str, list[FigureValue | None]]
-"""For each run a share with its interval at each place of the axis; None: not measured."""
-
 
 def print_figures(console: Console, runs: Sequence[CurationScored], out: Path | None) -> None:
-    """Print the three figures as tables, and draw those for which there is anything into a folder.
-
-    Raises:
-        UserError: a run has no judge, or a file can't be written.
-    """
+    """Print the three figures as tables, and draw those for which there is anything into a folder."""
     unjudged = next((run for run in runs if not run.summary.headline), None)
     if unjudged is not None:
         raise UserError(f"{unjudged.folder}: nobody judged this run; the same command with --judge does")
-    plain = [row_name(run) for run in runs]
+    names = [row_name(run) for run in runs]
     # Runs of one agent are told apart by their folders.
-    apart = (f"{name}, {run.folder.name[-10:]}" for name, run in zip(plain, runs, strict=True))
-    shown = (name if plain.count(name) == 1 else other for name, other in zip(plain, apart, strict=True))
-    named = dict(zip(shown, runs, strict=True))
+    names = [
+        name if names.count(name) == 1 else f"{name}, {run.folder.name[-10:]}"
+        for name, run in zip(names, runs, strict=True)
+    ]
     for title, columns in FIGURES.items():
-        rows = {name: [figure_of(run, *own) for own in columns.values()] for name, run in named.items()}
+        rows = {name: [figure_of(run, *own) for own in columns.values()] for name, run in zip(names, runs, strict=True)}
         cells = tuple((name, *map(percent, found)) for name, found in rows.items())
         console.print(drawn(SummaryTable(title=title, heads=("agent", *columns), rows=cells)))
-        if out is not None and any(one is not None and one.value is not None for one in chain(*rows.values())):
-            try:
-                out.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise UserError(f"--out {out}: the folder can't be made: {error.strerror}") from error
+        if out is not None and any(one is not None and one.value is not None for of in rows.values() for one in of):
             for path in _draw(title, tuple(columns), rows, out):
                 console.print(f"written    {path}", highlight=False, soft_wrap=True)
 
 
-def _draw(title: str, heads: Sequence[str], rows: Rows, folder: Path) -> tuple[Path, ...]:
-    """Write a figure as PNG and SVG: bars that stand on each other for figure 5, dots with intervals for the others."""
+def _draw(title: str, heads: Sequence[str], rows: dict[str, list[FigureValue | None]], folder: Path) -> Sequence[Path]:
+    """Write a figure as PNG and SVG: at each head a bar for each run, with its interval."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    name, _, words = title.partition(" · ")
-    stacked = name == "figure 5"
-    lines, each = (len(rows), 0.42) if stacked else (len(heads), 0.28 + 0.1 * len(rows))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--out {folder}: the folder can't be made: {error.strerror}") from error
+    name, _, about = title.partition(" · ")
+    thick = 0.8 / len(rows)
     with mpl.rc_context(STYLE):
-        height = 0.75 + each * lines + 0.2 * (2 if stacked else len(rows))
-        picture = Figure(layout="constrained", figsize=(WIDTH_IN, height))
+        size = (WIDTH_IN, 0.75 + (0.2 + 0.12 * len(rows)) * len(heads) + 0.2 * len(rows))
+        picture = Figure(layout="constrained", figsize=size)
         FigureCanvasAgg(picture)
         panel = picture.subplots()
-        (_stacked if stacked else _dots)(panel, heads, rows)
-        panel.set_xlim(0, 102)
-        panel.set_ylim(lines - 0.5, -0.5)
+        for number, (label, found) in enumerate(rows.items()):
+            at = [line + (number + 0.5) * thick - 0.4 for line in range(len(heads))]
+            known = [FigureValue(value=0.0, n=0) if one is None else one for one in found]
+            value = [100 * (one.value or 0.0) for one in known]
+            low = [0.0 if one.low is None else max(0.0, (one.value or 0.0) - one.low) * 100 for one in known]
+            high = [0.0 if one.high is None else max(0.0, one.high - (one.value or 0.0)) * 100 for one in known]
+            colour = COLOURS[number % len(COLOURS)]
+            bars = panel.barh(at, value, thick, xerr=[low, high], color=colour, error_kw={"lw": 0.8}, label=label)
+            panel.bar_label(bars, list(map(percent, found)), padding=2, fontsize=6)
+        panel.set_yticks(range(len(heads)), heads)
+        panel.set_xlim(0, 115)
+        panel.invert_yaxis()
         panel.grid(axis="y", visible=False)
-        panel.set_title(words, loc="left")
-        columns = 4 if stacked else 1 if max(map(len, rows)) > 20 else 2
-        picture.legend(loc="outside lower center", ncols=columns, frameon=False, columnspacing=1.0, handletextpad=0.4)
+        panel.set_title(about, loc="left")
+        picture.legend(loc="outside lower center", ncols=1 if max(map(len, rows)) > 20 else 2, frameon=False)
     return save(picture, folder, name.replace(" ", "-"))
-
-
-def _dots(panel: Axes, heads: Sequence[str], rows: Rows) -> None:
-    """One line a place of the axis; in it a dot with its interval, where there is one, for each run."""
-    apart = min(0.2, 0.7 / len(rows))
-    for number, (name, found) in enumerate(rows.items()):
-        aside = (number - (len(rows) - 1) / 2) * apart
-        known = [(line, one, one.value) for line, one in enumerate(found) if one is not None and one.value is not None]
-        low = [100 * max(0.0, value - (value if one.low is None else one.low)) for _, one, value in known]
-        high = [100 * max(0.0, (value if one.high is None else one.high) - value) for _, one, value in known]
-        look: dict[str, Any] = {
-            "fmt": MARKERS[number % len(MARKERS)],
-            "color": COLOURS[number % len(COLOURS)],
-            "markersize": 4.5,
-        }
-        at = [100 * value for *_, value in known], [line + aside for line, *_ in known]
-        panel.errorbar(*at, xerr=[low, high], linewidth=1.0, capsize=2, label=name, **look)
-    panel.set_yticks(range(len(heads)), heads)
-
-
-def _stacked(panel: Axes, heads: Sequence[str], rows: Rows) -> None:
-    """One bar a run, of its shares."""
-    left = [0.0] * len(rows)
-    for place, title in enumerate(heads):
-        shares = [100 * ((one.value if one is not None else 0.0) or 0.0) for one in (of[place] for of in rows.values())]
-        bars = panel.barh(range(len(shares)), shares, left=left, height=0.6, color=COLOURS[place], label=title)
-        panel.bar_label(bars, [f"{one:.0f}" if one >= 6 else "" for one in shares], label_type="center", color="w")
-        left = [before + share for before, share in zip(left, shares, strict=True)]
-    panel.set_yticks(range(len(rows)), [name.replace(" (", "\n(") for name in rows])
 
 
 # --- the failure kinds of appendix D ---------------------------------------------------------------------------------
@@ -229,7 +180,7 @@ _QUERY = re.compile(
 
 
 class Failures(Record, frozen=True, kw_only=True):
-    """One kind of failure in one run: how many of how many, and what was seen in each case. ``of``: what is counted."""
+    """One kind of failure in one run: how many of how many (``of``), and what was seen in each case."""
 
     kind: str
     definition: str
@@ -240,93 +191,69 @@ class Failures(Record, frozen=True, kw_only=True):
 
 
 _KINDS = msgspec.yaml.decode(Path(__file__).with_name("failures.yaml").read_bytes(), type=list[dict[str, str]])
-
-
-class _Case(NamedTuple):
-    kind: str
-    where: str
-    seen: str
-    is_failure: bool
-
-
-class _Seen(NamedTuple):
-    """A product that an agent named, with what became of it."""
-
-    id: str
-    product: Curated
-    extraction: Extraction | None
-    verdict: PlaceVerdict
+Case = tuple[str, str, str, bool]
+"""The kind, where it was seen, what was seen, and whether it is a failure."""
 
 
 def failures_of(run: CurationScored) -> tuple[Failures, ...]:
-    """All kinds, in the order of the paper."""
     stored, tasks = run.stored, {task.id: task for task in run.stored.tasks}
-    places = {product_id(one.task, one.rank): one for of in run.places.values() for one in of}
     answered = [(tasks[one.step_id], one) for one in stored.curations if one.failure is None]
     brands = {words(one.facts.brand) for one in stored.extractions if one.facts is not None}
     brands |= {words(task.target.brand) for task, _ in answered if task.target}
-    cases: list[_Case] = []
+    cases: list[Case] = []
     for task, curation in answered:
-        pairs = zip(curation.products, stored.answers[task.id].extractions, strict=False)
-        named = [
-            _Seen(name, product, extraction, places[name])
-            for product, extraction in pairs
-            if (name := product_id(task.id, product.rank)) in places
-        ]
-        cases += [case for one in named for case in _of_product(one, curation)]
-        cases += _of_task(task, curation, named, brands - {()})
+        places = run.places.get(task.id, ())
+        cases += _of_task(task, curation, places, brands - {()})
+        for curated, place in zip(curation.products, places, strict=False):
+            cases += _of_product(run, curation, curated, place)
     found = []
     for kind in _KINDS:
-        mine = [one for one in cases if one.kind == kind["kind"]]
-        bad = tuple((one.where, one.seen[:300]) for one in mine if one.is_failure)
+        mine = [one for one in cases if one[0] == kind["kind"]]
+        bad = tuple((where, seen[:300]) for _, where, seen, is_failure in mine if is_failure)
         found.append(Failures(**kind, count=len(bad), total=len(mine), cases=bad))
     return tuple(found)
 
 
-def _of_product(one: _Seen, curation: Curation) -> Iterator[_Case]:
-    url, said = one.product.url, one.product.reasoning
-    invalid = one.verdict.link == "invalid"
-    if looked_at([one.verdict]):
+def _of_product(run: CurationScored, curation: Curation, curated: Curated, place: PlaceVerdict) -> Iterator[Case]:
+    name, url, said = product_id(place.task, place.rank), curated.url, curated.reasoning
+    if looked_at(place):
         brought = any(url in (step.url, *step.cited_urls) for step in curation.trace)
-        yield _Case(
-            "URL hallucination", one.id, f"{url} ({'brought' if brought else 'in no step of the trace'})", invalid
-        )
-    if invalid:
-        yield _Case("response hallucination: page", one.id, said, len(said.split()) >= DETAILED_WORDS)
-    prices = find_prices(f"{one.product.name} {said}")
+        seen = f"{url} ({'brought' if brought else 'in no step of the trace'})"
+        yield "URL hallucination", name, seen, place.link == "invalid"
+    if place.link == "invalid":
+        yield "response hallucination: page", name, said, len(said.split()) >= DETAILED_WORDS
+    extractions = run.stored.answers[place.task].extractions
+    extraction = extractions[place.rank] if place.rank < len(extractions) else None
+    facts = None if extraction is None else extraction.facts
+    prices = find_prices(f"{curated.name} {said}")
     stated = next((price.amount for price in prices if price.kind == "current"), None)
-    facts = None if one.extraction is None else one.extraction.facts
-    if facts is not None and facts.price is not None and stated is not None:
-        page = None if one.extraction is None else one.extraction.page
-        shown = [price.amount for line in (page.text if page else "").splitlines() for price in find_prices(line)]
-        right = _has([facts.price.amount, *([facts.total.amount] if facts.total else [])], stated)
-        beside = _has(shown, stated)
+    if extraction is not None and facts is not None and facts.price is not None and stated is not None:
+        lines = extraction.page.text.splitlines() if extraction.page else []
+        shown = [price.amount for line in lines for price in find_prices(line)]
+        own = [one.amount for one in (facts.price, facts.total) if one is not None]
+        right, beside = (any(abs(one - stated) < 0.005 for one in amounts) for amounts in (own, shown))
         text = f"states {stated:g}, the page {facts.price.amount:g}"
-        yield _Case("response hallucination: price", one.id, text, not right and not beside)
-        yield _Case("distraction by promotion", one.id, text, not right and beside)
-
-
-def _has(amounts: Sequence[float], wanted: float) -> bool:
-    return any(abs(amount - wanted) < 0.005 for amount in amounts)
+        yield "response hallucination: price", name, text, not right and not beside
+        yield "distraction by promotion", name, text, not right and beside
 
 
 def _of_task(
-    task: CurationTask, curation: Curation, named: Sequence[_Seen], brands: set[tuple[str, ...]]
-) -> Iterator[_Case]:
+    task: CurationTask, curation: Curation, places: Sequence[PlaceVerdict], brands: set[tuple[str, ...]]
+) -> Iterator[Case]:
     asked = set(words(task.query))
     for query in queries_of(curation):
         said = set(words(query))
         biased = any(set(brand) <= said and not set(brand) <= asked for brand in brands)
-        yield _Case("biased query rewriting", task.id, query, biased)
-        yield _Case("overcomplicated query", task.id, query, len(query.split()) > LONG_QUERY_WORDS)
-    lists = [one.product.url for one in named if one.verdict.page_class == "listing"]
+        yield "biased query rewriting", task.id, query, biased
+        yield "overcomplicated query", task.id, query, len(query.split()) > LONG_QUERY_WORDS
+    lists = [one.url for one in places if one.page_class == "listing"]
     few = len(curation.products) < COUNTED_PRODUCTS
     seen = ", ".join(lists) or f"{len(curation.products)} products"
-    yield _Case("premature termination", task.id, seen, few or bool(lists))
+    yield "premature termination", task.id, seen, few or bool(lists)
     sites = {urlsplit(step.url).hostname for step in curation.trace if step.url.startswith("http")}
     if sites:
-        failed = any(not item.satisfied for one in named for item in one.verdict.decided)
-        yield _Case("insufficient exploration", task.id, ", ".join(sorted(map(str, sites))), len(sites) == 1 and failed)
+        failed = any(not item.satisfied for one in places if one.url for item in one.decided)
+        yield "insufficient exploration", task.id, ", ".join(sorted(map(str, sites))), len(sites) == 1 and failed
 
 
 def queries_of(curation: Curation) -> tuple[str, ...]:
@@ -337,14 +264,12 @@ def queries_of(curation: Curation) -> tuple[str, ...]:
 
 
 def print_failures(console: Console, runs: Sequence[CurationScored]) -> None:
-    """Print how often each kind occurs in each run, and by which rule."""
     columns = [failures_of(run) for run in runs]
-    rows = [(f"{row[0].kind}, of {row[0].of}", *map(_share, row)) for row in zip(*columns, strict=True)]
-    heads = ("failure", *(row_name(run) for run in runs))
+    rows = []
+    for row in zip(*columns, strict=True):
+        shares = (f"{one.count} of {one.total} ({one.count / one.total:.0%})" if one.total else NOTHING for one in row)
+        rows.append((f"{row[0].kind}, of {row[0].of}", *shares))
+    heads = ("failure", *map(row_name, runs))
     console.print(drawn(SummaryTable(title="failures by kind (appendix D)", heads=heads, rows=tuple(rows))))
     for one in columns[0]:
         console.print(Text(f"{one.kind}: {one.definition}"), soft_wrap=True, highlight=False)
-
-
-def _share(one: Failures) -> str:
-    return f"{one.count} of {one.total} ({one.count / one.total:.0%})" if one.total else NOTHING

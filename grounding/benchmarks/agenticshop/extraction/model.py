@@ -40,8 +40,6 @@ NOT_FOUND = "not in the page's text or data: "
 
 
 class ExtractionPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All texts of one wording. ``text`` and ``metadata`` hold what the page says; an empty part is left out."""
-
     system: str
     head: str
     text: str
@@ -53,12 +51,10 @@ class ExtractionPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_field
 
 @cache
 def extraction_prompts() -> ExtractionPrompts:
-    """The bundled file ``extraction.yaml``."""
     return read_wording("agenticshop", "extraction", ExtractionPrompts)
 
 
 def question(prompts: ExtractionPrompts, page: RenderedPage, *, pictures: int) -> str:
-    """The words of one question about a page, its text and data cut to what a model is shown."""
     text = page.text[:MAX_PAGE_CHARS]
     kept: list[str] = []
     for block in page.data:
@@ -74,8 +70,6 @@ def question(prompts: ExtractionPrompts, page: RenderedPage, *, pictures: int) -
 
 
 class ModelExtractor:
-    """Asks a chat model what a page says."""
-
     def __init__(self, model: Opened) -> None:
         self._opened = model
         self._prompts = extraction_prompts()
@@ -85,12 +79,10 @@ class ModelExtractor:
 
     @property
     def identity(self) -> str:
-        """The model, what it is told and shown, and the rules that class pages before it."""
         model = self._opened.model.identity
         return f"model:1|{model}|{self._prompts.label}|pictures={MAX_PICTURES}|structural:{VERSION}"
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        """Read one page; see ``base.Extractor``."""
         from grounding.benchmarks.agenticshop.web.evidence import load_html
 
         segments = page.segments[:MAX_PICTURES]
@@ -107,9 +99,10 @@ class ModelExtractor:
             return "" if failure is None else failure.message
 
         answer = await ask(self._opened, lambda: self._messages(page, segments, evidence), sizes, wrong)
-        found = classed if answer.failure is None or answer.failure.kind == "unparsed" else Extracted()
         if answer.failure is None:
             found = read_reply(answer.text, page, classed)
+        else:
+            found = classed if answer.failure.kind == "unparsed" else Extracted()
         return msgspec.structs.replace(found, raw=answer.text, call=answer.call, failure=answer.failure)
 
     def _messages(
@@ -135,13 +128,11 @@ class _Facts(ProductFacts, frozen=True):
     quotes: tuple[_Quote, ...] = ()
 
     def __post_init__(self) -> None:
-        """Hold numbers to their bounds; raises ValueError."""
-        money = [self.price, self.list_price, self.shipping, *(one.price for one in self.variants)]
-        for one in money:
+        for one in (self.price, self.list_price, self.shipping, *(each.price for each in self.variants)):
             if one is not None and not (0 <= one.amount <= 1e8 and re.fullmatch("([A-Z]{3})?", one.currency)):
                 raise ValueError(f"expected an amount and a code of three letters, got {one.amount:g} {one.currency!r}")
         for stars in (self.rating, *(one.rating for one in self.reviews)):
-            if stars is not None and not 0 <= stars <= 5:
+            if not 0 <= (stars or 0) <= 5:
                 raise ValueError(f"expected a rating out of five, got {stars:g}")
         if not 0 <= (self.rating_count or 0) <= 1e9:
             raise ValueError(f"expected a number of ratings, got {self.rating_count}")
@@ -177,7 +168,6 @@ def read_reply(text: str, page: RenderedPage, classed: Extracted) -> Extracted:
 
 
 def _bounded(value: Any) -> Any:
-    """What a reply says without its nulls, texts as lines of a bounded length."""
     match value:
         case dict():
             return {name: _bounded(one) for name, one in value.items() if one is not None}

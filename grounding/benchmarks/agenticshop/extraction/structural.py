@@ -1,22 +1,44 @@
-"""The extractor without a model: data for machines (extruct) and the product's part of the page, by rules.
+"""The extractor without a model: a page's class and facts, by rules over its own words and its data for machines.
 
-Shipping, stock and rating are taken from the page's own words before its data; what differs stays in the sources.
+Where page and data disagree about the price, the visible one after scripts is taken if it is clear: data is often that
+of the form which is chosen first, and a page that changed its price shows it. What differs stays in the sources.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
 from grounding.benchmarks.agenticshop.extraction.base import Extracted
-from grounding.benchmarks.agenticshop.extraction.dom import Page, read_document
-from grounding.benchmarks.agenticshop.extraction.facts import STOCKED, Offer, product_facts, read_offer
-from grounding.benchmarks.agenticshop.extraction.prices import SAID
-from grounding.benchmarks.agenticshop.extraction.structured import PageData, read_data, structured_data
-from grounding.benchmarks.agenticshop.records import RenderedPage
+from grounding.benchmarks.agenticshop.extraction.dom import (
+    Element,
+    Line,
+    Page,
+    ancestors,
+    named,
+    read_document,
+    words_of,
+)
+from grounding.benchmarks.agenticshop.extraction.prices import CALLED, SAID, FoundPrice, find_prices
+from grounding.benchmarks.agenticshop.extraction.structured import PageData, out_of_five, read_data, structured_data
+from grounding.benchmarks.agenticshop.records import (
+    Attribute,
+    Availability,
+    CustomerReview,
+    FactSource,
+    Money,
+    PageClass,
+    ProductFacts,
+    RenderedPage,
+    Variant,
+)
 from grounding.errors import UserError
 from grounding.records import Failure
 
@@ -27,17 +49,28 @@ VERSION = 4
 """Goes up in a release whose rules find other facts: part of the extractor's identity."""
 
 SHORT_PAGE_CHARS = 3_000
+MAX_MANY = 100
+MAX_TEXT_CHARS = 400
+_SOURCED = ("brand", "seller", "rating", "rating_count", "availability", "description")
+UNKNOWN = (None, "", (), "unknown")
+CURRENCY_OF_LANGUAGE = {"en-ca": "CAD", "fr-ca": "CAD", "en-au": "AUD", "en-nz": "NZD", "es-mx": "MXN", "zh-cn": "CNY"}
+CLEAR_SCORE = 5
+"""From this score on a visible price needs no machine-readable one beside it."""
+
+STOCKED = re.compile(f"{SAID['sold_out'].pattern}|{SAID['in_stock'].pattern}", re.IGNORECASE)
+_BLOCKED_STATUS = frozenset((401, 403, 407, 429, 451, 503))
+_NUMBER_WORDS = ("", "one", "two", "three", "four", "five")
+_NAMED_LINE = re.compile(
+    r"^(?!(?i:ship|deliver|return|price|sold|seller|rated|rating))(?P<name>[A-Z][\w /&-]{1,30}): (?P<value>\S.{0,200})$"
+)
 
 
 class StructuralExtractor:
-    """Reads pages by rules alone."""
-
     name = "structural"
     max_concurrency = 2
     identity = f"structural:{VERSION}"
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        """Read one page, in a thread. Evidence that can't be read is a failure."""
         from grounding.benchmarks.agenticshop.web.evidence import load_html
 
         try:
@@ -45,11 +78,9 @@ class StructuralExtractor:
         except (UserError, OSError) as error:
             return Extracted(failure=Failure(kind="error", message=str(error)))
 
-    async def check(self) -> None:
-        """Nothing has to be there."""
+    async def check(self) -> None: ...
 
-    async def aclose(self) -> None:
-        """Nothing is held."""
+    async def aclose(self) -> None: ...
 
 
 def extract_page(page: RenderedPage, html: str) -> Extracted:
@@ -69,22 +100,18 @@ def extract_page(page: RenderedPage, html: str) -> Extracted:
     if document is None or not (document.lines or document.framed):
         return Extracted(page_class="other", class_reason="the page has no text", sure=False)
     data = read_data(blocks, url, document.title)
-    offer = read_offer(document, data)
-    found = _classify(page, document, data, offer)
-    if found.page_class != "product":
-        return found
-    return msgspec.structs.replace(found, facts=product_facts(document, data, offer))
+    offer = _read_offer(document, data.facts.price)
+    page_class, reason, sure = _classify(page, document, data, offer)
+    facts = _product_facts(document, data, offer) if page_class == "product" else None
+    return Extracted(page_class=page_class, class_reason=reason, sure=sure, facts=facts)
 
 
 def page_class_of(page: RenderedPage, html: str) -> Extracted:
-    """The class of a page alone."""
     return msgspec.structs.replace(extract_page(page, html), facts=None)
 
 
-_BLOCKED_STATUS = frozenset((401, 403, 407, 429, 451, 503))
-
-
-def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) -> Extracted:
+def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) -> tuple[PageClass, str, bool]:
+    """The class, why, and whether structure alone is sure of it."""
     own = " ".join(line.text for line in document.lines)
     text = " ".join((own, *document.framed)).strip()
     price = offer.price if offer.score >= 3 else None
@@ -93,38 +120,357 @@ def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) 
         said = SAID["blocked"].search(f"{document.document_title} {text}")
         said = said or (SAID["guards"].search(document.guards) if len(text) < 400 else None)
         if said is not None:
-            return Extracted(page_class="blocked", class_reason=f"asks whether we are human: {said[0]!r}")
+            return "blocked", f"asks whether we are human: {said[0]!r}", True
     missing = SAID["missing"].search(document.document_title) or SAID["missing"].search(document.title)
     if missing is None and not sells and short and not document.title:
         missing = SAID["missing"].search(text[:1_500])
     if missing is not None and not (price and sells):
-        return Extracted(page_class="error", class_reason=f"says that there is no such page: {missing[0]!r}")
+        return "error", f"says that there is no such page: {missing[0]!r}", True
     tiles = len({urlsplit(one.url).path for one in document.tiles})
-    listed = {
-        "data that calls it a list": data.is_list,
-        "an address of lists": SAID["search_path"].search(urlsplit(page.final_url or page.url).path),
-        "words of a list of results": SAID["results"].search(own[:20_000]),
-    }
-    signs = [words for words, so in listed.items() if so]
+    path = urlsplit(page.final_url or page.url).path
+    signs = [data.is_list, SAID["search_path"].search(path), SAID["results"].search(own[:20_000])]
     exact = offer.clear and price is not None and not price.open
-    many = tiles >= 3 and not sells and not (exact and not signs)
-    if many or (tiles >= 6 and len(signs) > 1 and not offer.clear):
-        why = [f"{tiles} other products", *(["no way to buy one of its own"] if many else []), *signs]
-        return Extracted(page_class="listing", class_reason=", ".join(why))
-    stocked = next((line.text for line in document.lines if len(line.text) < 120 and STOCKED.search(line.text)), "")
-    of_product = {
-        f"a price of its own ({price.text if price else ''})": price,
-        "a way to buy it": sells,
-        "data of a product": data.source,
-        f"words of stock ({stocked[:60]})": stocked and not sells,
-    }
-    told = [words for words, so in of_product.items() if so]
+    many = tiles >= 3 and not sells and not (exact and not any(signs))
+    if many or (tiles >= 6 and sum(map(bool, signs)) > 1 and not offer.clear):
+        return "listing", f"{tiles} other products{', no way to buy one of its own' if many else ''}", True
+    told = [f"a price of its own ({price.text})"] if price else []
+    told += ["a way to buy it"] if sells else []
+    told += ["data of a product"] if data.source else []
+    if not sells and any(len(line.text) < 120 and STOCKED.search(line.text) for line in document.lines):
+        told += ["words of stock"]
     if document.title and ((price and len(told) > 1) or (sells and data.source)):
-        return Extracted(page_class="product", class_reason=f"one title with {', '.join(told)}")
+        return "product", f"one title with {', '.join(told)}", True
     if told:
-        reason = f"only {', '.join(told)}; that is too little for a product"
-        return Extracted(page_class="other", class_reason=reason, sure=False)
+        return "other", f"only {', '.join(told)}; that is too little for a product", False
     # What a page shows in pictures alone is not seen here.
     sure = len(page.text) >= 200 or not page.segments
-    reason = "neither a price nor a way to buy nor a list of products"
-    return Extracted(page_class="other", class_reason=reason, sure=sure)
+    return "other", "neither a price nor a way to buy nor a list of products", sure
+
+
+class Offer(NamedTuple):
+    """The price that a page asks, the one it struck out, and the buttons with which it sells.
+
+    ``clear``: no other price speaks as loud. ``quote`` is the line of the price.
+    """
+
+    buttons: tuple[Element, ...]
+    price: FoundPrice | None = None
+    list_price: FoundPrice | None = None
+    clear: bool = False
+    score: int = -1
+    quote: str = ""
+
+
+def _read_offer(page: Page, known: Money | None) -> Offer:
+    """Of all prices of the product's part the one that most speaks for; ``known`` is what the data says."""
+    buttons = tuple(filter(_is_buying, page.body.iter("*")))
+    found = list(_candidates(page, known))
+    current = [one for one in found if one[1].kind == "current" and one[0] >= 0]
+    if not current:
+        return Offer(buttons)
+    score, price, line = max(current, key=lambda one: one[0])
+    rivals = [other + 1 for other, one, _ in current if one.amount != price.amount]
+    old = [pair for pair in found if pair[1].kind == "list" and pair[1].amount > price.amount]
+    nearest = min(old, key=lambda pair: abs(pair[2].place - line.place), default=(0, None))[1]
+    return Offer(buttons, price, nearest, score >= max([CLEAR_SCORE, *rivals]), score, line.text[:200])
+
+
+def _is_buying(element: Element) -> bool:
+    buying = SAID["buying"]
+    if element.tag == "input":
+        return element.get("type") in ("submit", "button") and bool(buying.match(element.get("value") or ""))
+    if element.tag == "button" or element.get("role") == "button":
+        return bool(buying.match(words_of(element)[:80]) or buying.match(element.get("aria-label") or ""))
+    alone = element.tag in ("div", "span", "p", "a") and not len(element) and element.get("class")
+    return bool(alone and buying.match((element.text or "")[:40]))
+
+
+def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPrice, Line]]:
+    """Every visible price with how much speaks for it, and its line."""
+    before = ""
+    for line in page.lines:
+        label = before if len(before) <= 30 and not re.search(r"\d", before) else ""
+        before = line.text
+        prices = () if line.element.tag in ("option", "select") else find_prices(line.text)
+        for price in filter(lambda one: page.can_be_seen(one.text), prices):
+            up = list(ancestors(_owner(line, price.text), 4))
+            called = [named(one) for one in up]
+            kind = price.kind
+            if kind == "current" and price.start == 0 and label:
+                kind = next((one.kind for one in find_prices(f"{label} {price.text}")), kind)
+            now, close = CALLED["now"], named(*up[:2])
+            if any(one.tag in ("del", "s", "strike") for one in up) or (close & CALLED["old"] and not close & now):
+                kind = "list"
+            elif any(one & CALLED["other_price"] and not one & now for one in called[:3]):
+                kind = "other"
+            score = 4 * any(one & CALLED["price"] for one in called) + 2 * any(one & now for one in called)
+            score += (len(line.text) <= 40) - price.open - 4 * (len(line.text) > 90)
+            score += 3 * (known is not None and abs(price.amount - known.amount) < 0.005)
+            score += 3 * (0 <= page.title_place < line.place <= page.title_place + 20)
+            yield score, price._replace(kind=kind), line
+
+
+def _owner(line: Line, text: str) -> Element:
+    block = next((up for up in ancestors(line.element, 8) if up.tag in CALLED["blocks"]), line.element)
+    inner = ((" ".join("".join(one.itertext()).split()), one) for one in islice(block.iter("*"), 60))
+    holding = [(len(said), one) for said, one in inner if text in said]
+    return min(holding, key=lambda pair: pair[0], default=(0, line.element))[1]
+
+
+def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
+    """All facts of a product's page, each with its sources: what the page says, and where it doesn't its data."""
+    told, old = data.facts, offer.list_price
+    hint = data.currency or CURRENCY_OF_LANGUAGE.get((page.body.getparent().get("lang") or "").lower(), "")
+    visible = offer.price is not None and (offer.clear or told.price is None)
+    price = offer.price.money(hint) if offer.price is not None and visible else told.price
+    attributes = _attributes(page)
+    known = {one.name.casefold(): one.value for one in attributes}
+    brand = known.get("brand") or known.get("maker") or known.get("manufacturer") or _brand(page)
+    seller = next((match["name"] for line in page.lines if (match := SAID["seller"].search(line.text))), "").strip()
+    rating, count, rated = _rating(page)
+    shipping, shipping_text = _shipping(page, price, hint)
+    # What the page says of each, and its words for it.
+    said: dict[str, tuple[Any, str]] = {
+        "brand": ((told.brand or brand)[:80], brand),
+        "price": (price, offer.quote),
+        "list_price": (old.money(hint), old.text) if old else (None, ""),
+        "shipping": (shipping, shipping_text),
+        "availability": _stock(page, offer),
+        "rating": (rating, rated),
+        "rating_count": (count, rated),
+        "title": (page.title, page.title),
+        "seller": (seller[:80], seller[:80]),
+        **{name: (text, text) for name, text in _terms(page, attributes).items()},
+    }
+    shown = ("", "home", "start", page.title.casefold())
+    values = {name: value for name, (value, _) in said.items()} | {
+        "shipping_text": shipping_text,
+        "categories": tuple(one for one in page.crumbs if one.casefold() not in shown),
+        "attributes": (*attributes, *(one for one in told.attributes if one.name.casefold() not in known)),
+        "reviews": _reviews(page),
+        "description": _description(page),
+        "features": _features(page),
+        "variants": _variants(page, offer, hint),
+        "picture_count": len({(one.get("src") or "").partition("?")[0] for one in page.body.iter("img")}) or None,
+    }
+    in_data: dict[str, Any] = {"price": told.price and f"{told.price.amount:g} {told.price.currency}"}
+    in_data |= {name: getattr(told, name) for name in _SOURCED}
+    on_page = {name: words for name, (value, words) in said.items() if value not in UNKNOWN}
+    found = [(name, data.source, text) for name, text in in_data.items()]
+    found += [(name, "page", text) for name, text in on_page.items()]
+    sources = (
+        FactSource(field=name, source=where, quote=" ".join(str(text).split())[:240])
+        for name, where, text in found
+        if text not in UNKNOWN
+    )
+    # Where nobody has rated it yet, an older figure of the data is not taken.
+    kept = {name: value for name, value in values.items() if value not in UNKNOWN or (name == "rating" and count == 0)}
+    return msgspec.structs.replace(told, **kept, sources=tuple(sources))
+
+
+def _saying(texts: Iterable[str], *names: str, but: Sequence[str] = ()) -> list[str]:
+    said = (one for one in texts if all(SAID[name].search(one) for name in names))
+    return [one for one in said if not any(SAID[name].search(one) for name in but)]
+
+
+def _terms(page: Page, attributes: tuple[Attribute, ...]) -> dict[str, str]:
+    """Delivery, returns and warranty: the first lines after the title that speak of them, else lines of tables."""
+    lines = [line.text[:MAX_TEXT_CHARS] for line in page.after_title() if " " in line.text]
+    said = {
+        "delivery": _saying(lines, "delivery", "time", but=("returns",)),
+        "returns": _saying(lines, "returns"),
+        "warranty": _saying(lines, "warranty", but=("money_back",)),
+    }
+    for name, texts in said.items():
+        texts += [] if texts else [f"{one.name}: {one.value}" for one in attributes if SAID[name].search(one.name)]
+    return {f"{name}_text": " | ".join(dict.fromkeys(texts[:3]))[: 2 * MAX_TEXT_CHARS] for name, texts in said.items()}
+
+
+def _stock(page: Page, offer: Offer) -> tuple[Availability, str]:
+    """Sold out is believed before in stock; words of single forms don't count."""
+    lines = [
+        line.text
+        for line in page.after_title(80)
+        if len(line.text) <= 120 and STOCKED.search(line.text) and page.can_be_seen(line.text)
+        if not any(up.tag in ("label", "option", "select") for up in ancestors(line.element, 3))
+    ]
+    if gone := _saying(lines, "sold_out"):
+        return "sold_out", gone[0]
+    open_buttons = (one for one in offer.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
+    lines += [] if lines else [(words_of(one) or one.get("value") or "")[:80] for one in open_buttons]
+    return ("in_stock", lines[0]) if lines else ("unknown", "")
+
+
+def _shipping(page: Page, price: Money | None, hint: str) -> tuple[Money | None, str]:
+    """The cost of shipping by the product's own lines, then by the shop's rule, its bound held against the price."""
+    later: list[str] = []
+    rest: list[str] = []
+    before = ""
+    for line in page.lines:
+        label = len(before) <= 30 and SAID["shipping"].search(before) and not find_prices(before)
+        text = f"{before.rstrip(':')}: {line.text}" if label else line.text
+        (later if line.place > page.title_place else rest).append(text)
+        before = line.text
+    said = _saying(later, "shipping")
+    for text in (*said, *filter(find_prices, _saying((*rest, *page.framed), "shipping"))):
+        for clause in re.split(r"[.;](?=\s|$)", text if len(text) <= MAX_TEXT_CHARS else ""):
+            speaks = SAID["shipping"].search(clause) or "order" in clause.lower()
+            if speaks and not SAID["not_shipping"].search(clause):
+                cost = _clause_cost(clause, text, price, hint)
+                if cost is not None:
+                    return cost, text
+    return None, said[0][:MAX_TEXT_CHARS] if said else ""
+
+
+def _clause_cost(clause: str, text: str, price: Money | None, hint: str) -> Money | None:
+    prices, every = find_prices(clause), find_prices(text)
+    bounds = [one.amount for one in every if SAID["threshold"].search(text[: one.start])]
+    nothing = Money(amount=0.0, currency=price.currency if price is not None else hint)
+    if not bounds:
+        return prices[-1].money(hint) if prices else nothing if SAID["free"].search(clause) else None
+    if not SAID["free"].search(text) or price is None:
+        return None
+    return nothing if price.amount >= bounds[0] else next((o.money(hint) for o in every if o.amount != bounds[0]), None)
+
+
+def stars_in(text: str) -> float | None:
+    """A rating in words, out of five; None where there is none.
+
+    >>> stars_in("Rated 4.6/5 by 12"), stars_in("9.2 / 10 stars"), stars_in("Four and a half stars out of five")
+    (4.6, 4.6, 4.5)
+    """
+    if match := SAID["out_of"].search(text):
+        return out_of_five(float(match["of"].replace(",", ".")), float(match["best"]))
+    if not (match := SAID["stars"].search(text)):
+        return None
+    if match["whole"]:
+        return _NUMBER_WORDS.index(match["whole"].lower()) + (0.5 if match["half"] else 0.0)
+    return float((match["value"] or match["rated"] or match["alone"]).replace(",", "."))
+
+
+def _rating(page: Page) -> tuple[float | None, int | None, str]:
+    """Stars and their number from the product's part: of lines, and of what elements are called for screen readers."""
+    value: float | None = None
+    count: int | None = None
+    quotes: list[str] = []
+    for line in page.after_title(200):
+        up = list(ancestors(line.element, 3))
+        called = bool(named(*up) & CALLED["ratings"])
+        texts = (line.text, *(one.get("aria-label") or "" for one in up[:2]))
+        for text in (one for one in texts if 0 < len(one) <= 200):
+            if SAID["none_yet"].search(text) and value is None:
+                return None, 0, text
+            before = value, count
+            if value is None and (called or SAID["rated"].search(text)):
+                value = stars_in(text)
+            if count is None and (value is not None or called):
+                match = SAID["counted"].search(text)
+                # Beside stars also a bare number in brackets.
+                match = match or (SAID["in_brackets"].match(text.strip()) if value is not None else None)
+                said = match and (match["count"] or match["later"])
+                if said:
+                    count = round(float(said[:-1]) * 1000) if said[-1] in "kK" else int(re.sub(r"\D", "", said))
+            quotes += [text[:160]] if before != (value, count) else []
+    return value, count, " | ".join(dict.fromkeys(quotes))
+
+
+def _brand(page: Page) -> str:
+    """A line "by NAME" near the title, else one in an element that is called a brand or leads to one's page."""
+    near = sorted(page.lines, key=lambda line: abs(line.place - page.title_place))[:14]
+    said = ((match["name"] or match["store"]).strip() for line in near if (match := SAID["brand"].match(line.text)))
+    called = (
+        line.text
+        for line in near
+        if len(line.text) <= 40
+        if "/brand" in (line.element.get("href") or "") or named(*ancestors(line.element, 2)) & CALLED["brand"]
+    )
+    return next(said, "") or next(called, "")
+
+
+def _attributes(page: Page) -> tuple[Attribute, ...]:
+    found: list[tuple[str, str]] = []
+    for one in page.body.iter("dt", "tr"):
+        cells = [one, one.getnext()] if one.tag == "dt" else [cell for cell in one if cell.tag in ("th", "td")]
+        if len(cells) == 2 and cells[1] is not None:
+            found.append((words_of(cells[0]).rstrip(":"), words_of(cells[1])))
+    for line in page.lines:
+        match = _NAMED_LINE.match(line.text) if line.place > page.title_place else None
+        if match is not None and not find_prices(line.text):
+            found.append((match["name"], match["value"]))
+    pairs: dict[str, str] = {}
+    for name, value in found:
+        if name and value and len(name) <= 120:
+            pairs.setdefault(name, value[:500])
+    return tuple(Attribute(name=name, value=value) for name, value in pairs.items())
+
+
+def _features(page: Page) -> tuple[str, ...]:
+    """The first list of phrases after the title, few of them links."""
+    later = {line.element for line in page.lines if line.place > page.title_place}
+    for one in page.body.iter("ul", "ol"):
+        texts = [words_of(item)[:400] for item in one if item.tag == "li"]
+        linked = sum(item.find(".//a") is not None for item in one)
+        terms = any(SAID[name].search(text) for text in texts for name in ("returns", "seller", "shipping"))
+        if texts and not terms and linked * 2 <= len(texts) and not later.isdisjoint((*ancestors(one, 3), *one.iter())):
+            return tuple(texts[:MAX_MANY])
+    return ()
+
+
+def _description(page: Page) -> str:
+    marked = (one for one in page.body.iter("p", "div", "section") if "description" in named(one))
+    called = (" ".join(words_of(part) for part in one.iter("p")) or words_of(one) for one in marked)
+    lines = (line.text for line in page.after_title() if line.element.tag in ("p", "span", "em"))
+    long = _saying((one for one in lines if len(one.split()) > 4), but=("returns", "delivery", "rated", "seller"))
+    return next((text[:5_000] for text in (*called, *long) if len(text) >= 20), "")
+
+
+def _variants(page: Page, offer: Offer, hint: str) -> tuple[Variant, ...]:
+    found: list[tuple[str, Element]] = []
+    for select in page.body.iter("select"):
+        if not SAID["quantity"].search(f"{' '.join(named(select))} {select.get('name') or ''}"):
+            found += [(words_of(one), one) for one in select.iter("option")]
+    radios = {one.get("id"): one for one in page.body.iterfind(".//input[@type='radio']")}
+    for label in page.body.iter("label"):
+        chosen = label.find(".//input[@type='radio']")
+        chosen = radios.get(label.get("for") or "-") if chosen is None else chosen
+        found += [] if chosen is None else [(words_of(label), chosen)]
+    if not found:
+        roles = ("radio", "option", "button")
+        small = [one for one in page.body.iter("*") if one.tag == "button" or one.get("role") in roles]
+        like = Counter((one.getparent(), one.tag, one.get("role")) for one in small)
+        several = [one for one in small if like[one.getparent(), one.tag, one.get("role")] > 1]
+        found = [(words_of(one) or one.get("aria-label") or "", one) for one in several if one not in offer.buttons]
+    variants: dict[str, Variant] = {}
+    for words, one in found[:MAX_MANY]:
+        prices = find_prices(words)
+        # "(+ $20)" is what a form adds to the price, and stays in its name.
+        stated = prices[0] if len(prices) == 1 and "+" not in words else None
+        name = SAID["sold_out"].sub("", words if stated is None else words.replace(stated.text, ""))
+        name = " ".join(name.replace("()", "").split()).strip(" -\u2013\u2014:|·,")
+        if name and len(name) <= 100 and not SAID["placeholder"].match(name):
+            out = one.get("disabled") is not None or SAID["sold_out"].search(words)
+            stock: Availability = "sold_out" if out or named(one) & {"gone", "unavailable"} else "unknown"
+            money = None if stated is None else stated.money(hint)
+            variants.setdefault(name.casefold(), Variant(name=name, price=money, availability=stock))
+    return tuple(variants.values()) if len(variants) > 1 else ()
+
+
+def _reviews(page: Page) -> tuple[CustomerReview, ...]:
+    """What customers wrote: what is marked as a review, else the repeated children of the part in which they speak."""
+    parts = (page.body, *page.reviews)
+    marked = [one for part in parts for one in part.iter() if "review" in (one.get("itemprop") or "").split()]
+    if not marked:
+        groups: defaultdict[Any, list[Element]] = defaultdict(list)
+        for one in (one for part in page.reviews for one in part.iter("li", "article", "div", "blockquote")):
+            groups[one.getparent(), one.tag, one.get("class")].append(one)
+        several = [group for group in groups.values() if len(group) > 1 or group[0].tag in ("article", "blockquote")]
+        marked = max(several, key=lambda group: sum(len(words_of(one)) for one in group), default=[])
+    found: dict[str, CustomerReview] = {}
+    for one in marked[:MAX_MANY]:
+        title = next((words_of(part) for part in one.iter("h3", "h4", "h5", "strong", "b")), "")
+        text = max([words_of(part) for part in one.iter("p", "q")] or [words_of(one)], key=len)
+        said = (words_of(one), *(part.get("aria-label") or "" for part in one.iter()))
+        rating = next((stars for words in said if (stars := stars_in(words)) is not None), None)
+        if len(text) >= 8:
+            found[text] = CustomerReview(text=text[:5_000], title=title[:300], rating=rating)
+    return tuple(found.values())

@@ -1,8 +1,7 @@
 """The data that a page carries for machines (JSON-LD, microdata, OpenGraph), and the one product that it describes.
 
-extruct reads it and brings all three into the form of JSON-LD; nothing is executed and nothing is fetched. A page may
-carry data of several products: the main one is that which the page's title names, and which is at its address; where
-that is not clear there is none, and the visible page decides alone.
+extruct brings all three into the form of JSON-LD. The main product is that which the page's title names;
+where that is not clear there is none, and the visible page decides alone.
 """
 
 from __future__ import annotations
@@ -66,10 +65,7 @@ def structured_data(html: str, url: str) -> tuple[StructuredData, ...]:
 
 
 def parsed(html: str) -> Any:
-    """A page as lxml's tree, nothing fetched or run; None where there is nothing to parse.
-
-    NUL and lone surrogates, which no document may hold, become U+FFFD.
-    """
+    """A page as lxml's tree, nothing fetched or run; None where there is nothing to parse."""
     import lxml.etree
     import lxml.html
 
@@ -101,10 +97,7 @@ _STOCK: dict[str, Availability] = {
 
 
 class PageData(NamedTuple):
-    """What a page's data says: of its main product, whether it is a list, a currency.
-
-    ``source`` is the kind of block that describes the product, "" where there is none.
-    """
+    """What a page's data says; ``source`` is the kind of block that describes its main product, "" for none."""
 
     facts: ProductFacts
     source: str
@@ -113,11 +106,10 @@ class PageData(NamedTuple):
 
 
 def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> PageData:
-    """Read the blocks of a page; its title as shown tells its own product from others."""
     from rapidfuzz import fuzz
     from rapidfuzz.utils import default_process
 
-    found: list[tuple[bool, float, ProductFacts, str]] = []
+    found: list[tuple[float, ProductFacts, str]] = []
     is_list = False
     for block in blocks:
         with suppress(msgspec.DecodeError, RecursionError):
@@ -125,18 +117,12 @@ def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> Pa
                 is_list = is_list or bool(_kinds(node) & _LISTS)
                 if _kinds(node) & _PRODUCTS:
                     facts = _facts(node, url)
-                    address = _text(node.get("url") or node.get("@id") or node.get("og:url"))
-                    here = bool(address) and joined(url, address)[1] == joined(url, "")[1]
-                    found.append(
-                        (here, fuzz.WRatio(facts.title, title, processor=default_process), facts, block.source)
-                    )
-    own = [one for one in found if one[3] != "opengraph" and (one[1] >= SAME_NAME or not title)]
-    if len(found) == 1 and found[0][3] == "opengraph":
-        own = found
-    _, _, facts, source = max(
-        own, key=lambda one: (*one[:2], one[2].price is not None), default=(0, 0, ProductFacts(), "")
-    )
-    currencies = (one.price.currency for one in (facts, *(each[2] for each in found)) if one.price)
+                    like = fuzz.WRatio(facts.title, title, processor=default_process)
+                    found.append((like, facts, block.source))
+    own = [one for one in found if one[2] != "opengraph" and (one[0] >= SAME_NAME or not title)]
+    own = found if len(found) == 1 and found[0][2] == "opengraph" else own
+    _, facts, source = max(own, key=lambda one: (one[0], one[1].price is not None), default=(0, ProductFacts(), ""))
+    currencies = (one.price.currency for one in (facts, *(each[1] for each in found)) if one.price)
     return PageData(facts, source, is_list, next(filter(None, currencies), ""))
 
 
@@ -203,7 +189,6 @@ def _kinds(node: Node) -> frozenset[str]:
 
 
 def _list(node: Node, name: str) -> list[Any]:
-    """What a node says under a name, one or several; [] for nothing."""
     value = node.get(name)
     return value[:MAX_MANY] if isinstance(value, list) else [value] if value else []
 
@@ -222,7 +207,6 @@ def _text(value: Any, keys: Sequence[str] = ("@value", "@id")) -> str:
 
 
 def _name(node: Node, name: str) -> str:
-    """What is called so, which may be an object with a name or a value of its own."""
     return _text(node.get(name), ("name", "value", "@value"))
 
 

@@ -1,7 +1,6 @@
-"""What a judge is, what it is shown, what an answer of it hangs on, and what most of several judges say.
+"""What a judge is, what an answer of it hangs on, and what most of several judges say.
 
-A judge sees one product of one user: the checklist and the stored evidence. It never learns which agent found the
-product or at which rank, and it opens no page: judging is repeated from the evidence alone.
+A judge sees the checklist and the stored evidence of one product, and never learns which agent found it at which rank.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from grounding.benchmarks.agenticshop.records import (
     Judgement,
     VerdictFlag,
 )
-from grounding.benchmarks.agenticshop.verdicts import UNDECIDED
+from grounding.benchmarks.agenticshop.scores import UNDECIDED
 from grounding.records import Failure, Record
 
 if TYPE_CHECKING:
@@ -36,21 +35,16 @@ class JudgedProduct(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ProductJudge(StageModel, Protocol):
-    """Says of each item of a checklist whether a product satisfies it."""
+    """Says of each item of a checklist whether a product satisfies it; ``condition`` is what it is shown."""
 
     @property
-    def condition(self) -> Condition:
-        """What the judge is shown."""
+    def condition(self) -> Condition: ...
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
-        """Judge one product; what goes wrong is in the record.
-
-        Raises BudgetReached where the cost limit leaves no room, UserError where no product can be judged this way.
-        """
+        """Raises BudgetReached where the cost limit leaves no room, UserError where no product can be judged so."""
 
 
 def judgement_id(product_id: str, judge: str) -> str:
-    """The name of a judgement: ``SCENARIO/USER/RANK/JUDGE``."""
     return f"{product_id}/{judge}"
 
 
@@ -67,23 +61,14 @@ def judgement_key(identity: str, subject: JudgedProduct) -> str:
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:32]
 
 
-_NO_PRODUCT = {
-    "error": "the page is an error page",
-    "blocked": "the page asks whether its visitor is human and shows no product",
-    "listing": "the page lists several products and is no product's own",
-    "other": "the page is no product's",
-}
-
-
 def no_product(extraction: Extraction) -> str:
     """Why there is no product that could satisfy anything, in words; "" where there is one (paper, section 3.4)."""
-    page = extraction.page
+    page, kind = extraction.page, extraction.page_class
     if page is None:
         return "there is no page to judge"
     if page.failure is not None:
         return f"the page can't be had: {page.failure.message}"
-    what = _NO_PRODUCT.get(extraction.page_class or "", "")
-    return f"{what} ({extraction.class_reason})" if what and extraction.class_reason else what
+    return "" if kind in (None, "product") else f"no product's own page, but {kind} ({extraction.class_reason})"
 
 
 def unjudged(
@@ -109,10 +94,9 @@ MAJORITY = "majority"
 def majority(judgements: Sequence[Judgement], checklist: Sequence[ChecklistItem]) -> Judgement:
     """What most judges say of each item of a product.
 
-    An item is satisfied if strictly more judges say so than say that it is not. A judge that doesn't decide an item,
-    says nothing of it, or failed takes no part in it; with a tie the item is not satisfied, since it was not shown. An
-    item that nobody decides is ``undecided``, or ``missing`` where no judge left it open on purpose. The quote or place
-    is that of the first judge who is in the majority and whose evidence was found. Where every judge failed, the first
+    An item is satisfied if strictly more judges say so than say that it is not; who doesn't decide it or failed takes
+    no part. One that nobody decides is ``undecided``, or ``missing`` where no judge left it open on purpose. The
+    quote or place is that of the first of the majority whose evidence was found. Where every judge failed, the first
     error among theirs, which asking again may mend, is the failure.
     """
     failures = sorted((one.failure for one in judgements if one.failure), key=lambda one: one.kind != "error")
@@ -130,12 +114,14 @@ def majority(judgements: Sequence[Judgement], checklist: Sequence[ChecklistItem]
 
 def _verdict(item: ChecklistItem, judgements: Sequence[Judgement]) -> ItemVerdict:
     said = [(each.judge, one) for each in judgements for one in each.verdicts if one.item == item.id]
-    decided = [(judge, one) for judge, one in said if UNDECIDED.isdisjoint(one.flags)]
-    if not decided:
+    sides: dict[bool, list[tuple[str, ItemVerdict]]] = {True: [], False: []}
+    for judge, one in said:
+        if UNDECIDED.isdisjoint(one.flags):
+            sides[one.satisfied].append((judge, one))
+    yes, no = sides[True], sides[False]
+    if not yes and not no:
         flag: VerdictFlag = "undecided" if any("undecided" in one.flags for _, one in said) else "missing"
         return ItemVerdict(item=item.id, satisfied=False, reasoning="no judge decides it", flags=(flag,))
-    sides = {so: [pair for pair in decided if pair[1].satisfied is so] for so in (True, False)}
-    yes, no = sides[True], sides[False]
     agreeing = [one for _, one in sides[len(yes) > len(no)]]
     best = next((one for one in agreeing if (one.quote or one.place) and not one.flags), agreeing[0])
     of_side = {"satisfied": yes, "not satisfied": no}

@@ -1,9 +1,7 @@
 """A chat model as judge: what it is asked and shown, and its reply, item by item, with quotes that are looked up.
 
-It is asked about all items of a product at once, on stored evidence alone, in one of the paper's three conditions
-(table 3); it is offered no tool and opens no page, other than the release's own (see ``released``). Wordings are files
-of two styles: ``evidence`` is this project's own, ``official`` the release's, which shows the extraction and the
-checklist as JSON and wants stats back.
+Wordings are files of two styles: ``evidence`` is this project's own, for the paper's three conditions (table 3);
+``official`` the release's, which shows the extraction and the checklist as JSON and wants stats back.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -36,7 +35,6 @@ from grounding.benchmarks.agenticshop.records import (
     ItemVerdict,
     Judgement,
     PlaceOnPage,
-    RenderedPage,
     Reported,
     Segment,
     VerdictFlag,
@@ -63,10 +61,7 @@ MAX_PICTURES = 8
 
 
 class ProductJudgePrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All texts of one wording: what leads the evidence of each condition and each picture, and asks for verdicts.
-
-    The official style has ``system`` and ``full``, and the schema that the release sends for the reply, as JSON text.
-    """
+    """The official style has ``system`` and ``full``, and the schema that the release sends, as JSON text."""
 
     style: Literal["evidence", "official"]
     system: str
@@ -83,11 +78,7 @@ class ProductJudgePrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fiel
 
 @cache
 def judge_prompt(name: str | None = None) -> ProductJudgePrompt:
-    """The wording of this name (``evidence``, ``official``), or of a YAML file of one's own.
-
-    Raises:
-        UserError: there is none, or a text is missing or unknown.
-    """
+    """The bundled wording of this name, or a YAML file of one's own; raises a UserError where it can't be used."""
     prompt = read_wording("agenticshop", name or "evidence", ProductJudgePrompt, prefix="judge-")
     if prompt.style == "evidence" and not all((prompt.no_info, prompt.url_only, prompt.picture, prompt.all)):
         raise UserError(f"{name}: a wording of the style evidence needs no_info, url_only, picture and all")
@@ -111,39 +102,33 @@ def shown_evidence(subject: JudgedProduct, condition: Condition) -> ShownEvidenc
 
     ``full`` shows address, facts, data, text and pictures, ``no-info`` address and pictures, ``url-only`` the address.
     """
-    page = subject.extraction.page
-    pieces = {"ADDRESS": bounded(one_line(subject.extraction.url), MAX_URL_CHARS)}
+    url, facts, page = subject.extraction.url, subject.extraction.facts, subject.extraction.page
+    pieces = {"ADDRESS": bounded(one_line(url), MAX_URL_CHARS)}
     if page is not None and condition == "full":
-        pieces = _information(subject, page)
+        address = [one_line(url)]
+        address += [f"leads to: {one_line(page.final_url)}"] if page.final_url not in ("", url) else []
+        address += [f"seen on: {one_line(page.fetched_at[:10])}"] if page.fetched_at else []
+        lines = "\n".join(f"{name}: {words}" for _, name, words in (fact_lines(facts) if facts is not None else ()))
+        data = "\n".join(f"{one.source}: {_readable_json(one.json)}" for one in page.data)
+        text = bounded(f"{one_line(page.title)}\n{page.text}" if page.title else page.text, MAX_TEXT_CHARS)
+        pieces = {
+            "ADDRESS": bounded("\n".join(address), MAX_URL_CHARS),
+            "FACTS": bounded(lines, MAX_FACTS_CHARS),
+            "DATA": bounded(data, MAX_DATA_CHARS),
+            "TEXT": text + ("\n[the page's text was cut off when it was kept]" if page.text_cut else ""),
+        }
+        pieces = {name: words for name, words in pieces.items() if words}
     fence = fence_for(*pieces.values())
     segments = () if page is None or condition == "url-only" else page.segments
     fenced = "\n\n".join(fence.around(name, text) for name, text in pieces.items())
     return ShownEvidence(fenced, tuple(pieces.values()), segments[:MAX_PICTURES], len(segments))
 
 
-def _information(subject: JudgedProduct, page: RenderedPage) -> dict[str, str]:
-    """All that is shown in words, by kind; what is not known is left out."""
-    url, facts = subject.extraction.url, subject.extraction.facts
-    address = [one_line(url)]
-    address += [f"leads to: {one_line(page.final_url)}"] if page.final_url not in ("", url) else []
-    address += [f"seen on: {one_line(page.fetched_at[:10])}"] if page.fetched_at else []
-    lines = () if facts is None else fact_lines(facts)
-    text = bounded(f"{one_line(page.title)}\n{page.text}" if page.title else page.text, MAX_TEXT_CHARS)
-    said = {
-        "ADDRESS": bounded("\n".join(address), MAX_URL_CHARS),
-        "FACTS": bounded("\n".join(f"{name}: {words}" for _, name, words in lines), MAX_FACTS_CHARS),
-        "DATA": bounded("\n".join(f"{one.source}: {_readable_json(one.json)}" for one in page.data), MAX_DATA_CHARS),
-        "TEXT": text + ("\n[the page's text was cut off when it was kept]" if page.text_cut else ""),
-    }
-    return {name: words for name, words in said.items() if words}
-
-
 def _readable_json(text: str) -> str:
     """JSON with its letters instead of their escapes, as a model will quote it; other text as it is."""
-    try:
+    with suppress(msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return msgspec.json.encode(msgspec.json.decode(text)).decode()
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return one_line(text)
+    return one_line(text)
 
 
 def _words(*texts: str) -> TextPart:
@@ -151,15 +136,14 @@ def _words(*texts: str) -> TextPart:
 
 
 def official_messages(prompt: ProductJudgePrompt, subject: JudgedProduct) -> tuple[Message, ...]:
-    """The release's two messages: what was extracted and the checklist, both as JSON."""
     checklist: dict[str, list[str]] = {dimension: [] for dimension in DIMENSIONS}
     for item in subject.checklist:
         checklist[item.dimension].append(item.text)
     response = json.dumps(extraction_json(subject.extraction), ensure_ascii=False, indent=2)
     # One pass, so that nothing in the extraction is taken for a place to be filled.
     text = fill(prompt.full, response=response, checklist=json.dumps(checklist, ensure_ascii=False, indent=2))
-    texts: dict[Literal["system", "user"], str] = {"system": prompt.system, "user": text}
-    return tuple(Message(role=role, parts=(TextPart(text=said),)) for role, said in texts.items())
+    system = Message(role="system", parts=(TextPart(text=prompt.system),))
+    return system, Message(role="user", parts=(TextPart(text=text),))
 
 
 _ANSWERS = dict.fromkeys(("true", "yes", "success", "satisfied", "pass", "1"), True) | dict.fromkeys(
@@ -168,19 +152,12 @@ _ANSWERS = dict.fromkeys(("true", "yes", "success", "satisfied", "pass", "1"), T
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """One verdict as a model writes it."""
-
     id: str
     satisfied: bool | str | int
     reasoning: str = ""
     quote: str = ""
     picture: int | str | None = None
     box: list[float] | None = None
-
-    @property
-    def answer(self) -> bool | None:
-        """Yes or no; None for what is neither."""
-        return _ANSWERS.get(str(self.satisfied).strip().lower())
 
 
 Read = tuple[tuple[ItemVerdict, ...], Reported | None]
@@ -203,11 +180,9 @@ def read_verdicts(text: str, items: Sequence[ChecklistItem], shown: ShownEvidenc
         return None
     said: dict[str, list[_Said]] = {}
     for entry in found["verdicts"]:
-        try:
+        with suppress(msgspec.ValidationError, TypeError, ValueError):
             one = msgspec.convert({name: told for name, told in dict(entry).items() if told is not None}, _Said)
-        except (msgspec.ValidationError, TypeError, ValueError):
-            continue
-        said.setdefault(one.id.strip(), []).append(one)
+            said.setdefault(one.id.strip(), []).append(one)
     page = found.get("page")
     if isinstance(page, dict):
         found = {"page_accessibility": {"is_specific_product_page": page.get("is_product_page"), **page}, **found}
@@ -221,16 +196,13 @@ def read_official(text: str, items: Sequence[ChecklistItem]) -> Read | None:
     read = read_evaluation("", reply_object(text, "annotated_checklist"), items)
     if read.failure is not None:
         return None
-    flagged = (
-        msgspec.structs.replace(one, flags=(*one.flags, "no-evidence")) if one.satisfied else one
-        for one in read.verdicts
-    )
+    flags = ("no-evidence",)
+    flagged = (msgspec.structs.replace(one, flags=flags) if one.satisfied else one for one in read.verdicts)
     return tuple(flagged), read.reported
 
 
 def _verdict(item: ChecklistItem, said: list[_Said], shown: ShownEvidence) -> ItemVerdict:
-    """A verdict with its evidence looked up: words in what was shown, a place on the pictures."""
-    answers = {one.answer for one in said}
+    answers = {_ANSWERS.get(str(one.satisfied).strip().lower()) for one in said}
     if len(answers) != 1 or None in answers:
         why = "the judge says both" if answers == {True, False} else ""
         return ItemVerdict(item=item.id, satisfied=False, reasoning=why, flags=("missing",))
@@ -255,9 +227,10 @@ def _place(said: _Said, shown: ShownEvidence) -> PlaceOnPage | None:
     if not (0 <= left < right <= 1_000 and 0 <= top < bottom <= 1_000):
         return None
     size = shown.pictures[int(named) - 1].size
-    across, down = size.width / 1_000, size.height / 1_000
-    sides = (round(side * unit, 2) for side, unit in zip(said.box, (across, down, across, down), strict=True))
-    return PlaceOnPage(segment=int(named) - 1, box=Box(**dict(zip(Box.__struct_fields__, sides, strict=True))))
+    scale = (size.width / 1_000, size.height / 1_000) * 2
+    left, top, right, bottom = (round(side * unit, 2) for side, unit in zip(said.box, scale, strict=True))
+    box = Box(left_px=left, top_px=top, right_px=right, bottom_px=bottom)
+    return PlaceOnPage(segment=int(named) - 1, box=box)
 
 
 _FOLDED = str.maketrans(
@@ -299,11 +272,8 @@ def is_quoted(quote: str, evidence: Iterable[str]) -> bool:
 class ModelJudge:
     """A chat model that holds products against checklists.
 
-    ``condition`` is what it is shown (paper, table 3), ``prompt`` the name or path of a wording, ``name`` what it is
-    called where not by its card and condition, ``form`` what the release's wording is sent with.
-
-    Raises:
-        UserError: there is no such wording, or it can't be asked this way.
+    ``condition`` is what it is shown (paper, table 3), ``prompt`` the name or path of a wording, ``form`` what the
+    release's wording is sent with. Raises a UserError where there is no such wording, or it can't be asked this way.
     """
 
     def __init__(
@@ -315,36 +285,33 @@ class ModelJudge:
         name: str = "",
         form: dict[str, Any] | None = None,
     ) -> None:
-        self._opened, self.card = opened, opened.card
-        self._prompt = judge_prompt(prompt)
+        self._opened, self.card, self._prompt = opened, opened.card, judge_prompt(prompt)
         self.condition: Condition = condition
         self.name = name or (opened.card.name if condition == "full" else f"{opened.card.name}@{condition}")
         self.searches = form is not None
         self._tools = () if form is None else (form,)
         if self._prompt.style == "official" and condition != "full":
-            known = f"the wording {self._prompt.name} shows all that was extracted"
-            raise UserError(f"{known}: it does not know the condition {condition}; use the wording evidence for that")
+            raise UserError(
+                f"the wording {self._prompt.name} shows all that was extracted: @{condition} needs evidence"
+            )
         self.max_concurrency = opened.model.max_concurrency
         self.check, self.aclose = opened.model.check, opened.model.aclose
 
     @property
     def identity(self) -> str:
-        """Model, parameters, wording, what is shown, and how replies are read."""
         shown = f"{self.condition} pictures.{MAX_PICTURES} reading.{VERSION}"
         return f"judge model {self._prompt.label} {shown} {self._opened.model.identity}"
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
-        """Judge one product; raises as :class:`ProductJudge`. A page that is no product's satisfies nothing unasked.
+        """Judge one product; raises as :class:`ProductJudge`.
 
-        Where the judge is not shown what was extracted it is asked about any page, and so is the release's wording,
-        whose reply says what kind of page it is.
+        A page that is no product's satisfies nothing unasked, but for judges that don't see what was extracted.
         """
         items, sizes = subject.checklist, NO_PICTURES
         if subject.extraction.failure is not None:
             return unjudged(self, subject, key, failure=subject.extraction.failure)
-        render: Render
         if self._prompt.style == "official":
-            render = partial(official_messages, self._prompt, subject)
+            render: Render = partial(official_messages, self._prompt, subject)
             read = partial(read_official, items=items)
         else:
             why = no_product(subject.extraction) if self.condition == "full" else ""
@@ -368,7 +335,6 @@ class ModelJudge:
     def _messages(
         self, shown: ShownEvidence, items: Sequence[ChecklistItem], folder: EvidenceFolder
     ) -> Sequence[Message]:
-        """The conversation in this project's own wording; raises for a picture that can't be sent or is not there."""
         prompt = self._prompt
         lead = {"full": prompt.full, "no-info": prompt.no_info, "url-only": prompt.url_only}[self.condition]
         texts = [fill(lead, evidence=shown.fenced)]

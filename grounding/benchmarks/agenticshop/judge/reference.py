@@ -1,11 +1,7 @@
 """The offline reference judge: decides what can be read off a page's facts without understanding language.
 
-Price, shipping, rating, number of ratings, stock, brand, days of delivery and return, and items that name a field of
-the page and its value ("Material is linen") or words of the page in so many letters. All else it leaves ``undecided``:
-most of what people write in checklists. So it is a reference to hold other judges against, and no score of agents.
-
-What the page doesn't say is not satisfied (the release's judge is told the same). Amounts in another currency than the
-page's, or in one that neither says, are left undecided. Nothing that a page says changes a rule.
+All else it leaves ``undecided``: it is a reference to hold other judges against, and no score of agents. What the page
+doesn't say is not satisfied (the release's judge is told the same); amounts in another currency are left undecided.
 """
 
 from __future__ import annotations
@@ -27,8 +23,8 @@ from grounding.benchmarks.agenticshop.records import (
     ProductFacts,
     VerdictFlag,
 )
+from grounding.benchmarks.agenticshop.scores import words
 from grounding.benchmarks.agenticshop.spending import spending_limits
-from grounding.benchmarks.agenticshop.verdicts import words
 
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
@@ -37,15 +33,12 @@ NAME = "reference"
 
 
 class ReferenceJudge:
-    """Decides by facts alone."""
-
     name = NAME
     condition: Condition = "full"
     max_concurrency = 8
     identity = "judge reference 1"
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:  # noqa: ARG002
-        """Judge one product from what was extracted of its page."""
         extraction = subject.extraction
         why = no_product(extraction)
         if why or extraction.failure is not None:
@@ -53,11 +46,9 @@ class ReferenceJudge:
         verdicts = tuple(verdict(item, extraction.facts) for item in subject.checklist)
         return Judgement(step_id=judgement_id(extraction.step_id, NAME), key=key, judge=NAME, verdicts=verdicts)
 
-    async def check(self) -> None:
-        """Nothing can be missing."""
+    async def check(self) -> None: ...
 
-    async def aclose(self) -> None:
-        """Nothing to close."""
+    async def aclose(self) -> None: ...
 
 
 class Decided(NamedTuple):
@@ -73,12 +64,11 @@ def verdict(item: ChecklistItem, facts: ProductFacts | None) -> ItemVerdict:
     found = Decided(None, "no single facts were read from the page")
     if facts is not None and facts.title:
         found = decide(item.text, facts)
-    flags: tuple[VerdictFlag, ...] = ("no-evidence",) if found.satisfied and not found.quote else ()
     if found.satisfied is None:
-        found, flags = found._replace(reason=f"not decided: {found.reason}"), ("undecided",)
-    return ItemVerdict(
-        item=item.id, satisfied=bool(found.satisfied), reasoning=found.reason, quote=found.quote, flags=flags
-    )
+        reason = f"not decided: {found.reason}"
+        return ItemVerdict(item=item.id, satisfied=False, reasoning=reason, quote=found.quote, flags=("undecided",))
+    flags: tuple[VerdictFlag, ...] = ("no-evidence",) if found.satisfied and not found.quote else ()
+    return ItemVerdict(item=item.id, satisfied=found.satisfied, reasoning=found.reason, quote=found.quote, flags=flags)
 
 
 _ITEMS: dict[str, str] = msgspec.yaml.decode((Path(__file__).parent / "items.yaml").read_bytes())
@@ -109,7 +99,6 @@ def decide(text: str, facts: ProductFacts) -> Decided:
 
 
 def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | None:
-    """What one rule says of an item that it reads; None where it can't say."""
     said = match.groupdict()
     denied = bool(said.get("no"))
     if rule in ("brand", "without", "field", "words") and _VAGUE.search(match[0]):
@@ -151,7 +140,6 @@ def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | 
 
 
 def _price(limit: str, facts: ProductFacts, *, shipped: bool) -> Decided:
-    """A limit in the page's own currency, of several ("$50 or €50"); undecided where none is."""
     paid = facts.total if shipped else facts.price
     if paid is None:
         return Decided(False, f"the page doesn't say what it costs{' with shipping' if shipped else ''}")
@@ -179,7 +167,6 @@ def _days(asked: dict[str, str], facts: ProductFacts) -> Decided:
 
 
 def _on_page(facts: ProductFacts, phrases: Sequence[str]) -> Decided:
-    """Whether a line of the page's facts has one of some phrases, its words one after the other."""
     lines = [
         facts.title,
         *(f"{one.name}: {one.value}" for one in facts.attributes),

@@ -24,7 +24,6 @@ import pytest
 from fakes import make
 from PIL import Image
 
-from grounding.benchmarks.agenticshop.figures import official_figures
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
 from grounding.benchmarks.agenticshop.judge.model import judge_prompt, official_messages
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, Judgement, PageClass
@@ -39,7 +38,7 @@ from grounding.benchmarks.agenticshop.released import (
     released_judge,
     reply_form,
 )
-from grounding.benchmarks.agenticshop.verdicts import JudgeAnswers, place_verdicts
+from grounding.benchmarks.agenticshop.scores import JudgeAnswers, official_figures, place_verdicts
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatOptions

@@ -44,7 +44,7 @@ from grounding.benchmarks.agenticshop.release import (
     write_release,
 )
 from grounding.benchmarks.agenticshop.scorebook import StoredRun
-from grounding.benchmarks.agenticshop.verdicts import JudgeAnswers
+from grounding.benchmarks.agenticshop.scores import JudgeAnswers
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.errors import UserError
 from grounding.records import Failure, Size

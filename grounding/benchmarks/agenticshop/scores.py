@@ -1,0 +1,472 @@
+"""Stored answers to verdicts over the places of a task, and verdicts to the paper's figures and the release's. Pure.
+
+A place that the agent left empty, a page that is not there and a page that is no product's satisfy nothing, whatever a
+judge may say of them: the paper's score (section 3.4.2) goes over all users, products and items. The score of a task is
+the share of satisfied items, meant over its three places; a scenario's is the mean over its users. *Success* leaves
+only tasks of three product pages (appendix C); *unblocked* leaves out the places whose site wanted to see a human.
+
+What was not measured (a reply that can't be read, an item that the judge leaves open) is in no figure and never 0. The
+paper's table 6 has lost its headings in print; what each column is taken for stands at the measure.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Literal, TypeVar, get_args
+
+import numpy as np
+
+from grounding.benchmarks.agenticshop.records import (
+    COUNTED_PRODUCTS,
+    DIMENSIONS,
+    SCENARIOS,
+    BehaviourKind,
+    Curation,
+    CurationTask,
+    Dimension,
+    Extraction,
+    ItemVerdict,
+    Judgement,
+    PageClass,
+    ProductFacts,
+    Reported,
+    Scenario,
+    Target,
+    VerdictFlag,
+    product_id,
+)
+from grounding.benchmarks.agenticshop.scenarios import row_of
+from grounding.benchmarks.agenticshop.spending import spending_limits
+from grounding.records import Record
+from grounding.scoring.intervals import bootstrap
+
+T = TypeVar("T")
+
+PlaceOutcome = Literal[
+    "judged", "not-product", "unreachable", "blocked", "not-curated", "unparsed", "missing", "error", "open"
+]
+"""The first five are measured. ``not-product``: a page of something else. ``unreachable``: no such page. ``blocked``:
+the site wanted to see a human. ``not-curated``: the agent named none. ``unparsed``: a model's reply held no facts or no
+verdicts, also when asked again. ``missing``: recorded files have none. ``error``: infrastructure failed; asking again
+may help. ``open``: not done yet."""
+
+MEASURED: tuple[PlaceOutcome, ...] = get_args(PlaceOutcome)[:5]
+UNDECIDED: frozenset[VerdictFlag] = frozenset({"undecided", "missing"})
+
+Link = Literal["", "product", "irrelevant", "invalid", "blocked"]
+"""Where a link leads, whoever judges it: ``invalid`` pages are not there, ``irrelevant`` ones are listings and others
+that sell nothing (table 6); "" where nobody looked yet, or there is no link."""
+
+WRONG: frozenset[Link] = frozenset({"invalid", "irrelevant"})
+_OUTCOME: dict[Link, PlaceOutcome] = {"invalid": "unreachable", "irrelevant": "not-product", "blocked": "blocked"}
+_LINKS: dict[PageClass, Link] = {
+    "product": "product", "blocked": "blocked", "error": "invalid", "listing": "irrelevant", "other": "irrelevant"
+}  # fmt: skip
+
+
+class PlaceVerdict(Record, frozen=True, kw_only=True):
+    """One of the places of a task by one judge.
+
+    ``items`` is the whole checklist, nothing satisfied where the outcome is not ``judged``. ``found`` is whether it is
+    the target's brand and type (table 5); it, ``over_budget`` and ``has_reviews`` are None where nothing can be said.
+    """
+
+    task: str
+    user: str
+    scenario: Scenario
+    rank: int
+    judge: str
+    outcome: PlaceOutcome
+    url: str = ""
+    link: Link = ""
+    page_class: PageClass | None = None
+    items: tuple[ItemVerdict, ...] = ()
+    reported: Reported | None = None
+    over_budget: bool | None = None
+    has_reviews: bool | None = None
+    found: bool | None = None
+    reason: str = ""
+
+    @property
+    def decided(self) -> tuple[ItemVerdict, ...]:
+        """The items that were measured: of a judged product those that its judge decided, else all or none."""
+        if self.outcome == "judged":
+            return tuple(one for one in self.items if UNDECIDED.isdisjoint(one.flags))
+        return self.items if self.outcome in MEASURED else ()
+
+    @property
+    def share(self) -> float | None:
+        """The share of decided items that are satisfied; None where nothing was measured."""
+        if self.outcome in MEASURED and self.outcome != "judged":
+            return 0.0
+        decided = self.decided
+        return sum(one.satisfied for one in decided) / len(decided) if decided else None
+
+
+TaskVerdicts = tuple[PlaceVerdict, ...]
+"""The verdicts of one judge over all places of one task."""
+
+
+class JudgeAnswers(Record, frozen=True, kw_only=True):
+    curation: Curation | None = None
+    extractions: tuple[Extraction | None, ...] = ()
+
+
+def place_verdicts(
+    task: CurationTask, answers: JudgeAnswers, judgements: Mapping[str, Judgement], judge: str
+) -> TaskVerdicts:
+    """The verdicts over a task's three places; ``judgements`` is what that judge said, by product's id."""
+    return tuple(_place(task, answers, rank, judgements, judge) for rank in range(COUNTED_PRODUCTS))
+
+
+def _place(
+    task: CurationTask, answers: JudgeAnswers, rank: int, judgements: Mapping[str, Judgement], judge: str
+) -> PlaceVerdict:
+    curation = answers.curation
+    named = curation is not None and rank < len(curation.products)
+    extraction = answers.extractions[rank] if named and rank < len(answers.extractions) else None
+    judgement = judgements.get(product_id(task.id, rank)) if named else None
+    facts = None if extraction is None else extraction.facts
+    link, why = _link(extraction, judgement)
+    outcome: PlaceOutcome = "judged"
+    if curation is None:
+        outcome, why = "open", "not curated yet"
+    elif not named:
+        failed = curation.failure
+        outcome = "error" if failed is not None and failed.kind == "error" else "not-curated"
+        why = "" if failed is None else failed.message
+    elif extraction is None:
+        outcome, why = "open", "not extracted yet"
+    elif extraction.failure is not None:
+        outcome, why = extraction.failure.kind, extraction.failure.message
+    elif link in _OUTCOME and (judgement is None or judgement.condition == "full"):
+        # What sees less than the page judges any link, as the release's conditions do.
+        outcome = _OUTCOME[link]
+    elif judgement is None:
+        outcome, why = "open", "not judged yet"
+    else:
+        failed = judgement.failure
+        outcome, why = ("judged", "") if failed is None else (failed.kind, failed.message)
+    target, found = task.target, None
+    if target is not None and target.brand and target.product_type and outcome not in ("open", "error"):
+        found = facts is not None and is_of_target(facts, target)
+    return PlaceVerdict(
+        task=task.id,
+        user=task.user,
+        scenario=task.scenario,
+        rank=rank,
+        judge=judge,
+        outcome=outcome,
+        url=curation.products[rank].url if curation is not None and named else "",
+        link=link,
+        page_class=None if extraction is None else extraction.page_class,
+        items=_items(task, judgement if outcome == "judged" else None),
+        reported=None if judgement is None else judgement.reported,
+        over_budget=None if facts is None else spending_limits(task.budget).exceeded_by(facts.total or facts.price),
+        has_reviews=None if facts is None else bool(facts.reviews or facts.rating_count),
+        found=found,
+        reason=why,
+    )
+
+
+def _link(extraction: Extraction | None, judgement: Judgement | None) -> tuple[Link, str]:
+    """Where a product's link leads, and the words for it; of a page that was not kept also by what its judge says."""
+    if extraction is None or extraction.failure is not None:
+        return "", ""
+    page, reported = extraction.page, None if judgement is None else judgement.reported
+    said = page.failure.message if page is not None and page.failure is not None else extraction.class_reason
+    if extraction.page_class is not None:
+        return _LINKS[extraction.page_class], said
+    if extraction.facts is None or (reported is not None and reported.accessible is False):
+        return "invalid", said if reported is None else reported.reason or said
+    if reported is not None and reported.is_product_page is False:
+        return "irrelevant", reported.reason
+    return "product", ""
+
+
+def _items(task: CurationTask, judgement: Judgement | None) -> tuple[ItemVerdict, ...]:
+    """The whole checklist; what a judge doesn't decide is not satisfied, whatever it may say beside."""
+    missing: tuple[VerdictFlag, ...] = () if judgement is None else ("missing",)
+    said = {} if judgement is None else {one.item: one for one in judgement.verdicts}
+    found = (said.get(item.id) or ItemVerdict(item=item.id, satisfied=False, flags=missing) for item in task.checklist)
+    return tuple(
+        ItemVerdict(item=one.item, satisfied=one.satisfied and UNDECIDED.isdisjoint(one.flags), flags=one.flags)
+        for one in found
+    )
+
+
+def is_of_target(facts: ProductFacts, target: Target) -> bool:
+    """Whether a page's product is of the target's brand and type, however they are spelt (paper, table 5).
+
+    The paper does not say who decided that. Here words do: brand and page's brand are equal, or one begins with the
+    other; where the page names no brand, it stands in the title. All words of the type, without plural endings, stand
+    in title, categories, features or attributes of the page.
+    """
+    wanted, brand, title = words(target.brand), words(facts.brand), words(facts.title)
+    shorter = min(len(wanted), len(brand))
+    same = wanted[:shorter] == brand[:shorter]
+    if not brand:
+        same = any(title[at : at + len(wanted)] == wanted for at in range(len(title) - len(wanted) + 1))
+    kind = set(words(target.product_type)) - set(["a", "an", "and", "the", "of", "for", "with", "in", "or", "by"])
+    said = [facts.title, *facts.categories, *facts.features, *(f"{one.name} {one.value}" for one in facts.attributes)]
+    return bool(wanted) and same and bool(kind) and kind <= set(words(" ".join(said)))
+
+
+def words(text: str) -> tuple[str, ...]:
+    """A text's words in small letters without accents and plural endings.
+
+    >>> words("Crème Brûlée Cups")
+    ('creme', 'brulee', 'cup')
+    """
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().casefold().replace("'s", "")
+    return tuple(_PLURAL.sub("", re.sub(r"(?<=..)ies$", "y", word)) for word in re.findall(r"[a-z0-9]+", plain))
+
+
+_PLURAL = re.compile(r"(?:(?<=..ch)|(?<=..sh)|(?<=..ss)|(?<=..x))es$|(?<=...)(?<![sui])s$")
+
+# --- ratios of sums --------------------------------------------------------------------------------------------------
+
+Parts = tuple[float, float]
+"""What one thing adds to a share: above the line, and below it; nothing below leaves it out."""
+
+
+class FigureValue(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A share from 0 to 1 of ``n`` things (or their weight) and its 95 % interval; None over nothing."""
+
+    value: float | None
+    n: float
+    low: float | None = None
+    high: float | None = None
+
+
+def estimates(
+    things: Sequence[T], measures: Sequence[Callable[[T], Parts]], cluster: Callable[[T], Hashable], *, seed: int = 0
+) -> list[FigureValue]:
+    """Ratios of sums over things, one for each measure, with intervals; ``cluster`` is what is drawn as a whole."""
+    places = {name: place for place, name in enumerate(dict.fromkeys(map(cluster, things)))}
+    above, below = sums = np.zeros((2, len(places), len(measures)))
+    for thing in things:
+        sums[:, places[cluster(thing)]] += np.transpose([measure(thing) for measure in measures])
+    found = []
+    intervals = bootstrap(above, below, seed=seed, most=[1.0] * len(measures))
+    for of, counted_of, interval in zip(above.T, below.T, intervals, strict=True):
+        n = float(counted_of.sum())
+        ends = {} if interval is None else {"low": interval.low, "high": interval.high}
+        found.append(FigureValue(value=float(of.sum() / n) if n else None, n=n, **ends))
+    return found
+
+
+def share_of(said: Iterable[bool | None]) -> Parts:
+    """How many are true, of those of which it is known."""
+    known = [one for one in said if one is not None]
+    return float(sum(known)), float(len(known))
+
+
+def counted(names: Iterable[T]) -> dict[T, int]:
+    return dict(sorted(Counter(names).items(), key=lambda one: str(one[0])))
+
+
+# --- the release's own arithmetic -----------------------------------------------------------------------------------
+
+
+class OfficialFigures(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The release's figures of one scenario, or of all: per cent. None where the judge was not asked for a sum.
+
+    ``users`` is how many stand below the line, ``products`` how many reports there are.
+    """
+
+    satisfaction_percentage: float | None
+    dimensions: dict[Dimension, float]
+    users: int
+    products: int
+
+
+def official_figures(tasks: Sequence[TaskVerdicts]) -> OfficialFigures:
+    """The release's figures of what judges reported of themselves, bug for bug (``collect_results.py``).
+
+    The mean of the percentages that the judge wrote over each user's products that have one, then over users, both
+    rounded to four decimals. A percentage that was meant as a fraction is averaged as it stands; a user with curated
+    products and no report adds 0; a user without curated products is absent. Dimensions are texts ``x / y``: anything
+    else is 0 of 0, and a dimension of nothing is 0, not missing.
+    """
+    present = [[one for one in places if one.outcome not in ("not-curated", "open")] for places in tasks]
+    # The release goes through its folders by name.
+    present.sort(key=lambda places: places[0].user if places else "")
+    # Our own wording does not ask what verdicts add up to.
+    said = [[one.reported for one in places if one.reported] for places in present if places]
+    reports = [[one for one in of if one.satisfaction_percentage is not None or one.dimensions] for of in said]
+    products = sum(map(len, reports))
+    percentage, dimensions = None, {}
+    if products:
+        percentage = _mean([_mean([one.satisfaction_percentage or 0.0 for one in of]) for of in reports])
+        dimensions = {name: _mean([_dimension_sum(of, name) for of in reports]) for name in DIMENSIONS}
+    return OfficialFigures(
+        satisfaction_percentage=percentage, dimensions=dimensions, users=len(reports), products=products
+    )
+
+
+def _dimension_sum(reports: Sequence[Reported], dimension: Dimension) -> float:
+    above = below = 0
+    for one in reports:
+        # With or without the release's ending of its field; only digits on either side, and blanks around them.
+        said = one.dimensions.get(dimension) or one.dimensions.get(f"{dimension}_percentage", "")
+        match = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", said, re.ASCII)
+        above, below = (above + int(match[1]), below + int(match[2])) if match else (above, below)
+    return round(100 * above / below, 4) if below else 0.0
+
+
+def _mean(values: Sequence[float]) -> float:
+    return round(sum(values) / len(values), 4) if values else 0.0
+
+
+# --- the paper's figures ---------------------------------------------------------------------------------------------
+
+
+def task_score(places: TaskVerdicts) -> float | None:
+    shares = [share for one in places if (share := one.share) is not None]
+    return sum(shares) / len(shares) if shares else None
+
+
+def is_success(places: TaskVerdicts) -> bool:
+    return all(one.link == "product" for one in places)
+
+
+def looked_at(one: PlaceVerdict) -> bool:
+    return bool(one.url) and one.link in ("product", "irrelevant", "invalid")
+
+
+def _score(places: TaskVerdicts) -> Parts:
+    score = task_score(places)
+    return (0.0, 0.0) if score is None else (score, 1.0)
+
+
+def _dimension(dimension: Dimension, by_task: bool, places: TaskVerdicts) -> Parts:
+    above, below = share_of(item.satisfied for one in places for item in one.decided if item.dimension == dimension)
+    return (above / below, 1.0) if by_task and below else (above, below)
+
+
+def _found(places: TaskVerdicts) -> Parts:
+    sought = row_of(places[0].scenario).intent == "target_finding"
+    said = [one.found for one in places if sought and one.found is not None]
+    return float(any(said)), float(bool(said))
+
+
+def _fails_price(one: PlaceVerdict) -> bool:
+    prices = [item for item in one.items if item.dimension == "price_sensitivity" and "undecided" not in item.flags]
+    return one.outcome == "judged" and any(not item.satisfied for item in prices)
+
+
+MEASURES: dict[str, Callable[[TaskVerdicts], Parts]] = {
+    "score": _score,
+    "success": lambda places: _score(places) if is_success(places) else (0.0, 0.0),
+    "unblocked": lambda places: _score(tuple(one for one in places if one.link != "blocked")),
+    # Of a dimension all items alike, and the mean of the tasks' shares.
+    **{dimension: partial(_dimension, dimension, False) for dimension in DIMENSIONS},
+    **{f"{dimension}, by task": partial(_dimension, dimension, True) for dimension in DIMENSIONS},
+    # Of the named products, those whose page wanted to see a human: no error of the agent's, and shown beside.
+    "blocked": lambda places: share_of(one.link == "blocked" for one in places if one.url),
+    # Errors of attribution (paper, table 6): of the named products whose page could be looked at, those whose page is
+    # not there or no product's; of those errors, the pages that are not there, and those that are no product's.
+    "wrong": lambda places: share_of(one.link in WRONG for one in places if looked_at(one)),
+    "invalid": lambda places: share_of(one.link == "invalid" for one in places if one.link in WRONG),
+    "irrelevant": lambda places: share_of(one.link == "irrelevant" for one in places if one.link in WRONG),
+    # Of the product pages, those without a single rating or review.
+    "no_review": lambda places: share_of(
+        None if one.has_reviews is None else not one.has_reviews for one in places if one.outcome == "judged"
+    ),
+    # Of the products that fail an item on the price, and of which price and budget are known, those that cost more.
+    "over_budget": lambda places: share_of(one.over_budget for one in places if _fails_price(one)),
+    # Whether one of the products is of the target's brand and type (table 5), where a target is known.
+    "found": _found,
+}
+"""What a task adds to each figure."""
+
+ALL = "all tasks"
+
+
+class JudgeScores(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What one judge's verdicts add up to: :data:`MEASURES` and the release's figures of ``all tasks`` and by scenario.
+
+    ``successes`` is how many tasks have three product pages. ``satisfied`` of ``items`` are over the ``products`` that
+    were judged; ``flags`` count what is odd about verdicts, ``unmeasured`` the places that are in no figure, by why.
+    """
+
+    judge: str
+    figures: dict[str, dict[str, FigureValue]]
+    official: dict[str, OfficialFigures]
+    successes: int
+    products: int
+    items: int
+    satisfied: int
+    flags: dict[VerdictFlag, int]
+    unmeasured: dict[PlaceOutcome, int]
+
+    @property
+    def decided(self) -> int:
+        """How many items of judged products the judge decided."""
+        return self.items - self.flags.get("undecided", 0) - self.flags.get("missing", 0)
+
+
+def judge_scores(judge: str, tasks: Sequence[TaskVerdicts], *, seed: int = 0) -> JudgeScores:
+    places = [one for of_task in tasks for one in of_task]
+    judged = [one for one in places if one.outcome == "judged"]
+    items = [item for one in judged for item in one.items]
+    by_scenario = {name: [one for one in tasks if one[0].scenario == name] for name in SCENARIOS}
+    groups = {ALL: tasks, **{str(name): found for name, found in by_scenario.items() if found}}
+    measures = tuple(MEASURES.values())
+    return JudgeScores(
+        judge=judge,
+        figures={
+            name: dict(zip(MEASURES, estimates(found, measures, lambda places: places[0].user, seed=seed), strict=True))
+            for name, found in groups.items()
+        },
+        official={name: official_figures(found) for name, found in groups.items()},
+        successes=sum(map(is_success, tasks)),
+        products=len(judged),
+        items=len(items),
+        satisfied=sum(item.satisfied for item in items),
+        flags=counted(flag for item in items for flag in item.flags),
+        unmeasured=counted(one.outcome for one in places if one.outcome not in MEASURED),
+    )
+
+
+KINDS: tuple[BehaviourKind, ...] = get_args(BehaviourKind)
+
+
+class Behaviours(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What the steps of an agent were for (paper, figure 5): ``shares`` of the ``labelled`` of ``steps``."""
+
+    steps: int
+    labelled: int
+    shares: dict[BehaviourKind, FigureValue]
+    steps_per_task: float | None
+
+
+def behaviours(
+    curations: Sequence[Curation], user_by_task: Mapping[str, str], *, says_why: bool = True, seed: int = 0
+) -> Behaviours:
+    """What the steps were for; no figure where nobody asks the agent that (``says_why``)."""
+    answered = [one for one in curations if one.failure is None]
+
+    def measure(wanted: BehaviourKind) -> Callable[[Curation], Parts]:
+        return lambda one: share_of(step.kind == wanted for step in one.trace if step.kind)
+
+    steps = [step for one in answered for step in one.trace]
+    labelled = sum(bool(step.kind) for step in steps) if says_why else 0
+    shares = estimates(answered, tuple(map(measure, KINDS)), lambda one: user_by_task[one.step_id], seed=seed)
+    return Behaviours(
+        steps=len(steps),
+        labelled=labelled,
+        shares=dict(zip(KINDS, shares, strict=True)) if labelled else {},
+        steps_per_task=len(steps) / len(answered) if answered else None,
+    )
+
+
+def seconds_per_task(curations: Sequence[Curation]) -> float | None:
+    answered = [one.seconds for one in curations if one.failure is None]
+    return math.fsum(answered) / len(answered) if answered else None
