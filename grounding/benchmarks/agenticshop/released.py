@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.vendors import VENDORS
+from grounding.benchmarks.agenticshop.agents.vendors import searches
 from grounding.benchmarks.agenticshop.asking import ask
 from grounding.benchmarks.agenticshop.extraction.base import Extracted
 from grounding.benchmarks.agenticshop.extraction.structural import page_class_of
@@ -79,8 +79,8 @@ class ReleasedWire(VendorWire, frozen=True, kw_only=True):
         found = super().spent(body)
         if found.usage is None:
             return found
-        searches = VENDORS["openai"].searches(msgspec.json.decode(body, type=dict[str, Any]))
-        return msgspec.structs.replace(found, fee_usd=searches * SEARCH_USD)
+        made = searches("openai", msgspec.json.decode(body, type=dict[str, Any]))
+        return msgspec.structs.replace(found, fee_usd=made * SEARCH_USD)
 
 
 def released_wire(card: PlannerCard) -> ReleasedWire:

@@ -2,8 +2,7 @@
 
 Whatever goes wrong in a task is recorded in its Curation. An answer that will not get better by asking again is
 ``unparsed`` (no products in the reply, the task's own limit of steps or seconds); infrastructure that failed is an
-``error``, which is asked again when the run goes on. A Curation is whole or not there: a task that was broken off
-starts over. What a page or a model wrote is bounded before it is kept and is never an instruction to us.
+``error``, which is asked again when the run goes on. What a page or a model wrote is bounded before it is kept.
 
 A new agent is one file beside this one, or one of the user's, named as ``FILE.py:NAME``::
 
@@ -17,18 +16,22 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pkgutil
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.records import Curation, ShopperView
+from grounding.benchmarks.agenticshop.records import Curated, Curation, ShopperView
+from grounding.benchmarks.calls import json_values
 from grounding.cards import ChatCard
 from grounding.cards.functions import is_function, loaded_function
 from grounding.errors import Halted, UserError
+from grounding.records import Failure
 
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.extraction.base import Extractor
@@ -38,11 +41,10 @@ if TYPE_CHECKING:
     from grounding.llm.budget import Budget
     from grounding.run.display import Progress
 
-MAX_PRODUCTS = 10
+MAX_PRODUCTS, MAX_TRACE_STEPS, MAX_CITED_URLS = 10, 400, 50
 """So many products of a reply are kept; the scores look at the first three."""
 
-MAX_URL_CHARS, MAX_TEXT_CHARS, MAX_RAW_CHARS = 2_048, 2_000, 20_000
-MAX_TRACE_STEPS, MAX_CITED_URLS = 400, 50
+MAX_URL_CHARS, MAX_TEXT_CHARS, MAX_RAW_CHARS, MAX_SAID_CHARS = 2_048, 2_000, 20_000, 200_000
 
 
 class BrokenOff(Halted):
@@ -90,7 +92,6 @@ class Browses(CurationAgent):
     evidence: EvidenceFolder
 
     def use(self, web: WebBrowser, evidence: EvidenceFolder) -> None:
-        """Open pages in this browser and keep pictures in this folder from now on."""
         self.web, self.evidence = web, evidence
 
 
@@ -108,8 +109,8 @@ class AsksFirst(CurationAgent):
 def curation_key(identity: str, view: ShopperView, web: str = "") -> str:
     """Hash of everything that can change a curation: 32 hex digits.
 
-    ``identity`` is the agent's, ``view`` all that it is told. ``web`` stands for the content of the data set's own
-    shops (its fingerprint); "" for the open web, of which nothing can be said.
+    ``web`` stands for the content of the data set's own shops (its fingerprint); "" for the open web, of which nothing
+    can be said.
     """
     return hashlib.sha256(msgspec.json.encode(("curate", identity, view, web))).hexdigest()[:32]
 
@@ -139,6 +140,108 @@ def _cut(record: Any) -> Any:
         elif isinstance(value, float):
             cut[name] = round(value, 3)
     return msgspec.structs.replace(record, **cut)
+
+
+# --- JSON of any shape, and the products that it or a text names ------------------------------------------------------
+
+
+def decoded(content: bytes | str) -> Any:
+    """What a whole JSON says; None for anything else."""
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+
+
+def at(value: Any, *names: str) -> Any:
+    """What stands under names within names; None where there is nothing."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def text(value: Any, *names: str) -> str:
+    """The text there, "" for anything else."""
+    found = at(value, *names)
+    return found if isinstance(found, str) else ""
+
+
+def each(value: Any, *names: str) -> list[dict[str, Any]]:
+    """The objects of the list there."""
+    found = at(value, *names)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+_LISTS = ("search_results", "products", "results")
+_CITATION = re.compile("\ue200[^\ue201]{0,200}\ue201")
+"""What OpenAI leaves in the text of a reply with a schema, between characters of private use."""
+
+_ADDRESS = re.compile(
+    r"\[([^\[\]\n]{1,300})\]\(\s*<?(https?://[^\s<>()]{3,2000})[^)\n]{0,200}\)"
+    r"|(https?://[^\s<>\"'`\[\]{}|\\^]{3,2000})",
+    re.IGNORECASE,
+)
+_LIST_MARK = re.compile(r"^\s*(?:[-*\u2022]|\d{1,3}[.)])\s*")
+_TAIL = ".,;:!?*_~\u2026\u3002"
+
+
+def read_products(said: str) -> tuple[Curated, ...] | Failure:
+    """The products of the last JSON in a reply that names any, in its order; else why there are none."""
+    values = json_values(said)
+    if found := next((products for value in reversed(values) if (products := products_of(value))), ()):
+        return found
+    why = "the JSON of the reply names no product" if values else "the reply holds no JSON"
+    return Failure(kind="unparsed", message=f"{why}: {said.strip()[:120]!r}")
+
+
+def products_of(value: Any) -> tuple[Curated, ...]:
+    """The products of a JSON in the release's form, or one much like it; an address is kept as it stands."""
+    if isinstance(value, dict):
+        value = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), [value])
+    named = [(one, url) for one in each(value) if (url := text(one, "product_url").strip())]
+    return tuple(
+        Curated(rank=rank, url=url, name=_words(one, "product_name"), reasoning=_words(one, "reasoning"))
+        for rank, (one, url) in enumerate(named[:MAX_PRODUCTS])
+    )
+
+
+def _words(one: dict[str, Any], name: str) -> str:
+    return " ".join(_CITATION.sub("", text(one, name)).split())
+
+
+def named_products(said: str) -> tuple[Curated, ...]:
+    """The products that a text names, in its order: JSON in the release's form, else addresses in the words.
+
+    An address is called what its link of Markdown says, else what stands before it on its line.
+    """
+    said = said[:MAX_SAID_CHARS]
+    if not isinstance(read := read_products(said), Failure):
+        return read
+    found: dict[str, tuple[str, str]] = {}
+    for line in said.splitlines():
+        end = 0
+        for match in _ADDRESS.finditer(line):
+            url = (match[2] or match[3]).rstrip(_TAIL)
+            url = url.rstrip(")" + _TAIL) if "(" not in url else url
+            name = match[1] or _LIST_MARK.sub("", line[end : match.start()]).strip().strip("*:-\u2013\u2014( ")
+            end = match.end()
+            if _path(url) is not None:
+                found.setdefault(url, (" ".join(name.split())[:300], " ".join(_LIST_MARK.sub("", line).split())))
+    # A shop's first page is a product only where nothing else is named.
+    pages = [url for url in found if _path(url)] or list(found)
+    return tuple(
+        Curated(rank=rank, url=url, name=found[url][0], reasoning=found[url][1])
+        for rank, url in enumerate(pages[:MAX_PRODUCTS])
+    )
+
+
+def _path(url: str) -> str | None:
+    """What an address has behind its host; None where it names none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    return parts.path.strip("/") + parts.query if parts.netloc else None
 
 
 # --- the agents by their names ----------------------------------------------------------------------------------------
@@ -179,7 +282,7 @@ _AGENTS: dict[str, CurationAgentEntry] = {}
 
 
 def agent(name: str, what: str, **more: Any) -> Callable[[Make], Make]:
-    """Register what makes an agent; see :class:`CurationAgentEntry`."""
+    """Register what makes an agent; ``more`` are fields of :class:`CurationAgentEntry`."""
 
     def register(make: Make) -> Make:
         _AGENTS[name] = CurationAgentEntry(what=what, make=make, **more)

@@ -23,8 +23,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import CurationAgent, CurationServices, agent, made
-from grounding.benchmarks.agenticshop.agents.products import at, decoded, each, named_products, text
+from grounding.benchmarks.agenticshop.agents.base import (
+    CurationAgent,
+    CurationServices,
+    agent,
+    at,
+    decoded,
+    each,
+    made,
+    named_products,
+    text,
+)
 from grounding.benchmarks.agenticshop.records import Curation, Scenario, ShopperView, TraceStep
 from grounding.benchmarks.agenticshop.release.search import read_search_answers, search_outputs
 from grounding.benchmarks.agenticshop.scenarios import scenario_named, scenario_of_search_file

@@ -16,8 +16,7 @@ from typing import Any
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import AsksFirst, CurationServices, agent, made
-from grounding.benchmarks.agenticshop.agents.products import read_products
+from grounding.benchmarks.agenticshop.agents.base import AsksFirst, CurationServices, agent, made, read_products
 from grounding.benchmarks.agenticshop.agents.vendors import Interface, SearchAnswer
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, Curated, Curation, ShopperView
 from grounding.benchmarks.calls import Wording, fill, read_wording
@@ -107,6 +106,9 @@ class SearchAgent(AsksFirst):
         # Which models are served costs nothing to ask; a card can say that it can't be asked.
         self.check, self.aclose = client.check, client.aclose  # type: ignore[method-assign]
 
+    def _text(self, view: ShopperView) -> str:
+        return request_text(self._prompts, view, in_words=self._interface.schema is None)
+
     async def first(self, view: ShopperView) -> None:
         """Raise the request about a need; what the vendor's search adds to it is not in its tokens."""
         text = self._text(view)
@@ -115,10 +117,7 @@ class SearchAgent(AsksFirst):
         raise NotSent(ChatRequest(content=self._interface.request(text), tokens=tokens))
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
-        """Ask, and read the products of the reply."""
-        started = time.monotonic()
-        answers: list[SearchAnswer] = []
-        calls: list[Call] = []
+        started, answers, calls = time.monotonic(), list[SearchAnswer](), list[Call]()
         failure = await self._ask(self._text(view), answers, calls)
         text = "".join(answer.completion.text for answer in answers)
         found = failure or _read(answers[-1], text)
@@ -142,8 +141,7 @@ class SearchAgent(AsksFirst):
             try:
                 reply = await self._client.complete(self._interface.request(text, so_far))
             except CallFailed as error:
-                look = None if self._answered else where_to_look(error, self.card)
-                if look is not None:
+                if not self._answered and (look := where_to_look(error, self.card)) is not None:
                     raise UserError(
                         f"{self.name}: the endpoint refuses every request for {self.card.model} ({error}); check {look}"
                     ) from error
@@ -162,9 +160,6 @@ class SearchAgent(AsksFirst):
             so_far.append(reply.completion.unfinished)
         return None
 
-    def _text(self, view: ShopperView) -> str:
-        return request_text(self._prompts, view, in_words=self._interface.schema is None)
-
 
 def _read(last: SearchAnswer, text: str) -> tuple[Curated, ...] | Failure:
     ended = last.completion.finish_reason
@@ -175,6 +170,20 @@ def _read(last: SearchAnswer, text: str) -> tuple[Curated, ...] | Failure:
         why = "cut off at the limit of its length" if ended in CUT_OFF else f"paused {MOST_PAUSES + 1} times"
         return Failure(kind="unparsed", message=f"the reply was {why}; {found.message}")
     return found
+
+
+@agent(
+    "search",
+    "a chat model that searches the web with its vendor's own tool (OpenAI, Anthropic, Gemini, Perplexity)",
+    needs="model",
+    listed="search",
+)
+def _search(given: CurationServices) -> SearchAgent:
+    options = given.options
+    chat = chat_options(options, " ".join(options.base_url))
+    return open_search_agent(
+        str(options.model), chat, cost_limit=options.cost_limit, budget=given.budget, progress=given.progress
+    )
 
 
 def open_search_agent(
@@ -205,17 +214,3 @@ def open_search_agent(
     on_retry = progress.retried if progress is not None else None
     client = ModelClient(card, endpoint, interface, **asked_as(card, chat), budget=budget, on_retry=on_retry)
     return SearchAgent(interface, client, prompts)
-
-
-@agent(
-    "search",
-    "a chat model that searches the web with its vendor's own tool (OpenAI, Anthropic, Gemini, Perplexity)",
-    needs="model",
-    listed="search",
-)
-def _search(given: CurationServices) -> SearchAgent:
-    options = given.options
-    chat = chat_options(options, " ".join(options.base_url))
-    return open_search_agent(
-        str(options.model), chat, cost_limit=options.cost_limit, budget=given.budget, progress=given.progress
-    )

@@ -1,26 +1,25 @@
-"""The vendors' interfaces as one table: a prompt to the bytes of a request, the bytes of a reply to a SearchAnswer.
+"""The vendors' interfaces: a prompt to the bytes of a request, the bytes of a reply to a SearchAnswer.
 
 - ``openai``: the Responses API with ``web_search``. With a schema the text carries no citations; the sources of the
-  searches are asked for with ``include``, as the release does. One that the vendor gave up has ``status: failed``.
-- ``anthropic``: Messages with ``web_search``. The text comes in pieces, each with the pages that it cites. A long turn
-  can be paused (``pause_turn``): what was said so far is then sent back as it came, and the model goes on.
+  searches are asked for with ``include``, as the release does.
+- ``anthropic``: Messages with ``web_search``. A long turn can be paused (``pause_turn``): what was said so far is then
+  sent back as it came, and the model goes on.
 - ``gemini``: ``generateContent`` with ``google_search``. The sources are addresses of a redirect of Google's, kept as
   they come.
 - ``perplexity-agent``: like OpenAI's Responses, but for its schema and its bill.
 
 What a vendor tells of its tool becomes steps: ``search: WORDS``, then ``sources`` with all pages that the reply names.
-What a step was for, nobody says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.products import at, count, decoded, each, text
+from grounding.benchmarks.agenticshop.agents.base import at, decoded, each, text
 from grounding.benchmarks.agenticshop.records import TraceStep
 from grounding.cards import Json, SearchCard
 from grounding.llm import Spent
@@ -41,57 +40,76 @@ class SearchAnswer(Record, frozen=True, kw_only=True):
 
 
 class Interface:
-    """The row of a card's vendor with its settings, as the client speaks to it."""
+    """The interface of a card's vendor with its settings, as a :class:`grounding.llm.wire.Wire`."""
 
     def __init__(self, card: SearchCard, parameters: dict[str, Json], schema_name: str, schema: dict[str, Any]) -> None:
-        self.card, self.parameters = card, parameters
+        self.card, self.parameters, self.schema_name = card, parameters, schema_name
         self.schema = schema if card.reply == "schema" else None
-        self.schema_name = schema_name
-        self._vendor = VENDORS[card.interface]
         self._wire: Any = _GenerateContent()
-        if self._vendor.wire:
-            known = msgspec.structs.replace(card.endpoint, interface=self._vendor.wire)
-            self._wire = conversation_wire(msgspec.structs.replace(card, endpoint=known))
+        if card.interface != "gemini":
+            spoken: Any = "messages" if card.interface == "anthropic" else "responses"
+            endpoint = msgspec.structs.replace(card.endpoint, interface=spoken)
+            self._wire = conversation_wire(msgspec.structs.replace(card, endpoint=endpoint))
         self.base_path, self.models_path = self._wire.base_path, self._wire.models_path
         self.headers, self.listed, self.path = self._wire.headers, self._wire.listed, self._wire.path
 
     def model(self, answer: SearchAnswer) -> str:
-        """As the answer says."""
         return answer.completion.model
 
     def request(self, prompt: str, so_far: Sequence[msgspec.Raw] = ()) -> bytes:
-        """The body of a request."""
-        return msgspec.json.encode(self._vendor.body(self, prompt, so_far))
+        """The body of a request, with what was said before a pause."""
+        card, tool, schema = self.card, dict(self.card.tool), self.schema
+        named = {"name": self.schema_name}
+        if card.interface == "gemini":
+            generation: dict[str, Any] = dict(self.parameters)
+            if schema:
+                generation |= {"responseMimeType": "application/json", "responseJsonSchema": inlined(schema)}
+            contents = [{"role": "user", "parts": [{"text": prompt}]}]
+            body: dict[str, Any] = {"contents": contents, "tools": [{"google_search": tool}]}
+            body |= {"generationConfig": generation} if generation else {}
+        elif card.interface == "anthropic":
+            messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}]
+            messages += [{"role": "assistant", "content": content} for content in so_far]
+            body = {"model": card.model, "messages": messages, "tools": [tool], **self.parameters}
+            if schema:
+                body["output_config"] = {"format": {"type": "json_schema", "schema": inlined(schema)}}
+        else:
+            tools = [{"type": "web_search", **tool}]
+            body = {"model": card.model, "input": prompt, "tools": tools, **self.parameters}
+            if card.interface == "openai":
+                body["include"] = ["web_search_call.action.sources"]
+                if schema:
+                    body["text"] = {"format": {"type": "json_schema", **named, "strict": True, "schema": schema}}
+            elif schema:
+                form = {**named, "schema": inlined(schema)}
+                body["response_format"] = {"type": "json_schema", "json_schema": form}
+        return msgspec.json.encode(body)
 
     def read(self, body: bytes) -> SearchAnswer:
         """What the model says; a MalformedReply is raised of what is no such reply, or failed at the vendor's."""
         completion, wire = self._wire.read(body), decoded(body)
-        paused = text(wire, "stop_reason") == "pause_turn"
         told = [at(wire, name) for name in ("output", "content", "candidates")]
-        steps = [TraceStep(action=f"search: {words}") for words in _found(told, _QUERIES)]
-        if urls := tuple(url for url in _found(told, _ADDRESSES) if url.startswith("http")):
+        steps = [TraceStep(action=f"search: {words}") for words in _found(told, ("query", "queries", _GOOGLES))]
+        if urls := tuple(url for url in _found(told, ("url", "uri")) if url.startswith("http")):
             steps.append(TraceStep(action="sources", cited_urls=urls))
-        return SearchAnswer(
-            completion=completion,
-            steps=tuple(steps),
-            unfinished=msgspec.Raw(msgspec.json.encode(wire["content"])) if paused else None,
-        )
+        paused = text(wire, "stop_reason") == "pause_turn"
+        unfinished = msgspec.Raw(msgspec.json.encode(wire["content"])) if paused else None
+        return SearchAnswer(completion=completion, steps=tuple(steps), unfinished=unfinished)
 
     def spent(self, body: bytes) -> Spent:
         """What a reply took, with the card's fee for its searches; nothing of what can't be read."""
-        wire, vendor, fee = decoded(body), self._vendor, self.card.fee
+        wire, fee = decoded(body), self.card.fee
         if not isinstance(wire, dict):
             return Spent()
-        searches = vendor.searches(wire)
-        times = 0 if fee is None else searches if fee.per == "search" else min(1, searches)
+        made = searches(self.card.interface, wire)
         return Spent(
             usage=self._wire.spent(body).usage,
-            fee_usd=times * fee.usd if fee else 0.0,
-            total_usd=at(wire, *vendor.total) if vendor.total else None,
+            fee_usd=fee.usd * (made if fee.per == "search" else min(1, made)) if fee else 0.0,
+            total_usd=at(wire, "usage", "cost", "total_cost") if self.card.interface == "perplexity-agent" else None,
         )
 
 
-_QUERIES, _ADDRESSES = ("query", "queries", "webSearchQueries"), ("url", "uri")
+_GOOGLES = "webSearchQueries"
 
 
 def _found(value: Any, names: tuple[str, ...], below: bool = False) -> dict[str, None]:
@@ -104,9 +122,6 @@ def _found(value: Any, names: tuple[str, ...], below: bool = False) -> dict[str,
     for inner in value if isinstance(value, list) else ():
         found |= _found(inner, names, below)
     return found
-
-
-# --- requests ---------------------------------------------------------------------------------------------------------
 
 
 def inlined(schema: dict[str, Any]) -> Any:
@@ -122,55 +137,23 @@ def inlined(schema: dict[str, Any]) -> Any:
     return put(schema)
 
 
-def _responses(asked: Interface, prompt: str) -> dict[str, Any]:
-    """The prompt as one text, as the release sends it; nothing is ever paused here."""
-    tools = [{"type": "web_search", **asked.card.tool}]
-    return {"model": asked.card.model, "input": prompt, "tools": tools, **asked.parameters}
-
-
-def _openai(asked: Interface, prompt: str, _so_far: Sequence[msgspec.Raw]) -> dict[str, Any]:
-    body = {"include": ["web_search_call.action.sources"]} | _responses(asked, prompt)
-    if asked.schema:
-        named = {"type": "json_schema", "name": asked.schema_name, "strict": True, "schema": asked.schema}
-        body["text"] = {"format": named}
-    return body
-
-
-def _perplexity(asked: Interface, prompt: str, _so_far: Sequence[msgspec.Raw]) -> dict[str, Any]:
-    body = _responses(asked, prompt)
-    if asked.schema:
-        named = {"name": asked.schema_name, "schema": inlined(asked.schema)}
-        body["response_format"] = {"type": "json_schema", "json_schema": named}
-    return body
-
-
-def _anthropic(asked: Interface, prompt: str, so_far: Sequence[msgspec.Raw]) -> dict[str, Any]:
-    messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}]
-    messages += [{"role": "assistant", "content": content} for content in so_far]
-    body = {"model": asked.card.model, "messages": messages, "tools": [dict(asked.card.tool)], **asked.parameters}
-    if asked.schema:
-        body["output_config"] = {"format": {"type": "json_schema", "schema": inlined(asked.schema)}}
-    return body
-
-
-def _gemini(asked: Interface, prompt: str, _so_far: Sequence[msgspec.Raw]) -> dict[str, Any]:
-    """One turn of the user; the card's parameters are those of the generation."""
-    generation: dict[str, Any] = dict(asked.parameters)
-    if asked.schema:
-        generation |= {"responseMimeType": "application/json", "responseJsonSchema": inlined(asked.schema)}
-    contents = [{"role": "user", "parts": [{"text": prompt}]}]
-    body: dict[str, Any] = {"contents": contents, "tools": [{"google_search": dict(asked.card.tool)}]}
-    return body | ({"generationConfig": generation} if generation else {})
-
-
-# --- what is counted in replies ---------------------------------------------------------------------------------------
-
-
-def _openai_searches(wire: dict[str, Any]) -> int:
-    """Those that the vendor counts as billable; else those that are in the output."""
+def searches(interface: str, wire: dict[str, Any]) -> int:
+    """How many searches of a reply are paid for: those that the vendor counts, else those that it names."""
+    match interface:
+        case "anthropic":
+            return _count(wire, "usage", "server_tool_use", "web_search_requests")
+        case "gemini":
+            return len(_found(at(wire, "candidates"), (_GOOGLES,)))
+        case "perplexity-agent":
+            return _count(wire, "usage", "tool_calls_details", "web_search", "invocation")
     counted = at(wire, "tool_usage", "web_search", "num_requests")
     made = sum(text(item, "action", "type") == "search" for item in each(wire, "output"))
     return counted if isinstance(counted, int) else made
+
+
+def _count(value: Any, *names: str) -> int:
+    found = at(value, *names)
+    return int(found) if isinstance(found, int | float) and not isinstance(found, bool) else 0
 
 
 class _GenerateContent:
@@ -206,37 +189,9 @@ class _GenerateContent:
         """Tokens of search results are part of the input, thoughts of the output."""
         told = at(decoded(body), "usageMetadata")
         usage = Usage(
-            input_tokens=count(told, "promptTokenCount") + count(told, "toolUsePromptTokenCount"),
-            output_tokens=count(told, "candidatesTokenCount") + count(told, "thoughtsTokenCount"),
-            cached_input_tokens=count(told, "cachedContentTokenCount"),
-            reasoning_tokens=count(told, "thoughtsTokenCount"),
+            input_tokens=_count(told, "promptTokenCount") + _count(told, "toolUsePromptTokenCount"),
+            output_tokens=_count(told, "candidatesTokenCount") + _count(told, "thoughtsTokenCount"),
+            cached_input_tokens=_count(told, "cachedContentTokenCount"),
+            reasoning_tokens=_count(told, "thoughtsTokenCount"),
         )
-        return Spent(usage=usage if count(told, "promptTokenCount") else None)
-
-
-class Vendor(NamedTuple):
-    """One row: what it writes in which of the known interfaces ("": Google's own), and where its bill is.
-
-    ``body`` makes a request of the interface, the prompt and what was said before a pause. ``searches`` counts those
-    that are paid for; ``total`` is where the vendor's own sum stands.
-    """
-
-    wire: str
-    body: Callable[[Interface, str, Sequence[msgspec.Raw]], dict[str, Any]]
-    searches: Callable[[dict[str, Any]], int]
-    total: tuple[str, ...] = ()
-
-
-VENDORS: dict[str, Vendor] = {
-    "openai": Vendor("responses", _openai, _openai_searches),
-    "anthropic": Vendor(
-        "messages", _anthropic, lambda wire: count(wire, "usage", "server_tool_use", "web_search_requests")
-    ),
-    "gemini": Vendor("", _gemini, lambda wire: len(_found(at(wire, "candidates"), ("webSearchQueries",)))),
-    "perplexity-agent": Vendor(
-        "responses",
-        _perplexity,
-        lambda wire: count(wire, "usage", "tool_calls_details", "web_search", "invocation"),
-        total=("usage", "cost", "total_cost"),
-    ),
-}
+        return Spent(usage=usage if _count(told, "promptTokenCount") else None)

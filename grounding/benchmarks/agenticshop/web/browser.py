@@ -12,7 +12,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -43,7 +42,7 @@ class WebBrowser:
         self._stack = AsyncExitStack()
         self._user_agent = ""
         self._profile = profile
-        self._empty: list[tuple[str, BrowserTab, AsyncExitStack]] = []
+        self._idle: list[tuple[BrowserTab, AsyncExitStack]] = []
         self._rendering: dict[str, asyncio.Lock] = {}
 
     @property
@@ -80,10 +79,19 @@ class WebBrowser:
         from playwright.async_api import Error
 
         for _ in range(_TRIES):
-            browser = await self.start()
+            browser, stack = await self.start(), AsyncExitStack()
             try:
-                async with self._page_tab(browser, urlsplit(url).netloc) as tab:
-                    return await render_page(tab, url, self.policy, evidence)
+                if self._idle:
+                    tab, stack = self._idle.pop()
+                    tab.lane.renew()
+                else:
+                    tab = await stack.enter_async_context(self._tab(browser, self.policy.max_page_bytes))
+                async with stack:
+                    page = await render_page(tab, url, self.policy, evidence)
+                    # The pages of a data set's own shops are ours and keep nothing; a new tab takes longer than a page.
+                    if not self.policy.open_web and self._profile is None and page.failure is None:
+                        self._idle.append((tab, stack.pop_all()))
+                return page
             except (PageLost, Error) as error:
                 trouble: Trouble = "page-crashed" if browser.is_connected() else "browser-crashed"
                 last = PageTrouble(trouble, f"{str(error)[:200]}, {_TRIES} times")
@@ -98,35 +106,14 @@ class WebBrowser:
             yield tab
 
     @asynccontextmanager
-    async def _page_tab(self, browser: Browser, host: str) -> AsyncIterator[BrowserTab]:
-        """A tab that knows of no page before: a new one on the open web.
-
-        For a data set's own shops one that was emptied is used again, for the same shop if there is one: a new tab
-        takes twice the time of a page.
-        """
-        place = next((number for number, one in enumerate(self._empty) if one[0] == host), 0)
-        stack = AsyncExitStack()
-        if self._empty:
-            _, tab, stack = self._empty.pop(place)
-        else:
-            tab = await stack.enter_async_context(self._tab(browser, self.policy.max_page_bytes))
-            await tab.page.goto("about:blank")  # As in one that is used again: a page can see how many were before.
-        async with stack:
-            yield tab
-            if not self.policy.open_web and self._profile is None and await tab.empty():
-                self._empty.append((host, tab, stack.pop_all()))
-
-    @asynccontextmanager
-    async def session(self, *, pictures: bool = True) -> AsyncIterator[BrowserTab]:
+    async def session(self) -> AsyncIterator[BrowserTab]:
         """A fresh tab for an agent to look around in: the same guard, and the same rules but those of one page.
 
-        Its ``page`` is Playwright's own, for clicks and typing. Without ``pictures`` none is loaded: for an agent that
-        only reads. A UserError, a PageLost or an Error of playwright says that the browser died or does not answer.
+        Its ``page`` is Playwright's own, for clicks and typing. A UserError, a PageLost or an Error of playwright says
+        that the browser died or does not answer.
         """
         async with self._sessions, self._tab(await self.start(), self.policy.max_session_bytes) as tab:
             tab.bounded = False
-            if not pictures:
-                await tab.leave_out_pictures()
             yield tab
 
     async def start(self) -> Browser:
@@ -146,9 +133,8 @@ class WebBrowser:
             return self._running
 
     async def aclose(self) -> None:
-        """End the browser."""
-        while self._empty:
-            await self._empty.pop()[2].aclose()
+        while self._idle:
+            await self._idle.pop()[1].aclose()
         await self._stack.aclose()
 
 
@@ -158,9 +144,9 @@ async def open_browser(
 ) -> AsyncIterator[WebBrowser]:
     """A browser for the time of the block; its processes are gone after, however the block ends.
 
-    ``policy`` says what pages may reach and take, ``parallel`` how many may be rendered at a time, and how many
-    sessions may be open beside. ``resolve`` makes a host name into addresses. ``profile`` is a file of cookies and
-    local storage that every page starts with, as Playwright saves it. A UserError says why no browser starts.
+    ``parallel`` is how many pages may be rendered at a time, and how many sessions may be open beside. ``profile`` is a
+    file of cookies and local storage that every page starts with, as Playwright saves it. A UserError says why no
+    browser starts.
     """
     browser = WebBrowser(policy, resolve, parallel, profile)
     try:
@@ -212,7 +198,6 @@ _SWITCHES = (
 
 
 def find_chromium() -> str:
-    """The path of the browser: what GROUNDING_CHROMIUM names, else the first that is installed."""
     named = os.environ.get(CHROMIUM_VARIABLE, "")
     found = next(filter(None, map(shutil.which, [named] if named else _NAMES)), None)
     if found is None:
@@ -265,11 +250,8 @@ async def start_chromium(proxy_url: str) -> AsyncIterator[Browser]:
                     timeout=_START_S * 1000,
                 )
             except Error as error:
-                # The line of its own command names a sandbox, too, and is no reason.
-                lines = [line.strip() for line in str(error).splitlines() if line and "<launching>" not in line]
-                telling = [line for line in lines if "FATAL" in line or "sandbox" in line or "error while" in line]
                 raise UserError(
-                    f"{path} did not start: {' '.join((telling or lines)[:3])[:600]}. Start it by hand to see what is "
+                    f"{path} did not start: {' '.join(str(error).split())[-600:]}. Start it by hand to see what is "
                     f"missing, or set {CHROMIUM_VARIABLE} to another. Where this machine doesn't let it shut its pages "
                     f"in, allow user namespaces, or set {SANDBOX_VARIABLE}=off if it holds nothing pages may not see"
                 ) from None

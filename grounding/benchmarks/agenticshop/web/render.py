@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.records import RenderedPage, Segment, StructuredData
+from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder, put_html
 from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageTrouble, WebPolicy
 from grounding.benchmarks.agenticshop.web.tab import BrowserTab, ScriptError, content_type
@@ -18,22 +18,16 @@ RENDERING = "rendering-4"
 """Changes whenever the same page would be kept differently."""
 
 _MOST_BANNERS = 8
-_RESTLESS_S = 1.5
-"""How long a page that never rests is waited for at each height."""
-
-_LINGER_S = 0.8
-"""What comes a moment after a page, such as a newsletter's window, is there by the second look for banners."""
-
-_STEP_SHARE = 0.9
+_RESTLESS_S, _LINGER_S = 1.5, 0.8
+"""How long a page that never rests is waited for at each height, and a newsletter's window that comes after it."""
 
 
 async def render_page(tab: BrowserTab, url: str, policy: WebPolicy, evidence: EvidenceFolder) -> RenderedPage:
     """Go to an address, wait, clear the view, scroll all of it into view, and keep what is there.
 
-    The text is what can be read with the eyes, open shadow trees included. What pictures are called, what only a screen
-    reader is told and what frames of other documents show is not in it; the first two are in the kept document. That
-    document is the page as it was after scripts, scrolling and the dismissal of banners. Whatever is wrong with the
-    page is told by ``failure``. A PageLost or an Error of playwright: it is gone, and another try may help.
+    The text is what can be read with the eyes, open shadow trees included; the document is the page as it was after
+    scripts, scrolling and the dismissal of banners. Whatever is wrong with the page is told by ``failure``. A PageLost
+    or an Error of playwright: it is gone, and another try may help.
     """
     began = time.monotonic()
     page = RenderedPage(url=url, fetched_at=datetime.now(UTC).isoformat(timespec="seconds"))
@@ -64,8 +58,9 @@ async def render_page(tab: BrowserTab, url: str, policy: WebPolicy, evidence: Ev
 async def _keep(
     tab: BrowserTab, page: RenderedPage, policy: WebPolicy, evidence: EvidenceFolder, began: float
 ) -> RenderedPage:
-    """Wait until the document is complete and nothing more is loaded, or patience is at its end, and keep it."""
     from playwright.async_api import TimeoutError as Late
+
+    from grounding.benchmarks.agenticshop.extraction.structured import structured_data
 
     left_s = max(policy.navigation_s - (time.monotonic() - began), 1.0)
     try:
@@ -99,7 +94,7 @@ async def _keep(
         text=_clean(text["text"]),
         text_cut=bool(text["cut"]),
         # In a thread: the guard of the other pages must not wait for a long document.
-        data=await asyncio.to_thread(_structured, html["html"], url),
+        data=tuple(await asyncio.to_thread(structured_data, html["html"], url)),
         segments=tuple(Segment(file=file, size=VIEWPORT, top_px=top) for file, top in zip(pictures, tops, strict=True)),
         dismissed=tuple(map(str, dismissed[:_MOST_BANNERS])),
     )
@@ -108,8 +103,7 @@ async def _keep(
 async def _scroll_through(tab: BrowserTab, policy: WebPolicy, rests: bool) -> int:
     """Bring all of the page into view once, so that what loads late loads; how tall it is in the end.
 
-    A page that has come to rest so far is waited for at each height until it does so again, however busy the machine
-    is; one that does not rest is not waited for as long.
+    A page that has come to rest is waited for at each height until it does so again; another not as long.
     """
     top, height = 0, 0
     for _ in range(policy.max_scrolls):
@@ -121,24 +115,15 @@ async def _scroll_through(tab: BrowserTab, policy: WebPolicy, rests: bool) -> in
         height = int(at["height"])
         if at["top"] + VIEWPORT.height >= height:
             break
-        top = int(at["top"] + VIEWPORT.height * _STEP_SHARE)
+        top = int(at["top"] + VIEWPORT.height * 0.9)
     return height
 
 
 def segment_tops(height_px: int, most: int) -> tuple[int, ...]:
-    """Where the pictures of a page begin, in its pixels: one viewport each, from the top down, so many at most.
-
-    The last ends where the page does and may repeat some of the one before.
-    """
+    """Where the pictures of a page begin, in its pixels: one viewport each; the last ends where the page does."""
     last = max(height_px - VIEWPORT.height, 0)
     tops = [min(top, last) for top in range(0, height_px, VIEWPORT.height)] or [0]
     return tuple(dict.fromkeys(tops))[:most]
-
-
-def _structured(html: str, url: str) -> tuple[StructuredData, ...]:
-    from grounding.benchmarks.agenticshop.extraction.structured import structured_data
-
-    return tuple(structured_data(html, url))
 
 
 def _clean(text: Any) -> str:

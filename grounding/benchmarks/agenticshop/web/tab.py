@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 
 from grounding.benchmarks.agenticshop.web.guard import Lane
 from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost, PageTrouble, Trouble, WebPolicy, check_url
@@ -22,11 +21,9 @@ ResultT = TypeVar("ResultT")
 _SCRIPT = Path(__file__).with_name("page.js")
 _ENDLESS = frozenset({"WebSocket", "EventSource", "Media", "Ping", "Manifest"})
 _READABLE = frozenset({"", "text/html", "application/xhtml+xml", "text/plain"})
-_PICTURES = ("svg", "png", "jpg", "jpeg", "webp", "gif", "avif")
 _OFF_THE_WEB = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _MOST_POPUPS = 50
-_FRAME_S, _OPEN_S, _CLOSE_S = 0.03, 30.0, 15.0
-_TOLD_LATER_S = 0.4
+_FRAME_S, _OPEN_S, _CLOSE_S, _TOLD_LATER_S = 0.03, 30.0, 15.0, 0.4
 
 
 class ScriptError(Exception):
@@ -42,19 +39,18 @@ class Traffic:
 
     def __init__(self, session: CDPSession) -> None:
         self.begun = 0
-        self.origins: set[str] = set()
         self.documents: dict[str, int] = {}
         self.idle = asyncio.Event()
+        self.idle.set()
         self._open: dict[str, str] = {}
         self._going: set[str] = set()
-        self._changed()
         session.on("Network.requestWillBeSent", self._begins)
-        session.on("Network.loadingFinished", self._ends)
-        session.on("Network.loadingFailed", self._ends)
+        for event in ("Network.loadingFinished", "Network.loadingFailed"):
+            session.on(event, self._ends)
         session.on("Page.frameRequestedNavigation", self._goes)
         session.on("Page.frameNavigated", self._went)
-        session.on("Page.frameStoppedLoading", self._stays)
-        session.on("Page.frameDetached", self._stays)
+        for event in ("Page.frameStoppedLoading", "Page.frameDetached"):
+            session.on(event, self._stays)
 
     def _changed(self) -> None:
         if self._open or self._going:
@@ -63,9 +59,6 @@ class Traffic:
             self.idle.set()
 
     def _begins(self, event: dict[str, Any]) -> None:
-        parts = urlsplit(event["request"]["url"])
-        if parts.scheme not in ("data", "about"):
-            self.origins.add(f"{parts.scheme}://{parts.netloc}")
         if event.get("type") == "Document":
             self.documents[event["requestId"]] = 0
         if event.get("type") not in _ENDLESS:
@@ -118,41 +111,10 @@ class BrowserTab:
         page.context.on("page", self._popup)
 
     def _begin(self) -> None:
-        """Forget the last document: another is about to be asked for."""
         self.hops: list[str] = []
         self.response: Response | None = None
         self.trouble: asyncio.Future[PageTrouble | PageLost] = asyncio.get_running_loop().create_future()
         self.traffic.documents.clear()
-
-    async def leave_out_pictures(self) -> None:
-        """Load no pictures from now on: their places stay empty."""
-        await self._session.send("Network.setBlockedURLs", {"urls": [f"*.{ending}*" for ending in _PICTURES]})
-
-    async def empty(self) -> bool:
-        """Leave nothing of the pages that were shown: no cookies, nothing stored, no history, no counts.
-
-        False where that can't be had, as something may be kept where it can't be reached: the pages, or what they
-        loaded, were of several origins.
-        """
-        from playwright.async_api import Error
-
-        origins = self.traffic.origins
-        try:
-            async with asyncio.timeout(self._policy.script_s):
-                if len(origins) != 1 or self.page.context.pages != [self.page]:
-                    return False
-                await self.run("empty")
-                await self.page.goto("about:blank")
-                await self.page.context.clear_cookies()
-                stored = {"origin": origins.pop(), "storageTypes": "all"}
-                await self._session.send("Storage.clearDataForOrigin", stored)
-                await self._session.send("Network.clearBrowserCache")
-                await self._session.send("Page.resetNavigationHistory")
-        except (ScriptError, TimeoutError, PageTrouble, Error):
-            return False
-        self.lane.renew()
-        self.popups.clear()
-        return True
 
     # --- going to a page ----------------------------------------------------------------------------------------------
 
@@ -167,8 +129,7 @@ class BrowserTab:
         self._begin()
         limit_s = self._policy.navigation_s
         try:
-            going = self.page.goto(url, wait_until="commit", timeout=limit_s * 1000)
-            response = await self.unless_trouble(going)
+            response = await self.unless_trouble(self.page.goto(url, wait_until="commit", timeout=limit_s * 1000))
         except TimeoutError:
             raise PageTrouble("too-slow", f"no document within {limit_s:g} s") from None
         except Error as error:
@@ -221,7 +182,6 @@ class BrowserTab:
             raise PageTrouble("no-answer", "nothing came from where the page went to")
 
     def _fails(self, trouble: PageTrouble | PageLost) -> None:
-        """There will be no page. The first reason stays."""
         if not self.trouble.done():
             self.trouble.set_result(trouble)
 
@@ -330,7 +290,6 @@ class BrowserTab:
 
 
 def content_type(response: Response) -> str:
-    """The kind of a document as its server names it, without parameters."""
     return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -376,19 +335,19 @@ async def open_tab(
                     await context.close()
 
 
-_NET_ERROR = re.compile(r"net::(ERR_[A-Z0-9_]+)")
+def _why_not(text: str) -> PageTrouble | PageLost:
+    first, known = text.splitlines()[0][:300], re.search(r"net::(ERR_[A-Z0-9_]+)", text)
+    if "Download is starting" in text:
+        return PageTrouble("not-a-page", "a file to be downloaded")
+    if "crashed" in text or "closed" in text:
+        return PageLost(first)
+    name = known[1] if known else first
+    return PageTrouble(_TROUBLE_OF.get(name, "no-answer"), name)
+
+
 _TROUBLE_OF: dict[str, Trouble] = {
     **dict.fromkeys(("ERR_UNSAFE_PORT", "ERR_UNSAFE_REDIRECT", "ERR_UNKNOWN_URL_SCHEME"), "refused"),
     **dict.fromkeys(("ERR_DISALLOWED_URL_SCHEME", "ERR_INVALID_URL"), "refused"),
     "ERR_TOO_MANY_REDIRECTS": "too-many-redirects",
     "ERR_TIMED_OUT": "too-slow",
 }
-
-
-def _why_not(text: str) -> PageTrouble | PageLost:
-    match, first = _NET_ERROR.search(text), text.splitlines()[0][:300]
-    if "Download is starting" in text:
-        return PageTrouble("not-a-page", "a file to be downloaded")
-    if "crashed" in text or "closed" in text:
-        return PageLost(first)
-    return PageTrouble(_TROUBLE_OF.get(match[1], "no-answer") if match else "no-answer", match[1] if match else first)
