@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, JSHandle, Page
 
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-    from grounding.benchmarks.agenticshop.web.tab import BrowserTab
+    from grounding.benchmarks.agenticshop.web.render import BrowserTab
 
 VERSION = 5
 """Goes up with every change of what is shown, read, refused or done: a model may answer differently."""

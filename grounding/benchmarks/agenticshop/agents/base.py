@@ -176,11 +176,7 @@ _LISTS = ("search_results", "products", "results")
 _CITATION = re.compile("\ue200[^\ue201]{0,200}\ue201")
 """What OpenAI leaves in the text of a reply with a schema, between characters of private use."""
 
-_ADDRESS = re.compile(
-    r"\[([^\[\]\n]{1,300})\]\(\s*<?(https?://[^\s<>()]{3,2000})[^)\n]{0,200}\)"
-    r"|(https?://[^\s<>\"'`\[\]{}|\\^]{3,2000})",
-    re.IGNORECASE,
-)
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`\[\]{}|\\^]{3,2000}", re.IGNORECASE)
 _LIST_MARK = re.compile(r"^\s*(?:[-*\u2022]|\d{1,3}[.)])\s*")
 _TAIL = ".,;:!?*_~\u2026\u3002"
 
@@ -212,27 +208,24 @@ def _words(one: dict[str, Any], name: str) -> str:
 def named_products(said: str) -> tuple[Curated, ...]:
     """The products that a text names, in its order: JSON in the release's form, else addresses in the words.
 
-    An address is called what its link of Markdown says, else what stands before it on its line.
+    An address is called what stands before it on its line.
     """
-    said = said[:MAX_SAID_CHARS]
-    if not isinstance(read := read_products(said), Failure):
+    if not isinstance(read := read_products(said[:MAX_SAID_CHARS]), Failure):
         return read
-    found: dict[str, tuple[str, str]] = {}
-    for line in said.splitlines():
-        end = 0
+    found: dict[str, Curated] = {}
+    for line in said[:MAX_SAID_CHARS].splitlines():
+        end, whole = 0, " ".join(_LIST_MARK.sub("", line).split())
         for match in _ADDRESS.finditer(line):
-            url = (match[2] or match[3]).rstrip(_TAIL)
-            url = url.rstrip(")" + _TAIL) if "(" not in url else url
-            name = match[1] or _LIST_MARK.sub("", line[end : match.start()]).strip().strip("*:-\u2013\u2014( ")
+            url = match[0].rstrip(_TAIL)
+            while url.endswith(")") and url.count(")") > url.count("("):
+                url = url[:-1].rstrip(_TAIL)
+            name = " ".join(_LIST_MARK.sub("", line[end : match.start()]).split()).strip("*:-\u2013\u2014()[] ")
             end = match.end()
             if _path(url) is not None:
-                found.setdefault(url, (" ".join(name.split())[:300], " ".join(_LIST_MARK.sub("", line).split())))
+                found.setdefault(url, Curated(rank=0, url=url, name=name[:300], reasoning=whole))
     # A shop's first page is a product only where nothing else is named.
-    pages = [url for url in found if _path(url)] or list(found)
-    return tuple(
-        Curated(rank=rank, url=url, name=found[url][0], reasoning=found[url][1])
-        for rank, url in enumerate(pages[:MAX_PRODUCTS])
-    )
+    pages = [one for one in found.values() if _path(one.url)] or list(found.values())
+    return tuple(msgspec.structs.replace(one, rank=rank) for rank, one in enumerate(pages[:MAX_PRODUCTS]))
 
 
 def _path(url: str) -> str | None:

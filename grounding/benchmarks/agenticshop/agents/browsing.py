@@ -28,7 +28,7 @@ from grounding.benchmarks.agenticshop.options import LONG_REPLY_TOKENS
 from grounding.benchmarks.agenticshop.records import Curated, Curation, ShopperView, TraceStep
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost
-from grounding.benchmarks.agenticshop.web.tab import BrowserTab
+from grounding.benchmarks.agenticshop.web.render import BrowserTab
 from grounding.benchmarks.asking import Opened, open_model
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.data.images import picture_sizes, prepare_picture

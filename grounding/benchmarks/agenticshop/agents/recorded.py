@@ -1,14 +1,10 @@
 """Agents that ran elsewhere: what they left behind in, a :class:`CurationAgent` that hands it out again.
 
-Nothing is asked and nothing is paid for here: costs are not taken over, steps and what they say are. A task of which
-nothing is recorded is a failure of the kind ``missing``. ``replay`` reads ``KEY_search_output.json`` of the release,
+Nothing is asked or paid for, and no costs are taken over. ``replay`` reads ``KEY_search_output.json`` of the release,
 one file or a folder of them (a file of that form under another name is for every scenario in which its users occur),
-and ``curations.jsonl`` of an earlier run, or the folder of that run.
-
-The logs of Agent-E, SeeAct, WebVoyager and Browser Use are rows of ``PROGRAMS``: which files a task has, and where in
-them its answer and its steps stand. What an agent's last words name is what it chose. Whose a log is, says its place:
-the user's id where the row has ``TASK``, or ``SCENARIO__USER`` there, or the id below a folder that is named after the
-scenario. JSON that was cut off says nothing.
+and ``curations.jsonl`` of an earlier run, or its folder. For logs of others, ``PROGRAMS`` says which files a task has
+and what reads them. Whose a log is, says its place: the user's id where the row has ``TASK``, or ``SCENARIO__USER``
+there, or the id below a folder that is named after the scenario. JSON that was cut off says nothing.
 """
 
 from __future__ import annotations
@@ -42,8 +38,6 @@ from grounding.records import Failure
 from grounding.run.journal import Journal
 
 MAX_BYTES = 512 << 20
-"""A history of Browser Use with its pictures in it has a few megabytes a step."""
-
 CURATIONS = "curations.jsonl"
 NO_PRODUCT = Failure(kind="unparsed", message="what is recorded names no page of a product")
 
@@ -51,13 +45,12 @@ Owner = tuple[Scenario | None, str]
 """Whose an answer is: scenario and user; None where the record does not say the scenario, and it is for all of them."""
 
 Answer = dict[str, Any]
-"""Fields of a Curation."""
 
 
 class RecordedAgent(CurationAgent):
-    """Hands out what is recorded: the answer of user and scenario, else that of the user in whatever scenario.
+    """Hands out the answer of user and scenario, else that of the user in whatever scenario.
 
-    ``contents`` are hashes of all that ``answers`` are read from, by names.
+    ``contents`` are hashes of all that ``answers``, fields of a Curation, are read from, by names.
     """
 
     max_concurrency = 64
@@ -68,7 +61,6 @@ class RecordedAgent(CurationAgent):
         self.identity = f"{name} recorded {hashlib.sha256(whole).hexdigest()}"
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
-        """Look up what is recorded of a task."""
         found = self._answers.get((view.scenario, view.user)) or self._answers.get((None, view.user))
         if found is None:
             found = {"failure": Failure(kind="missing", message=f"nothing is recorded of {view.task_id}")}
@@ -77,15 +69,13 @@ class RecordedAgent(CurationAgent):
         return made(view, key, **found)
 
 
-def _bytes(path: Path) -> tuple[bytes, bytes]:
-    """The content of a recorded file, and its hash."""
+def _content(path: Path) -> bytes:
     try:
         if (size := path.stat().st_size) > MAX_BYTES:
             raise UserError(f"--curations {path}: {size:,} bytes; at most {MAX_BYTES:,}")
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise UserError(f"--curations {path}: can't be read: {error.strerror}") from error
-    return content, hashlib.sha256(content).digest()
 
 
 def open_recorded(path: Path) -> RecordedAgent:
@@ -106,7 +96,7 @@ def open_recorded(path: Path) -> RecordedAgent:
             f"--curations {path}: unknown form; expected KEY_search_output.json of the release or a folder of them, "
             f"or {CURATIONS} or the folder of an earlier run"
         )
-    return RecordedAgent("replay", answers, {one.name: _bytes(one)[1] for one in files})
+    return RecordedAgent("replay", answers, {one.name: hashlib.sha256(_content(one)).digest() for one in files})
 
 
 def _earlier_run(path: Path) -> dict[Owner, Answer]:
@@ -148,7 +138,7 @@ class Program(NamedTuple):
 
 
 def open_logs(name: str, path: Path) -> RecordedAgent:
-    """The agent whose logs lie in a folder; for Browser Use also a single history, named after its task.
+    """The agent whose logs lie in a folder, or a file named after its task.
 
     A UserError says that there are no such logs, or that two are of one task.
     """
@@ -156,13 +146,13 @@ def open_logs(name: str, path: Path) -> RecordedAgent:
     for owner, files in _tasks(path, program).items():
         whole: dict[str, Any] = {}
         for file in files:
-            content, contents[f"{owner}/{file.name}"] = _bytes(file)
+            content = _content(file)
+            contents[f"{owner}/{file.name}"] = hashlib.sha256(content).digest()
             if value := decoded(content.removeprefix(b"\xef\xbb\xbf")):
                 whole[file.name] = value
         said = program.read(whole)
         products = named_products(said.answer)
-        wrong = said.error[:500] if said.error and not products else ""
-        wrong = wrong or ("" if whole else "the log holds nothing that is whole")
+        wrong = (said.error[:500] if not products else "") or ("" if whole else "the log holds nothing that is whole")
         answers[owner] = {
             "products": products,
             "ended": "answered" if products else "no address in the answer" if said.answer else "no answer",
@@ -205,11 +195,9 @@ _ANSWER = re.compile(r"ANSWER\s*;?\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 
 def read_webvoyager(files: dict[str, Any]) -> LoggedAnswer:
-    """From ``run.py`` and ``results/examples`` of https://github.com/MinorJerry/WebVoyager at 0915445.
+    """https://github.com/MinorJerry/WebVoyager at 0915445, ``run.py`` and ``results/examples``.
 
-    ``interact_messages.json`` is a list of ``{"role", "content"}``, whose content is text or parts with text and
-    pictures. A reply reads ``Thought: …`` and ``Action: …``; the last action of a task that was done is ``ANSWER; …``.
-    The first page's address is in the task, no other is told.
+    A reply reads ``Thought: …`` and ``Action: …``, at the end ``ANSWER; …``. Only the first page's address is told.
     """
     steps, url, answer = list[TraceStep](), "", ""
     for message in each(files.get("interact_messages.json")):
@@ -233,10 +221,8 @@ _GOTO = re.compile(r"GOTO:? (https?://\S+)")
 
 
 def read_seeact(files: dict[str, Any]) -> LoggedAnswer:
-    """From https://github.com/OSU-NLP-Group/SeeAct: ``src/seeact.py`` (0effe3c), ``seeact_package`` (0701b4f).
+    """https://github.com/OSU-NLP-Group/SeeAct: ``src/seeact.py`` (0effe3c), ``seeact_package`` (0701b4f).
 
-    ``result.json`` has ``action_history`` with ``[button] Add to cart -> CLICK``, ``GOTO: https://…``, ``SAY: …``; the
-    package's ``all_predictions.json`` has ``action_generation`` (thoughts), ``element``, ``action`` and ``value``.
     SeeAct has no final answer of its own: what it told the user with ``SAY`` last is taken, else what it kept with
     ``MEMORIZE``, else the words with which it terminated.
     """
@@ -261,12 +247,10 @@ _PAGE = re.compile(r"Current (?:Page|URL): (https?://\S+?)(?:,? Title:|,?\s|$)")
 
 
 def read_agent_e(files: dict[str, Any]) -> LoggedAnswer:
-    """From https://github.com/EmergenceAI/Agent-E: ``test/tests_processor.py`` at 06719a4 and the core it calls.
+    """https://github.com/EmergenceAI/Agent-E: ``test/tests_processor.py`` at 06719a4 and the core it calls.
 
-    ``execution_logs_ID.json`` is the planner's conversation, ``{"an agent": [{"content", "role"}, ...]}``, whose
-    replies hold JSON with ``final_response`` at the end; ``test_result_ID.json`` has ``last_statement`` and ``error``;
-    ``nested_chat_log_….json``, one for every step of the plan, messages with ``content`` and ``tool_calls``. Pages are
-    named in words, ``Current Page: URL, Title: …``.
+    ``execution_logs_ID.json`` is the planner's conversation, whose replies hold JSON with ``final_response`` at the
+    end, ``nested_chat_log_….json`` that of a step of the plan. Pages are named in words, ``Current Page: URL``.
     """
     result = next((value for name, value in files.items() if name.startswith("test_result")), None)
     told = [value for name, value in files.items() if name.startswith("execution") and isinstance(value, dict)]
@@ -289,13 +273,10 @@ _THOUGHTS = ("thinking", "thought", "evaluation_previous_goal", "memory", "next_
 
 
 def read_browser_use(files: dict[str, Any]) -> LoggedAnswer:
-    """From ``browser_use/agent/views.py`` (``AgentHistoryList.save_to_file``) and ``browser_use/browser/views.py``.
+    """https://github.com/browser-use/browser-use, ``AgentHistoryList.save_to_file`` at 019af07, a178036 and 1549e71.
 
-    https://github.com/browser-use/browser-use at 019af07, a178036 and 1549e71:
-    ``{"history": [{"model_output", "result", "state"}, ...]}``. ``model_output`` has ``action``, a list of
-    ``{"NAME": {parameters}}``, and what the model thinks, in older versions below ``current_state``; it is null where a
-    request failed. ``result`` is a list of ``{"is_done", "extracted_content", "error"}``, ``state`` has ``url``. The
-    answer is what the last ``done`` says. Held against a file that version 0.13.14 wrote.
+    What the model thinks is below ``current_state`` in older versions; ``model_output`` is null where a request failed.
+    The answer is what the last ``done`` says. Held against a file that version 0.13.14 wrote.
     """
     steps, answer, error = list[TraceStep](), "", ""
     for one in (one for value in files.values() for one in each(value, "history")):

@@ -28,7 +28,7 @@ from grounding.records import Failure
 
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.extraction.base import Extractor
-    from grounding.benchmarks.agenticshop.web.tab import BrowserTab
+    from grounding.benchmarks.agenticshop.web.render import BrowserTab
 
 VERSION = 5
 MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_EXPLORED = 12, 12, 7, 8, 6
@@ -78,8 +78,7 @@ def _as_written(text: str) -> list[str]:
 
 _NAME = re.compile(r"(?:(?<=[a-z,] )|(?<=\bA ))[A-Z][\w'\u2019]+(?: (?:& )?[A-Z][\w'\u2019]+)*")
 _AWAY = re.compile(
-    r"\b(not|no|never|avoid\w*|dislike\w*|against|away from|left|without|refus\w*|stop\w*|hate\w*|disappoint\w*)\b",
-    re.I,
+    r"\b(not?|never|avoid\w*|dislike\w*|against|away from|left|without|refus\w*|stop\w*|hate\w*|disappoint\w*)\b", re.I
 )
 _CLAUSE = re.compile(
     r"(?<=[.!?;])\s+|,? (?=(?:but|while|because|which|and (?:no|never|not|stays?|keeps?|avoids?|dislikes?)) )"
@@ -107,8 +106,8 @@ def _wishes(view: ShopperView) -> str:
 def queries_of(view: ShopperView, shelves: Collection[str] = ()) -> list[str]:
     """What is searched for, the most exact first: the query's words, the product type, its last word.
 
-    Agents overload their searches (the paper's section 5.1), so there is no more. Where the user asks for nothing in
-    particular: liked makers, ``shelves`` (parts of the shops' assortment) that are spoken of, then the words of the user.
+    Agents overload their searches (the paper's section 5.1), so there is no more. Where nobody asks for anything: liked
+    makers, ``shelves`` (parts of the shops' assortment) that are spoken of, then the user's words.
     """
     if asks(view):
         kind = _as_written(view.product_type or "")

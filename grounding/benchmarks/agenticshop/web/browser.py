@@ -19,8 +19,7 @@ from grounding.benchmarks.agenticshop.records import RenderedPage
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.guard import Guard, Resolve, ask_system
 from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost, PageTrouble, Trouble, WebPolicy, check_url
-from grounding.benchmarks.agenticshop.web.render import RENDERING, render_page
-from grounding.benchmarks.agenticshop.web.tab import BrowserTab, open_tab
+from grounding.benchmarks.agenticshop.web.render import RENDERING, BrowserTab, open_tab, render_page
 from grounding.errors import UserError, install
 
 if TYPE_CHECKING:
