@@ -1,8 +1,7 @@
 """What a browsing model is shown of a page, what it may answer, and doing it.
 
-It is shown a picture and an outline: Playwright's accessibility snapshot, as far as it is in view. An element is named
-by its reference there, or described in words, where a grounder finds its point. What buys, signs in or asks for
-personal data is refused. What a page says of itself is data of unknown size: it stays on its own line and is cut off.
+It is shown a picture and an outline: Playwright's accessibility snapshot, as far as it is in view. What buys, signs in
+or asks for personal data is refused. What a page says of itself stays on its own line and is cut off.
 """
 
 from __future__ import annotations
@@ -127,10 +126,7 @@ def shown(evidence: EvidenceFolder, url: str, png: bytes, **more: Any) -> PageSe
 
 
 class BrowserAction(Record, frozen=True, kw_only=True):
-    """One answer. ``element`` is a reference of the outline, or words for it where a grounder finds it.
-
-    ``text`` is what is typed; ``enter`` sends it off. ``kind`` is "" where the model doesn't say what the step is for.
-    """
+    """One answer. ``element`` is a reference of the outline, or words for it where a grounder finds it."""
 
     action: Literal["click", "type", "scroll_down", "scroll_up", "back", "goto", "finish"]
     element: str = ""
@@ -267,10 +263,7 @@ _AT_POINT = """([x, y]) => {
 
 
 class Aim(NamedTuple):
-    """The element that an action is for, and the point in it that a grounder gave; ``call`` is what finding it took.
-
-    ``problem`` is why there is none that may be used.
-    """
+    """The element that an action is for, the point in it that a grounder gave, or why there is none to use."""
 
     node: ElementHandle | None = None
     detail: Detail = Detail()
@@ -280,10 +273,7 @@ class Aim(NamedTuple):
 
 
 async def aim(action: BrowserAction, page: Page, seen: PageSeen, grounder: Grounder | None, step_id: str) -> Aim:
-    """The element that an action means: that of its reference, or the one at a grounder's point.
-
-    A Mistake says that there is none, or that nothing must be done to it; PageLost that the page is gone.
-    """
+    """The element of an action's reference, or the one at a grounder's point. Raises a Mistake or PageLost."""
     if action.action not in ("click", "type"):
         return Aim()
     if grounder is None:

@@ -50,7 +50,7 @@ MAX_URL_CHARS, MAX_TEXT_CHARS, MAX_RAW_CHARS, MAX_SAID_CHARS = 2_048, 2_000, 20_
 class BrokenOff(Halted):
     """The run halts in a task that has made requests: ``curation``, an error, says what they took.
 
-    It is written down before the run halts, so that the limit holds over all starts of the run.
+    It is written down first, so that the limit holds over all starts of the run.
     """
 
     def __init__(self, reached: Halted, curation: Curation) -> None:
@@ -107,19 +107,12 @@ class AsksFirst(CurationAgent):
 
 
 def curation_key(identity: str, view: ShopperView, web: str = "") -> str:
-    """Hash of everything that can change a curation: 32 hex digits.
-
-    ``web`` stands for the content of the data set's own shops (its fingerprint); "" for the open web, of which nothing
-    can be said.
-    """
+    """32 hex digits of everything that can change a curation; ``web``: the content of own shops, "" of the open web."""
     return hashlib.sha256(msgspec.json.encode(("curate", identity, view, web))).hexdigest()[:32]
 
 
 def made(view: ShopperView, key: str, **found: Any) -> Curation:
-    """A task's Curation within bounds: with a failure there are no products, and no text is longer than is kept.
-
-    A URL that is cut off is wrong, as one of that length would be.
-    """
+    """A task's Curation within bounds: with a failure there are no products, and no text is longer than is kept."""
     whole = Curation(step_id=view.task_id, key=key, **found)
     return msgspec.structs.replace(
         whole,
@@ -146,7 +139,7 @@ def _cut(record: Any) -> Any:
 
 
 def decoded(content: bytes | str) -> Any:
-    """What a whole JSON says; None for anything else."""
+    """None for what is no JSON."""
     try:
         return msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -206,10 +199,7 @@ def _words(one: dict[str, Any], name: str) -> str:
 
 
 def named_products(said: str) -> tuple[Curated, ...]:
-    """The products that a text names, in its order: JSON in the release's form, else addresses in the words.
-
-    An address is called what stands before it on its line.
-    """
+    """The products that a text names: JSON in the release's form, else addresses, called as what stands before them."""
     if not isinstance(read := read_products(said[:MAX_SAID_CHARS]), Failure):
         return read
     found: dict[str, Curated] = {}
@@ -242,10 +232,7 @@ def _path(url: str) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class CurationServices:
-    """What an agent may be made of: a run's options, its money, and what reads its pages.
-
-    ``pages`` is how many pages may be shown at once. ``extractor`` is None where extractions are recorded.
-    """
+    """What an agent may be made of; ``pages`` may be shown at once, ``extractor`` is None where they are recorded."""
 
     options: CurationOptions
     budget: Budget
@@ -259,10 +246,7 @@ Make = Callable[[CurationServices], CurationAgent]
 
 @dataclass(frozen=True, kw_only=True)
 class CurationAgentEntry:
-    """A registered agent: what it does in a line, how it is made, and which option it needs: --model or --curations.
-
-    ``listed`` is what of ``grounding list`` shows its models; ``browses`` says whether it opens pages.
-    """
+    """A registered agent; ``listed`` is what of ``grounding list`` shows its models."""
 
     what: str
     make: Make

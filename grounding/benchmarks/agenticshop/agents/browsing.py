@@ -97,14 +97,10 @@ class BrowsingAgent(Browses, AsksFirst):
     """
 
     def __init__(
-        self,
-        opened: Opened,
-        *,
-        max_steps: int = MAX_STEPS,
-        max_seconds: float = MAX_SECONDS,
-        grounder: Grounder | None = None,
+        self, opened: Opened, max_steps: int = MAX_STEPS, max_seconds: float = MAX_SECONDS, grounder: Any = None
     ) -> None:
-        self.opened, self.card, self.grounder = opened, opened.card, grounder
+        self.opened, self.card = opened, opened.card
+        self.grounder: Grounder | None = grounder
         self.most_requests = self.max_steps = max_steps
         self.max_seconds = max_seconds
         self.prompts = browsing_prompts()
@@ -148,10 +144,7 @@ class BrowsingAgent(Browses, AsksFirst):
 
 
 class BrowsingTask:
-    """A task on its way. ``ended`` says why it came to its end: the last two of them are of the infrastructure.
-
-    finished, step-limit, time-limit, loop, invalid-answers, model-failed, browser-lost.
-    """
+    """A task on its way: what was done so far, and how it ended."""
 
     def __init__(self, agent: BrowsingAgent, view: ShopperView) -> None:
         self.calls: list[Call] = []
@@ -257,14 +250,11 @@ class BrowsingTask:
             sizes = picture_sizes(picture.size, model.card.image)
         except ValueError as error:
             return Exchange(failure=Failure(kind="error", message=str(error)))
-        system, text = self.system_text(), self.page_text(seen)
+        system, text = TextPart(text=self.system_text()), TextPart(text=self.page_text(seen))
 
         def render() -> list[Message]:
             shown = ImagePart(url_json=prepare_picture(picture, model.card.image).url_json)
-            return [
-                Message(role="system", parts=(TextPart(text=system),)),
-                Message(role="user", parts=(TextPart(text=text), shown)),
-            ]
+            return [Message(role="system", parts=(system,)), Message(role="user", parts=(text, shown))]
 
         asked = await model.send(render, sizes)
         self._requests += 1
@@ -298,9 +288,8 @@ class BrowsingTask:
         ).rstrip()
 
     def _note(self, action: str, began: float, url: str = "", observation: str = "", **more: Any) -> None:
-        seconds = time.monotonic() - began
-        step = TraceStep(action=action, url=url, observation=observation, seconds=seconds, **({"kind": "other"} | more))
-        self._trace.append(step)
+        told: dict[str, Any] = {"observation": observation, "seconds": time.monotonic() - began, "kind": "other"} | more
+        self._trace.append(TraceStep(action=action, url=url, **told))
 
     def _end(self, ending: str, why: str, kind: FailureKind = "unparsed") -> None:
         self._ended = ending
@@ -318,17 +307,10 @@ def _browsing(given: CurationServices) -> BrowsingAgent:
     # NAME=URL is the address of the grounder, all others are the model's.
     lead = f"{options.grounder}="
     finders = [url.removeprefix(lead) for url in options.base_url if url.startswith(lead)]
-    opened = open_model(
-        str(options.model),
-        chat_options(options, " ".join(url for url in options.base_url if not url.startswith(lead))),
-        model=None,
-        cost_limit=options.cost_limit,
-        budget=given.budget,
-        progress=given.progress,
-        option="--model",
-        min_output_tokens=LONG_REPLY_TOKENS,
-    )
-    finder = None
+    chat = chat_options(options, " ".join(url for url in options.base_url if not url.startswith(lead)))
+    told: dict[str, Any] = {"budget": given.budget, "progress": given.progress, "cost_limit": options.cost_limit}
+    told |= {"option": "--model", "min_output_tokens": LONG_REPLY_TOKENS}
+    opened, finder = open_model(str(options.model), chat, model=None, **told), None
     if options.grounder is not None:
         chat = chat_options(options, " ".join(finders))
         finder = open_grounder(options.grounder, chat, given.budget, given.progress.retried).grounder

@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -35,9 +34,7 @@ MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_EXPLORED = 12, 
 MAY_FIT, ENOUGH_CARDS, ENOUGH_TO_EXPLORE = 2.0, 6, 16
 """No other words are searched for once so many products have points enough to be worth a look."""
 
-MOST_BOXES, ACT_MS, LOOK_S, SETTLE_S, TICK_S = 2, 10_000, 15.0, 4.0, 0.05
-CHANGE_S = 15.0
-"""How long an answer to a search is waited for that changes nothing in the page's address."""
+MOST_BOXES, ACT_MS, CHANGE_MS, LOOK_S, SETTLE_S = 2, 10_000, 15_000, 15.0, 4.0
 
 
 class NotFound(Exception):
@@ -133,11 +130,11 @@ ALIKE = 0.6
 
 
 class ShoppingNeed(NamedTuple):
-    """A need as words of :func:`telling_words`, makers, and the most that may be spent, in the shop's currency."""
+    """A need as words of :func:`telling_words` with weights, makers, and the most that may be spent."""
 
-    asked: list[str]
-    kind: list[str]
-    wishes: list[str]
+    asked: dict[str, float]
+    kind: dict[str, float]
+    wishes: dict[str, float]
     liked: list[str]
     shunned: list[str]
     most: float | None
@@ -146,18 +143,17 @@ class ShoppingNeed(NamedTuple):
 def need_of(view: ShopperView) -> ShoppingNeed:
     liked, shunned = names_in(view.context.brand_preferences)
     return ShoppingNeed(
-        asked=[] if view.product_type is None else telling_words(view.query),
-        kind=telling_words(view.product_type or ""),
-        wishes=telling_words(_wishes(view)),
+        asked=dict.fromkeys(telling_words(view.query if view.product_type else ""), 1.0),
+        kind=dict.fromkeys(telling_words(view.product_type or ""), 1.0),
+        wishes=dict.fromkeys(telling_words(_wishes(view)), 1.0),
         liked=liked,
         shunned=shunned,
         most=spending_limits(view.budget or view.context.price_sensitivity).high,
     )
 
 
-def _share(wanted: Mapping[str, float] | Sequence[str], have: Collection[str]) -> float:
-    weights = wanted if isinstance(wanted, Mapping) else dict.fromkeys(wanted, 1.0)
-    return sum(weight for word, weight in weights.items() if word in have) / (sum(weights.values()) or 1.0)
+def _share(wanted: Mapping[str, float], have: Collection[str]) -> float:
+    return sum(weight for word, weight in wanted.items() if word in have) / (sum(wanted.values()) or 1.0)
 
 
 def _named(names: Sequence[str], text: str) -> bool:
@@ -165,12 +161,12 @@ def _named(names: Sequence[str], text: str) -> bool:
     return any(f" {' '.join(words_of(name))} " in have for name in names)
 
 
-def _fit(need: ShoppingNeed, title: str, text: str, wishes: Mapping[str, float] | Sequence[str]) -> float:
+def _fit(need: ShoppingNeed, title: str, text: str, wishes: Mapping[str, float]) -> float:
     have = {*words_of(text)}
     points = ASKED * (_share(need.asked, {*words_of(title)}) + _share(need.asked, have)) / 2
     points += KIND * _share(need.kind, have) + WISHES * _share(wishes, have)
     points += LIKED * (_named(need.liked, title) - 2 * _named(need.shunned, title))
-    return points - OTHER_KIND * bool(need.kind and have.isdisjoint((*need.kind, *need.asked[-1:])))
+    return points - OTHER_KIND * bool(need.kind and have.isdisjoint((*need.kind, *[*need.asked][-1:])))
 
 
 _SOLD_OUT = re.compile(r"sold out|out of stock|not available|unavailable", re.IGNORECASE)
@@ -228,7 +224,7 @@ _NOTHING = re.compile(
 )
 _SHOWN = """() => [location.href, document.documentElement.outerHTML,
     [...document.links].slice(0, 600).map((one) => [one.href, one.innerText.trim().slice(0, 60)])]"""
-_STATE = "() => location.href + '\\n' + (document.body ? document.body.innerText.slice(0, 20000) : '')"
+_STATE = "(location.href + '\\n' + (document.body ? document.body.innerText.slice(0, 20000) : ''))"
 _SEARCH = re.compile(r"search|find|look(ing)? for|suche|buscar|recherche|cerca|what .*\?", re.IGNORECASE)
 _TYPED = "input:not([type]), input[type=text], input[type=search], textarea, [contenteditable=true]"
 
@@ -250,39 +246,20 @@ def read_results(url: str, html: str, links: Sequence[tuple[str, str]] = ()) -> 
     """A page of results, in its order: what a product's page takes for tiles of other products."""
     from grounding.benchmarks.agenticshop.extraction.dom import read_document
 
-    document = read_document(html, url)
-    tiles = document.tiles if document else ()
-    cards: dict[str, str] = {}
-    for one in tiles:
-        if _host(one.url) == _host(url) and urlsplit(one.url).path not in ("", "/"):
+    document, cards = read_document(html, url), dict[str, str]()
+    home = re.sub(r"(//[^/?#]*).*", r"\1/", url, flags=re.DOTALL)
+    for one in document.tiles if document else ():
+        if one.url.startswith(home) and one.url != home:
             cards.setdefault(one.url, one.text)
     said = " ".join(line.text for line in document.lines)[:1500] if document else ""
     shelves = dict.fromkeys(text for href, text in links if href not in cards and 2 < len(text) <= 40)
     return Results(url, cards, _NOTHING.search(said) is not None, [*shelves][:60])
 
 
-def _host(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").removeprefix("www.")
-    except ValueError:
-        return ""
+async def _search(tab: BrowserTab, query: str) -> None:
+    """Type a query into the search box of the page that is open; where nothing comes of it, into the next one."""
+    from playwright.async_api import TimeoutError
 
-
-async def _open(tab: BrowserTab, url: str) -> Results:
-    try:
-        status = await tab.visit(url)
-    except PageTrouble as trouble:
-        raise NotFound(f"{trouble.trouble}: {trouble.message[:200]}") from None
-    if status is not None and status >= 400:
-        raise NotFound(f"the server answers with status {status}")
-    return await _read(tab)
-
-
-async def _search(tab: BrowserTab, query: str) -> Results:
-    """Type a query into the search box of the page that is open, and read what comes.
-
-    Where Enter does nothing, the next likely box is tried.
-    """
     page = tab.page
     boxes = (
         page.get_by_role("searchbox")
@@ -292,34 +269,13 @@ async def _search(tab: BrowserTab, query: str) -> Results:
     )
     found = (await boxes.and_(page.locator(_TYPED)).filter(visible=True).all())[:MOST_BOXES]
     for box in found:
-        before = await page.evaluate(_STATE)
-        await box.fill(query, timeout=ACT_MS)
-        await box.press("Enter", timeout=ACT_MS)
+        before = await page.evaluate(f"() => {_STATE}")
         with suppress(TimeoutError):
-            async with asyncio.timeout(CHANGE_S):
-                while await _state(tab) in (before, None):
-                    await asyncio.sleep(TICK_S)
-                await tab.still(SETTLE_S)
-                return await _read(tab)
+            await box.fill(query, timeout=ACT_MS)
+            await box.press("Enter", timeout=ACT_MS)
+            await page.wait_for_function(f"(before) => {_STATE} !== before", arg=before, timeout=CHANGE_MS)
+            return
     raise NotFound("the search box does nothing" if found else "no search box was found on the page")
-
-
-async def _state(tab: BrowserTab) -> str | None:
-    """What the page shows once it is still; None while its document is being replaced."""
-    from playwright.async_api import Error
-
-    await tab.still(SETTLE_S)
-    try:
-        return str(await tab.page.evaluate(_STATE))
-    except Error as error:
-        if tab.page.is_closed() or "crashed" in str(error):
-            raise
-        return None
-
-
-async def _read(tab: BrowserTab) -> Results:
-    async with asyncio.timeout(LOOK_S):
-        return await asyncio.to_thread(read_results, *await tab.page.evaluate(_SHOWN))
 
 
 # --- the agent --------------------------------------------------------------------------------------------------------
@@ -356,10 +312,17 @@ class SiteSearchAgent(Browses):
             if (home, query) not in self._known:
                 try:
                     async with self._window(home) as tab:
-                        if not query or not tab.page.url.startswith(home):
-                            self._known[home, ""] = await _open(tab, home)
+                        here = query and tab.page.url.startswith(home)
+                        if not here and ((status := await tab.visit(home)) or 200) >= 400:
+                            raise NotFound(f"the server answers with status {status}")
                         if query:
-                            self._known[home, query] = await _search(tab, query)
+                            await _search(tab, query)
+                            await tab.still(SETTLE_S)
+                        async with asyncio.timeout(LOOK_S):
+                            shown = await tab.page.evaluate(_SHOWN)
+                            self._known[home, query] = await asyncio.to_thread(read_results, *shown)
+                except PageTrouble as trouble:
+                    raise NotFound(f"{trouble.trouble}: {trouble.message[:200]}") from None
                 except (Error, TimeoutError, ValueError) as error:
                     raise PageLost(str(error).partition("\n")[0][:200] or "the page does not answer") from error
             return self._known[home, query]

@@ -53,11 +53,10 @@ class WebBrowser:
         return f"Chromium/{version} {RENDERING} {VIEWPORT.width}x{VIEWPORT.height} limits-{digest}"
 
     async def render(self, url: str, evidence: EvidenceFolder, *, again: bool = False) -> RenderedPage:
-        """The page at an address as the browser shows it, kept in the folder.
+        """The page at an address as the browser shows it, kept in the folder and loaded once, unless ``again``.
 
-        A page that is there already, because an agent or another task had it rendered, is loaded again only where that
-        is asked for. What keeps the page from being had is its ``failure``: of kind ``error`` where the machine or the
-        browser is to blame, and asking again may help, else ``missing``. A UserError says that no browser starts.
+        Its ``failure`` says why there is none: ``error`` where the machine or the browser is to blame and asking again
+        may help, else ``missing``. A UserError says that no browser starts.
         """
         try:
             check_url(url, self.policy)
@@ -106,11 +105,7 @@ class WebBrowser:
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[BrowserTab]:
-        """A fresh tab for an agent to look around in: the same guard, and the same rules but those of one page.
-
-        Its ``page`` is Playwright's own, for clicks and typing. A UserError, a PageLost or an Error of playwright says
-        that the browser died or does not answer.
-        """
+        """A fresh tab for an agent to look around in: the same guard, and the same rules but those of one page."""
         async with self._sessions, self._tab(await self.start(), self.policy.max_session_bytes) as tab:
             tab.bounded = False
             yield tab
@@ -141,11 +136,10 @@ class WebBrowser:
 async def open_browser(
     policy: WebPolicy, *, parallel: int, resolve: Resolve = ask_system, profile: Path | None = None
 ) -> AsyncIterator[WebBrowser]:
-    """A browser for the time of the block; its processes are gone after, however the block ends.
+    """A browser for the time of the block, or a UserError; its processes are gone after, however the block ends.
 
     ``parallel`` is how many pages may be rendered at a time, and how many sessions may be open beside. ``profile`` is a
-    file of cookies and local storage that every page starts with, as Playwright saves it. A UserError says why no
-    browser starts.
+    file of cookies and local storage that every page starts with, as Playwright saves it.
     """
     browser = WebBrowser(policy, resolve, parallel, profile)
     try:
@@ -217,10 +211,7 @@ def check_installed() -> str:
 
 @asynccontextmanager
 async def start_chromium(proxy_url: str) -> AsyncIterator[Browser]:
-    """A running browser without a window, whose home is a folder that is thrown away.
-
-    ``proxy_url`` is where it goes for what belongs to no page. A UserError says why it does not start.
-    """
+    """A running browser without a window, whose home is thrown away; ``proxy_url`` is for what belongs to no page."""
     path = check_installed()
     from playwright.async_api import Error, async_playwright
 

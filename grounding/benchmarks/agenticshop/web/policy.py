@@ -20,8 +20,8 @@ VIEWPORT = Size(width=1280, height=720)
 class WebPolicy(Record, frozen=True, kw_only=True):
     """The rules of one run. All sizes are in bytes, all times in seconds of the wall clock.
 
-    ``hosts`` maps names of a data set's own shops to the loopback address and port that serves them; every other name
-    has to resolve to public addresses only. Without ``open_web`` the names of ``hosts`` are all that can be reached.
+    ``hosts`` maps names of a data set's own shops to the loopback address and port that serves them; without
+    ``open_web`` they are all that can be reached, else names that resolve to public addresses only.
     ``max_document_bytes`` bounds a page as it unpacks, ``max_page_bytes`` all that comes for it, ``max_redirects`` all
     changes of its address. ``navigation_s`` is for the document to come, ``quiet_s`` for all that it asks for then,
     ``script_s`` for the page to answer one question of ours, ``max_total_s`` for one page with everything.
@@ -51,9 +51,7 @@ Trouble = Literal[
     "refused", "no-such-host", "no-answer", "too-many-redirects", "too-large", "too-slow", "not-a-page", "page-crashed",
     "no-network", "browser-crashed",
 ]  # fmt: skip
-"""``refused``: the rules forbid the address, or one that it led to. ``no-such-host``: nobody has that name.
-``no-answer``: connection or encryption failed. ``not-a-page``: a file, a picture or a download.
-The last two are of this machine, not of the page: asking again may help."""
+"""The last two are of this machine, not of the page: asking again may help."""
 
 
 class PageTrouble(Exception):

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -39,8 +40,8 @@ class ScriptError(Exception):
 class Traffic:
     """The requests of a page that are under way; ``documents`` are how many bytes each document unpacked to.
 
-    They are told on the same connection as the answers to our scripts, and in order: when a script that waited for two
-    frames has answered, every request that the page made by then is known.
+    They are told in one order with the answers to our scripts: when a script that waited for two frames has answered,
+    every request that the page made by then is known.
     """
 
     def __init__(self, session: CDPSession) -> None:
@@ -50,56 +51,43 @@ class Traffic:
         self.idle.set()
         self._open: dict[str, str] = {}
         self._going: set[str] = set()
-        session.on("Network.requestWillBeSent", self._begins)
-        for event in ("Network.loadingFinished", "Network.loadingFailed"):
-            session.on(event, self._ends)
-        session.on("Page.frameRequestedNavigation", self._goes)
-        session.on("Page.frameNavigated", self._went)
-        for event in ("Page.frameStoppedLoading", "Page.frameDetached"):
-            session.on(event, self._stays)
+        for name in ("requestWillBeSent", "loadingFinished", "loadingFailed"):
+            session.on(f"Network.{name}", partial(self._told, name))
+        for name in ("frameRequestedNavigation", "frameNavigated", "frameStoppedLoading", "frameDetached"):
+            session.on(f"Page.{name}", partial(self._told, name))
 
-    def _changed(self) -> None:
+    def _told(self, name: str, event: dict[str, Any]) -> None:
+        match name:
+            case "requestWillBeSent":
+                if event.get("type") == "Document":
+                    self.documents[event["requestId"]] = 0
+                if event.get("type") not in _ENDLESS:
+                    self.begun += 1
+                    self._open[event["requestId"]] = event["loaderId"]
+            case "loadingFinished" | "loadingFailed":
+                self._open.pop(event["requestId"], None)
+            case "frameRequestedNavigation":
+                # A click or a script wants another document; the request for it is told later.
+                self._going |= {event["frameId"]} if event["disposition"] == "currentTab" else set()
+            case "frameNavigated":
+                # Another document is here: what the last one was waiting for is of no interest.
+                frame = event["frame"]
+                if "parentId" not in frame:
+                    self._open = {one: loader for one, loader in self._open.items() if loader == frame["loaderId"]}
+                self._going.discard(frame["id"])
+            case "frameStoppedLoading" | "frameDetached":
+                self._going.discard(event["frameId"])
         if self._open or self._going:
             self.idle.clear()
         else:
             self.idle.set()
 
-    def _begins(self, event: dict[str, Any]) -> None:
-        if event.get("type") == "Document":
-            self.documents[event["requestId"]] = 0
-        if event.get("type") not in _ENDLESS:
-            self.begun += 1
-            self._open[event["requestId"]] = event["loaderId"]
-            self._changed()
-
-    def _ends(self, event: dict[str, Any]) -> None:
-        self._open.pop(event["requestId"], None)
-        self._changed()
-
-    def _goes(self, event: dict[str, Any]) -> None:
-        """A click or a script wants another document; the request for it is told later."""
-        if event["disposition"] == "currentTab":
-            self._going.add(event["frameId"])
-            self._changed()
-
-    def _went(self, event: dict[str, Any]) -> None:
-        """Another document is here: what the last one was waiting for is of no interest."""
-        frame = event["frame"]
-        if "parentId" not in frame:
-            self._open = {one: loader for one, loader in self._open.items() if loader == frame["loaderId"]}
-        self._stays({"frameId": frame["id"]})
-
-    def _stays(self, event: dict[str, Any]) -> None:
-        self._going.discard(event["frameId"])
-        self._changed()
-
 
 class BrowserTab:
     """A page and what became of its main document. ``trouble`` is set as soon as it is clear that there is none.
 
-    ``hops`` are the addresses that the main frame asked for, in order; ``response`` is the last answer for it.
-    ``popups`` are windows that it wanted and did not get. Only where it is ``bounded`` do the limits of a single page
-    hold.
+    ``hops`` are the addresses that the main frame asked for, ``popups`` windows that it wanted and did not get. Only
+    where it is ``bounded`` do the limits of a single page hold.
     """
 
     def __init__(self, page: Page, session: CDPSession, lane: Lane, policy: WebPolicy) -> None:
@@ -125,9 +113,9 @@ class BrowserTab:
     # --- going to a page ----------------------------------------------------------------------------------------------
 
     async def go(self, url: str) -> int | None:
-        """Send the page to an address and wait until its document begins; a PageTrouble or PageLost says why not.
+        """Wait until the document of an address begins; its status, None where it was within the page already there.
 
-        Returns the status of the last answer; None where the address was within the page that is there already.
+        A PageTrouble or PageLost says why there is none.
         """
         from playwright.async_api import Error, TimeoutError
 
@@ -173,11 +161,7 @@ class BrowserTab:
             await asyncio.gather(task, return_exceptions=True)
 
     def raise_trouble(self, shown: str = "") -> None:
-        """Raise why there is no page, as far as the guard or we know.
-
-        ``shown`` is the address that is shown, where one is: only the browser's own page for an address that it could
-        not have is no page.
-        """
+        """Raise why there is no page, as far as the guard or we know; ``shown`` is the address that is shown."""
         if self.trouble.done():
             raise self.trouble.result()
         if shown and not shown.startswith("chrome-error:"):
@@ -230,7 +214,6 @@ class BrowserTab:
             self._closing.append(asyncio.gather(page.close(), return_exceptions=True))
 
     async def end(self) -> None:
-        """Leave nothing behind that is still being closed."""
         for one in self._closing:
             one.cancel()
         await asyncio.gather(*self._closing, return_exceptions=True)
@@ -238,7 +221,7 @@ class BrowserTab:
     # --- what is there ------------------------------------------------------------------------------------------------
 
     async def run(self, name: str, argument: object = None) -> Any:
-        """Call a function of our scripts in the main frame, in a world of its own; what it returns, as JSON knows it.
+        """Call a function of our scripts in the main frame, in a world of its own; what it returns.
 
         Raises a ScriptError where it threw or the document was replaced, and a PageTrouble where the page is too slow.
         """
