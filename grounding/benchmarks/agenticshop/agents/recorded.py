@@ -121,12 +121,8 @@ def _scenario(name: str) -> Scenario | None:
 # --- logs -------------------------------------------------------------------------------------------------------------
 
 
-class LoggedAnswer(NamedTuple):
-    """What a task's files say: the last words, the steps before them, and an error where they name one."""
-
-    answer: str
-    steps: list[TraceStep]
-    error: str = ""
+Logged = tuple[str, list[TraceStep], str]
+"""What a task's files say: the last words, the steps before them, and an error, "" where they name none."""
 
 
 class Program(NamedTuple):
@@ -134,7 +130,7 @@ class Program(NamedTuple):
 
     title: str
     files: tuple[str, ...]
-    read: Callable[[dict[str, Any]], LoggedAnswer]
+    read: Callable[[dict[str, Any]], Logged]
 
 
 def open_logs(name: str, path: Path) -> RecordedAgent:
@@ -150,15 +146,15 @@ def open_logs(name: str, path: Path) -> RecordedAgent:
             contents[f"{owner}/{file.name}"] = hashlib.sha256(content).digest()
             if value := decoded(content.removeprefix(b"\xef\xbb\xbf")):
                 whole[file.name] = value
-        said = program.read(whole)
-        products = named_products(said.answer)
-        wrong = (said.error[:500] if not products else "") or ("" if whole else "the log holds nothing that is whole")
+        answer, steps, error = program.read(whole)
+        products = named_products(answer)
+        wrong = (error[:500] if not products else "") or ("" if whole else "the log holds nothing that is whole")
         answers[owner] = {
             "products": products,
-            "ended": "answered" if products else "no address in the answer" if said.answer else "no answer",
+            "ended": "answered" if products else "no address in the answer" if answer else "no answer",
             "failure": Failure(kind="error", message=wrong) if wrong else None,
-            "trace": tuple(said.steps),
-            "raw": said.answer,
+            "trace": tuple(steps),
+            "raw": answer,
         }
     return RecordedAgent(name, answers, contents)
 
@@ -194,7 +190,7 @@ _REPLY = re.compile(r"(?:Thought:\s*(?P<thought>.*?)\s*)?Action:\s*(?P<action>.*
 _ANSWER = re.compile(r"ANSWER\s*;?\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 
-def read_webvoyager(files: dict[str, Any]) -> LoggedAnswer:
+def read_webvoyager(files: dict[str, Any]) -> Logged:
     """https://github.com/MinorJerry/WebVoyager at 0915445, ``run.py`` and ``results/examples``.
 
     A reply reads ``Thought: …`` and ``Action: …``, at the end ``ANSWER; …``. Only the first page's address is told.
@@ -210,7 +206,7 @@ def read_webvoyager(files: dict[str, Any]) -> LoggedAnswer:
             answer = match[1].strip() if (match := _ANSWER.match(action)) else ""
             steps.append(_step(action, url, (reply["thought"] if reply else "") or ""))
             url = ""
-    return LoggedAnswer(answer, steps)
+    return answer, steps, ""
 
 
 _TOLD = (
@@ -220,7 +216,7 @@ _TOLD = (
 _GOTO = re.compile(r"GOTO:? (https?://\S+)")
 
 
-def read_seeact(files: dict[str, Any]) -> LoggedAnswer:
+def read_seeact(files: dict[str, Any]) -> Logged:
     """https://github.com/OSU-NLP-Group/SeeAct: ``src/seeact.py`` (0effe3c), ``seeact_package`` (0701b4f).
 
     SeeAct has no final answer of its own: what it told the user with ``SAY`` last is taken, else what it kept with
@@ -235,18 +231,16 @@ def read_seeact(files: dict[str, Any]) -> LoggedAnswer:
         thoughts = [text(one, "action_generation") for one in predictions]
     told = [[match[1] or match[2] for one in actions if (match := kind.fullmatch(one))] for kind in _TOLD]
     last = thoughts[-1] if actions and actions[-1].startswith("TERMINATE") else ""
-    steps = [
-        _step(one, match[1] if (match := _GOTO.search(one)) else "", thought)
-        for one, thought in zip(actions, thoughts, strict=True)
-    ]
-    return LoggedAnswer(next((said[-1].strip() for said in told if said), last), steps)
+    urls = [match[1] if (match := _GOTO.search(one)) else "" for one in actions]
+    steps = list(map(_step, actions, urls, thoughts))
+    return next((said[-1].strip() for said in told if said), last), steps, ""
 
 
 _FENCE = re.compile(r"^\s*```(?:json)?\s*|\s*```\s*$")
 _PAGE = re.compile(r"Current (?:Page|URL): (https?://\S+?)(?:,? Title:|,?\s|$)")
 
 
-def read_agent_e(files: dict[str, Any]) -> LoggedAnswer:
+def read_agent_e(files: dict[str, Any]) -> Logged:
     """https://github.com/EmergenceAI/Agent-E: ``test/tests_processor.py`` at 06719a4 and the core it calls.
 
     ``execution_logs_ID.json`` is the planner's conversation, whose replies hold JSON with ``final_response`` at the
@@ -266,13 +260,13 @@ def read_agent_e(files: dict[str, Any]) -> LoggedAnswer:
                 arguments = text(call, "function", "arguments")
                 url = text(decoded(arguments), "url") or url
                 steps.append(_step(f"{text(call, 'function', 'name')} {arguments}", url, thought))
-    return LoggedAnswer(answer or text(result, "last_statement"), steps, text(result, "error"))
+    return answer or text(result, "last_statement"), steps, text(result, "error")
 
 
 _THOUGHTS = ("thinking", "thought", "evaluation_previous_goal", "memory", "next_goal")
 
 
-def read_browser_use(files: dict[str, Any]) -> LoggedAnswer:
+def read_browser_use(files: dict[str, Any]) -> Logged:
     """https://github.com/browser-use/browser-use, ``AgentHistoryList.save_to_file`` at 019af07, a178036 and 1549e71.
 
     What the model thinks is below ``current_state`` in older versions; ``model_output`` is null where a request failed.
@@ -294,7 +288,7 @@ def read_browser_use(files: dict[str, Any]) -> LoggedAnswer:
             error = text(result, "error") or error
             if result.get("is_done") is True:
                 answer = text(result, "extracted_content") or answer
-    return LoggedAnswer(answer, steps, "" if answer else error)
+    return answer, steps, "" if answer else error
 
 
 PROGRAMS: dict[str, Program] = {
@@ -307,9 +301,6 @@ PROGRAMS: dict[str, Program] = {
     "webvoyager": Program("WebVoyager", (r"taskTASK/interact_messages\.json",), read_webvoyager),
     "browser-use": Program("Browser Use", (r"TASK/(?:agent_?)?history\.json", r"TASK\.json"), read_browser_use),
 }
-
-
-# --- by their names ---------------------------------------------------------------------------------------------------
 
 
 def _made(open_one: Callable[[Path], RecordedAgent], given: CurationServices) -> RecordedAgent:

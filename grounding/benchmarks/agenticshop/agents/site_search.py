@@ -34,7 +34,8 @@ MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_EXPLORED = 12, 
 MAY_FIT, ENOUGH_CARDS, ENOUGH_TO_EXPLORE = 2.0, 6, 16
 """No other words are searched for once so many products have points enough to be worth a look."""
 
-MOST_BOXES, ACT_MS, CHANGE_MS, LOOK_S, SETTLE_S = 2, 10_000, 15_000, 15.0, 4.0
+MOST_BOXES, ACT_MS, CHANGE_MS, POLL_MS, LOOK_S, SETTLE_S = 2, 10_000, 15_000, 50, 15.0, 4.0
+PICTURES = [f"*.{ending}*" for ending in ("svg", "png", "jpg", "jpeg", "webp", "gif", "avif")]
 
 
 class NotFound(Exception):
@@ -273,7 +274,9 @@ async def _search(tab: BrowserTab, query: str) -> None:
         with suppress(TimeoutError):
             await box.fill(query, timeout=ACT_MS)
             await box.press("Enter", timeout=ACT_MS)
-            await page.wait_for_function(f"(before) => {_STATE} !== before", arg=before, timeout=CHANGE_MS)
+            await page.wait_for_function(
+                f"(before) => {_STATE} !== before", arg=before, timeout=CHANGE_MS, polling=POLL_MS
+            )
             return
     raise NotFound("the search box does nothing" if found else "no search box was found on the page")
 
@@ -336,6 +339,7 @@ class SiteSearchAgent(Browses):
             else:
                 stack = AsyncExitStack()
                 tab = await stack.enter_async_context(self.web.session())
+                await tab.session.send("Network.setBlockedURLs", {"urls": PICTURES})
             async with stack:
                 yield tab
                 self._idle[home] = (tab, stack.pop_all())
