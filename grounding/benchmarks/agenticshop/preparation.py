@@ -47,7 +47,7 @@ from grounding.benchmarks.agenticshop.stages import (
     judge_stage,
     recorded_judges,
 )
-from grounding.benchmarks.agenticshop.web.browser import check_installed
+from grounding.benchmarks.agenticshop.web.browser import find_chromium
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.asking import Opened, find_card, open_model
 from grounding.benchmarks.episodes import select_tasks
@@ -205,7 +205,7 @@ def prepare_curation(
         raise UserError(f"--judgements {options.judgements}: holds a judge that --judge names, too: {', '.join(names)}")
     if not dry and (isinstance(agent, Browses) or extractor is not None):
         # What is missing is said before anything is written, not when the first page is to be shown.
-        check_installed()
+        find_chromium()
     web: Literal["own", "open"] = "own" if dataset.sites else "open"
     several = {"scenarios": options.scenario, "users": options.participant, "tasks": options.sample_id}
     select = [f"{name}={','.join(sorted(chosen))}" for name, chosen in several.items() if chosen]

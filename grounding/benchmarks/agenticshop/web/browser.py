@@ -18,7 +18,7 @@ import msgspec
 from grounding.benchmarks.agenticshop.records import RenderedPage
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.guard import Guard, Resolve, ask_system
-from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost, PageTrouble, Trouble, WebPolicy, check_url
+from grounding.benchmarks.agenticshop.web.policy import PageLost, PageTrouble, Trouble, WebPolicy, check_url
 from grounding.benchmarks.agenticshop.web.render import RENDERING, BrowserTab, open_tab, render_page
 from grounding.errors import UserError, install
 
@@ -44,14 +44,6 @@ class WebBrowser:
         self._idle: list[tuple[BrowserTab, AsyncExitStack]] = []
         self._rendering: dict[str, asyncio.Lock] = {}
 
-    @property
-    def identity(self) -> str:
-        """Which browser and which rules of rendering make the pages: pages of equal identity can be compared."""
-        limits = msgspec.structs.asdict(self.policy) | {"hosts": {}}
-        digest = hashlib.sha256(msgspec.json.encode(limits, order="deterministic")).hexdigest()[:12]
-        version = self._running.version if self._running is not None else ""
-        return f"Chromium/{version} {RENDERING} {VIEWPORT.width}x{VIEWPORT.height} limits-{digest}"
-
     async def render(self, url: str, evidence: EvidenceFolder, *, again: bool = False) -> RenderedPage:
         """The page at an address as the browser shows it, kept in the folder and loaded once, unless ``again``.
 
@@ -62,7 +54,7 @@ class WebBrowser:
             check_url(url, self.policy)
         except PageTrouble as trouble:
             return RenderedPage(url=url, failure=trouble.failure)
-        key = hashlib.sha256(msgspec.json.encode((self.identity, url))).hexdigest()
+        key = hashlib.sha256(msgspec.json.encode((RENDERING, url))).hexdigest()
         async with self._rendering.setdefault(key, asyncio.Lock()):
             kept = None if again else await asyncio.to_thread(evidence.find_page, key)
             if kept is not None:
@@ -191,6 +183,9 @@ _SWITCHES = (
 
 
 def find_chromium() -> str:
+    """The path of the browser, or a UserError where pages can't be rendered: playwright or a browser is not there."""
+    if importlib.util.find_spec("playwright") is None:
+        raise UserError(f"playwright is not installed: {install('browser')}")
     named = os.environ.get(CHROMIUM_VARIABLE, "")
     found = next(filter(None, map(shutil.which, [named] if named else _NAMES)), None)
     if found is None:
@@ -202,17 +197,10 @@ def find_chromium() -> str:
     return found
 
 
-def check_installed() -> str:
-    """The path of the browser, or a UserError where pages can't be rendered: playwright or a browser is not there."""
-    if importlib.util.find_spec("playwright") is None:
-        raise UserError(f"playwright is not installed: {install('browser')}")
-    return find_chromium()
-
-
 @asynccontextmanager
 async def start_chromium(proxy_url: str) -> AsyncIterator[Browser]:
     """A running browser without a window, whose home is thrown away; ``proxy_url`` is for what belongs to no page."""
-    path = check_installed()
+    path = find_chromium()
     from playwright.async_api import Error, async_playwright
 
     # A browser can't shut its pages in where it runs as root, as in most containers.
