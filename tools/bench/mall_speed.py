@@ -26,7 +26,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 def run_counted(arguments: list[str], told: Path) -> None:
     """Run ``grounding eval`` in this process and write down what was loaded and waited for."""
     from grounding.benchmarks.agenticshop.mall.pages import ShopPages
-    from grounding.benchmarks.agenticshop.web.tab import BrowserTab
+    from grounding.benchmarks.agenticshop.web.render import BrowserTab
 
     counts: Counter[str] = Counter()
     waits: list[float] = []

@@ -49,7 +49,7 @@ from grounding.benchmarks.agenticshop.stages import (
     judge_stage,
     recorded_judges,
 )
-from grounding.benchmarks.agenticshop.web.browser import check_installed
+from grounding.benchmarks.agenticshop.web.browser import find_chromium
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.asking import Opened, find_card, open_model
 from grounding.benchmarks.episodes import select_tasks
@@ -184,7 +184,7 @@ def prepare_curation(
         raise UserError(f"--judgements {options.judgements}: holds a judge that --judge names, too: {', '.join(names)}")
     browses = isinstance(agent, Browses)
     if not dry and (browses or extractor is not None):
-        check_installed()
+        find_chromium()
     several = {"scenarios": options.scenario, "users": options.participant, "tasks": options.sample_id}
     select = [f"{name}={','.join(sorted(chosen))}" for name, chosen in several.items() if chosen]
     select += [f"limit={options.limit}"] if options.limit is not None else []

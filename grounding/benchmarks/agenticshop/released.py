@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.vendors import VENDORS
+from grounding.benchmarks.agenticshop.agents.search import searches
 from grounding.benchmarks.agenticshop.asking import ask
 from grounding.benchmarks.agenticshop.extraction.base import Extracted
 from grounding.benchmarks.agenticshop.extraction.structural import page_class_of
@@ -70,8 +70,8 @@ class ReleasedWire(ResponsesWire):
         found = super().spent(body)
         if found.usage is None:
             return found
-        searches = VENDORS["openai"].searches(msgspec.json.decode(body, type=dict[str, Any]))
-        return msgspec.structs.replace(found, fee_usd=searches * SEARCH_USD)
+        made = searches("openai", msgspec.json.decode(body, type=dict[str, Any]))
+        return msgspec.structs.replace(found, fee_usd=made * SEARCH_USD)
 
 
 def reply_form(name: str, schema: str) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """What a browsing model is shown of a page, what it may answer, and doing it.
 
-It is shown a picture and an outline: Playwright's accessibility snapshot, as far as it is in view. An element is named
-by its reference there, or described in words, where a grounder finds its point. What buys, signs in or asks for
-personal data is refused. What a page says of itself is data of unknown size: it stays on its own line and is cut off.
+It is shown a picture and an outline: Playwright's accessibility snapshot, as far as it is in view. What buys, signs in
+or asks for personal data is refused. What a page says of itself stays on its own line and is cut off.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import MAX_URL_CHARS
-from grounding.benchmarks.agenticshop.agents.products import products_of
+from grounding.benchmarks.agenticshop.agents.base import MAX_URL_CHARS, products_of
 from grounding.benchmarks.agenticshop.records import BehaviourKind, Curated
 from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost, PageTrouble
 from grounding.benchmarks.calls import json_values
@@ -27,20 +25,14 @@ if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, JSHandle, Page
 
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-    from grounding.benchmarks.agenticshop.web.tab import BrowserTab
+    from grounding.benchmarks.agenticshop.web.render import BrowserTab
 
 VERSION = 5
 """Goes up with every change of what is shown, read, refused or done: a model may answer differently."""
 
-MAX_OUTLINE_CHARS, MAX_LINE_CHARS, MAX_REPLY_CHARS = 30_000, 300, 40_000
-MAX_TYPED_CHARS = 200
-"""What may be typed or described at once."""
-
-PAGE_S = 20.0
-"""A page that does not let itself be looked at or used in this time hangs."""
-
-ACT_MS = 5_000
-SETTLE_S = 4.0
+MAX_OUTLINE_CHARS, MAX_LINE_CHARS, MAX_REPLY_CHARS, MAX_TYPED_CHARS = 30_000, 300, 40_000, 200
+ACT_MS, SETTLE_S, PAGE_S = 5_000, 4.0, 20.0
+"""A page that does not let itself be looked at or used within ``PAGE_S`` hangs."""
 
 
 def quoted(text: str, most: int) -> str:
@@ -56,7 +48,6 @@ def one_line(text: str, most: int) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's words."""
     return str(error).strip().split("\n")[0][:200]
 
 
@@ -73,7 +64,7 @@ _PLACE = "() => [scrollY, innerHeight, (document.scrollingElement || document.do
 
 
 class PageSeen(Record, frozen=True, kw_only=True):
-    """What is in view. ``place`` says where that is, ``evidence`` is the picture's name in the folder of evidence."""
+    """What is in view. ``place`` says where that is, ``evidence`` is the name of the kept picture."""
 
     url: str
     screenshot: Screenshot
@@ -108,15 +99,13 @@ def outline_of(snapshot: str) -> str:
 
 
 async def look(page: Page, evidence: EvidenceFolder) -> PageSeen:
-    """Look at what is in view; raises PageLost where it can't be looked at."""
     from playwright.async_api import Error
 
     try:
         async with asyncio.timeout(PAGE_S):
-            url = page.url
-            # The empty page of a new browser has nothing on it.
-            blank = url == "about:blank"
-            snapshot = "" if blank else await page.aria_snapshot(mode="ai", boxes=True, timeout=PAGE_S * 1000)
+            url, snapshot = page.url, ""
+            if url != "about:blank":
+                snapshot = await page.aria_snapshot(mode="ai", boxes=True, timeout=PAGE_S * 1000)
             top, high, whole = (int(one) for one in await page.evaluate(_PLACE))
             title = one_line(await page.title(), 200)
             png = await page.screenshot(type="png", scale="css", animations="disabled", caret="hide")
@@ -137,10 +126,7 @@ def shown(evidence: EvidenceFolder, url: str, png: bytes, **more: Any) -> PageSe
 
 
 class BrowserAction(Record, frozen=True, kw_only=True):
-    """One answer. ``element`` is a reference of the outline, or words for it where a grounder finds it.
-
-    ``text`` is what is typed; ``enter`` sends it off. ``kind`` is "" where the model doesn't say what the step is for.
-    """
+    """One answer. ``element`` is a reference of the outline, or words for it where a grounder finds it."""
 
     action: Literal["click", "type", "scroll_down", "scroll_up", "back", "goto", "finish"]
     element: str = ""
@@ -152,11 +138,9 @@ class BrowserAction(Record, frozen=True, kw_only=True):
     kind: BehaviourKind | Literal[""] = ""
 
     def curated(self) -> tuple[Curated, ...]:
-        """The products with which it finishes."""
         return products_of(list(self.products))
 
     def told(self, element: str = "") -> str:
-        """The action in one line, as it is shown in the history."""
         which = f"({element})" if element else quoted(self.element, MAX_TYPED_CHARS)
         match self.action:
             case "click":
@@ -173,7 +157,7 @@ class Mistake(Exception):
 
 
 def read_reply(text: str) -> BrowserAction:
-    """Read a model's answer: the last JSON object with an action in it. A Mistake says what is wrong with it."""
+    """The last JSON object of an answer with an action in it. A Mistake says what is wrong with it."""
     found = [one for one in json_values(text[:MAX_REPLY_CHARS]) if isinstance(one, dict) and "action" in one]
     if not found:
         raise Mistake("the answer holds no JSON object with an action")
@@ -217,9 +201,8 @@ _COMMANDS = re.compile(
 class Detail(Record, frozen=True, kw_only=True):
     """What the document says of an element that is about to be used.
 
-    ``kind`` is ``field``, ``choice``, or "" for all that is clicked; ``label`` what a person reads on it, ``marks``
-    its type, names and what a browser would fill in, ``form`` those of the fields that it sends off. ``scheme`` is that
-    of the address it leads to.
+    ``kind`` is "" for all that is clicked, ``label`` what a person reads on it, ``marks`` its type, names and what a
+    browser would fill in, ``form`` those of the fields that it sends off, ``scheme`` that of where it leads.
     """
 
     kind: Literal["", "field", "choice"] = ""
@@ -237,23 +220,21 @@ class Detail(Record, frozen=True, kw_only=True):
 def why_not(action: BrowserAction, detail: Detail) -> str:
     """Why an action must not be done to an element, whatever a model or a page says; "" where it may."""
     types = action.action == "type"
-    personal_form = _PERSONAL.search(detail.form) is not None
-    rules = (
-        (detail.disabled, "it can't be used now"),
-        (types and not detail.kind, "nothing can be typed into it"),
-        (
-            types and _PERSONAL.search(f"{detail.marks} {detail.label}".replace("_", " ")),
-            "it asks for personal data or a password, and none is given",
-        ),
-        (personal_form and (action.enter or not types), "its form asks for personal data"),
-        ("type=file" in detail.marks, "no files are handed out"),
-        (detail.scheme not in ("", "http:", "https:", "javascript:"), "it leads out of the browser"),
-        (
-            not detail.kind and _COMMANDS.match(detail.label),
-            "buying, ordering, subscribing and signing in are not offered: only look for products",
-        ),
-    )
-    return next((why for wrong, why in rules if wrong), "")
+    if detail.disabled:
+        return "it can't be used now"
+    if types and not detail.kind:
+        return "nothing can be typed into it"
+    if types and _PERSONAL.search(f"{detail.marks} {detail.label}".replace("_", " ")):
+        return "it asks for personal data or a password, and none is given"
+    if (action.enter or not types) and _PERSONAL.search(detail.form):
+        return "its form asks for personal data"
+    if "type=file" in detail.marks:
+        return "no files are handed out"
+    if detail.scheme not in ("", "http:", "https:", "javascript:"):
+        return "it leads out of the browser"
+    if not detail.kind and _COMMANDS.match(detail.label):
+        return "buying, ordering, subscribing and signing in are not offered: only look for products"
+    return ""
 
 
 _DETAIL = """(node) => {
@@ -282,10 +263,7 @@ _AT_POINT = """([x, y]) => {
 
 
 class Aim(NamedTuple):
-    """The element that an action is for, and the point in it that a grounder gave; ``call`` is what finding it took.
-
-    ``problem`` is why there is none that may be used.
-    """
+    """The element that an action is for, the point in it that a grounder gave, or why there is none to use."""
 
     node: ElementHandle | None = None
     detail: Detail = Detail()
@@ -295,10 +273,7 @@ class Aim(NamedTuple):
 
 
 async def aim(action: BrowserAction, page: Page, seen: PageSeen, grounder: Grounder | None, step_id: str) -> Aim:
-    """The element that an action means: that of its reference, or the one at a grounder's point.
-
-    A Mistake says that there is no such element, or that nothing must be done to it; PageLost that the page is gone.
-    """
+    """The element of an action's reference, or the one at a grounder's point. Raises a Mistake or PageLost."""
     if action.action not in ("click", "type"):
         return Aim()
     if grounder is None:

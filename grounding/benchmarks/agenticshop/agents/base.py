@@ -2,8 +2,7 @@
 
 Whatever goes wrong in a task is recorded in its Curation. An answer that will not get better by asking again is
 ``unparsed`` (no products in the reply, the task's own limit of steps or seconds); infrastructure that failed is an
-``error``, which is asked again when the run goes on. A Curation is whole or not there: a task that was broken off
-starts over. What a page or a model wrote is bounded before it is kept and is never an instruction to us.
+``error``, which is asked again when the run goes on. What a page or a model wrote is bounded before it is kept.
 
 A new agent is one file beside this one, or one of the user's, named as ``FILE.py:NAME``::
 
@@ -17,18 +16,22 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pkgutil
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.records import Curation, ShopperView
+from grounding.benchmarks.agenticshop.records import Curated, Curation, ShopperView
+from grounding.benchmarks.calls import json_values
 from grounding.cards import ChatCard
 from grounding.cards.functions import is_function, loaded_function
 from grounding.errors import Halted, UserError
+from grounding.records import Failure
 
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.extraction.base import Extractor
@@ -38,17 +41,16 @@ if TYPE_CHECKING:
     from grounding.llm.budget import Budget
     from grounding.run.display import Progress
 
-MAX_PRODUCTS = 10
+MAX_PRODUCTS, MAX_TRACE_STEPS, MAX_CITED_URLS = 10, 400, 50
 """So many products of a reply are kept; the scores look at the first three."""
 
-MAX_URL_CHARS, MAX_TEXT_CHARS, MAX_RAW_CHARS = 2_048, 2_000, 20_000
-MAX_TRACE_STEPS, MAX_CITED_URLS = 400, 50
+MAX_URL_CHARS, MAX_TEXT_CHARS, MAX_RAW_CHARS, MAX_SAID_CHARS = 2_048, 2_000, 20_000, 200_000
 
 
 class BrokenOff(Halted):
     """The run halts in a task that has made requests: ``curation``, an error, says what they took.
 
-    It is written down before the run halts, so that the limit holds over all starts of the run.
+    It is written down first, so that the limit holds over all starts of the run.
     """
 
     def __init__(self, reached: Halted, curation: Curation) -> None:
@@ -90,7 +92,6 @@ class Browses(CurationAgent):
     evidence: EvidenceFolder
 
     def use(self, web: WebBrowser, evidence: EvidenceFolder) -> None:
-        """Open pages in this browser and keep pictures in this folder from now on."""
         self.web, self.evidence = web, evidence
 
 
@@ -106,19 +107,12 @@ class AsksFirst(CurationAgent):
 
 
 def curation_key(identity: str, view: ShopperView, web: str = "") -> str:
-    """Hash of everything that can change a curation: 32 hex digits.
-
-    ``identity`` is the agent's, ``view`` all that it is told. ``web`` stands for the content of the data set's own
-    shops (its fingerprint); "" for the open web, of which nothing can be said.
-    """
+    """32 hex digits of everything that can change a curation; ``web``: the content of own shops, "" of the open web."""
     return hashlib.sha256(msgspec.json.encode(("curate", identity, view, web))).hexdigest()[:32]
 
 
 def made(view: ShopperView, key: str, **found: Any) -> Curation:
-    """A task's Curation within bounds: with a failure there are no products, and no text is longer than is kept.
-
-    A URL that is cut off is wrong, as one of that length would be.
-    """
+    """A task's Curation within bounds: with a failure there are no products, and no text is longer than is kept."""
     whole = Curation(step_id=view.task_id, key=key, **found)
     return msgspec.structs.replace(
         whole,
@@ -141,15 +135,104 @@ def _cut(record: Any) -> Any:
     return msgspec.structs.replace(record, **cut)
 
 
+# --- JSON of any shape, and the products that it or a text names ------------------------------------------------------
+
+
+def decoded(content: bytes | str) -> Any:
+    """None for what is no JSON."""
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+
+
+def at(value: Any, *names: str) -> Any:
+    """What stands under names within names; None where there is nothing."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def text(value: Any, *names: str) -> str:
+    """The text there, "" for anything else."""
+    found = at(value, *names)
+    return found if isinstance(found, str) else ""
+
+
+def each(value: Any, *names: str) -> list[dict[str, Any]]:
+    """The objects of the list there."""
+    found = at(value, *names)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+_LISTS = ("search_results", "products", "results")
+_CITATION = re.compile("\ue200[^\ue201]{0,200}\ue201")
+"""What OpenAI leaves in the text of a reply with a schema, between characters of private use."""
+
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`\[\]{}|\\^]{3,2000}", re.IGNORECASE)
+_LIST_MARK = re.compile(r"^\s*(?:[-*\u2022]|\d{1,3}[.)])\s*")
+_TAIL = ".,;:!?*_~\u2026\u3002"
+
+
+def read_products(said: str) -> tuple[Curated, ...] | Failure:
+    """The products of the last JSON in a reply that names any, in its order; else why there are none."""
+    values = json_values(said)
+    if found := next((products for value in reversed(values) if (products := products_of(value))), ()):
+        return found
+    why = "the JSON of the reply names no product" if values else "the reply holds no JSON"
+    return Failure(kind="unparsed", message=f"{why}: {said.strip()[:120]!r}")
+
+
+def products_of(value: Any) -> tuple[Curated, ...]:
+    """The products of a JSON in the release's form, or one much like it; an address is kept as it stands."""
+    if isinstance(value, dict):
+        value = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), [value])
+    named = [(one, url) for one in each(value) if (url := text(one, "product_url").strip())]
+    return tuple(
+        Curated(rank=rank, url=url, name=_words(one, "product_name"), reasoning=_words(one, "reasoning"))
+        for rank, (one, url) in enumerate(named[:MAX_PRODUCTS])
+    )
+
+
+def _words(one: dict[str, Any], name: str) -> str:
+    return " ".join(_CITATION.sub("", text(one, name)).split())
+
+
+def named_products(said: str) -> tuple[Curated, ...]:
+    """The products that a text names: JSON in the release's form, else addresses, called as what stands before them."""
+    if not isinstance(read := read_products(said[:MAX_SAID_CHARS]), Failure):
+        return read
+    found: dict[str, Curated] = {}
+    for line in said[:MAX_SAID_CHARS].splitlines():
+        end, whole = 0, " ".join(_LIST_MARK.sub("", line).split())
+        for match in _ADDRESS.finditer(line):
+            url = match[0].rstrip(_TAIL)
+            while url.endswith(")") and url.count(")") > url.count("("):
+                url = url[:-1].rstrip(_TAIL)
+            name = " ".join(_LIST_MARK.sub("", line[end : match.start()]).split()).strip("*:-\u2013\u2014()[] ")
+            end = match.end()
+            if _path(url) is not None:
+                found.setdefault(url, Curated(rank=0, url=url, name=name[:300], reasoning=whole))
+    # A shop's first page is a product only where nothing else is named.
+    pages = [one for one in found.values() if _path(one.url)] or list(found.values())
+    return tuple(msgspec.structs.replace(one, rank=rank) for rank, one in enumerate(pages[:MAX_PRODUCTS]))
+
+
+def _path(url: str) -> str | None:
+    """What an address has behind its host; None where it names none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    return parts.path.strip("/") + parts.query if parts.netloc else None
+
+
 # --- the agents by their names ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class CurationServices:
-    """What an agent may be made of: a run's options, its money, and what reads its pages.
-
-    ``pages`` is how many pages may be shown at once. ``extractor`` is None where extractions are recorded.
-    """
+    """What an agent may be made of; ``pages`` may be shown at once, ``extractor`` is None where they are recorded."""
 
     options: CurationOptions
     budget: Budget
@@ -163,10 +246,7 @@ Make = Callable[[CurationServices], CurationAgent]
 
 @dataclass(frozen=True, kw_only=True)
 class CurationAgentEntry:
-    """A registered agent: what it does in a line, how it is made, and which option it needs: --model or --curations.
-
-    ``listed`` is what of ``grounding list`` shows its models; ``browses`` says whether it opens pages.
-    """
+    """A registered agent; ``listed`` is what of ``grounding list`` shows its models."""
 
     what: str
     make: Make
@@ -179,7 +259,7 @@ _AGENTS: dict[str, CurationAgentEntry] = {}
 
 
 def agent(name: str, what: str, **more: Any) -> Callable[[Make], Make]:
-    """Register what makes an agent; see :class:`CurationAgentEntry`."""
+    """Register what makes an agent; ``more`` are fields of :class:`CurationAgentEntry`."""
 
     def register(make: Make) -> Make:
         _AGENTS[name] = CurationAgentEntry(what=what, make=make, **more)

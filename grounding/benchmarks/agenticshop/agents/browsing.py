@@ -1,8 +1,7 @@
 """The browsing agent: a chat model is shown a page and says what to do on it (``acting``), one tab for each task.
 
-Look, ask, do, until something ends it: the model finishes, or steps, seconds, answers that can't be read or
-turning in circles do. Whatever goes wrong is a step of the trace. What a task remembers is in here and nowhere else, so
-a task that was broken off begins anew.
+Look, ask, do, until the model finishes, or steps, seconds, answers that can't be read or turning in circles end it.
+Whatever goes wrong is a step of the trace. A task that was broken off begins anew.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from grounding.benchmarks.agenticshop.options import LONG_REPLY_TOKENS
 from grounding.benchmarks.agenticshop.records import Curated, Curation, ShopperView, TraceStep
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost
-from grounding.benchmarks.agenticshop.web.tab import BrowserTab
+from grounding.benchmarks.agenticshop.web.render import BrowserTab
 from grounding.benchmarks.asking import Opened, open_model
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.data.images import picture_sizes, prepare_picture
@@ -48,23 +47,14 @@ VERSION = 5
 START_URL = "https://duckduckgo.com/"
 """Where a task begins that names no shops: a search engine that needs no script and asks for no consent."""
 
-MAX_CONCURRENCY = 4
-"""Browsers take memory: more tasks at once only wait for each other."""
-
-MAX_STEPS, MAX_SECONDS = 30, 600.0
+MAX_CONCURRENCY, MAX_STEPS, MAX_SECONDS = 4, 30, 600.0
 HISTORY_STEPS, HISTORY_LINE_CHARS, OPENED_PAGES = 30, 600, 40
-MAX_INVALID = 3
-"""So many answers in a row that can't be read or done end a task."""
-
-MAX_REPEATS = 5
-"""So does an action done so often on the very same page: going in a circle passes through the same states again."""
-
-MAX_LOSSES = 3
-"""How often a browser is started anew after a page has crashed or hung."""
+MAX_INVALID, MAX_REPEATS, MAX_LOSSES = 3, 5, 3
+"""What ends a task: so many unusable answers in a row, the same action on the very same page, lost browsers."""
 
 
 class BrowsingPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All texts of one wording: part of what is asked, so they are data (``models/prompts/agenticshop/browsing.yaml``).
+    """All texts of one wording.
 
     ``listed`` belongs to a picture with an outline, ``described`` to one without, where a grounder finds elements by
     their description. ``names`` are those of what is known of a need; a line is left out where nothing is.
@@ -84,7 +74,6 @@ class BrowsingPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=
     nothing_yet: str
 
     def task_text(self, view: ShopperView) -> str:
-        """What is known of the user and the need."""
         need = {words: getattr(view, name) or "" for name, words in self.names.items()}
         context = {name.replace("_", " "): getattr(view.context, name) for name in view.context.__struct_fields__}
         sites = {site.name: site.home_url for site in view.sites}
@@ -98,26 +87,20 @@ class BrowsingPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=
 
 @cache
 def browsing_prompts() -> BrowsingPrompts:
-    """The bundled file ``browsing.yaml``."""
     return read_wording("agenticshop", "browsing", BrowsingPrompts)
 
 
 class BrowsingAgent(Browses, AsksFirst):
     """Shops in a browser by the answers of one chat model, which has to take pictures.
 
-    ``grounder`` finds elements that the model describes in words; None where the model names references. A request that
-    is on its way when ``max_seconds`` are over is waited for.
+    ``grounder`` finds elements that the model describes in words; None where the model names references.
     """
 
     def __init__(
-        self,
-        opened: Opened,
-        *,
-        max_steps: int = MAX_STEPS,
-        max_seconds: float = MAX_SECONDS,
-        grounder: Grounder | None = None,
+        self, opened: Opened, max_steps: int = MAX_STEPS, max_seconds: float = MAX_SECONDS, grounder: Any = None
     ) -> None:
-        self.opened, self.card, self.grounder = opened, opened.card, grounder
+        self.opened, self.card = opened, opened.card
+        self.grounder: Grounder | None = grounder
         self.most_requests = self.max_steps = max_steps
         self.max_seconds = max_seconds
         self.prompts = browsing_prompts()
@@ -139,7 +122,6 @@ class BrowsingAgent(Browses, AsksFirst):
             await BrowsingTask(self, view).ask(acting.shown(self.evidence, START_URL, png.getvalue()))
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
-        """Shop until the model finishes or a limit is reached; what goes wrong is in the trace."""
         task = BrowsingTask(self, view)
         try:
             await task.run()
@@ -151,23 +133,18 @@ class BrowsingAgent(Browses, AsksFirst):
         return task.curation(key)
 
     async def check(self) -> None:
-        """Ask the endpoint whether it serves the model, and the grounder whether it can answer."""
         await self.opened.model.check()
         if self.grounder is not None:
             await self.grounder.check()
 
     async def aclose(self) -> None:
-        """Close connections; the browser is somebody else's."""
         await self.opened.model.aclose()
         if self.grounder is not None:
             await self.grounder.aclose()
 
 
 class BrowsingTask:
-    """A task on its way. ``ended`` says why it came to its end: the last two of them are of the infrastructure.
-
-    finished, step-limit, time-limit, loop, invalid-answers, model-failed, browser-lost.
-    """
+    """A task on its way: what was done so far, and how it ended."""
 
     def __init__(self, agent: BrowsingAgent, view: ShopperView) -> None:
         self.calls: list[Call] = []
@@ -182,7 +159,6 @@ class BrowsingTask:
         self._products: tuple[Curated, ...] = ()
 
     def curation(self, key: str, failure: Failure | None = None) -> Curation:
-        """What has become of the task so far."""
         return made(
             self._view,
             key,
@@ -269,20 +245,16 @@ class BrowsingTask:
         return None
 
     async def ask(self, seen: PageSeen) -> Exchange:
-        """Ask the model what to do on a page; raises NotSent in a dry run."""
         model, picture = self._agent.opened.model, seen.screenshot
         try:
             sizes = picture_sizes(picture.size, model.card.image)
         except ValueError as error:
             return Exchange(failure=Failure(kind="error", message=str(error)))
-        system, text = self.system_text(), self.page_text(seen)
+        system, text = TextPart(text=self.system_text()), TextPart(text=self.page_text(seen))
 
         def render() -> list[Message]:
             shown = ImagePart(url_json=prepare_picture(picture, model.card.image).url_json)
-            return [
-                Message(role="system", parts=(TextPart(text=system),)),
-                Message(role="user", parts=(TextPart(text=text), shown)),
-            ]
+            return [Message(role="system", parts=(system,)), Message(role="user", parts=(text, shown))]
 
         asked = await model.send(render, sizes)
         self._requests += 1
@@ -290,13 +262,11 @@ class BrowsingTask:
         return asked
 
     def system_text(self) -> str:
-        """The rules, the forms of actions, and the task."""
         prompts, steps = self._prompts, str(self._agent.max_steps)
         actions = prompts.listed if self._agent.grounder is None else prompts.described
         return fill(prompts.system, actions=actions, task=prompts.task_text(self._view), steps=steps)
 
     def page_text(self, seen: PageSeen) -> str:
-        """What goes beside the picture: where we are, what can be done there, and what was done so far."""
         prompts = self._prompts
         opened = [f"- {url} {quoted(title, 80)}" for url, title in self._pages.items()]
         listed = prompts.outline if self._agent.grounder is None else prompts.no_outline
@@ -318,9 +288,8 @@ class BrowsingTask:
         ).rstrip()
 
     def _note(self, action: str, began: float, url: str = "", observation: str = "", **more: Any) -> None:
-        seconds = time.monotonic() - began
-        step = TraceStep(action=action, url=url, observation=observation, seconds=seconds, **({"kind": "other"} | more))
-        self._trace.append(step)
+        told: dict[str, Any] = {"observation": observation, "seconds": time.monotonic() - began, "kind": "other"} | more
+        self._trace.append(TraceStep(action=action, url=url, **told))
 
     def _end(self, ending: str, why: str, kind: FailureKind = "unparsed") -> None:
         self._ended = ending
@@ -338,17 +307,10 @@ def _browsing(given: CurationServices) -> BrowsingAgent:
     # NAME=URL is the address of the grounder, all others are the model's.
     lead = f"{options.grounder}="
     finders = [url.removeprefix(lead) for url in options.base_url if url.startswith(lead)]
-    opened = open_model(
-        str(options.model),
-        chat_options(options, " ".join(url for url in options.base_url if not url.startswith(lead))),
-        model=None,
-        cost_limit=options.cost_limit,
-        budget=given.budget,
-        progress=given.progress,
-        option="--model",
-        min_output_tokens=LONG_REPLY_TOKENS,
-    )
-    finder = None
+    chat = chat_options(options, " ".join(url for url in options.base_url if not url.startswith(lead)))
+    told: dict[str, Any] = {"budget": given.budget, "progress": given.progress, "cost_limit": options.cost_limit}
+    told |= {"option": "--model", "min_output_tokens": LONG_REPLY_TOKENS}
+    opened, finder = open_model(str(options.model), chat, model=None, **told), None
     if options.grounder is not None:
         chat = chat_options(options, " ".join(finders))
         finder = open_grounder(options.grounder, chat, given.budget, given.progress.retried).grounder

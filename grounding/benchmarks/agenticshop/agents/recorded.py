@@ -1,14 +1,10 @@
 """Agents that ran elsewhere: what they left behind in, a :class:`CurationAgent` that hands it out again.
 
-Nothing is asked and nothing is paid for here: costs are not taken over, steps and what they say are. A task of which
-nothing is recorded is a failure of the kind ``missing``. ``replay`` reads ``KEY_search_output.json`` of the release,
+Nothing is asked or paid for, and no costs are taken over. ``replay`` reads ``KEY_search_output.json`` of the release,
 one file or a folder of them (a file of that form under another name is for every scenario in which its users occur),
-and ``curations.jsonl`` of an earlier run, or the folder of that run.
-
-The logs of Agent-E, SeeAct, WebVoyager and Browser Use are rows of ``PROGRAMS``: which files a task has, and where in
-them its answer and its steps stand. What an agent's last words name is what it chose. Whose a log is, says its place:
-the user's id where the row has ``TASK``, or ``SCENARIO__USER`` there, or the id below a folder that is named after the
-scenario. JSON that was cut off says nothing.
+and ``curations.jsonl`` of an earlier run, or its folder. For logs of others, ``PROGRAMS`` says which files a task has
+and what reads them. Whose a log is, says its place: the user's id where the row has ``TASK``, or ``SCENARIO__USER``
+there, or the id below a folder that is named after the scenario. JSON that was cut off says nothing.
 """
 
 from __future__ import annotations
@@ -23,8 +19,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import CurationAgent, CurationServices, agent, made
-from grounding.benchmarks.agenticshop.agents.products import at, decoded, each, named_products, text
+from grounding.benchmarks.agenticshop.agents.base import (
+    CurationAgent,
+    CurationServices,
+    agent,
+    at,
+    decoded,
+    each,
+    made,
+    named_products,
+    text,
+)
 from grounding.benchmarks.agenticshop.records import Curation, Scenario, ShopperView, TraceStep
 from grounding.benchmarks.agenticshop.release import read_search_answers, search_outputs
 from grounding.benchmarks.agenticshop.scenarios import scenario_named, scenario_of_search_file
@@ -33,8 +38,6 @@ from grounding.records import Failure
 from grounding.run.journal import Journal
 
 MAX_BYTES = 512 << 20
-"""A history of Browser Use with its pictures in it has a few megabytes a step."""
-
 CURATIONS = "curations.jsonl"
 NO_PRODUCT = Failure(kind="unparsed", message="what is recorded names no page of a product")
 
@@ -42,13 +45,12 @@ Owner = tuple[Scenario | None, str]
 """Whose an answer is: scenario and user; None where the record does not say the scenario, and it is for all of them."""
 
 Answer = dict[str, Any]
-"""Fields of a Curation."""
 
 
 class RecordedAgent(CurationAgent):
-    """Hands out what is recorded: the answer of user and scenario, else that of the user in whatever scenario.
+    """Hands out the answer of user and scenario, else that of the user in whatever scenario.
 
-    ``contents`` are hashes of all that ``answers`` are read from, by names.
+    ``contents`` are hashes of all that ``answers``, fields of a Curation, are read from, by names.
     """
 
     max_concurrency = 64
@@ -59,7 +61,6 @@ class RecordedAgent(CurationAgent):
         self.identity = f"{name} recorded {hashlib.sha256(whole).hexdigest()}"
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
-        """Look up what is recorded of a task."""
         found = self._answers.get((view.scenario, view.user)) or self._answers.get((None, view.user))
         if found is None:
             found = {"failure": Failure(kind="missing", message=f"nothing is recorded of {view.task_id}")}
@@ -68,15 +69,13 @@ class RecordedAgent(CurationAgent):
         return made(view, key, **found)
 
 
-def _bytes(path: Path) -> tuple[bytes, bytes]:
-    """The content of a recorded file, and its hash."""
+def _content(path: Path) -> bytes:
     try:
         if (size := path.stat().st_size) > MAX_BYTES:
             raise UserError(f"--curations {path}: {size:,} bytes; at most {MAX_BYTES:,}")
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise UserError(f"--curations {path}: can't be read: {error.strerror}") from error
-    return content, hashlib.sha256(content).digest()
 
 
 def open_recorded(path: Path) -> RecordedAgent:
@@ -97,7 +96,7 @@ def open_recorded(path: Path) -> RecordedAgent:
             f"--curations {path}: unknown form; expected KEY_search_output.json of the release or a folder of them, "
             f"or {CURATIONS} or the folder of an earlier run"
         )
-    return RecordedAgent("replay", answers, {one.name: _bytes(one)[1] for one in files})
+    return RecordedAgent("replay", answers, {one.name: hashlib.sha256(_content(one)).digest() for one in files})
 
 
 def _earlier_run(path: Path) -> dict[Owner, Answer]:
@@ -122,12 +121,8 @@ def _scenario(name: str) -> Scenario | None:
 # --- logs -------------------------------------------------------------------------------------------------------------
 
 
-class LoggedAnswer(NamedTuple):
-    """What a task's files say: the last words, the steps before them, and an error where they name one."""
-
-    answer: str
-    steps: list[TraceStep]
-    error: str = ""
+Logged = tuple[str, list[TraceStep], str]
+"""What a task's files say: the last words, the steps before them, and an error, "" where they name none."""
 
 
 class Program(NamedTuple):
@@ -135,11 +130,11 @@ class Program(NamedTuple):
 
     title: str
     files: tuple[str, ...]
-    read: Callable[[dict[str, Any]], LoggedAnswer]
+    read: Callable[[dict[str, Any]], Logged]
 
 
 def open_logs(name: str, path: Path) -> RecordedAgent:
-    """The agent whose logs lie in a folder; for Browser Use also a single history, named after its task.
+    """The agent whose logs lie in a folder, or a file named after its task.
 
     A UserError says that there are no such logs, or that two are of one task.
     """
@@ -147,19 +142,19 @@ def open_logs(name: str, path: Path) -> RecordedAgent:
     for owner, files in _tasks(path, program).items():
         whole: dict[str, Any] = {}
         for file in files:
-            content, contents[f"{owner}/{file.name}"] = _bytes(file)
+            content = _content(file)
+            contents[f"{owner}/{file.name}"] = hashlib.sha256(content).digest()
             if value := decoded(content.removeprefix(b"\xef\xbb\xbf")):
                 whole[file.name] = value
-        said = program.read(whole)
-        products = named_products(said.answer)
-        wrong = said.error[:500] if said.error and not products else ""
-        wrong = wrong or ("" if whole else "the log holds nothing that is whole")
+        answer, steps, error = program.read(whole)
+        products = named_products(answer)
+        wrong = (error[:500] if not products else "") or ("" if whole else "the log holds nothing that is whole")
         answers[owner] = {
             "products": products,
-            "ended": "answered" if products else "no address in the answer" if said.answer else "no answer",
+            "ended": "answered" if products else "no address in the answer" if answer else "no answer",
             "failure": Failure(kind="error", message=wrong) if wrong else None,
-            "trace": tuple(said.steps),
-            "raw": said.answer,
+            "trace": tuple(steps),
+            "raw": answer,
         }
     return RecordedAgent(name, answers, contents)
 
@@ -195,12 +190,10 @@ _REPLY = re.compile(r"(?:Thought:\s*(?P<thought>.*?)\s*)?Action:\s*(?P<action>.*
 _ANSWER = re.compile(r"ANSWER\s*;?\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 
-def read_webvoyager(files: dict[str, Any]) -> LoggedAnswer:
-    """From ``run.py`` and ``results/examples`` of https://github.com/MinorJerry/WebVoyager at 0915445.
+def read_webvoyager(files: dict[str, Any]) -> Logged:
+    """https://github.com/MinorJerry/WebVoyager at 0915445, ``run.py`` and ``results/examples``.
 
-    ``interact_messages.json`` is a list of ``{"role", "content"}``, whose content is text or parts with text and
-    pictures. A reply reads ``Thought: …`` and ``Action: …``; the last action of a task that was done is ``ANSWER; …``.
-    The first page's address is in the task, no other is told.
+    A reply reads ``Thought: …`` and ``Action: …``, at the end ``ANSWER; …``. Only the first page's address is told.
     """
     steps, url, answer = list[TraceStep](), "", ""
     for message in each(files.get("interact_messages.json")):
@@ -213,7 +206,7 @@ def read_webvoyager(files: dict[str, Any]) -> LoggedAnswer:
             answer = match[1].strip() if (match := _ANSWER.match(action)) else ""
             steps.append(_step(action, url, (reply["thought"] if reply else "") or ""))
             url = ""
-    return LoggedAnswer(answer, steps)
+    return answer, steps, ""
 
 
 _TOLD = (
@@ -223,11 +216,9 @@ _TOLD = (
 _GOTO = re.compile(r"GOTO:? (https?://\S+)")
 
 
-def read_seeact(files: dict[str, Any]) -> LoggedAnswer:
-    """From https://github.com/OSU-NLP-Group/SeeAct: ``src/seeact.py`` (0effe3c), ``seeact_package`` (0701b4f).
+def read_seeact(files: dict[str, Any]) -> Logged:
+    """https://github.com/OSU-NLP-Group/SeeAct: ``src/seeact.py`` (0effe3c), ``seeact_package`` (0701b4f).
 
-    ``result.json`` has ``action_history`` with ``[button] Add to cart -> CLICK``, ``GOTO: https://…``, ``SAY: …``; the
-    package's ``all_predictions.json`` has ``action_generation`` (thoughts), ``element``, ``action`` and ``value``.
     SeeAct has no final answer of its own: what it told the user with ``SAY`` last is taken, else what it kept with
     ``MEMORIZE``, else the words with which it terminated.
     """
@@ -240,24 +231,20 @@ def read_seeact(files: dict[str, Any]) -> LoggedAnswer:
         thoughts = [text(one, "action_generation") for one in predictions]
     told = [[match[1] or match[2] for one in actions if (match := kind.fullmatch(one))] for kind in _TOLD]
     last = thoughts[-1] if actions and actions[-1].startswith("TERMINATE") else ""
-    steps = [
-        _step(one, match[1] if (match := _GOTO.search(one)) else "", thought)
-        for one, thought in zip(actions, thoughts, strict=True)
-    ]
-    return LoggedAnswer(next((said[-1].strip() for said in told if said), last), steps)
+    urls = [match[1] if (match := _GOTO.search(one)) else "" for one in actions]
+    steps = list(map(_step, actions, urls, thoughts))
+    return next((said[-1].strip() for said in told if said), last), steps, ""
 
 
 _FENCE = re.compile(r"^\s*```(?:json)?\s*|\s*```\s*$")
 _PAGE = re.compile(r"Current (?:Page|URL): (https?://\S+?)(?:,? Title:|,?\s|$)")
 
 
-def read_agent_e(files: dict[str, Any]) -> LoggedAnswer:
-    """From https://github.com/EmergenceAI/Agent-E: ``test/tests_processor.py`` at 06719a4 and the core it calls.
+def read_agent_e(files: dict[str, Any]) -> Logged:
+    """https://github.com/EmergenceAI/Agent-E: ``test/tests_processor.py`` at 06719a4 and the core it calls.
 
-    ``execution_logs_ID.json`` is the planner's conversation, ``{"an agent": [{"content", "role"}, ...]}``, whose
-    replies hold JSON with ``final_response`` at the end; ``test_result_ID.json`` has ``last_statement`` and ``error``;
-    ``nested_chat_log_….json``, one for every step of the plan, messages with ``content`` and ``tool_calls``. Pages are
-    named in words, ``Current Page: URL, Title: …``.
+    ``execution_logs_ID.json`` is the planner's conversation, whose replies hold JSON with ``final_response`` at the
+    end, ``nested_chat_log_….json`` that of a step of the plan. Pages are named in words, ``Current Page: URL``.
     """
     result = next((value for name, value in files.items() if name.startswith("test_result")), None)
     told = [value for name, value in files.items() if name.startswith("execution") and isinstance(value, dict)]
@@ -273,20 +260,17 @@ def read_agent_e(files: dict[str, Any]) -> LoggedAnswer:
                 arguments = text(call, "function", "arguments")
                 url = text(decoded(arguments), "url") or url
                 steps.append(_step(f"{text(call, 'function', 'name')} {arguments}", url, thought))
-    return LoggedAnswer(answer or text(result, "last_statement"), steps, text(result, "error"))
+    return answer or text(result, "last_statement"), steps, text(result, "error")
 
 
 _THOUGHTS = ("thinking", "thought", "evaluation_previous_goal", "memory", "next_goal")
 
 
-def read_browser_use(files: dict[str, Any]) -> LoggedAnswer:
-    """From ``browser_use/agent/views.py`` (``AgentHistoryList.save_to_file``) and ``browser_use/browser/views.py``.
+def read_browser_use(files: dict[str, Any]) -> Logged:
+    """https://github.com/browser-use/browser-use, ``AgentHistoryList.save_to_file`` at 019af07, a178036 and 1549e71.
 
-    https://github.com/browser-use/browser-use at 019af07, a178036 and 1549e71:
-    ``{"history": [{"model_output", "result", "state"}, ...]}``. ``model_output`` has ``action``, a list of
-    ``{"NAME": {parameters}}``, and what the model thinks, in older versions below ``current_state``; it is null where a
-    request failed. ``result`` is a list of ``{"is_done", "extracted_content", "error"}``, ``state`` has ``url``. The
-    answer is what the last ``done`` says. Held against a file that version 0.13.14 wrote.
+    What the model thinks is below ``current_state`` in older versions; ``model_output`` is null where a request failed.
+    The answer is what the last ``done`` says. Held against a file that version 0.13.14 wrote.
     """
     steps, answer, error = list[TraceStep](), "", ""
     for one in (one for value in files.values() for one in each(value, "history")):
@@ -304,7 +288,7 @@ def read_browser_use(files: dict[str, Any]) -> LoggedAnswer:
             error = text(result, "error") or error
             if result.get("is_done") is True:
                 answer = text(result, "extracted_content") or answer
-    return LoggedAnswer(answer, steps, "" if answer else error)
+    return answer, steps, "" if answer else error
 
 
 PROGRAMS: dict[str, Program] = {
@@ -317,9 +301,6 @@ PROGRAMS: dict[str, Program] = {
     "webvoyager": Program("WebVoyager", (r"taskTASK/interact_messages\.json",), read_webvoyager),
     "browser-use": Program("Browser Use", (r"TASK/(?:agent_?)?history\.json", r"TASK\.json"), read_browser_use),
 }
-
-
-# --- by their names ---------------------------------------------------------------------------------------------------
 
 
 def _made(open_one: Callable[[Path], RecordedAgent], given: CurationServices) -> RecordedAgent:

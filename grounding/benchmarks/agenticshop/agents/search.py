@@ -1,38 +1,54 @@
 """Search-augmented models as agents: they search the web through their vendor's own tool and name three products.
 
-One need, one answer, whatever its vendor needs requests for. The models are cards in ``models/search``. What they are
-told of a need has the order, the blanks, the quotes and the omissions of the release (protocol D2);
-``models/prompts/agenticshop`` holds the texts.
+The models are cards in ``models/search``. What they are told of a need has the order, the blanks, the quotes and the
+omissions of the release (protocol D2); ``models/prompts/agenticshop`` holds the texts. The vendors' interfaces:
 
-A request that cannot succeed for any need (a wrong key, an unknown model) ends the run with a UserError, as long as the
-endpoint has answered none.
+- ``openai``: the Responses API with ``web_search``. With a schema the text carries no citations; the sources of the
+  searches are asked for with ``include``, as the release does.
+- ``anthropic``: Messages with ``web_search``. A long turn can be paused (``pause_turn``): what was said so far is then
+  sent back as it came, and the model goes on.
+- ``gemini``: ``generateContent`` with ``google_search``. Its sources are addresses of a redirect of Google's.
+- ``perplexity-agent``: like OpenAI's Responses, but for its schema and its bill.
+
+What a vendor tells of its tool becomes steps: ``search: WORDS``, then ``sources`` with all pages that the reply names.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import AsksFirst, CurationServices, agent, made
-from grounding.benchmarks.agenticshop.agents.products import read_products
-from grounding.benchmarks.agenticshop.agents.vendors import Interface, SearchAnswer
-from grounding.benchmarks.agenticshop.records import DIMENSIONS, Curated, Curation, ShopperView
+from grounding.benchmarks.agenticshop.agents.base import (
+    AsksFirst,
+    CurationServices,
+    agent,
+    at,
+    decoded,
+    each,
+    made,
+    read_products,
+    text,
+)
+from grounding.benchmarks.agenticshop.records import DIMENSIONS, Curated, Curation, ShopperView, TraceStep
 from grounding.benchmarks.calls import Wording, fill, read_wording
-from grounding.cards import SearchCard, find_card
+from grounding.cards import Json, SearchCard, find_card
 from grounding.cards.identity import card_identity
 from grounding.cards.places import models_dir
 from grounding.errors import Halted, UserError
-from grounding.llm import CallFailed, ModelClient, resolve_endpoint
+from grounding.llm import CallFailed, ModelClient, Spent, resolve_endpoint
 from grounding.llm.budget import Budget, together
 from grounding.llm.chat import NO_PICTURES, ChatOptions, ChatRequest, NotSent, asked_as
 from grounding.llm.http import beyond_window, where_to_look
 from grounding.llm.tokens import request_tokens
-from grounding.llm.wire import Message, TextPart
+from grounding.llm.vendors import conversation_wire
+from grounding.llm.wire import Completion, MalformedReply, Message, TextPart
 from grounding.planners.prompts import check_card
-from grounding.records import Call, Failure
+from grounding.records import Call, Failure, Record, Usage
 from grounding.run.building import chat_options
 from grounding.run.display import Progress
 
@@ -74,9 +90,9 @@ def curation_prompt(prompts: CurationPrompts, view: ShopperView) -> str:
     need = {"situation": view.situation.rstrip("."), "budget": view.budget, "query": view.query}
     about = " ".join(fill(getattr(prompts, name), **{name: said}) for name, said in need.items() if said)
     told = "".join(
-        fill(prompts.dimension, dimension=name, text=text.replace('"', "'"))
+        fill(prompts.dimension, dimension=name, text=known.replace('"', "'"))
         for name in DIMENSIONS
-        if (text := getattr(view.context, name))
+        if (known := getattr(view.context, name))
     )
     return f"{prompts.opening}{kind}{about and about + ' '}{told and prompts.context + told}{prompts.task}"
 
@@ -86,10 +102,185 @@ def request_text(prompts: CurationPrompts, view: ShopperView, *, in_words: bool)
 
     ``in_words``: the form has to be asked for, because no schema goes along.
     """
-    text = prompts.system + curation_prompt(prompts, view)
+    whole = prompts.system + curation_prompt(prompts, view)
     if view.sites:
-        text += fill(prompts.sites, sites=", ".join(f"{site.name} ({site.home_url})" for site in view.sites))
-    return text + prompts.in_words if in_words else text
+        whole += fill(prompts.sites, sites=", ".join(f"{site.name} ({site.home_url})" for site in view.sites))
+    return whole + prompts.in_words if in_words else whole
+
+
+# --- the vendors' interfaces ------------------------------------------------------------------------------------------
+
+
+class SearchAnswer(Record, frozen=True, kw_only=True):
+    """A whole answer, with the steps behind it.
+
+    ``unfinished`` is what has to be sent back for the model to go on, where the vendor paused it.
+    """
+
+    completion: Completion
+    steps: tuple[TraceStep, ...] = ()
+    unfinished: msgspec.Raw | None = None
+
+
+class Interface:
+    """The interface of a card's vendor with its settings, as a :class:`grounding.llm.wire.Wire`."""
+
+    def __init__(self, card: SearchCard, parameters: dict[str, Json], schema_name: str, schema: dict[str, Any]) -> None:
+        self.card, self.parameters, self.schema_name = card, parameters, schema_name
+        self.schema = schema if card.reply == "schema" else None
+        self._wire: Any = _GenerateContent()
+        if card.interface != "gemini":
+            spoken: Any = "messages" if card.interface == "anthropic" else "responses"
+            endpoint = msgspec.structs.replace(card.endpoint, interface=spoken)
+            self._wire = conversation_wire(msgspec.structs.replace(card, endpoint=endpoint))
+        self.base_path, self.models_path = self._wire.base_path, self._wire.models_path
+        self.headers, self.listed, self.path = self._wire.headers, self._wire.listed, self._wire.path
+
+    def model(self, answer: SearchAnswer) -> str:
+        return answer.completion.model
+
+    def request(self, prompt: str, so_far: Sequence[msgspec.Raw] = ()) -> bytes:
+        """The body of a request, with what was said before a pause."""
+        card, tool, schema = self.card, dict(self.card.tool), self.schema
+        named = {"name": self.schema_name}
+        if card.interface == "gemini":
+            generation: dict[str, Any] = dict(self.parameters)
+            if schema:
+                generation |= {"responseMimeType": "application/json", "responseJsonSchema": inlined(schema)}
+            contents = [{"role": "user", "parts": [{"text": prompt}]}]
+            body: dict[str, Any] = {"contents": contents, "tools": [{"google_search": tool}]}
+            body |= {"generationConfig": generation} if generation else {}
+        elif card.interface == "anthropic":
+            messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}]
+            messages += [{"role": "assistant", "content": content} for content in so_far]
+            body = {"model": card.model, "messages": messages, "tools": [tool], **self.parameters}
+            if schema:
+                body["output_config"] = {"format": {"type": "json_schema", "schema": inlined(schema)}}
+        else:
+            tools = [{"type": "web_search", **tool}]
+            body = {"model": card.model, "input": prompt, "tools": tools, **self.parameters}
+            if card.interface == "openai":
+                body["include"] = ["web_search_call.action.sources"]
+                if schema:
+                    body["text"] = {"format": {"type": "json_schema", **named, "strict": True, "schema": schema}}
+            elif schema:
+                form = {**named, "schema": inlined(schema)}
+                body["response_format"] = {"type": "json_schema", "json_schema": form}
+        return msgspec.json.encode(body)
+
+    def read(self, body: bytes) -> SearchAnswer:
+        """What the model says; a MalformedReply is raised of what is no such reply, or failed at the vendor's."""
+        completion, wire = self._wire.read(body), decoded(body)
+        told = [at(wire, name) for name in ("output", "content", "candidates")]
+        steps = [TraceStep(action=f"search: {words}") for words in _found(told, ("query", "queries", _GOOGLES))]
+        if urls := tuple(url for url in _found(told, ("url", "uri")) if url.startswith("http")):
+            steps.append(TraceStep(action="sources", cited_urls=urls))
+        paused = text(wire, "stop_reason") == "pause_turn"
+        unfinished = msgspec.Raw(msgspec.json.encode(wire["content"])) if paused else None
+        return SearchAnswer(completion=completion, steps=tuple(steps), unfinished=unfinished)
+
+    def spent(self, body: bytes) -> Spent:
+        """What a reply took, with the card's fee for its searches; nothing of what can't be read."""
+        wire, fee = decoded(body), self.card.fee
+        if not isinstance(wire, dict):
+            return Spent()
+        made = searches(self.card.interface, wire)
+        return Spent(
+            usage=self._wire.spent(body).usage,
+            fee_usd=fee.usd * (made if fee.per == "search" else min(1, made)) if fee else 0.0,
+            total_usd=at(wire, "usage", "cost", "total_cost") if self.card.interface == "perplexity-agent" else None,
+        )
+
+
+_GOOGLES = "webSearchQueries"
+
+
+def _found(value: Any, names: tuple[str, ...], below: bool = False) -> dict[str, None]:
+    """The texts under names, at whatever depth, each once."""
+    found: dict[str, None] = {}
+    if isinstance(value, str) and value and below:
+        found[value] = None
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        found |= _found(inner, names, name in names)
+    for inner in value if isinstance(value, list) else ():
+        found |= _found(inner, names, below)
+    return found
+
+
+def inlined(schema: dict[str, Any]) -> Any:
+    """The same schema with its definitions where they are used, for vendors that are not known to follow references."""
+    definitions = schema.get("$defs", {})
+
+    def put(part: Any) -> Any:
+        if isinstance(part, dict):
+            found = definitions.get(str(part.get("$ref", "")).removeprefix("#/$defs/"))
+            return put(found) if found else {key: put(value) for key, value in part.items() if key != "$defs"}
+        return [put(one) for one in part] if isinstance(part, list) else part
+
+    return put(schema)
+
+
+def searches(interface: str, wire: dict[str, Any]) -> int:
+    """How many searches of a reply are paid for: those that the vendor counts, else those that it names."""
+    match interface:
+        case "anthropic":
+            return _count(wire, "usage", "server_tool_use", "web_search_requests")
+        case "gemini":
+            return len(_found(at(wire, "candidates"), (_GOOGLES,)))
+        case "perplexity-agent":
+            return _count(wire, "usage", "tool_calls_details", "web_search", "invocation")
+    counted = at(wire, "tool_usage", "web_search", "num_requests")
+    made = sum(text(item, "action", "type") == "search" for item in each(wire, "output"))
+    return counted if isinstance(counted, int) else made
+
+
+def _count(value: Any, *names: str) -> int:
+    found = at(value, *names)
+    return int(found) if isinstance(found, int | float) and not isinstance(found, bool) else 0
+
+
+class _GenerateContent:
+    """Google's own interface, as a :class:`grounding.llm.wire.Wire`."""
+
+    base_path, models_path = "/v1beta", "/models?pageSize=1000"
+
+    def path(self, model: str) -> str:
+        return f"/models/{quote(model, safe='')}:generateContent"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {"x-goog-api-key": key} if key else {}
+
+    def listed(self, body: bytes) -> list[str]:
+        return [name for one in each(decoded(body), "models") if (name := text(one, "name"))]
+
+    def read(self, body: bytes) -> Completion:
+        """Text without thoughts; a prompt that was blocked has no candidates. Raises a MalformedReply."""
+        wire = decoded(body)
+        first, blocked = next(iter(each(wire, "candidates")), None), text(wire, "promptFeedback", "blockReason")
+        if first is None and not blocked:
+            raise MalformedReply("the response has no candidates")
+        parts = [part for part in each(first, "content", "parts") if not part.get("thought")]
+        return Completion(
+            text="".join(text(part, "text") for part in parts),
+            finish_reason=text(first, "finishReason") or blocked,
+            refused=first is None,
+            model=text(wire, "modelVersion"),
+            usage=self.spent(body).usage,
+        )
+
+    def spent(self, body: bytes) -> Spent:
+        """Tokens of search results are part of the input, thoughts of the output."""
+        told = at(decoded(body), "usageMetadata")
+        usage = Usage(
+            input_tokens=_count(told, "promptTokenCount") + _count(told, "toolUsePromptTokenCount"),
+            output_tokens=_count(told, "candidatesTokenCount") + _count(told, "thoughtsTokenCount"),
+            cached_input_tokens=_count(told, "cachedContentTokenCount"),
+            reasoning_tokens=_count(told, "thoughtsTokenCount"),
+        )
+        return Spent(usage=usage if _count(told, "promptTokenCount") else None)
+
+
+# --- the agent --------------------------------------------------------------------------------------------------------
 
 
 class SearchAgent(AsksFirst):
@@ -107,27 +298,27 @@ class SearchAgent(AsksFirst):
         # Which models are served costs nothing to ask; a card can say that it can't be asked.
         self.check, self.aclose = client.check, client.aclose  # type: ignore[method-assign]
 
+    def _text(self, view: ShopperView) -> str:
+        return request_text(self._prompts, view, in_words=self._interface.schema is None)
+
     async def first(self, view: ShopperView) -> None:
         """Raise the request about a need; what the vendor's search adds to it is not in its tokens."""
-        text = self._text(view)
-        message = Message(role="user", parts=(TextPart(text=text),))
+        prompt = self._text(view)
+        message = Message(role="user", parts=(TextPart(text=prompt),))
         tokens = request_tokens(self.card, (message,), NO_PICTURES, self.card.parameters)
-        raise NotSent(ChatRequest(content=self._interface.request(text), tokens=tokens))
+        raise NotSent(ChatRequest(content=self._interface.request(prompt), tokens=tokens))
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
-        """Ask, and read the products of the reply."""
-        started = time.monotonic()
-        answers: list[SearchAnswer] = []
-        calls: list[Call] = []
+        started, answers, calls = time.monotonic(), list[SearchAnswer](), list[Call]()
         failure = await self._ask(self._text(view), answers, calls)
-        text = "".join(answer.completion.text for answer in answers)
-        found = failure or _read(answers[-1], text)
+        said = "".join(answer.completion.text for answer in answers)
+        found = failure or _read(answers[-1], said)
         return made(
             view,
             key,
             products=() if isinstance(found, Failure) else found,
             trace=tuple(step for answer in answers for step in answer.steps),
-            raw=text,
+            raw=said,
             ended=answers[-1].completion.finish_reason if answers else "",
             requests=len(calls),
             seconds=time.monotonic() - started,
@@ -135,15 +326,14 @@ class SearchAgent(AsksFirst):
             failure=found if isinstance(found, Failure) else None,
         )
 
-    async def _ask(self, text: str, answers: list[SearchAnswer], calls: list[Call]) -> Failure | None:
+    async def _ask(self, prompt: str, answers: list[SearchAnswer], calls: list[Call]) -> Failure | None:
         """All requests about one need; what they brought goes into the lists."""
         so_far: list[msgspec.Raw] = []
         for _ in range(self.most_requests):
             try:
-                reply = await self._client.complete(self._interface.request(text, so_far))
+                reply = await self._client.complete(self._interface.request(prompt, so_far))
             except CallFailed as error:
-                look = None if self._answered else where_to_look(error, self.card)
-                if look is not None:
+                if not self._answered and (look := where_to_look(error, self.card)) is not None:
                     raise UserError(
                         f"{self.name}: the endpoint refuses every request for {self.card.model} ({error}); check {look}"
                     ) from error
@@ -162,19 +352,30 @@ class SearchAgent(AsksFirst):
             so_far.append(reply.completion.unfinished)
         return None
 
-    def _text(self, view: ShopperView) -> str:
-        return request_text(self._prompts, view, in_words=self._interface.schema is None)
 
-
-def _read(last: SearchAnswer, text: str) -> tuple[Curated, ...] | Failure:
+def _read(last: SearchAnswer, said: str) -> tuple[Curated, ...] | Failure:
     ended = last.completion.finish_reason
     if last.completion.refused or last.completion.filtered:
         return Failure(kind="unparsed", message=f"the model or its vendor declined ({ended})")
-    found = read_products(text)
+    found = read_products(said)
     if isinstance(found, Failure) and (ended in CUT_OFF or last.unfinished is not None):
         why = "cut off at the limit of its length" if ended in CUT_OFF else f"paused {MOST_PAUSES + 1} times"
         return Failure(kind="unparsed", message=f"the reply was {why}; {found.message}")
     return found
+
+
+@agent(
+    "search",
+    "a chat model that searches the web with its vendor's own tool (OpenAI, Anthropic, Gemini, Perplexity)",
+    needs="model",
+    listed="search",
+)
+def _search(given: CurationServices) -> SearchAgent:
+    options = given.options
+    chat = chat_options(options, " ".join(options.base_url))
+    return open_search_agent(
+        str(options.model), chat, cost_limit=options.cost_limit, budget=given.budget, progress=given.progress
+    )
 
 
 def open_search_agent(
@@ -205,17 +406,3 @@ def open_search_agent(
     on_retry = progress.retried if progress is not None else None
     client = ModelClient(card, endpoint, interface, **asked_as(card, chat), budget=budget, on_retry=on_retry)
     return SearchAgent(interface, client, prompts)
-
-
-@agent(
-    "search",
-    "a chat model that searches the web with its vendor's own tool (OpenAI, Anthropic, Gemini, Perplexity)",
-    needs="model",
-    listed="search",
-)
-def _search(given: CurationServices) -> SearchAgent:
-    options = given.options
-    chat = chat_options(options, " ".join(options.base_url))
-    return open_search_agent(
-        str(options.model), chat, cost_limit=options.cost_limit, budget=given.budget, progress=given.progress
-    )

@@ -1,8 +1,7 @@
 """The offline agent: it uses each shop's own search box, opens the likeliest results and compares what they say.
 
-No model takes part, so the same shops and the same need bring the same products. It looks at the shops that belong to
-the data set; the open web has no search box of its own. What one task has found out about a shop (its first page, the
-address of its search, the results of a query) serves the others of the run.
+No model takes part and no checklist is seen; the same shops and the same need bring the same products. It looks at the
+shops that belong to the data set: the open web has no search box of its own.
 """
 
 from __future__ import annotations
@@ -10,67 +9,225 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote_plus, urlsplit
 
-from grounding.benchmarks.agenticshop.agents import ranking
+import msgspec
+
 from grounding.benchmarks.agenticshop.agents.base import Browses, CurationServices, agent, made
-from grounding.benchmarks.agenticshop.agents.ranking import ProductCandidate, ShoppingNeed, quick_points
-from grounding.benchmarks.agenticshop.records import (
-    COUNTED_PRODUCTS,
-    BehaviourKind,
-    Curated,
-    Curation,
-    ShopperView,
-    TraceStep,
-)
+from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS as WANTED
+from grounding.benchmarks.agenticshop.records import Curated, Curation, ProductFacts, ShopperView, TraceStep
+from grounding.benchmarks.agenticshop.spending import spending_limits
 from grounding.benchmarks.agenticshop.web.policy import PageLost, PageTrouble
 from grounding.errors import UserError
 from grounding.records import Failure
 
 if TYPE_CHECKING:
-    from playwright.async_api import Locator
-
     from grounding.benchmarks.agenticshop.extraction.base import Extractor
-    from grounding.benchmarks.agenticshop.web.browser import WebBrowser
-    from grounding.benchmarks.agenticshop.web.tab import BrowserTab
+    from grounding.benchmarks.agenticshop.web.render import BrowserTab
 
-VERSION = 4
-MAX_SITES, MAX_CARDS, MAX_CARDS_PER_SEARCH = 12, 60, 12
-ENOUGH_CARDS, ENOUGH_TO_EXPLORE = 6, 16
-"""No other words are searched for once so many products that may fit were found."""
+VERSION = 5
+MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_EXPLORED = 12, 12, 7, 8, 6
+MAY_FIT, ENOUGH_CARDS, ENOUGH_TO_EXPLORE = 2.0, 6, 16
+"""No other words are searched for once so many products have points enough to be worth a look."""
 
-MAY_FIT = 2.0
-"""Points, by the words of a list, from which a product is worth a look."""
-
-MAX_PAGES = 7
-"""So many product pages are opened: enough to compare, few enough to be done soon."""
-
-MAX_LOSSES, MOST_BOXES = 3, 2
-ACT_MS, LOOK_S, SETTLE_S = 10_000, 15.0, 4.0
-CHANGE_S = 15.0
-"""How long an answer to a search is waited for that changes nothing in the page's address."""
-
-_TICK_S = 0.05
+MOST_BOXES, ACT_MS, CHANGE_MS, POLL_MS, LOOK_S, SETTLE_S = 2, 10_000, 15_000, 50, 15.0, 4.0
+PICTURES = [f"*.{ending}*" for ending in ("svg", "png", "jpg", "jpeg", "webp", "gif", "avif")]
 
 
 class NotFound(Exception):
     """Why a shop can't be opened or searched."""
 
 
-# --- what a page shows ------------------------------------------------------------------------------------------------
+# --- words ------------------------------------------------------------------------------------------------------------
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019&-][^\W_]+)*")
+
+
+def singular(word: str) -> str:
+    """A word in small letters without the ending of an English plural, roughly: the same for both is what matters."""
+    word = word.lower().replace("\u2019", "'").removesuffix("'s")
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes")):
+        return word[:-2]
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+_FILLERS = Path(__file__).with_name("fillers.txt").read_text(encoding="utf-8").split()
+FILLERS = {*_FILLERS, *map(singular, _FILLERS)}
+"""Words that say nothing about a product, or stand in every profile."""
+
+
+def words_of(text: str) -> list[str]:
+    return [singular(part) for word in _WORD.findall(text) for part in re.split("[-&]", word)]
+
+
+def telling_words(text: str) -> list[str]:
+    return [word for word in dict.fromkeys(words_of(text)) if word not in FILLERS and len(word) > 1]
+
+
+def _as_written(text: str) -> list[str]:
+    return [word for word in dict.fromkeys(_WORD.findall(text)) if not {word.lower(), singular(word)} & FILLERS]
+
+
+_NAME = re.compile(r"(?:(?<=[a-z,] )|(?<=\bA ))[A-Z][\w'\u2019]+(?: (?:& )?[A-Z][\w'\u2019]+)*")
+_AWAY = re.compile(
+    r"\b(not?|never|avoid\w*|dislike\w*|against|away from|left|without|refus\w*|stop\w*|hate\w*|disappoint\w*)\b", re.I
+)
+_CLAUSE = re.compile(
+    r"(?<=[.!?;])\s+|,? (?=(?:but|while|because|which|and (?:no|never|not|stays?|keeps?|avoids?|dislikes?)) )"
+)
+
+
+def names_in(text: str) -> tuple[list[str], list[str]]:
+    """The makers in a text about brands, capitalised words within a sentence: those that are liked, those shunned."""
+    liked: dict[str, None] = {}
+    shunned: dict[str, None] = {}
+    for clause in _CLAUSE.split(text):
+        (shunned if _AWAY.search(clause) else liked).update(dict.fromkeys(_NAME.findall(clause)))
+    return [name for name in liked if name not in shunned], list(shunned)
+
+
+def asks(view: ShopperView) -> bool:
+    return view.product_type is not None or view.scenario != "casual_browsing"
+
+
+def _wishes(view: ShopperView) -> str:
+    context = view.context
+    return " ".join((context.functional_requirements, context.aesthetic_preferences, view.situation))
+
+
+def queries_of(view: ShopperView, shelves: Collection[str] = ()) -> list[str]:
+    """What is searched for, the most exact first: the query's words, the product type, its last word.
+
+    Agents overload their searches (the paper's section 5.1), so there is no more. Where nobody asks for anything: liked
+    makers, ``shelves`` (parts of the shops' assortment) that are spoken of, then the user's words.
+    """
+    if asks(view):
+        kind = _as_written(view.product_type or "")
+        asked = [" ".join(one) for one in (_as_written(view.query)[:MAX_QUERY_WORDS], kind, kind[-1:])]
+        found = {tuple(words_of(one)): one for one in reversed(asked) if one}
+        return [*reversed(found.values())]
+    spoken = set(telling_words(_wishes(view)))
+    known = sorted(shelf for shelf in shelves if spoken & set(telling_words(shelf)))
+    words = (
+        *names_in(view.context.brand_preferences)[0][:3],
+        *(" ".join(_as_written(shelf)) for shelf in known),
+        *telling_words(view.context.functional_requirements),
+    )
+    return [*dict.fromkeys(filter(None, words))][:MAX_EXPLORED]
+
+
+# --- what fits --------------------------------------------------------------------------------------------------------
+
+ASKED, KIND, WISHES, LIKED, OTHER_KIND, BUDGET, SOLD_OUT = 4.0, 4.0, 3.0, 2.5, 6.0, 2.0, 5.0
+USUAL_RATING = 4.0
+ALIKE = 0.6
+"""Titles that share so many of their words are of the same kind."""
+
+
+class ShoppingNeed(NamedTuple):
+    """A need as words of :func:`telling_words` with weights, makers, and the most that may be spent."""
+
+    asked: dict[str, float]
+    kind: dict[str, float]
+    wishes: dict[str, float]
+    liked: list[str]
+    shunned: list[str]
+    most: float | None
+
+
+def need_of(view: ShopperView) -> ShoppingNeed:
+    liked, shunned = names_in(view.context.brand_preferences)
+    return ShoppingNeed(
+        asked=dict.fromkeys(telling_words(view.query if view.product_type else ""), 1.0),
+        kind=dict.fromkeys(telling_words(view.product_type or ""), 1.0),
+        wishes=dict.fromkeys(telling_words(_wishes(view)), 1.0),
+        liked=liked,
+        shunned=shunned,
+        most=spending_limits(view.budget or view.context.price_sensitivity).high,
+    )
+
+
+def _share(wanted: Mapping[str, float], have: Collection[str]) -> float:
+    return sum(weight for word, weight in wanted.items() if word in have) / (sum(wanted.values()) or 1.0)
+
+
+def _named(names: Sequence[str], text: str) -> bool:
+    have = f" {' '.join(words_of(text))} "
+    return any(f" {' '.join(words_of(name))} " in have for name in names)
+
+
+def _fit(need: ShoppingNeed, title: str, text: str, wishes: Mapping[str, float]) -> float:
+    have = {*words_of(text)}
+    points = ASKED * (_share(need.asked, {*words_of(title)}) + _share(need.asked, have)) / 2
+    points += KIND * _share(need.kind, have) + WISHES * _share(wishes, have)
+    points += LIKED * (_named(need.liked, title) - 2 * _named(need.shunned, title))
+    return points - OTHER_KIND * bool(need.kind and have.isdisjoint((*need.kind, *[*need.asked][-1:])))
+
+
+_SOLD_OUT = re.compile(r"sold out|out of stock|not available|unavailable", re.IGNORECASE)
+
+
+def card_points(need: ShoppingNeed, card: str) -> float:
+    """By the few words of a list: which pages are worth opening first."""
+    return _fit(need, card, card, need.wishes) - SOLD_OUT * bool(_SOLD_OUT.search(card))
+
+
+def rank(need: ShoppingNeed, found: Mapping[str, ProductFacts], *, different: bool) -> list[Curated]:
+    """Products by their addresses, in the order of the search, from the best to the worst.
+
+    ``different``: those that are called nearly as a better one come last.
+    """
+    texts: dict[str, str] = {}
+    for url, facts in found.items():
+        lines = (f"{line.name} {line.value}" for line in facts.attributes)
+        told = (facts.brand, facts.title, *facts.categories, facts.description, *facts.features, *lines)
+        texts[url] = " ".join(told)
+    spread = Counter(word for text in texts.values() for word in set(words_of(text)))
+    # A word that only some of the pages have tells them apart; one that all have does not.
+    wishes = {word: 1 - (spread[word] - 1) / len(texts) for word in need.wishes if spread[word]}
+    judged: list[tuple[float, Curated]] = []
+    for url, facts in found.items():
+        points, why = _fit(need, f"{facts.brand} {facts.title}", texts[url], wishes), list[str]()
+        cost, sold_out = facts.total or facts.price, facts.availability == "sold_out"
+        if cost is not None:
+            over = cost.amount / need.most - 1 if need.most else None
+            points -= 0.0 if over is None else BUDGET * (min(2.0, 0.5 + over) if over > 0 else -1)
+            why.append(f"costs {cost.amount:.2f} {cost.currency}{', over the budget' * bool(over and over > 0)}")
+        if facts.rating is not None:
+            points += facts.rating - USUAL_RATING
+            why.append(f"rated {facts.rating} of 5")
+        why += ["is sold out"] * sold_out
+        product = Curated(rank=0, url=url, name=facts.title, reasoning="; ".join(why))
+        judged.append((round(points - SOLD_OUT * sold_out, 6), product))
+    ranked = [product for _, product in sorted(judged, key=lambda one: -one[0])]
+    titles, later = list[set[str]](), list[Curated]()
+    for product in ranked if different else ():
+        words = set(telling_words(product.name))
+        if any(len(words & other) >= ALIKE * len(words | other) for other in titles):
+            later.append(product)
+        else:
+            titles.append(words)
+    return [product for product in ranked if product not in later] + later
+
+
+# --- a shop in a browser ----------------------------------------------------------------------------------------------
 
 _NOTHING = re.compile(
     r"\b(no (results|products|matches|items|hits)\b|nothing (was |has been )?(found|for|matche)|found nothing"
     r"|0 (results|hits|items|products|matches|found)\b|did(n.t| not) match|could(n.t| not) find|no \w+ match)",
     re.IGNORECASE,
 )
-_SOLD_OUT = re.compile(r"sold out|out of stock|not available|unavailable", re.IGNORECASE)
 _SHOWN = """() => [location.href, document.documentElement.outerHTML,
     [...document.links].slice(0, 600).map((one) => [one.href, one.innerText.trim().slice(0, 60)])]"""
+_STATE = "(location.href + '\\n' + (document.body ? document.body.innerText.slice(0, 20000) : ''))"
+_SEARCH = re.compile(r"search|find|look(ing)? for|suche|buscar|recherche|cerca|what .*\?", re.IGNORECASE)
+_TYPED = "input:not([type]), input[type=text], input[type=search], textarea, [contenteditable=true]"
 
 
 class Results(NamedTuple):
@@ -83,118 +240,27 @@ class Results(NamedTuple):
     url: str
     cards: dict[str, str]
     nothing: bool
-    shelves: tuple[str, ...]
+    shelves: list[str]
 
 
 def read_results(url: str, html: str, links: Sequence[tuple[str, str]] = ()) -> Results:
-    """A page of results as cards in the order of the page.
-
-    They are what a product's page takes for tiles of other products: advertisements and navigation are none.
-    """
+    """A page of results, in its order: what a product's page takes for tiles of other products."""
     from grounding.benchmarks.agenticshop.extraction.dom import read_document
 
-    document = read_document(html, url)
-    cards: dict[str, str] = {}
-    for one in () if document is None else document.tiles:
-        if _host(one.url) == _host(url) and urlsplit(one.url).path not in ("", "/") and len(cards) < MAX_CARDS:
+    document, cards = read_document(html, url), dict[str, str]()
+    home = re.sub(r"(//[^/?#]*).*", r"\1/", url, flags=re.DOTALL)
+    for one in document.tiles if document else ():
+        if one.url.startswith(home) and one.url != home:
             cards.setdefault(one.url, one.text)
-    said = "" if document is None else " ".join(line.text for line in document.lines)[:1500]
+    said = " ".join(line.text for line in document.lines)[:1500] if document else ""
     shelves = dict.fromkeys(text for href, text in links if href not in cards and 2 < len(text) <= 40)
-    return Results(url, cards, _NOTHING.search(said) is not None, tuple(shelves)[:60])
+    return Results(url, cards, _NOTHING.search(said) is not None, [*shelves][:60])
 
 
-def _host(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").removeprefix("www.")
-    except ValueError:
-        return ""
+async def _search(tab: BrowserTab, query: str) -> None:
+    """Type a query into the search box of the page that is open; where nothing comes of it, into the next one."""
+    from playwright.async_api import TimeoutError
 
-
-# --- a shop in a browser ----------------------------------------------------------------------------------------------
-
-_STATE = "() => location.href + '\\n' + (document.body ? document.body.innerText.slice(0, 20000) : '')"
-_SEARCH = re.compile(r"search|find|look(ing)? for|suche|buscar|recherche|cerca|what .*\?", re.IGNORECASE)
-_TYPED = "input:not([type]), input[type=text], input[type=search], textarea, [contenteditable=true]"
-
-
-class Shops:
-    """What was found out about the shops of a run, which serves all tasks, and a few windows to look into them.
-
-    ``_templates`` are the addresses of searches with {query} in them.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._room = asyncio.Semaphore(most)
-        self._known: dict[tuple[str, str], Results] = {}
-        self._templates: dict[str, str] = {}
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._idle: list[tuple[BrowserTab, AsyncExitStack]] = []
-
-    async def results(self, web: WebBrowser, home: str, query: str = "") -> Results:
-        """What a shop has for a query; without one, what its first page shows. A lost window is opened anew.
-
-        A NotFound says why the shop can't be opened or searched, a PageLost that the browser was lost too often.
-        """
-        from playwright.async_api import Error
-
-        async with self._locks[home]:
-            for left in range(MAX_LOSSES, -1, -1):
-                if (home, query) in self._known:
-                    break
-                try:
-                    async with self._window(web, home) as tab:
-                        self._known[home, query] = await self._found(tab, home, query)
-                except (PageLost, Error, TimeoutError, ValueError) as error:
-                    if not left:
-                        raise PageLost(str(error).partition("\n")[0][:200] or "the page does not answer") from error
-            return self._known[home, query]
-
-    async def _found(self, tab: BrowserTab, home: str, query: str) -> Results:
-        words, template = quote_plus(query), self._templates.get(home)
-        if not query or template is not None:
-            return await _open(tab, template.replace("{query}", words) if query and template else home)
-        if not tab.page.url.startswith(home):
-            self._known[home, ""] = await _open(tab, home)
-        results = await _search(tab, query)
-        if results.url.count(words) == 1 and "?" in results.url.partition(words)[0] and "{" not in results.url:
-            self._templates[home] = results.url.replace(words, "{query}")
-        return results
-
-    @asynccontextmanager
-    async def _window(self, web: WebBrowser, home: str) -> AsyncIterator[BrowserTab]:
-        """A window, that of the shop if there is one; a window in which something went wrong is closed."""
-        async with self._room:
-            there = (place for place, (tab, _) in enumerate(self._idle) if tab.page.url.startswith(home))
-            stack = AsyncExitStack()
-            if self._idle:
-                tab, stack = self._idle.pop(next(there, 0))
-            else:
-                tab = await stack.enter_async_context(web.session(pictures=False))
-            async with stack:
-                yield tab
-                self._idle.append((tab, stack.pop_all()))
-
-    async def aclose(self) -> None:
-        """Close all windows."""
-        while self._idle:
-            await self._idle.pop()[1].aclose()
-
-
-async def _open(tab: BrowserTab, url: str) -> Results:
-    try:
-        status = await tab.visit(url)
-    except PageTrouble as trouble:
-        raise NotFound(f"{trouble.trouble}: {trouble.message[:200]}") from None
-    if status is not None and status >= 400:
-        raise NotFound(f"the server answers with status {status}")
-    return await _read(tab)
-
-
-async def _search(tab: BrowserTab, query: str) -> Results:
-    """Type a query into the search box of the page that is open, and read what comes.
-
-    Where Enter does nothing, the next likely box is tried.
-    """
     page = tab.page
     boxes = (
         page.get_by_role("searchbox")
@@ -204,50 +270,22 @@ async def _search(tab: BrowserTab, query: str) -> Results:
     )
     found = (await boxes.and_(page.locator(_TYPED)).filter(visible=True).all())[:MOST_BOXES]
     for box in found:
-        if await _changes(tab, box, query):
-            return await _read(tab)
+        before = await page.evaluate(f"() => {_STATE}")
+        with suppress(TimeoutError):
+            await box.fill(query, timeout=ACT_MS)
+            await box.press("Enter", timeout=ACT_MS)
+            await page.wait_for_function(
+                f"(before) => {_STATE} !== before", arg=before, timeout=CHANGE_MS, polling=POLL_MS
+            )
+            return
     raise NotFound("the search box does nothing" if found else "no search box was found on the page")
-
-
-async def _changes(tab: BrowserTab, box: Locator, query: str) -> bool:
-    """Whether typing a query and sending it off changed the page, which is still then."""
-    from playwright.async_api import Error
-
-    page = tab.page
-    before, end, sent = await page.evaluate(_STATE), time.monotonic() + CHANGE_S, False
-    while time.monotonic() < end:
-        try:
-            if not sent:
-                await box.fill(query, timeout=ACT_MS)
-                await box.press("Enter", timeout=ACT_MS)
-                sent = True
-            await tab.still(SETTLE_S)
-            if await page.evaluate(_STATE) != before:
-                await tab.still(SETTLE_S)
-                return True
-        except Error as error:
-            if page.is_closed() or "crashed" in str(error):
-                raise
-            if not sent:
-                return False
-            # Else the document is just being replaced.
-        await asyncio.sleep(_TICK_S)
-    return False
-
-
-async def _read(tab: BrowserTab) -> Results:
-    async with asyncio.timeout(LOOK_S):
-        return await asyncio.to_thread(read_results, *await tab.page.evaluate(_SHOWN))
 
 
 # --- the agent --------------------------------------------------------------------------------------------------------
 
 
 class SiteSearchAgent(Browses):
-    """Searches the shops of a data set by their own search boxes.
-
-    ``extractor`` reads the pages of products; the structural one where None.
-    """
+    """Searches the shops of a data set by their own search boxes; ``extractor`` reads the pages of products."""
 
     name = "site-search"
 
@@ -256,107 +294,142 @@ class SiteSearchAgent(Browses):
 
         self.max_concurrency = max_concurrency
         self.extractor = extractor or StructuralExtractor()
-        self.shops = Shops(max_concurrency)
-        self.aclose = self.shops.aclose  # type: ignore[method-assign]
-        self.identity = f"site-search:{VERSION}|ranking:{ranking.VERSION} pages:{MAX_PAGES}|{self.extractor.identity}"
+        self.identity = f"site-search:{VERSION}|pages:{MAX_PAGES}|{self.extractor.identity}"
+        self._room = asyncio.Semaphore(max_concurrency)
+        self._known: dict[tuple[str, str], Results] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._idle: dict[str, tuple[BrowserTab, AsyncExitStack]] = {}
+
+    async def aclose(self) -> None:
+        while self._idle:
+            await self._idle.popitem()[1][1].aclose()
+
+    async def results(self, home: str, query: str = "") -> Results:
+        """What a shop has for a query; without one, what its first page shows. Serves all tasks of the run.
+
+        A NotFound says why the shop can't be opened or searched, a PageLost that the browser was lost.
+        """
+        from playwright.async_api import Error
+
+        async with self._locks[home]:
+            if (home, query) not in self._known:
+                try:
+                    async with self._window(home) as tab:
+                        here = query and tab.page.url.startswith(home)
+                        if not here and ((status := await tab.visit(home)) or 200) >= 400:
+                            raise NotFound(f"the server answers with status {status}")
+                        if query:
+                            await _search(tab, query)
+                            await tab.still(SETTLE_S)
+                        async with asyncio.timeout(LOOK_S):
+                            shown = await tab.page.evaluate(_SHOWN)
+                            self._known[home, query] = await asyncio.to_thread(read_results, *shown)
+                except PageTrouble as trouble:
+                    raise NotFound(f"{trouble.trouble}: {trouble.message[:200]}") from None
+                except (Error, TimeoutError, ValueError) as error:
+                    raise PageLost(str(error).partition("\n")[0][:200] or "the page does not answer") from error
+            return self._known[home, query]
+
+    @asynccontextmanager
+    async def _window(self, home: str) -> AsyncIterator[BrowserTab]:
+        """A window, that of the shop if there is one; a window in which something went wrong is closed."""
+        async with self._room:
+            if self._idle:
+                tab, stack = self._idle.pop(home if home in self._idle else next(iter(self._idle)))
+            else:
+                stack = AsyncExitStack()
+                tab = await stack.enter_async_context(self.web.session())
+                await tab.session.send("Network.setBlockedURLs", {"urls": PICTURES})
+            async with stack:
+                yield tab
+                self._idle[home] = (tab, stack.pop_all())
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
-        """Search, look, compare, choose. What goes wrong is in the trace."""
         if not view.sites:
             raise UserError(
                 "site-search looks in the shops of a data set, and this one has none: take a data set with a folder "
                 "`shops`, such as sample-mall, or another --agent"
             )
-        need, began, trace = ranking.need_of(view), time.monotonic(), list[TraceStep]()
-        chosen: tuple[ProductCandidate, ...] = ()
+        began, need, trace, products = time.monotonic(), need_of(view), list[TraceStep](), list[Curated]()
         failure = Failure(kind="unparsed", message="no shop's search brought a page of a product")
         try:
-            ranked = ranking.rank(need, await self._look(await self._search(view, need, trace), trace))
-            chosen = (ranked if ranking.asks(view) else ranking.different(ranked))[:COUNTED_PRODUCTS]
+            found = await self._look(await self._search(view, need, trace), trace)
+            products = rank(need, found, different=not asks(view))[:WANTED]
         except PageLost as lost:
             failure = Failure(kind="error", message=f"the browser was lost: {lost}")
-        for one in chosen:
-            said = f"{one.points:.2f} points: {'; '.join(one.reasons)}"
-            trace.append(TraceStep(action="choose", url=one.url, observation=said, kind="purchase_decision"))
+        for one in products:
+            trace.append(TraceStep(action="choose", url=one.url, observation=one.reasoning, kind="purchase_decision"))
         return made(
             view,
             key,
-            products=tuple(
-                Curated(rank=place, url=one.url, name=one.facts.title, reasoning="; ".join(one.reasons))
-                for place, one in enumerate(chosen)
-            ),
+            products=tuple(msgspec.structs.replace(one, rank=place) for place, one in enumerate(products)),
             trace=tuple(trace),
-            ended="finished" if chosen else failure.kind,
+            ended="finished" if products else failure.kind,
             seconds=time.monotonic() - began,
-            failure=None if chosen else failure,
+            failure=None if products else failure,
         )
 
     async def _search(self, view: ShopperView, need: ShoppingNeed, trace: list[TraceStep]) -> list[str]:
         """The first words in every shop, then fewer, until there is enough to look at; what is likeliest, first.
 
-        Who says what to look for asks no shop again that had nothing that fits, while another has; else the names of
-        the shops' own shelves are words, too.
+        Who says what to look for asks no shop again that had nothing that fits, while another has.
         """
-        asks, sites = ranking.asks(view), [site.home_url for site in view.sites[:MAX_SITES]]
+        exact, sites = asks(view), [site.home_url for site in view.sites[:MAX_SITES]]
         points: dict[str, float] = {}
-        useful, closed, shelves = set[str](), set[str](), dict[str, None]()
+        shelves: dict[str, None] = {}
 
-        async def results(home: str, query: str) -> Results:
+        async def search(home: str, query: str) -> None:
             began = time.monotonic()
             try:
-                found = await self.shops.results(self.web, home, query)
+                found = await self.results(home, query)
                 said = "nothing was found" if found.nothing else f"{len(found.cards) or 'no'} products were found"
             except NotFound as problem:
-                closed.add(home)
-                found, said = Results(home, {}, True, ()), str(problem)
-            if query or home in closed:
+                sites.remove(home)
+                found, said = Results(home, {}, True, []), str(problem)
+            shelves.update(dict.fromkeys(found.shelves))
+            if query or home not in sites:
                 action = f'search "{query}"' if query else "open shop"
                 cards = () if found.nothing else tuple(found.cards)[:MAX_CARDS_PER_SEARCH]
-                trace.append(_step(action, began, found.url, said, "information_seeking", cards))
+                trace.append(_step(action, began, found.url, said, cited_urls=cards))
                 for card in cards:
-                    text = found.cards[card]
-                    points.setdefault(card, quick_points(need, text, sold_out=_SOLD_OUT.search(text) is not None))
-            return found
+                    points.setdefault(card, card_points(need, found.cards[card]))
 
-        for home in () if asks else sites:
-            shelves |= dict.fromkeys((await results(home, "")).shelves)
-        for query in ranking.queries_of(view, tuple(shelves)):
-            if sum(one >= MAY_FIT for one in points.values()) >= (ENOUGH_CARDS if asks else ENOUGH_TO_EXPLORE):
+        for home in () if exact else tuple(sites):
+            await search(home, "")
+        for query in queries_of(view, tuple(shelves)):
+            fitting = [url for url, one in points.items() if one >= MAY_FIT]
+            if len(fitting) >= (ENOUGH_CARDS if exact else ENOUGH_TO_EXPLORE):
                 break
-            for home in [home for home in sites if home not in closed and (not useful or home in useful)]:
-                await results(home, query)
-            fitting = [url for url, one in points.items() if asks and one >= MAY_FIT]
-            useful = {home for home in sites if any(url.startswith(home) for url in fitting)}
+            useful = [home for home in sites if exact and any(url.startswith(home) for url in fitting)]
+            for home in useful or tuple(sites):
+                await search(home, query)
         return sorted(points, key=lambda url: -points[url])
 
-    async def _look(self, found: list[str], trace: list[TraceStep]) -> list[ProductCandidate]:
-        """Open the likeliest pages."""
+    async def _look(self, urls: list[str], trace: list[TraceStep]) -> dict[str, ProductFacts]:
+        """Open the likeliest pages; the facts of those that are a product's, by their addresses."""
 
-        async def read(url: str) -> tuple[str, Any]:
+        async def read(url: str) -> tuple[str, str, ProductFacts | None]:
             page = await self.web.render(url, self.evidence)
             if page.failure is not None:
-                return url, page.failure.message
-            return page.final_url or url, await self.extractor.extract(page, self.evidence)
+                return url, page.failure.message, None
+            said = await self.extractor.extract(page, self.evidence)
+            facts = said.facts if said.page_class == "product" else None
+            return page.final_url or url, str(said.failure or f"{said.page_class}, {said.class_reason}"), facts
 
-        began, candidates, urls = time.monotonic(), dict[str, ProductCandidate](), found[:MAX_PAGES]
-        for asked, (url, page) in zip(urls, await asyncio.gather(*map(read, urls)), strict=True):
-            facts = None if isinstance(page, str) or page.page_class != "product" else page.facts
+        began, found = time.monotonic(), dict[str, ProductFacts]()
+        for url, why, facts in await asyncio.gather(*map(read, urls[:MAX_PAGES])):
             if facts is None:
-                why = page if isinstance(page, str) else page.failure or f"{page.page_class}, {page.class_reason}"
-                trace.append(_step("open page", began, asked, f"no page of a product: {why}", "information_seeking"))
-                continue
-            candidates.setdefault(url, ProductCandidate(url, found.index(asked), facts))
-            price = "" if facts.price is None else f", {facts.price.amount:.2f} {facts.price.currency}"
-            said = f"{facts.title}{price}, {facts.availability}"
-            trace.append(_step("look at product", began, url, said, "alternative_evaluation"))
-        return list(candidates.values())
+                trace.append(_step("open page", began, url, f"no page of a product: {why}"))
+            else:
+                found.setdefault(url, facts)
+                said = f"{facts.title}, {facts.price and facts.price.amount}, {facts.availability}"
+                trace.append(_step("look at product", began, url, said, kind="alternative_evaluation"))
+        return found
 
 
-def _step(
-    action: str, began: float, url: str, said: str, kind: BehaviourKind, cited: tuple[str, ...] = ()
-) -> TraceStep:
-    seconds = time.monotonic() - began
-    return TraceStep(action=action, url=url, observation=said, kind=kind, cited_urls=cited, seconds=seconds)
+def _step(action: str, began: float, url: str, said: str, **more: Any) -> TraceStep:
+    told: dict[str, Any] = {"kind": "information_seeking", "seconds": time.monotonic() - began} | more
+    return TraceStep(action=action, url=url, observation=said, **told)
 
 
 @agent(

@@ -12,16 +12,14 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import msgspec
 
 from grounding.benchmarks.agenticshop.records import RenderedPage
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.guard import Guard, Resolve, ask_system
-from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost, PageTrouble, Trouble, WebPolicy, check_url
-from grounding.benchmarks.agenticshop.web.render import RENDERING, render_page
-from grounding.benchmarks.agenticshop.web.tab import BrowserTab, open_tab
+from grounding.benchmarks.agenticshop.web.policy import PageLost, PageTrouble, Trouble, WebPolicy, check_url
+from grounding.benchmarks.agenticshop.web.render import RENDERING, BrowserTab, open_tab, render_page
 from grounding.errors import UserError, install
 
 if TYPE_CHECKING:
@@ -43,29 +41,20 @@ class WebBrowser:
         self._stack = AsyncExitStack()
         self._user_agent = ""
         self._profile = profile
-        self._empty: list[tuple[str, BrowserTab, AsyncExitStack]] = []
+        self._idle: list[tuple[BrowserTab, AsyncExitStack]] = []
         self._rendering: dict[str, asyncio.Lock] = {}
 
-    @property
-    def identity(self) -> str:
-        """Which browser and which rules of rendering make the pages: pages of equal identity can be compared."""
-        limits = msgspec.structs.asdict(self.policy) | {"hosts": {}}
-        digest = hashlib.sha256(msgspec.json.encode(limits, order="deterministic")).hexdigest()[:12]
-        version = self._running.version if self._running is not None else ""
-        return f"Chromium/{version} {RENDERING} {VIEWPORT.width}x{VIEWPORT.height} limits-{digest}"
-
     async def render(self, url: str, evidence: EvidenceFolder, *, again: bool = False) -> RenderedPage:
-        """The page at an address as the browser shows it, kept in the folder.
+        """The page at an address as the browser shows it, kept in the folder and loaded once, unless ``again``.
 
-        A page that is there already, because an agent or another task had it rendered, is loaded again only where that
-        is asked for. What keeps the page from being had is its ``failure``: of kind ``error`` where the machine or the
-        browser is to blame, and asking again may help, else ``missing``. A UserError says that no browser starts.
+        Its ``failure`` says why there is none: ``error`` where the machine or the browser is to blame and asking again
+        may help, else ``missing``. A UserError says that no browser starts.
         """
         try:
             check_url(url, self.policy)
         except PageTrouble as trouble:
             return RenderedPage(url=url, failure=trouble.failure)
-        key = hashlib.sha256(msgspec.json.encode((self.identity, url))).hexdigest()
+        key = hashlib.sha256(msgspec.json.encode((RENDERING, url))).hexdigest()
         async with self._rendering.setdefault(key, asyncio.Lock()):
             kept = None if again else await asyncio.to_thread(evidence.find_page, key)
             if kept is not None:
@@ -80,10 +69,19 @@ class WebBrowser:
         from playwright.async_api import Error
 
         for _ in range(_TRIES):
-            browser = await self.start()
+            browser, stack = await self.start(), AsyncExitStack()
             try:
-                async with self._page_tab(browser, urlsplit(url).netloc) as tab:
-                    return await render_page(tab, url, self.policy, evidence)
+                if self._idle:
+                    tab, stack = self._idle.pop()
+                    tab.lane.renew()
+                else:
+                    tab = await stack.enter_async_context(self._tab(browser, self.policy.max_page_bytes))
+                async with stack:
+                    page = await render_page(tab, url, self.policy, evidence)
+                    # The pages of a data set's own shops are ours and keep nothing; a new tab takes longer than a page.
+                    if not self.policy.open_web and self._profile is None and page.failure is None:
+                        self._idle.append((tab, stack.pop_all()))
+                return page
             except (PageLost, Error) as error:
                 trouble: Trouble = "page-crashed" if browser.is_connected() else "browser-crashed"
                 last = PageTrouble(trouble, f"{str(error)[:200]}, {_TRIES} times")
@@ -98,35 +96,10 @@ class WebBrowser:
             yield tab
 
     @asynccontextmanager
-    async def _page_tab(self, browser: Browser, host: str) -> AsyncIterator[BrowserTab]:
-        """A tab that knows of no page before: a new one on the open web.
-
-        For a data set's own shops one that was emptied is used again, for the same shop if there is one: a new tab
-        takes twice the time of a page.
-        """
-        place = next((number for number, one in enumerate(self._empty) if one[0] == host), 0)
-        stack = AsyncExitStack()
-        if self._empty:
-            _, tab, stack = self._empty.pop(place)
-        else:
-            tab = await stack.enter_async_context(self._tab(browser, self.policy.max_page_bytes))
-            await tab.page.goto("about:blank")  # As in one that is used again: a page can see how many were before.
-        async with stack:
-            yield tab
-            if not self.policy.open_web and self._profile is None and await tab.empty():
-                self._empty.append((host, tab, stack.pop_all()))
-
-    @asynccontextmanager
-    async def session(self, *, pictures: bool = True) -> AsyncIterator[BrowserTab]:
-        """A fresh tab for an agent to look around in: the same guard, and the same rules but those of one page.
-
-        Its ``page`` is Playwright's own, for clicks and typing. Without ``pictures`` none is loaded: for an agent that
-        only reads. A UserError, a PageLost or an Error of playwright says that the browser died or does not answer.
-        """
+    async def session(self) -> AsyncIterator[BrowserTab]:
+        """A fresh tab for an agent to look around in: the same guard, and the same rules but those of one page."""
         async with self._sessions, self._tab(await self.start(), self.policy.max_session_bytes) as tab:
             tab.bounded = False
-            if not pictures:
-                await tab.leave_out_pictures()
             yield tab
 
     async def start(self) -> Browser:
@@ -146,9 +119,8 @@ class WebBrowser:
             return self._running
 
     async def aclose(self) -> None:
-        """End the browser."""
-        while self._empty:
-            await self._empty.pop()[2].aclose()
+        while self._idle:
+            await self._idle.pop()[1].aclose()
         await self._stack.aclose()
 
 
@@ -156,11 +128,10 @@ class WebBrowser:
 async def open_browser(
     policy: WebPolicy, *, parallel: int, resolve: Resolve = ask_system, profile: Path | None = None
 ) -> AsyncIterator[WebBrowser]:
-    """A browser for the time of the block; its processes are gone after, however the block ends.
+    """A browser for the time of the block, or a UserError; its processes are gone after, however the block ends.
 
-    ``policy`` says what pages may reach and take, ``parallel`` how many may be rendered at a time, and how many
-    sessions may be open beside. ``resolve`` makes a host name into addresses. ``profile`` is a file of cookies and
-    local storage that every page starts with, as Playwright saves it. A UserError says why no browser starts.
+    ``parallel`` is how many pages may be rendered at a time, and how many sessions may be open beside. ``profile`` is a
+    file of cookies and local storage that every page starts with, as Playwright saves it.
     """
     browser = WebBrowser(policy, resolve, parallel, profile)
     try:
@@ -212,7 +183,9 @@ _SWITCHES = (
 
 
 def find_chromium() -> str:
-    """The path of the browser: what GROUNDING_CHROMIUM names, else the first that is installed."""
+    """The path of the browser, or a UserError where pages can't be rendered: playwright or a browser is not there."""
+    if importlib.util.find_spec("playwright") is None:
+        raise UserError(f"playwright is not installed: {install('browser')}")
     named = os.environ.get(CHROMIUM_VARIABLE, "")
     found = next(filter(None, map(shutil.which, [named] if named else _NAMES)), None)
     if found is None:
@@ -224,20 +197,10 @@ def find_chromium() -> str:
     return found
 
 
-def check_installed() -> str:
-    """The path of the browser, or a UserError where pages can't be rendered: playwright or a browser is not there."""
-    if importlib.util.find_spec("playwright") is None:
-        raise UserError(f"playwright is not installed: {install('browser')}")
-    return find_chromium()
-
-
 @asynccontextmanager
 async def start_chromium(proxy_url: str) -> AsyncIterator[Browser]:
-    """A running browser without a window, whose home is a folder that is thrown away.
-
-    ``proxy_url`` is where it goes for what belongs to no page. A UserError says why it does not start.
-    """
-    path = check_installed()
+    """A running browser without a window, whose home is thrown away; ``proxy_url`` is for what belongs to no page."""
+    path = find_chromium()
     from playwright.async_api import Error, async_playwright
 
     # A browser can't shut its pages in where it runs as root, as in most containers.
@@ -265,11 +228,8 @@ async def start_chromium(proxy_url: str) -> AsyncIterator[Browser]:
                     timeout=_START_S * 1000,
                 )
             except Error as error:
-                # The line of its own command names a sandbox, too, and is no reason.
-                lines = [line.strip() for line in str(error).splitlines() if line and "<launching>" not in line]
-                telling = [line for line in lines if "FATAL" in line or "sandbox" in line or "error while" in line]
                 raise UserError(
-                    f"{path} did not start: {' '.join((telling or lines)[:3])[:600]}. Start it by hand to see what is "
+                    f"{path} did not start: {' '.join(str(error).split())[-600:]}. Start it by hand to see what is "
                     f"missing, or set {CHROMIUM_VARIABLE} to another. Where this machine doesn't let it shut its pages "
                     f"in, allow user namespaces, or set {SANDBOX_VARIABLE}=off if it holds nothing pages may not see"
                 ) from None

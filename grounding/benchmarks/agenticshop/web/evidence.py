@@ -26,7 +26,7 @@ class EvidenceFolder:
         self.path = Path(path)
 
     def put(self, content: bytes, suffix: str) -> str:
-        """Keep a file with an ending such as ``.html.gz``; its name. Raises an OSError where it can't be written."""
+        """Keep a file with an ending such as ``.html.gz``; its name."""
         name = hashlib.sha256(content).hexdigest() + suffix
         target = self.path / name
         if not target.is_file() or target.stat().st_size != len(content):
@@ -35,10 +35,7 @@ class EvidenceFolder:
         return name
 
     def get(self, name: str) -> bytes:
-        """The bytes of a kept file.
-
-        A UserError says that the name is none of ours, the file is missing, or its content is not what its name says.
-        """
+        """The bytes of a kept file; a UserError where the name is none of ours, or the file is missing or changed."""
         path = self.path / name
         if not _NAME.fullmatch(name):
             raise UserError(f"{name!r} is no name of a file of evidence: expected 64 hex digits and an ending")
@@ -50,14 +47,12 @@ class EvidenceFolder:
         return content
 
     def find_page(self, key: str) -> RenderedPage | None:
-        """The page that was rendered under a key before; None where there is none that can be read."""
         try:
             return msgspec.json.decode((self.path / PAGES / f"{key}.json").read_bytes(), type=RenderedPage)
         except (OSError, msgspec.DecodeError):
             return None
 
     def keep_page(self, key: str, page: RenderedPage) -> None:
-        """Keep a rendered page for whoever wants the same address within the run."""
         (self.path / PAGES).mkdir(parents=True, exist_ok=True)
         atomic_write(self.path / PAGES / f"{key}.json", msgspec.json.encode(page), shared=True)
 

@@ -1,9 +1,7 @@
 """A SOCKS5 server on loopback that all of a browser's traffic goes through, and that decides what may pass (RFC 1928).
 
-Every page gets a lane: a port of its own, so that what passes, and what does not, is counted for that page. The browser
-names a host and a port for each connection, whatever goes over it (http, https, web sockets). The name is resolved
-here, and the connection is made to the very address that was found to be public, so a name that changes its mind has no
-second chance.
+Every page gets a lane, a port of its own, on which its traffic is counted. The name of each connection is resolved
+here, and the connection is made to the very address that was found to be public.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from grounding.benchmarks.agenticshop.web.policy import (
 )
 
 Resolve = Callable[[str], Awaitable[tuple[str, ...]]]
-"""All IP addresses of a host name, as the system's resolver orders them."""
 
 PIECE_BYTES = 64 << 10
 _KEPT_S = 600.0
@@ -58,7 +55,7 @@ async def ask_system(host: str) -> tuple[str, ...]:
 
 
 class Guard:
-    """The lanes of one browser, and what they share: the rules, and the addresses that were looked up."""
+    """What the lanes of one browser share: the rules, and the addresses that were looked up."""
 
     def __init__(self, policy: WebPolicy, resolve: Resolve = ask_system) -> None:
         self.policy = policy
@@ -67,7 +64,6 @@ class Guard:
 
     @asynccontextmanager
     async def lane(self, max_bytes: int) -> AsyncIterator[Lane]:
-        """A lane that is open within the block. ``max_bytes`` is for all that comes over it."""
         lane = Lane(self, max_bytes)
         server = await asyncio.start_server(lane.serve, "127.0.0.1", 0)
         lane.proxy_url = f"socks5://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -83,13 +79,9 @@ class Guard:
     async def connect(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
         """A connection to a host, or a PageTrouble: what was checked is what is connected to."""
         check_host(host, port, self.policy)
-        addresses: tuple[str, ...]
-        if host in self.policy.hosts:
-            address, port = self.policy.hosts[host]
-            addresses = (address,)
-        else:
-            addresses = await self._find(host)
-        last, limit_s = "no address", self.policy.connect_s
+        own, limit_s = self.policy.hosts.get(host), self.policy.connect_s
+        addresses = (own[0],) if own else await self._find(host)
+        port, last = own[1] if own else port, "no address"
         for address in addresses[:4]:
             try:
                 async with asyncio.timeout(limit_s):
@@ -101,7 +93,6 @@ class Guard:
         raise PageTrouble("no-answer", f"no connection to {host}: {last}")
 
     async def _find(self, host: str) -> tuple[str, ...]:
-        """The addresses of a host, all of them public, in the order in which to try them."""
         with suppress(ValueError):
             return (str(ipaddress.ip_address(host)),)  # Found public with its spelling.
         until, addresses = self._known.get(host, (0.0, ()))
@@ -123,15 +114,13 @@ class Guard:
 
 
 class Refusal(NamedTuple):
-    """A connection that was not let through, or broken off."""
-
     host: str
     port: int
     trouble: PageTrouble
 
 
 class Lane:
-    """One page's way to the web. ``refusals`` tell what did not pass, ``refused`` counts it."""
+    """One page's way to the web. ``refusals`` tell what did not pass or was broken off, ``refused`` counts it."""
 
     def __init__(self, guard: Guard, max_bytes: int) -> None:
         self.proxy_url = ""
@@ -140,7 +129,6 @@ class Lane:
         self.tasks: set[asyncio.Task[None]] = set()
 
     def renew(self) -> None:
-        """Count from the beginning: for another page."""
         self.refusals: list[Refusal] = []
         self.refused = self.connections = self.received_bytes = 0
 
@@ -153,7 +141,6 @@ class Lane:
         return None
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """One connection of the browser, from its first byte to its end."""
         task = asyncio.current_task()
         assert task is not None
         self.tasks.add(task)
@@ -165,11 +152,8 @@ class Lane:
         except PageTrouble as trouble:
             self._remember(host, port, trouble)
             writer.write(_reply(_REFUSED if trouble.trouble == "refused" else _UNREACHABLE))
-        except (OSError, EOFError, TimeoutError):
-            # One of the two sides has gone, or too much came: a broken connection is what the browser has to see.
-            writer.transport.abort()
-        except asyncio.CancelledError:
-            # The lane ends. No further: asyncio prints a traceback for the task of a connection that was cancelled.
+        except (OSError, EOFError, TimeoutError, asyncio.CancelledError):
+            # One of the two sides has gone, too much came, or the lane ends, of which asyncio would print a traceback.
             writer.transport.abort()
         finally:
             self.tasks.discard(task)
@@ -201,8 +185,8 @@ class Lane:
                         target.write(piece)
                         await target.drain()
 
-                ways = (copy(reader, upstream, counts=False), copy(upstream_reader, writer, counts=True))
-                both = [asyncio.ensure_future(way) for way in ways]
+                there, back = copy(reader, upstream, counts=False), copy(upstream_reader, writer, counts=True)
+                both = [asyncio.ensure_future(there), asyncio.ensure_future(back)]
                 try:
                     await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
                 finally:

@@ -157,11 +157,5 @@ const page = {
     }
     return done;
   },
-  // What a page has kept for itself in this window.
-  empty() {
-    sessionStorage.clear();
-    localStorage.clear();
-    window.name = "";
-  },
 };
 globalThis.grounding = page;

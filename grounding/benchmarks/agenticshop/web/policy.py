@@ -20,13 +20,11 @@ VIEWPORT = Size(width=1280, height=720)
 class WebPolicy(Record, frozen=True, kw_only=True):
     """The rules of one run. All sizes are in bytes, all times in seconds of the wall clock.
 
-    ``hosts`` maps names of a data set's own shops to the loopback address and port that serves them; every other name
-    has to resolve to public addresses only. Without ``open_web`` the names of ``hosts`` are all that can be reached.
-    ``max_document_bytes`` bounds the page itself as it unpacks, ``max_page_bytes`` all that comes for it,
-    ``max_session_bytes`` all that comes for an agent's session, ``max_connections`` how many are made for either.
-    ``max_redirects`` counts all changes of the address before the page is still. ``navigation_s`` is for the document
-    to come, ``quiet_s`` for all that it asks for then, ``script_s`` for the page to answer one question of ours,
-    ``max_total_s`` for one page with everything.
+    ``hosts`` maps names of a data set's own shops to the loopback address and port that serves them; without
+    ``open_web`` they are all that can be reached, else names that resolve to public addresses only.
+    ``max_document_bytes`` bounds a page as it unpacks, ``max_page_bytes`` all that comes for it, ``max_redirects`` all
+    changes of its address. ``navigation_s`` is for the document to come, ``quiet_s`` for all that it asks for then,
+    ``script_s`` for the page to answer one question of ours, ``max_total_s`` for one page with everything.
     """
 
     hosts: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict)
@@ -53,24 +51,17 @@ Trouble = Literal[
     "refused", "no-such-host", "no-answer", "too-many-redirects", "too-large", "too-slow", "not-a-page", "page-crashed",
     "no-network", "browser-crashed",
 ]  # fmt: skip
-"""``refused``: the rules forbid the address, or one that it led to. ``no-such-host``: nobody has that name.
-``no-answer``: connection or encryption failed. ``not-a-page``: a file, a picture or a download.
-The last two are of this machine, not of the page: asking again may help."""
+"""The last two are of this machine, not of the page: asking again may help."""
 
 
 class PageTrouble(Exception):
-    """There is no page."""
+    """There is no page; its ``failure`` is an ``error`` where the infrastructure is to blame, else ``missing``."""
 
     def __init__(self, trouble: Trouble, message: str) -> None:
         super().__init__(message)
-        self.trouble: Trouble = trouble
-        self.message = message
-
-    @property
-    def failure(self) -> Failure:
-        """The failure of a rendered page: ``error`` where the infrastructure is to blame, else ``missing``."""
-        ours = self.trouble in ("no-network", "browser-crashed")
-        return Failure(kind="error" if ours else "missing", message=f"{self.trouble}: {self.message}")
+        self.trouble, self.message = trouble, message
+        ours = trouble in ("no-network", "browser-crashed")
+        self.failure = Failure(kind="error" if ours else "missing", message=f"{trouble}: {message}")
 
 
 class PageLost(Exception):
@@ -98,11 +89,7 @@ _OWN_ENDINGS = tuple(f".{ending}" for ending in _OWN.split())
 
 
 def refused_address(text: str) -> str:
-    """Why no connection may be made to an IP address; "" where it is a public one.
-
-    Loopback, private, shared, link-local, reserved, multicast and unspecified addresses are refused, and all forms
-    that carry another address inside: mapped, compatible, translated (NAT64), 6to4, Teredo and ISATAP.
-    """
+    """Why no connection may be made to an IP address; "" where it is a public one that carries no other inside."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -115,7 +102,7 @@ def refused_address(text: str) -> str:
 
 
 def refused_host(host: str, policy: WebPolicy) -> str:
-    """Why a host, as :func:`read_host` spells it, may not be asked for, by its spelling alone; "" where it may."""
+    """Why a host may not be asked for, by its spelling alone; "" where it may."""
     if host in policy.hosts:
         return ""
     if not policy.open_web:
@@ -135,11 +122,7 @@ def read_host(text: str) -> str:
 
 
 def check_url(url: str, policy: WebPolicy) -> None:
-    """Raise a PageTrouble about an address that may not be asked for at all.
-
-    Refused is what is not http(s), has a user name, is too long, or has a forbidden port or host. Names are not
-    resolved here: what they lead to is the guard's to check.
-    """
+    """Raise a PageTrouble about an address that may not be asked for. What a name leads to is the guard's to check."""
     told = f"the address {url[:200]!r}"
     if len(url) > MAX_URL_CHARS or any(ord(character) < 0x21 or character == "\\" for character in url):
         raise PageTrouble("refused", f"{told} is too long, or has a blank, a backslash or a control character in it")
@@ -158,7 +141,6 @@ def check_url(url: str, policy: WebPolicy) -> None:
 
 
 def check_host(host: str, port: int, policy: WebPolicy) -> None:
-    """Raise a PageTrouble about a host or a port that the rules refuse."""
     if port not in policy.ports:
         allowed = ", ".join(map(str, policy.ports))
         raise PageTrouble("refused", f"port {port} of {host}: only {allowed} may be asked for")

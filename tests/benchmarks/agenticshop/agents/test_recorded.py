@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding.benchmarks.agenticshop.agents.base import MAX_PRODUCTS
-from grounding.benchmarks.agenticshop.agents.products import named_products
+from grounding.benchmarks.agenticshop.agents.base import MAX_PRODUCTS, named_products
 from grounding.benchmarks.agenticshop.agents.recorded import PROGRAMS, open_logs, open_recorded
 from grounding.benchmarks.agenticshop.records import Curation, CurationTask, Scenario, TraceStep, view_of
 from grounding.errors import UserError

@@ -12,8 +12,7 @@ import pytest
 from fakes.search_vendor_shapes import KEY, Page
 from fakes.search_vendors import SearchVendors
 
-from grounding.benchmarks.agenticshop.agents.base import curation_key
-from grounding.benchmarks.agenticshop.agents.products import read_products
+from grounding.benchmarks.agenticshop.agents.base import curation_key, read_products
 from grounding.benchmarks.agenticshop.agents.search import (
     SearchAgent,
     curation_prompt,

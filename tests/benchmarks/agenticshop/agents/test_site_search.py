@@ -11,15 +11,14 @@ import msgspec
 import pytest
 
 from benchmarks.agenticshop.agents.small_shop import SITES, VIEW, Stage, staged
-from grounding.benchmarks.agenticshop.agents.ranking import (
+from grounding.benchmarks.agenticshop.agents.site_search import (
     MAX_QUERY_WORDS,
-    ProductCandidate,
-    different,
+    SiteSearchAgent,
     need_of,
     queries_of,
     rank,
+    read_results,
 )
-from grounding.benchmarks.agenticshop.agents.site_search import SiteSearchAgent, read_results
 from grounding.benchmarks.agenticshop.records import Curation, Money, ProductFacts, ShopperView, Site
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.errors import UserError
@@ -28,13 +27,13 @@ from grounding.errors import UserError
 @pytest.mark.parametrize(
     ("query", "kind", "queries"),
     [
-        ("looking for a desk lamp", "Desk Lamps", ("desk lamp", "Lamps")),
-        ("searching for Cinder Yard coffee", "Coffee", ("Cinder Yard coffee", "Coffee")),
-        ("want caffeine-free herbal tea", "Herbal tea", ("caffeine-free herbal tea", "Herbal tea", "tea")),
-        ("show me something", "Mugs", ("Mugs",)),
+        ("looking for a desk lamp", "Desk Lamps", ["desk lamp", "Lamps"]),
+        ("searching for Cinder Yard coffee", "Coffee", ["Cinder Yard coffee", "Coffee"]),
+        ("want caffeine-free herbal tea", "Herbal tea", ["caffeine-free herbal tea", "Herbal tea", "tea"]),
+        ("show me something", "Mugs", ["Mugs"]),
     ],
 )
-def test_what_was_asked_for_then_less(query: str, kind: str, queries: tuple[str, ...]) -> None:
+def test_what_was_asked_for_then_less(query: str, kind: str, queries: list[str]) -> None:
     assert queries_of(msgspec.structs.replace(VIEW, query=query, product_type=kind)) == queries
     long = msgspec.structs.replace(VIEW, query=" ".join(f"word{number}" for number in range(30)))
     assert len(queries_of(long)[0].split()) == MAX_QUERY_WORDS
@@ -46,7 +45,7 @@ def test_who_asks_for_nothing_is_searched_for_by_what_is_liked_and_what_shops_ha
         VIEW, scenario="casual_browsing", product_type=None, budget=None, query="show me something", context=context
     )
     queries = queries_of(view, ("Dimmable lights", "Rugs", "About us"))
-    assert queries[:3] == ("Brightwell", "Heath", "Dimmable lights")
+    assert queries[:3] == ["Brightwell", "Heath", "Dimmable lights"]
     assert "Rugs" not in queries
 
 
@@ -101,11 +100,9 @@ def lamp(title: str = "Desk Lamp", **facts: Any) -> ProductFacts:
     return ProductFacts(**{**usual, **facts})
 
 
-def order(*facts: ProductFacts, view: ShopperView = VIEW) -> list[int]:
-    candidates = [
-        ProductCandidate(url=f"http://x.test/{place}", place=place, facts=one) for place, one in enumerate(facts)
-    ]
-    return [one.place for one in rank(need_of(view), candidates)]
+def order(*facts: ProductFacts, view: ShopperView = VIEW, different: bool = False) -> list[int]:
+    ranked = rank(need_of(view), {str(place): one for place, one in enumerate(facts)}, different=different)
+    return [int(one.url) for one in ranked]
 
 
 @pytest.mark.parametrize(
@@ -127,9 +124,8 @@ def test_makers_and_wishes_count_and_who_wants_nothing_gets_no_two_of_a_kind() -
     assert order(lamp(brand="Glare"), lamp(), lamp(brand="Brightwell"), view=view) == [2, 1, 0]
     assert order(lamp(description="Plain."), lamp(description="A dimmable light.")) == [1, 0]
     facts = [lamp("Glass tea pot, 1 litre"), lamp("Glass tea pot, 2 litre"), lamp("Coffee grinder")]
-    ranked = rank(need_of(VIEW), [ProductCandidate(str(place), place, one) for place, one in enumerate(facts)])
-    assert [one.place for one in ranked] == [0, 1, 2]
-    assert [one.place for one in different(ranked)] == [0, 2, 1]
+    assert order(*facts) == [0, 1, 2]
+    assert order(*facts, different=True) == [0, 2, 1]
 
 
 # --- in a browser -----------------------------------------------------------------------------------------------------

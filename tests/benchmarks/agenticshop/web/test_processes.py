@@ -125,37 +125,6 @@ def test_a_browser_or_a_page_that_dies_is_started_once_more(
     asyncio.run(main())
 
 
-MEMORY = """<!doctype html><h1>Shop</h1><p id=out></p><script>(async () => {
-  const stored = [document.cookie, localStorage.k, sessionStorage.k, window.name, (await caches.keys()).join(),
-    (await indexedDB.databases()).map((one) => one.name).join()];
-  document.body.append("found:[" + stored.filter(Boolean).join() + "] pages:" + history.length);
-  document.cookie = "k=cookie; max-age=9999"; localStorage.k = "local"; sessionStorage.k = "session";
-  window.name = "named"; indexedDB.open("base"); await (await caches.open("cache")).put("/x", new Response("x"));
-})()</script>"""
-
-
-def test_a_tab_that_is_used_again_remembers_nothing(installed_chromium: str, evidence: EvidenceFolder) -> None:
-    assert installed_chromium
-
-    async def main() -> None:
-        onward = '<script>sessionStorage.k = "hop"; location.replace("http://other.localhost/memory")</script>'
-        async with serving({"/memory": http(MEMORY), "/hop": http(onward)}) as site:
-            here = ("127.0.0.1", site.port)
-            policy = WebPolicy(hosts={"shop.localhost": here, "other.localhost": here}, open_web=False)
-            async with open_browser(policy, parallel=1) as browser:
-                assert browser._running is not None
-                for host in ("shop", "shop", "other", "shop"):
-                    shown = await browser.render(f"http://{host}.localhost/memory", evidence, again=True)
-                    assert "found:[] pages:2" in shown.text, shown.text
-                    assert len(browser._running.contexts) == 1
-                # Of a page that was at two places all is thrown away: what it kept at the first can't be reached.
-                shown = await browser.render("http://shop.localhost/hop", evidence)
-                assert "found:[]" in shown.text
-                assert browser._running.contexts == []
-
-    asyncio.run(main())
-
-
 PROGRAM = """
 import asyncio, sys
 from grounding.benchmarks.agenticshop.web.browser import open_browser
