@@ -106,10 +106,8 @@ def smart_resize(size: Size, *, factor: int, min_pixels: int, max_pixels: int) -
     within ``min_pixels`` and ``max_pixels``, the aspect ratio is kept as far as that allows. Halves round to even,
     as Python's ``round`` does; shrinking floors and growing ceils.
 
-    Source: ``smart_resize`` of the Qwen2-VL image processor in transformers.
-
-    Raises:
-        ValueError: one side is more than 200 times the other, which the processors refuse too.
+    Source: ``smart_resize`` of the Qwen2-VL image processor in transformers. Raises ValueError: one side is more than
+    200 times the other, which the processors refuse too.
     """
     height, width = size.height, size.width
     if max(height, width) / min(height, width) > 200:

@@ -262,8 +262,7 @@ def _opinion(wrong: WrongStep, labeller: str, label: Label | None) -> Opinion:
 def label_lines(content: bytes, where: str) -> Iterator[tuple[int, Label]]:
     """The labels in a file with the numbers of their lines.
 
-    Raises:
-        UserError: a line is no label; ``where`` says of which file.
+    Raises UserError: a line is no label; ``where`` says of which file.
     """
     decoder = msgspec.json.Decoder(Label)
     for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
@@ -297,8 +296,7 @@ class Wrongs(Record, frozen=True, kw_only=True):
 def read_wrongs(folder: RunFolder) -> Wrongs:
     """Judge the stored answers of a run and keep what is no hit.
 
-    Raises:
-        UserError: the folder holds no run, or a file in it is damaged.
+    Raises UserError: the folder holds no run, or a file in it is damaged.
     """
     steps = [step for session in folder.read_sessions() for step in session.steps if step.region is not None]
     plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)

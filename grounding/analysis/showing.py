@@ -50,8 +50,7 @@ def frame_px(size: Size) -> int:
 def framed_picture(path: Path, region: Region) -> bytes:
     """A screenshot with every shape of a region framed, as PNG in its own size.
 
-    Raises:
-        OSError: the file can't be read or is not a picture.
+    Raises OSError: the file can't be read or is not a picture.
     """
     from PIL import Image, ImageDraw, UnidentifiedImageError
 
@@ -99,8 +98,7 @@ def _frame_outline(pen: ImageDraw.ImageDraw, corners: list[tuple[float, float]],
 def keep_pictures(folder: Path, wrongs: Sequence[WrongStep]) -> list[str]:
     """Write ``<participant>_<image>.png`` for each step; returns what could not be framed, in words.
 
-    Raises:
-        OSError: the folder can't be written to.
+    Raises OSError: the folder can't be written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
     problems = []
@@ -149,11 +147,7 @@ def step_lines(wrongs: Sequence[WrongStep], opinions: Mapping[str, Sequence[Opin
 
 
 def write_split(folder: Path, split: ErrorSplit, lines: Sequence[ErrorSplitLine]) -> None:
-    """Replace ``error_split.json`` and ``error_split.jsonl`` of a run.
-
-    Raises:
-        UserError: they can't be written.
-    """
+    """Replace ``error_split.json`` and ``error_split.jsonl`` of a run. Raises UserError: they can't be written."""
     encoder = msgspec.json.Encoder()
     contents = {
         STEPS: encoder.encode_lines(lines),

@@ -48,10 +48,7 @@ def safe_path(written: str) -> str:
     """The path with ``/`` that a name stands for, relative to the folder that everything goes into.
 
     ``./`` is left out, as tar writes it. Nothing else is mended: a name that is absolute, climbs, or holds what no name
-    should is refused.
-
-    Raises:
-        UnsafePath: it is no path inside the folder.
+    should is refused. Raises UnsafePath: it is no path inside the folder.
     """
     parts = [part for part in written.split("/") if part != "."]
     if _CONTROL.search(written):
@@ -96,11 +93,7 @@ class Address(Record, frozen=True, kw_only=True):
 
     @property
     def home(self) -> Path:
-        """The folder in the cache that is this address' own.
-
-        Raises:
-            UserError: there is no cache folder.
-        """
+        """The folder in the cache that is this address' own. Raises UserError: there is no cache folder."""
         cache = cache_dir()
         if cache is None:
             raise UserError(
@@ -118,10 +111,8 @@ class Address(Record, frozen=True, kw_only=True):
 def parse_address(text: str | Path) -> Address | None:
     """The address that a text is; None for a folder of this machine. A ``Path`` is never a repository of the hub.
 
-    ``owner/name`` is a repository where there is neither such a file nor a folder ``owner``.
-
-    Raises:
-        UserError: it is a URL that data can't be read from.
+    ``owner/name`` is a repository where there is neither such a file nor a folder ``owner``. Raises UserError: it is a
+    URL that data can't be read from.
     """
     written, path = str(text), Path(text)
     if _URL.match(written):

@@ -106,10 +106,8 @@ def fetch(address: Address) -> None:
     """Make ``address.data`` hold what the address holds now.
 
     What was fetched before and has not changed is not fetched again. Two processes that want the same address fetch it
-    once. Where nobody answers, the copy from before is used, and that is said.
-
-    Raises:
-        UserError: it can't be read, or what is there can't be kept here; says what to do.
+    once. Where nobody answers, the copy from before is used, and that is said. Raises UserError: it can't be read, or
+    what is there can't be kept here; says what to do.
     """
     if is_set(OFFLINE) and address.data.is_dir():
         return
@@ -274,8 +272,7 @@ def _transfer(address: Address, source: _Source, files: Sequence[File], into: Pa
 def _download(fs: Any, file: File, part: Path, moved: _Moved) -> None:
     """Read a remote file into ``part``, whose name hangs on its mark; a large one goes on where it was broken off.
 
-    Raises:
-        OSError: the file's length is not what was said; or whatever the file system raises.
+    Raises OSError: the file's length is not what was said; or whatever the file system raises.
     """
     size = file.size_bytes
     if size is None or size <= CHUNK_BYTES or not _in_chunks(fs, file.at, size, part, moved):
@@ -464,8 +461,7 @@ def kept_sources(before: float | None = None) -> tuple[KeptSource, ...]:
 def forget(kept: KeptSource) -> None:
     """Delete what the cache holds of an address; the cache of huggingface_hub is left alone.
 
-    Raises:
-        UserError: it can't be deleted.
+    Raises UserError: it can't be deleted.
     """
     aside = kept.folder.with_name(f".{kept.folder.name}.{os.getpid()}")
     try:

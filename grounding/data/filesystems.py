@@ -33,11 +33,7 @@ def is_set(variable: str) -> bool:
 
 
 def check_packages(address: Address) -> None:
-    """See that what reads an address is installed.
-
-    Raises:
-        UserError: it is not; says what to install.
-    """
+    """See that what reads an address is installed. Raises UserError: it is not; says what to install."""
     schemes = [link.partition("://")[0].lower() for link in address.url.split("::")]
     for package, extra in (("fsspec", "remote"), *(_PACKAGES[one] for one in schemes if one in _PACKAGES)):
         if find_spec(package) is None:
@@ -51,8 +47,7 @@ def check_packages(address: Address) -> None:
 def file_system(address: Address) -> tuple[Any, str]:
     """The file system of an address, and the path in it.
 
-    Raises:
-        UserError: a package is missing, or fsspec knows no such file system.
+    Raises UserError: a package is missing, or fsspec knows no such file system.
     """
     check_packages(address)
     from fsspec.core import url_to_fs

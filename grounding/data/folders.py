@@ -173,8 +173,7 @@ class ImageLocator:
 def find_files(data_dir: Path, patterns: Sequence[str], *, what: str) -> list[Path]:
     """The files below a folder whose names match, of the highest folder that has any, at most three deep; sorted.
 
-    Raises:
-        UserError: There is no such folder, or no such file in it; ``what`` is missing.
+    Raises UserError: there is no such folder, or no such file in it; ``what`` is missing.
     """
     if not data_dir.is_dir():
         raise UserError(
@@ -195,10 +194,8 @@ def find_files(data_dir: Path, patterns: Sequence[str], *, what: str) -> list[Pa
 def image_folder(data_dir: Path, annotations: Path, names: Sequence[str]) -> Path:
     """The folder of screenshots, called one of these names, in or beside the annotations' folder or in ``data_dir``.
 
-    In a folder of ``data_dir`` is right, too: archives often hold one that is called as they are.
-
-    Raises:
-        UserError: None of them is there.
+    In a folder of ``data_dir`` is right, too: archives often hold one that is called as they are. Raises UserError:
+    None of them is there.
     """
     for parent in (annotations, annotations.parent, data_dir, *sorted(data_dir.glob("*/"))):
         for name in names:

@@ -144,11 +144,7 @@ def caption_path(history: str | None) -> Path | None:
 
 
 def read_captions(path: Path) -> CaptionFile:
-    """Read a file of captions.
-
-    Raises:
-        DatasetProblems: it can't be read, or is not such a file.
-    """
+    """Read a file of captions. Raises DatasetProblems: it can't be read, or is not such a file."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -170,9 +166,7 @@ def with_captions(dataset: Dataset, path: Path, participants: Collection[str] = 
 
     Every step of the participants (all, or those named) must have been asked about, over the same screenshots and with
     the same words. One for which no caption came has no entry. Others' captions are taken where the file has them.
-
-    Raises:
-        DatasetProblems: the file is none, or is not about this data set, or is not finished.
+    Raises DatasetProblems: the file is none, or is not about this data set, or is not finished.
     """
     captions = read_captions(path)
     by_id = {step.step_id: step for step in captions.steps}

@@ -156,10 +156,8 @@ class Picture(Record, frozen=True, kw_only=True):
 def picture_sizes(original: Size, rule: ImageRule) -> ImageSizes:
     """The sizes that a rule gives a screenshot: as sent, and as the model sees it.
 
-    What may be left to the server is done here: ``ImageRule.by_the_server`` is the rule where it is left to it.
-
-    Raises:
-        ValueError: the model refuses a picture of this shape.
+    What may be left to the server is done here: ``ImageRule.by_the_server`` is the rule where it is left to it. Raises
+    ValueError: the model refuses a picture of this shape.
     """
     if rule.fit is not None:
         scale = largest_scale(
@@ -223,10 +221,7 @@ def opened(content: bytes, size: Size, *, lanczos: bool = False) -> Image:
     """The pixels of a picture file in red, green and blue and of this size, as vLLM shows them to a model.
 
     What is see-through is on white. Pillow's bicubic filter is that of the models' processors to 2 of 255; OpenCV's is
-    up to 32 off. ``lanczos`` is for a model whose authors scale with that one.
-
-    Raises:
-        OSError: it can't be read.
+    up to 32 off. ``lanczos`` is for a model whose authors scale with that one. Raises OSError: it can't be read.
     """
     from PIL import Image, UnidentifiedImageError
 

@@ -27,10 +27,8 @@ _lock = threading.Lock()
 def local_folder(text: str | Path, wanted: str = "") -> Path:
     """The folder of this machine that a ``--data-dir`` stands for; it may not be there before :func:`ready`.
 
-    Of a repository of the hub only files that match ``wanted`` are fetched, where it is not "".
-
-    Raises:
-        UserError: it is a URL that data can't be read from, or there is no cache folder for it.
+    Of a repository of the hub only files that match ``wanted`` are fetched, where it is not "". Raises UserError: it is
+    a URL that data can't be read from, or there is no cache folder for it.
     """
     if isinstance(text, Path) and text in _known:
         return text
@@ -48,8 +46,7 @@ def ready(folder: None) -> None: ...
 def ready(folder: Path | None) -> Path | None:
     """See that a folder holds what its address holds now; once for each process. Other folders are left alone.
 
-    Raises:
-        UserError: the data can't be read or kept; says what to do.
+    Raises UserError: the data can't be read or kept; says what to do.
     """
     if folder is not None and folder in _known:
         with _lock:

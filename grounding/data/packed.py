@@ -51,8 +51,7 @@ class ParquetRow(Record, frozen=True, kw_only=True):
 class Unpacker:
     """Keeps rows and pictures of packed files.
 
-    Raises:
-        UserError: There is no cache folder to keep them in, or it can't be written.
+    Raises UserError: there is no cache folder to keep them in, or it can't be written.
     """
 
     def __init__(self, layout: str) -> None:
@@ -89,8 +88,7 @@ class Unpacker:
     def parquet(self, source: Path, columns: Sequence[str] = ()) -> list[ParquetRow]:
         """The rows of a parquet file, of these columns or of all; pictures are where a column has their ``bytes``.
 
-        Raises:
-            UserError: pyarrow is missing, the file is no parquet or has not these columns.
+        Raises UserError: pyarrow is missing, the file is no parquet or has not these columns.
         """
         return self.rows(source, f"parquet-1 {sorted(columns)}", ParquetRow, lambda file: self._parquet(file, columns))
 
@@ -175,8 +173,7 @@ def read_records(path: Path) -> Iterator[bytes]:
 def fields(message: bytes) -> Iterator[tuple[int, Value]]:
     """The fields of a protocol buffer message in their order: number, and bytes or a whole number.
 
-    Raises:
-        WireError: The message is cut off, or has a wire type that nobody writes any more.
+    Raises WireError: the message is cut off, or has a wire type that nobody writes any more.
     """
     position = 0
     while position < len(message):
@@ -212,8 +209,7 @@ def signed(value: Value) -> int:
 def read_example(record: bytes) -> dict[str, list[bytes] | list[int]]:
     """The features of a ``tf.train.Example`` by name: lists of bytes or of whole numbers; floats are passed over.
 
-    Raises:
-        WireError: The record is no example.
+    Raises WireError: the record is no example.
     """
     found: dict[str, list[bytes] | list[int]] = {}
     try:

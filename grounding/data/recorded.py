@@ -41,10 +41,8 @@ def read_recorded(
     """Read ``--predictions``: one JSON object a line, at most one for each step of the data set; blank lines are none.
 
     ``expected`` is the form of a line, for messages; ``value_of`` gives what a line says of its step, or raises a
-    ValueError with the reason why it can't be used.
-
-    Raises:
-        UserError: the file can't be read, or lines are broken, repeated or of unknown steps; lists them.
+    ValueError with the reason why it can't be used. Raises UserError: the file can't be read, or lines are broken,
+    repeated or of unknown steps; lists them.
     """
     try:
         content = path.read_bytes()

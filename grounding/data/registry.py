@@ -81,11 +81,7 @@ class DatasetCard(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def dataset_cards() -> dict[str, DatasetCard]:
-    """The cards that come with the package, by name, in alphabetical order.
-
-    Raises:
-        UserError: A card is wrong.
-    """
+    """The cards that come with the package, by name, in alphabetical order. Raises UserError: a card is wrong."""
     cards = {}
     for file in sorted(datasets_dir().glob("*.yaml"), key=lambda one: one.stem):
         cards[file.stem] = read_card(file)
@@ -96,11 +92,7 @@ def dataset_cards() -> dict[str, DatasetCard]:
 
 
 def read_card(file: Path) -> DatasetCard:
-    """One card.
-
-    Raises:
-        UserError: The file cannot be read, is not YAML, or has a wrong, missing or unknown field.
-    """
+    """One card. Raises UserError: the file cannot be read, is not YAML, or has a wrong, missing or unknown field."""
     import yaml
 
     try:
@@ -154,8 +146,7 @@ def on_the_hub(name: str, data_dir: Path | None = None) -> tuple[str, Path | Non
 def reference_plans(name: str) -> Path | None:
     """The file of reference instructions that comes with a data set, by its name or its card's path; None without one.
 
-    Raises:
-        UserError: A card is wrong, or the file that it names is not there.
+    Raises UserError: a card is wrong, or the file that it names is not there.
     """
     found = _card(name)
     if found is None or found[0].reference is None:
@@ -169,8 +160,7 @@ def reference_plans(name: str) -> Path | None:
 def layout_of(name: str) -> str:
     """The layout of a data set, by the name or path of its card or by the layout's own name.
 
-    Raises:
-        UserError: The card is wrong.
+    Raises UserError: the card is wrong.
     """
     found = _card(name)
     return name if found is None else found[0].layout
@@ -185,8 +175,7 @@ def layout_names() -> list[str]:
 def is_desktop(name: str) -> bool:
     """Whether a data set, by the name or path of its card or the name of its layout, holds desktop tasks.
 
-    Raises:
-        UserError: The card is wrong.
+    Raises UserError: the card is wrong.
     """
     return _holds_desktop(layout_of(name))
 
@@ -345,10 +334,8 @@ def inspect_dataset(
 ) -> Inspection:
     """Everything that would keep ``load_dataset`` from loading, every screenshot decoded, and what is odd besides.
 
-    Counts are compared with those of the card where everything is loaded.
-
-    Raises:
-        UserError: The name is not known, or the files are not there.
+    Counts are compared with those of the card where everything is loaded. Raises UserError: the name is not known, or
+    the files are not there.
     """
     expected = locate(name, data_dir).expected
     dataset: Dataset | DesktopDataset
@@ -405,8 +392,7 @@ class Located(Record, frozen=True, kw_only=True):
 def locate(name: str, data_dir: Path | str | None = None) -> Located:
     """Find a data set by the name of its card, by the path of a card, or by the name of a layout, whatever it holds.
 
-    Raises:
-        UserError: The name is not known, or the files are not there.
+    Raises UserError: the name is not known, or the files are not there.
     """
     folder = None if data_dir is None else local_folder(data_dir)
     name, folder = on_the_hub(name, folder)

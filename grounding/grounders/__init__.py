@@ -50,8 +50,7 @@ class BuiltGrounder(Record, frozen=True, kw_only=True):
 def card_behind(name: str, cards: Path, base_url: str | None = None) -> GrounderCard | None:
     """The card that a grounder's name stands for; None for one that is built in, a function or from another package.
 
-    Raises:
-        UserError: nothing is called so, and there is no address where any model could be asked.
+    Raises UserError: nothing is called so, and there is no address where any model could be asked.
     """
     if is_som(name) or not asks_a_server(name):
         return None
@@ -79,10 +78,7 @@ def build_grounder(
     """Make the grounder that a user named: built in, a function, another package's, a card's, any at an address.
 
     ``card`` is taken instead of the one that goes by the name. ``local`` runs its weights in this process, with no
-    server.
-
-    Raises:
-        UserError: nothing is called so, or something it needs is missing; says what.
+    server. Raises UserError: nothing is called so, or something it needs is missing; says what.
     """
     if predictions is not None and name != "replay":
         raise UserError(

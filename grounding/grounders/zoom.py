@@ -46,10 +46,8 @@ class Zoom(Record, frozen=True, kw_only=True):
 def find_zoom(text: str, card: ChatCard | None) -> Zoom | None:
     """What ``--zoom`` means: a recipe's name, a share (0.25), a size in pixels (1024, 1280x720), a file; None for none.
 
-    ``card`` says what the word ``card`` means.
-
-    Raises:
-        UserError: nothing is called so, or a field of the recipe is wrong.
+    ``card`` says what the word ``card`` means. Raises UserError: nothing is called so, or a field of the recipe is
+    wrong.
     """
     if text == OFF:
         return None
@@ -373,11 +371,7 @@ def _chosen(rule: ZoomRule, looks: Sequence[Look], made: Sequence[Prediction]) -
 
 
 def _cut(screenshot: Screenshot, look: Look, shown: Size) -> bytes:
-    """The crop as a PNG.
-
-    Raises:
-        OSError: the screenshot can't be read.
-    """
+    """The crop as a PNG. Raises OSError: the screenshot can't be read."""
     from PIL import Image
 
     picture = opened(Path(screenshot.path).read_bytes(), screenshot.size).crop(look.cut)

@@ -63,10 +63,8 @@ class Board(Record, frozen=True, kw_only=True, omit_defaults=False):
 def make_board(dataset: str, runs: Sequence[Path]) -> Board:
     """The published figures of a data set and the runs over it, from the highest down.
 
-    Runs may be named by the folder that holds them; of such a folder those over other data are left out.
-
-    Raises:
-        UserError: nothing is published for the data set, or a run that was named can't be read or is over other data.
+    Runs may be named by the folder that holds them; of such a folder those over other data are left out. Raises
+    UserError: nothing is published for the data set, or a run that was named can't be read or is over other data.
     """
     every = read_published(published_dir() / FILE)
     figures = [one for one in every if one.table == dataset]
@@ -193,8 +191,7 @@ def _table(title: str, lines: Sequence[BoardLine]) -> Table:
 def draw_board(board: Board, folder: Path) -> tuple[Path, ...]:
     """Write ``board_NAME.png`` and ``.svg``: the shares of steps from the highest down, own runs with intervals.
 
-    Raises:
-        UserError: a file can't be written.
+    Raises UserError: a file can't be written.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg

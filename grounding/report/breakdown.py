@@ -53,10 +53,8 @@ def break_down(
 ) -> Breakdown:
     """The metrics for each value of one of ``run.columns()``, and micro and macro over them, with 95 % intervals.
 
-    ``clusters`` is what the bootstrap draws together; None for what the run's own intervals draw.
-
-    Raises:
-        UserError: there is no such column; says which there are.
+    ``clusters`` is what the bootstrap draws together; None for what the run's own intervals draw. Raises UserError:
+    there is no such column; says which there are.
     """
     known = run.columns()
     if column not in known:

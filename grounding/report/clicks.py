@@ -105,11 +105,7 @@ place among the scored steps of its task, from 1."""
 
 
 def read(path: Path) -> RunRows:
-    """A scored run of clicks.
-
-    Raises:
-        UserError: the folder holds no scored run, or a file in it is damaged.
-    """
+    """A scored run of clicks. Raises UserError: the folder holds no scored run, or a file in it is damaged."""
     folder = RunFolder(path)
     info, summary = folder.read_info(), folder.read_summary()
     asked = info.asked

@@ -167,10 +167,8 @@ def compare_runs(
 
     ``clusters`` are drawn together by the bootstrap; where tasks are scored as wholes it is always users. ``wald``
     intervals take the runs for independent samples, and only metrics that count things have one. ``force`` compares
-    what differs, too, over the items that both have.
-
-    Raises:
-        UserError: a folder holds no scored run, there is one run only, or two can't be compared; says what differs.
+    what differs, too, over the items that both have. Raises UserError: a folder holds no scored run, there is one run
+    only, or two can't be compared; says what differs.
     """
     first = baseline or paths[0]
     others = [path for path in dict.fromkeys(paths) if path.resolve() != first.resolve()]
@@ -195,8 +193,7 @@ def compare_rows(
 ) -> ComparisonResult:
     """:func:`compare_runs` of runs that are read already, by these metrics alone where any are named.
 
-    Raises:
-        UserError: two runs can't be compared; says what differs.
+    Raises UserError: two runs can't be compared; says what differs.
     """
     runs = (base, *others)
     names = run_names(runs)

@@ -90,8 +90,7 @@ class ExportTable(Record, frozen=True, kw_only=True, omit_defaults=False):
 def export_table(paths: Sequence[Path], *, baseline: Path | None = None) -> ExportTable:
     """The runs as rows, in their order; the baseline (None: the first) is put first where it is not among them.
 
-    Raises:
-        UserError: a folder holds no scored run, or the runs are of several benchmarks.
+    Raises UserError: a folder holds no scored run, or the runs are of several benchmarks.
     """
     first = baseline or paths[0]
     every = list(dict.fromkeys(paths))
@@ -273,12 +272,9 @@ def _sheet(rows: Iterable[Mapping[str, Any]]) -> str:
 def submission(runs: Sequence[RunRows]) -> str:
     """A header and one line a run: what a leaderboard asks for, in percent with two decimals and counts.
 
-    Columns: who and when, all scores, then for each kind of group micro and macro of the first metric and each
-    group's, as ``type=icon``; over a set with the groups of ScreenSpot-Pro those are the columns of its board. A run
-    without a group leaves its cells empty.
-
-    Raises:
-        UserError: the runs are of several benchmarks.
+    Columns: who and when, all scores, then for each kind of group micro and macro of the first metric and each group's,
+    as ``type=icon``; over a set with the groups of ScreenSpot-Pro those are the columns of its board. A run without a
+    group leaves its cells empty. Raises UserError: the runs are of several benchmarks.
     """
     _of_one_benchmark(runs)
     return _sheet(map(_submitted, runs))
@@ -318,8 +314,7 @@ def _submitted(run: RunRows) -> dict[str, str]:
 def write_inspect_log(run: RunRows, path: Path) -> None:
     """Write one run as a log of Inspect, by its own writer. Pictures are named, not copied: the log stays small.
 
-    Raises:
-        UserError: inspect_ai is not installed, or the file's name has another ending.
+    Raises UserError: inspect_ai is not installed, or the file's name has another ending.
     """
     if path.suffix not in INSPECT_ENDINGS:
         raise UserError(f"{path}: a log of Inspect ends in {' or '.join(INSPECT_ENDINGS)}")

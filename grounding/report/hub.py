@@ -25,10 +25,8 @@ def write_hub(paths: Sequence[Path], out: str, *, baseline: Path | None = None) 
     """Write runs of one benchmark as a data set, a new folder here or where fsspec writes; returns its files' names.
 
     The configuration ``scores`` has a row for each run and metric, one named like each run a row for each of its items.
-
-    Raises:
-        UserError: a package is missing, a run was never scored, the runs are of several benchmarks, or nothing can be
-            written.
+    Raises UserError: a package is missing, a run was never scored, the runs are of several benchmarks, or nothing can
+    be written.
     """
     table = export_table(paths, baseline=baseline)
     runs = [read_rows(Path(row.folder)) for row in table.rows]

@@ -90,18 +90,13 @@ class SweepPlot(Record, frozen=True, kw_only=True):
 def draw(plot: SweepPlot, folder: Path) -> tuple[Path, ...]:
     """Write ``sweep.png`` and ``sweep.svg``; nothing where there is no point to show.
 
-    Raises:
-        UserError: a file can't be written.
+    Raises UserError: a file can't be written.
     """
     return save(picture(plot), folder, "sweep") if plot.points else ()
 
 
 def save(figure: Figure, folder: Path, name: str) -> tuple[Path, ...]:
-    """Write a figure as PNG and as SVG.
-
-    Raises:
-        UserError: a file can't be written.
-    """
+    """Write a figure as PNG and as SVG. Raises UserError: a file can't be written."""
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE):

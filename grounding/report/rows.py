@@ -44,8 +44,7 @@ READERS = {
 def run_folders(given: Sequence[Path]) -> tuple[Path, ...]:
     """The runs in folders that a user named: a run's own, or those of a command with several. Dry runs are left out.
 
-    Raises:
-        UserError: no run is left.
+    Raises UserError: no run is left.
     """
     found: list[Path] = []
     for path in given:
@@ -225,8 +224,7 @@ class RunRows:
 def reader_of(path: Path) -> Any:
     """What reads the runs of the benchmark that a folder is a run of.
 
-    Raises:
-        UserError: no benchmark of this version has that name.
+    Raises UserError: no benchmark of this version has that name.
     """
     name = benchmark_of(path)
     if name not in READERS:
@@ -244,8 +242,7 @@ def first_metric(benchmark: str) -> Metric:
 def read_rows(path: Path) -> RunRows:
     """A scored run of any benchmark, as it is shown. Its items are read when they are first asked for.
 
-    Raises:
-        UserError: the folder holds no run, it was never scored, or a file in it is damaged.
+    Raises UserError: the folder holds no run, it was never scored, or a file in it is damaged.
     """
     run: RunRows = reader_of(path).read(path)
     return run

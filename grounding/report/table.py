@@ -53,8 +53,7 @@ def print_named(console: Console, lines: Iterable[tuple[str, str]]) -> None:
 def heard_in(folder: Path) -> Transcripts | None:
     """What a run was told; None where it was told the true words, for which nothing of speech is loaded.
 
-    Raises:
-        UserError: the file is damaged.
+    Raises UserError: the file is damaged.
     """
     if not (folder / TRANSCRIPTS).exists():
         return None

@@ -172,10 +172,8 @@ def compare(
 
     The p-value takes the draws, moved so that their centre is no difference, for what chance would give; the result
     itself counts as one more draw (Davison and Hinkley, 1997, section 4.2), so it is never 0. The tasks come in any
-    order. Up to ``POOLED_ABOVE`` tasks, a seed that is that of the runs' own intervals gives the same draws.
-
-    Raises:
-        ValueError: The runs are not over the same steps.
+    order. Up to ``POOLED_ABOVE`` tasks, a seed that is that of the runs' own intervals gives the same draws. Raises
+    ValueError: the runs are not over the same steps.
     """
     tasks, theirs = _paired(run, baseline)
     columns = np.hstack([*task_sums(metrics, tasks), *task_sums(metrics, theirs)])
@@ -272,8 +270,7 @@ def common_tasks(run: Sequence[TaskT], baseline: Sequence[TaskT]) -> tuple[tuple
 def _paired(run: Sequence[TaskT], baseline: Sequence[TaskT]) -> tuple[tuple[TaskT, ...], tuple[TaskT, ...]]:
     """The tasks of both in the first one's order; a step that one of the two has not come to is unasked in both.
 
-    Raises:
-        ValueError: A task or step is only in one of them.
+    Raises ValueError: a task or step is only in one of them.
     """
     of: dict[tuple[str, TaskLabel], TaskT] = {(task.participant, task.label): task for task in baseline}
     theirs = [of.get((task.participant, task.label)) for task in run]

@@ -226,13 +226,11 @@ class GroundingOutcome(PlanOutcome, Protocol):
 def judge(step: Step, plan: PlanOutcome | None, prediction: GroundingOutcome | None) -> Verdict:
     """Judge one step by its prediction, or by the plan's failure where there is no prediction.
 
-    The outcome is ``hit`` (inside the region or on its edge), ``miss``, ``unparsed`` (a reply came and holds no
-    usable point), ``error`` (infrastructure failed) or ``missing`` (there is no answer: the step was never asked, or
-    a recorded file holds none). A click in any one of several shapes is right (RealWebAssist, section 3.1, and the
-    released evaluator). Where the target is absent, an answer that says so is the hit and any point a miss.
-
-    Raises:
-        ValueError: The step has no region, so there is nothing to judge.
+    The outcome is ``hit`` (inside the region or on its edge), ``miss``, ``unparsed`` (a reply came and holds no usable
+    point), ``error`` (infrastructure failed) or ``missing`` (there is no answer: the step was never asked, or a
+    recorded file holds none). A click in any one of several shapes is right (RealWebAssist, section 3.1, and the
+    released evaluator). Where the target is absent, an answer that says so is the hit and any point a miss. Raises
+    ValueError: the step has no region, so there is nothing to judge.
     """
     if step.region is None:
         raise ValueError(f"step {step.id} has no region: it is part of the history and is not scored")

@@ -254,8 +254,7 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=False):
 class Summariser:
     """Makes the summary of sessions that come one after the other and are not kept.
 
-    Raises:
-        UserError: an installed package announces a metric that can't be loaded.
+    Raises UserError: an installed package announces a metric that can't be loaded.
     """
 
     def __init__(self) -> None:

@@ -186,8 +186,7 @@ class Transcripts(Record, frozen=True, kw_only=True, omit_defaults=False):
 def read_spoken(folder: Path) -> Transcripts | None:
     """What a run was told, from its folder; None where it was told the true words.
 
-    Raises:
-        UserError: the file is damaged.
+    Raises UserError: the file is damaged.
     """
     path = folder / TRANSCRIPTS
     try:

@@ -162,8 +162,7 @@ def judged(example: GrounderExample, card: GrounderCard, text: str, sizes: Image
 def reward(example: GrounderExample, card: GrounderCard, text: str) -> float:
     """What a reply is worth: 1 where the evaluation would count a hit, else 0.
 
-    Raises:
-        ValueError: the step has no region, or the model refuses a picture of this shape.
+    Raises ValueError: the step has no region, or the model refuses a picture of this shape.
     """
     sizes = picture_sizes(example.query.screenshot.size, card.image)
     return float(judged(example, card, text, sizes).outcome == "hit")

@@ -218,8 +218,7 @@ def verbatim_processor(processor: Any, card: ChatCard) -> Any:
 def verbatim_message(text: str, image_token: str) -> list[dict[str, Any]]:
     """A rendered prompt as the one user message that the template above prints as exactly this text.
 
-    Raises:
-        ValueError: the text has not exactly one place for a picture.
+    Raises ValueError: the text has not exactly one place for a picture.
     """
     pieces = text.split(image_token)
     if len(pieces) != 2:

@@ -407,8 +407,7 @@ BENCHMARK = Clicks()
 def _with_models(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """``--grounder any --model NAME`` in one word, as it stands in the run: ``--grounder NAME``.
 
-    Raises:
-        UserError: the grounder has a model of its own.
+    Raises UserError: the grounder has a model of its own.
     """
     if not given.get("model"):
         return given

@@ -81,11 +81,7 @@ class BlameOptions(Record, frozen=True, kw_only=True):
     display: Display | None = None
 
     def check(self) -> None:
-        """Refuse what can't be meant.
-
-        Raises:
-            UserError: says which options, and why.
-        """
+        """Refuse what can't be meant. Raises UserError: says which options, and why."""
         check_numbers(self)
         flags = ("reference", "reference_run", "no_reference")
         given = [f"--{name.replace('_', '-')}" for name in flags if getattr(self, name)]
@@ -215,10 +211,8 @@ def reground(
 ) -> Regrounded:
     """Ground those wrong steps again for which the file has an instruction other than the plan itself.
 
-    The answers are a run of their own below the run's folder: the same call again asks nothing twice.
-
-    Raises:
-        UserError: the file or the grounder is not there, or data and grounder are not the run's; says what differs.
+    The answers are a run of their own below the run's folder: the same call again asks nothing twice. Raises UserError:
+    the file or the grounder is not there, or data and grounder are not the run's; says what differs.
     """
     texts = read_plans(plans)
     found = {
@@ -269,8 +263,7 @@ def reference_options(
 ) -> EvalOptions:
     """The options of ``grounding eval`` that ground these steps with other words.
 
-    Raises:
-        UserError: the run's answers were recorded elsewhere, or by a function that the user has to name again.
+    Raises UserError: the run's answers were recorded elsewhere, or by a function that the user has to name again.
     """
     asked, setup = info.asked, grounder_setup(info)
     if setup.predictions is not None or setup.grounder == "replay":

@@ -100,11 +100,7 @@ class RemoteGrounder(_Remote):
 
 
 def remote_planner(workers: Workers, options: EvalOptions, built: BuiltPlanner, own: Planner) -> RemotePlanner | None:
-    """The planner in workers; None for one that only looks things up.
-
-    Raises:
-        UserError: there is no cluster.
-    """
+    """The planner in workers; None for one that only looks things up. Raises UserError: there is no cluster."""
     if own.name.partition(":")[0] in _STAY:  # Plans that were saved are named after their file.
         return None
     card, address = built.card, built.base_url
@@ -123,11 +119,7 @@ def remote_planner(workers: Workers, options: EvalOptions, built: BuiltPlanner, 
 def remote_grounder(
     workers: Workers, options: EvalOptions, built: BuiltGrounder, beside: Beside | None
 ) -> RemoteGrounder | None:
-    """The grounder in workers; None for one that only looks things up.
-
-    Raises:
-        UserError: there is no cluster.
-    """
+    """The grounder in workers; None for one that only looks things up. Raises UserError: there is no cluster."""
     card, own = built.card, built.grounder
     if card is None and options.grounder in _STAY:
         return None

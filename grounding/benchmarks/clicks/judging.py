@@ -181,9 +181,8 @@ def open_judge(
 ) -> Judge:
     """Put a model's card and the judge's prompt together. Sends nothing yet.
 
-    Raises:
-        UserError: no card is called so, its address or key is missing, its model has retired there, or a cost limit
-            can't be kept.
+    Raises UserError: no card is called so, its address or key is missing, its model has retired there, or a cost limit
+    can't be kept.
     """
     flag = "--judge-base-url"
     found = find_card(
@@ -373,8 +372,7 @@ def _reference_says(wrong: WrongStep, answer: ReferenceAnswer | None) -> tuple[S
 def read_reference_answers(folder: RunFolder, wrongs: Sequence[WrongStep]) -> dict[str, ReferenceAnswer]:
     """What a run over reference instructions holds for the wrong steps of another, judged by the other's gold places.
 
-    Raises:
-        UserError: the folder holds no run, or a file in it is damaged.
+    Raises UserError: the folder holds no run, or a file in it is damaged.
     """
     plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
     found = {}
@@ -398,9 +396,8 @@ def read_reference_answers(folder: RunFolder, wrongs: Sequence[WrongStep]) -> di
 def check_reference_run(run: RunFolder, info: RunInfo, reference: RunFolder, wrongs: Sequence[WrongStep]) -> None:
     """Check that another run can serve as the reference.
 
-    Raises:
-        UserError: it is the run itself, of other data or another grounder, or lacks some of the wrong steps; says
-            everything that differs.
+    Raises UserError: it is the run itself, of other data or another grounder, or lacks some of the wrong steps; says
+    everything that differs.
     """
     if reference.path.resolve() == run.path.resolve():
         raise UserError(f"--reference-run {reference.path}: is the run itself; give one over reference instructions")

@@ -114,10 +114,7 @@ def prepare(
 
     A history that nobody would be told of is refused where the run is alone; beside others, which may be told of it, it
     is left out. Data and servers are taken from what runs ``shared`` before. ``dry``: neither keys nor servers have to
-    be there.
-
-    Raises:
-        UserError: something is missing or wrong; says what.
+    be there. Raises UserError: something is missing or wrong; says what.
     """
     shared = shared or Shared()
     if dry:

@@ -138,10 +138,7 @@ def _episode(example: Mapping[str, list[Any]], number: int, unpacker: Unpacker) 
 def touched(forest: bytes, x: float, y: float) -> Four | None:
     """The element under a touch at ``x``, ``y`` in pixels: the smallest visible node that holds it; None without one.
 
-    ``forest`` is an ``AndroidAccessibilityForest`` as it was recorded.
-
-    Raises:
-        WireError: The bytes are no forest.
+    ``forest`` is an ``AndroidAccessibilityForest`` as it was recorded. Raises WireError: the bytes are no forest.
     """
     found = []
     for window in messages(forest, 1):

@@ -18,10 +18,8 @@ __all__ = ["HfOptions", "open_hf"]
 def open_hf(card: GrounderCard, options: HfOptions, chat: ChatOptions) -> Grounder:
     """The grounder of a card, run here; the weights are loaded when it is first checked or asked.
 
-    A dry run loads none, and so needs no packages either.
-
-    Raises:
-        UserError: packages or files are missing, or the card asks for what can't be done here.
+    A dry run loads none, and so needs no packages either. Raises UserError: packages or files are missing, or the card
+    asks for what can't be done here.
     """
     if card.serving.how == "recorded":
         raise UserError(f"{card.name} ({card.title}) can't be run here: {card.serving.reason}")

@@ -46,10 +46,8 @@ HEADS = 8
 def read_head(folder: Path, *, width: int, dtype: Any, device: Any) -> Any:
     """The head of a checkpoint folder, sharded or not, as modules of torch.
 
-    ``width`` is the size of the language model's hidden states.
-
-    Raises:
-        UserError: the checkpoint has no pointer head, or not the whole of one of this width.
+    ``width`` is the size of the language model's hidden states. Raises UserError: the checkpoint has no pointer head,
+    or not the whole of one of this width.
     """
     from safetensors import SafetensorError, safe_open
     from torch import nn
@@ -119,10 +117,7 @@ def pointer_regions(scores: npt.ArrayLike, *, columns: int, rows: int) -> tuple[
     Patches with a score above 0.3 of the highest are active. Active patches that share an edge are one region. Its
     point is the mean of the patches' centres, each weighted by its score. Of equal means the one that begins first in
     reading order comes first. ``scores`` has one number per patch, row by row from the top left, shape (rows *
-    columns,), after the merging of 2 x 2 patches.
-
-    Raises:
-        ValueError: the number of scores is not rows x columns.
+    columns,), after the merging of 2 x 2 patches. Raises ValueError: the number of scores is not rows x columns.
     """
     grid = np.asarray(scores, dtype=np.float64)
     if grid.shape != (rows * columns,):
@@ -177,8 +172,7 @@ class PointerEngine:
     def __call__(self, prompts: Sequence[Prompt]) -> list[Pointed]:
         """Answer one question after the other.
 
-        Raises:
-            ModelFailed: the model can't take it, or it doesn't fit into memory.
+        Raises ModelFailed: the model can't take it, or it doesn't fit into memory.
         """
         return [self._point(prompt) for prompt in prompts]
 
@@ -231,8 +225,7 @@ class PointerEngine:
 def load_actor(folder: Path, card: GrounderCard, options: HfOptions) -> PointerEngine:
     """Load a checkpoint in the published layout: Qwen weights and the pointer head side by side.
 
-    Raises:
-        UserError: it is not such a checkpoint, or doesn't fit into memory.
+    Raises UserError: it is not such a checkpoint, or doesn't fit into memory.
     """
     loaded = load(folder, card, options, extra_weights=POINTER_PREFIX)
     embeddings = loaded.model.get_input_embeddings().weight

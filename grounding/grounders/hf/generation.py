@@ -54,10 +54,8 @@ def generation_for(parameters: Mapping[str, Json], *, card: str) -> Generation:
     """Map a card's parameters.
 
     Temperature 0 is greedy. Whatever a checkpoint's ``generation_config.json`` holds is overruled: the penalty is 1.0
-    and nothing is cut off unless the card says so, as with vLLM's ``--generation-config vllm``.
-
-    Raises:
-        UserError: a parameter has no counterpart here, or a value of the wrong kind.
+    and nothing is cut off unless the card says so, as with vLLM's ``--generation-config vllm``. Raises UserError: a
+    parameter has no counterpart here, or a value of the wrong kind.
     """
     left = {name: value for name, value in parameters.items() if name not in PREFILL_PARAMETERS and value is not None}
 
@@ -211,10 +209,8 @@ def model_inputs(loaded: Loaded, card: ChatCard, prompts: Sequence[Prompt], text
 def processor_inputs(processor: Any, card: ChatCard, prompts: Sequence[Prompt], texts: Sequence[str]) -> Any:
     """Tokens and pixels for a batch, padded on the left, in main memory.
 
-    The processor gets the card's limits, so that it leaves pictures of :func:`as_seen` as they are.
-
-    Raises:
-        ModelFailed: the model would see another size than the coordinates are read in.
+    The processor gets the card's limits, so that it leaves pictures of :func:`as_seen` as they are. Raises ModelFailed:
+    the model would see another size than the coordinates are read in.
     """
     rule = card.image
     limits = {"images_kwargs": {"size": image_limits(rule)}} if rule.resize != "none" else {}
@@ -273,11 +269,7 @@ class Generator:
         return render_prompt(self._loaded.processor, self._card, prompt)
 
     def __call__(self, prompts: Sequence[Prompt]) -> list[LocalReply]:
-        """Answer a batch.
-
-        Raises:
-            ModelFailed: it can't be answered, or doesn't fit into memory.
-        """
+        """Answer a batch. Raises ModelFailed: it can't be answered, or doesn't fit into memory."""
         import torch
 
         started = time.perf_counter()

@@ -67,8 +67,7 @@ _DESCRIPTION = ("config.json",)
 def local_folder(model_path: str) -> Path | None:
     """The folder that a user's path means; None where it is an id on the hub.
 
-    Raises:
-        UserError: it is written like a path and there is no such folder, or it holds no checkpoint.
+    Raises UserError: it is written like a path and there is no such folder, or it holds no checkpoint.
     """
     path = Path(model_path).expanduser()
     if path.is_dir():
@@ -83,10 +82,7 @@ def local_folder(model_path: str) -> Path | None:
 def fetch(card: ChatCard, options: HfOptions, *, weights: bool = True) -> Path:
     """The folder with the checkpoint, downloaded from the hub where it is not on this disk yet. Blocks.
 
-    Without ``weights`` its ``config.json`` is enough.
-
-    Raises:
-        UserError: it can't be had.
+    Without ``weights`` its ``config.json`` is enough. Raises UserError: it can't be had.
     """
     wanted = options.model_path or card.checkpoint
     folder = _local(card, options)
@@ -108,8 +104,7 @@ def fetch(card: ChatCard, options: HfOptions, *, weights: bool = True) -> Path:
 def from_hub(repository: str, patterns: Sequence[str] = WANTED, *, revision: str | None = None) -> Path:
     """The folder of a repository's files on this disk, downloaded from the hub where they are not there yet. Blocks.
 
-    Raises:
-        UserError: they can't be had.
+    Raises UserError: they can't be had.
     """
     try:
         from huggingface_hub import snapshot_download
@@ -159,10 +154,8 @@ def checkpoint_identity(card: ChatCard, options: HfOptions) -> str:
 def weight_files(folder: Path, prefix: str) -> dict[str, Path]:
     """The tensors of a checkpoint whose names begin with a prefix, and the file that each is in.
 
-    Both layouts are known: one file, or shards with ``model.safetensors.index.json``. Empty if there are none.
-
-    Raises:
-        UserError: the folder has no safetensors, or its index is damaged.
+    Both layouts are known: one file, or shards with ``model.safetensors.index.json``. Empty if there are none. Raises
+    UserError: the folder has no safetensors, or its index is damaged.
     """
     index = folder / "model.safetensors.index.json"
     if index.is_file():
@@ -201,8 +194,7 @@ class Loaded:
 def require_packages() -> None:
     """Nothing, where all that running a model needs is installed.
 
-    Raises:
-        UserError: names what is missing and how to install it.
+    Raises UserError: names what is missing and how to install it.
     """
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
@@ -214,11 +206,9 @@ def load(folder: Path, card: ChatCard, options: HfOptions, *, extra_weights: str
 
     ``extra_weights`` is the prefix of weights in the checkpoint that are not the plain model's and are read elsewhere.
 
-    An adapter of the card is put on the checkpoint's weights, in their number format, and not merged into them: as
-    vLLM runs it.
-
-    Raises:
-        UserError: packages are missing, the checkpoint is of another family, incomplete or damaged, or doesn't fit.
+    An adapter of the card is put on the checkpoint's weights, in their number format, and not merged into them: as vLLM
+    runs it. Raises UserError: packages are missing, the checkpoint is of another family, incomplete or damaged, or
+    doesn't fit.
     """
     require_packages()
     if card.adapter is not None and importlib.util.find_spec("peft") is None:
@@ -357,8 +347,7 @@ def ran_out_of_memory(error: BaseException) -> bool:
 def failures_typed() -> Iterator[None]:
     """Turn what torch raises into a failure with a message; the only exceptions that it has are RuntimeErrors.
 
-    Raises:
-        ModelFailed: the device is full, or anything else went wrong inside torch.
+    Raises ModelFailed: the device is full, or anything else went wrong inside torch.
     """
     try:
         yield

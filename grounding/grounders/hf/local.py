@@ -49,8 +49,7 @@ class Batcher(Generic[QuestionT, AnswerT]):
     async def submit(self, question: QuestionT) -> AnswerT:
         """Ask one question; waits for its batch.
 
-        Raises:
-            ModelFailed: the model could not answer it, or the batcher is closed.
+        Raises ModelFailed: the model could not answer it, or the batcher is closed.
         """
         if self._closed:
             raise ModelFailed(_STOPPED)
@@ -143,8 +142,7 @@ class LocalModel(Generic[ReplyT]):
     async def ask(self, query: Query) -> tuple[ReplyT, ImageSizes] | Exchange:
         """The answer to a question with the picture's sizes; or what failed: the picture can't be read, or the model.
 
-        Raises:
-            UserError: the model can't be loaded.
+        Raises UserError: the model can't be loaded.
         """
         long = too_long(self._card, query.instruction)
         if long is not None:
@@ -175,8 +173,7 @@ class LocalModel(Generic[ReplyT]):
 class HfChat:
     """A card's model that answers as a ``ChatModel`` does, without a server.
 
-    Raises:
-        UserError: on making it, where a parameter of the card can't be honoured, a package or the folder is missing.
+    Raises UserError: on making it, where a parameter of the card can't be honoured, a package or the folder is missing.
     """
 
     def __init__(self, card: ChatCard, options: HfOptions, parameters: dict[str, Json]) -> None:

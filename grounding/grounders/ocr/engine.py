@@ -74,8 +74,7 @@ class Recognised(Record, frozen=True, kw_only=True, omit_defaults=False):
 def _model_files() -> tuple[Path, Path]:
     """The wheel's text detector and text recogniser.
 
-    Raises:
-        EngineError: If RapidOCR is missing or carries no such model.
+    Raises EngineError: if RapidOCR is missing or carries no such model.
     """
     spec = importlib.util.find_spec("rapidocr")
     if spec is None or spec.origin is None:
@@ -103,11 +102,7 @@ class Engine:
     """Detector and recogniser, each usable from several threads at once; a call runs on the thread that makes it."""
 
     def __init__(self) -> None:
-        """Load both networks.
-
-        Raises:
-            EngineError: If RapidOCR is missing or carries no models.
-        """
+        """Load both networks. Raises EngineError: if RapidOCR is missing or carries no models."""
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

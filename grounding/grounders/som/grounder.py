@@ -41,8 +41,7 @@ class MarkedPicture(Record, frozen=True, kw_only=True):
 def marked_picture(screenshot: Screenshot, proposer: Proposer, rule: MarksRule) -> MarkedPicture:
     """Scale a screenshot, find its regions and draw their numbers.
 
-    Raises:
-        OSError: the file can't be read or is not a picture.
+    Raises OSError: the file can't be read or is not a picture.
     """
     image, original = _scaled(Path(screenshot.path), rule.short_side)
     regions = by_area(proposer.propose(image))[: rule.most]
@@ -129,11 +128,7 @@ def file_stem(step_id: str) -> str:
 
 
 def keep(run_folder: Path, query: Query, png: bytes, kept: KeptMarks) -> None:
-    """Write both files of a step, each at once or not at all.
-
-    Raises:
-        OSError: they can't be written.
-    """
+    """Write both files of a step, each at once or not at all. Raises OSError: they can't be written."""
     folder = run_folder / FOLDER
     folder.mkdir(exist_ok=True)
     stem = file_stem(query.step_id)
@@ -201,8 +196,7 @@ class SomGrounder:
     def request_for(self, query: Query) -> ChatRequest:
         """The request about a step with its marked picture, as it would be sent; nothing is, and nothing is kept.
 
-        Raises:
-            OSError, ValueError: the picture can't be read.
+        Raises OSError, ValueError: the picture can't be read.
         """
         return self._model.request(
             lambda: render_messages(self.card, query, self._marked(query).to_send()), self._sizes(query)

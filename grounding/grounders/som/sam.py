@@ -52,11 +52,7 @@ class SamProposer:
         return f"sam {VERSION} {SETTINGS} {_weights_id(self._weights)}"
 
     def check(self) -> None:
-        """Load the weights.
-
-        Raises:
-            UserError: a package is missing, or the weights can't be loaded.
-        """
+        """Load the weights. Raises UserError: a package is missing, or the weights can't be loaded."""
         missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
         if missing:
             raise UserError(

@@ -143,8 +143,7 @@ class ClicksSource:
     def fill(self, sink: PackedSteps) -> Callable[[], tuple[Diagram, ...]]:
         """Hand over every step; what is returned draws the run's diagrams.
 
-        Raises:
-            UserError: a file of the run is damaged; so does :meth:`frame`.
+        Raises UserError: a file of the run is damaged; so does :meth:`frame`.
         """
         asked, measuring, place = self.scored.info.asked, plots.Measuring(), 0
         verdicts = {verdict.step_id: verdict for verdict in self.scored.verdicts if verdict.was_asked}

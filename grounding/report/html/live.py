@@ -94,8 +94,7 @@ class LivePage:
     def page(self, *, for_news: bool = False) -> PageContent:
         """The page as things stand; for news large runs stay as they were read.
 
-        Raises:
-            UserError: a run's file is damaged.
+        Raises UserError: a run's file is damaged.
         """
         with self._reading:
             data = [version_of(folder, DATA_FILES) for folder in self.folders]
@@ -196,8 +195,7 @@ class LiveFolder:
     def compared(self, keys: Sequence[int]) -> str | None:
         """The page of a comparison, the first run as the baseline; None where there is no such run.
 
-        Raises:
-            UserError: the runs can't be compared.
+        Raises UserError: the runs can't be compared.
         """
         folders = [self._watch.folder_by_key(key) for key in keys]
         there = {folder.resolve(): key for folder, key in zip(folders, keys, strict=True) if folder is not None}
@@ -359,8 +357,7 @@ def application(live: LivePage | LiveFolder, port: int) -> web.Application:
 def bound_socket(port: int) -> socket.socket:
     """A socket on the loopback interface; port 0 takes one that is free.
 
-    Raises:
-        UserError: the port is taken or not allowed.
+    Raises UserError: the port is taken or not allowed.
     """
     try:
         # From here on whoever asks is kept waiting, not refused.

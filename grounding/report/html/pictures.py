@@ -37,10 +37,8 @@ def thumbnail_name(sha256: str) -> str:
 def small_pictures(shots: Iterable[Screenshot], page: Path) -> tuple[Addresses, int, tuple[str, ...]]:
     """Make the small pictures of a page that are not there yet, as many as there is time for.
 
-    Returns where pictures are, how many have a small one, and what was wrong with others.
-
-    Raises:
-        OSError: the folder beside the page can't be made.
+    Returns where pictures are, how many have a small one, and what was wrong with others. Raises OSError: the folder
+    beside the page can't be made.
     """
     wanted = {shot.sha256: shot for shot in shots}
     folder, cache = page.parent / FILES, thumbnail_cache()

@@ -27,10 +27,8 @@ MOST_NOTE = 2_000
 def read_triage(folder: Path) -> tuple[Label, ...]:
     """The labels of a run folder, merged; empty where nobody labelled anything.
 
-    A torn last line, which another process may be writing, is passed over.
-
-    Raises:
-        UserError: the file can't be read or a line is no label; says which.
+    A torn last line, which another process may be writing, is passed over. Raises UserError: the file can't be read or
+    a line is no label; says which.
     """
     path = folder / LABELS_FILE
     try:

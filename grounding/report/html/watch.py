@@ -300,8 +300,7 @@ class Watch:
     def page(self, *, link: LinkTo, is_live: bool) -> Overview:
         """The page as things stand.
 
-        Raises:
-            UserError: the queue is damaged. What is wrong with a single run stands on the page.
+        Raises UserError: the queue is damaged. What is wrong with a single run stands on the page.
         """
         with self._looking:
             queue = read_queue(self.folder) if self._has_queue else None
