@@ -13,9 +13,9 @@ from grounding.asr.recogniser import Recogniser
 from grounding.asr.transcribe import TranscriptStore, transcribe
 from grounding.data.speech import Clip, file_sha256
 
+from ..core.sound import SPEECH_RATE_HZ, Sound
 from .changes import ScreenChange, find_changes, user_actions
 from .plan import CutPlan, CutStep, Instruction
-from .sound import SPEECH_RATE_HZ, Sound
 from .video import Recording
 
 MARGIN_S = 0.15  # Before and after speech in a clip: a detector notices the first consonant late.

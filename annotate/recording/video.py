@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from grounding.errors import UserError, install
 
-from .sound import SPEECH_RATE_HZ, Sound
+from ..core.sound import SPEECH_RATE_HZ, Sound
 
 ANALYSED_WIDTH_PX = 480
 JUMP_S = 0.05  # Time stamps that are this far from the sound before them leave a gap, or an overlap.

@@ -14,6 +14,7 @@ from PIL import Image, ImageTk
 from grounding.data.layouts.realwebassist import QUESTIONS
 
 from ..core.keys import Keymap, read_actions
+from ..core.sound import Player, Sound
 from ..window.chrome import RIGHT_BUTTONS, Banners, KeyList, Toolbar
 from ..window.fields import make_text
 from ..window.keyboard import Keyboard
@@ -21,7 +22,6 @@ from ..window.panels import RowList
 from ..window.session import Background, tell_of
 from ..window.style import ACCENT, CANVAS, CANVAS_WORDS, Style
 from .plan import CutPlan, CutStep, drop, merge_with_next, retime, same_words, save_plan, split_at, write_words
-from .sound import Player, Sound
 from .timeline import Timeline, clock
 from .video import Recording
 from .writing import clip_bounds, write_participant

@@ -16,8 +16,8 @@ from grounding.asr.audio import SAMPLE_RATE_HZ, UnreadableAudio, read_audio
 from grounding.errors import UserError
 
 from ..core.records import same_instruction
+from ..core.sound import Player, Sound
 from ..core.words import ClipWords, clip_path, clips_of, correct
-from ..recording.sound import Player, Sound
 from .session import WindowSession
 from .style import ACCENT, INK, LINE, SURFACE, Style
 

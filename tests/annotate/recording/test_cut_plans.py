@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from screenplay import voice
 
 from annotate.core.journal import SaveFailed
+from annotate.core.sound import Sound
 from annotate.recording import plan as edits
 from annotate.recording.changes import ChangeKind, ScreenChange
 from annotate.recording.plan import CutPlan, CutStep, Instruction, read_plan, save_plan
 from annotate.recording.propose import align, find_speech
-from annotate.recording.sound import Sound
 from annotate.recording.writing import clip_bounds
 from grounding.records import Box
 
