@@ -66,7 +66,7 @@ def view_command(
     if not followed and any(benchmark_of(folder) for folder in folders):
         if len(folders) > 1:
             raise UserError("runs of clicks alone are shown side by side; name one run, and see `grounding compare`")
-        if out is not None or is_going(run):
+        if out is not None or not is_going(run):
             return _view_file(run, out, browser=browser)
         followed = True
     if len({folder.resolve() for folder in folders}) < len(folders):

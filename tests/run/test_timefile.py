@@ -83,15 +83,3 @@ def test_a_run_of_an_earlier_version_has_its_time_in_the_summary(tmp_path: Path)
     found = read_run(tmp_path)
     assert found.time == TimeTotals(wall_s=12.5, planner_s=1.0, grounder_s=2.0, retries=3)
     assert found.summary == scored.summary
-
-
-def test_steps_of_a_participant_that_lie_apart_are_scored_like_any_others(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", 60, participants=2)
-    write_run(tmp_path / "b", 60, participants=2)
-    path = tmp_path / "b" / "steps.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    # The first half of the first, the second, the second half of the first.
-    path.write_bytes(b"".join([*lines[:15], *lines[30:], *lines[15:30]]))
-    rescore(BENCHMARK, tmp_path / "a")
-    rescore(BENCHMARK, tmp_path / "b")
-    assert (tmp_path / "a" / "summary.json").read_bytes() == (tmp_path / "b" / "summary.json").read_bytes()

@@ -44,13 +44,13 @@ def unpacked(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def two_people(folder: Path) -> ScoredClicks:
-    """A run of two participants whose lines lie between each other's, with groups."""
+    """A run of two participants, with groups."""
     make_run(folder, 60, history=4)
     lines = []
     for number, line in enumerate((folder / "steps.jsonl").read_bytes().splitlines()):
         step = msgspec.json.decode(line, type=Step)
         groups = (GroupLabel(kind="platform", name="web" if number % 3 else "desktop"),)
-        step = msgspec.structs.replace(step, participant="one" if number % 2 else "two", groups=groups)
+        step = msgspec.structs.replace(step, participant="one" if number < 30 else "two", groups=groups)
         if number == 7:
             step = msgspec.structs.replace(step, history_entry=None)
         lines.append(msgspec.json.encode(step) + b"\n")
