@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from annotate.core import sound as module
 from annotate.core.sound import Player, Sound
-from annotate.recording import sound as module
 from grounding.errors import UserError
 
 RATE_HZ = 16_000
