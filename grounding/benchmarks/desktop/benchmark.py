@@ -55,7 +55,7 @@ from grounding.run.ray.cluster import AHEAD, RemoteStage, Workers, check_executo
 from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork, seen
 from grounding.scoring.desktop import DESKTOP_RULES, TOLERANCE_PX, judge_desktop
 from grounding.serving.beside import ANYWHERE, Beside
-from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere
+from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere, starts_servers
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -205,10 +205,11 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
         served = model.model if model is not None and isinstance(model.model, GrounderCard) else None
         servers = beside = None
         if options.executor == "local":
-            if (servers := manage_servers(served, options, ())) is not None:
+            if not dry and (servers := manage_servers(served, options, ())) is not None:
                 servers = shared.servers.matching(servers)
-        elif served is not None and (elsewhere := server_elsewhere(served, options, ())) is not None:
+        elif not dry and served is not None and (elsewhere := server_elsewhere(served, options, ())) is not None:
             beside = Beside(card=served, options=elsewhere)
+        own = servers is not None or beside is not None or (dry and starts_servers(served, options))
         address = ANYWHERE if beside else servers.base_url if servers else " ".join(options.base_url)
         chat = chat_options(options, address)
         agent, base_url = build_agent(options, model, dataset.tasks, chat, budget, progress.retried)
@@ -219,7 +220,7 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
             select=selected,
             agent=agent.name,
             agent_identity=agent.identity,
-            base_url=MANAGED if servers is not None or beside is not None else base_url,
+            base_url=MANAGED if own else base_url,
             memory=options.memory,
             style=None if model is None else model.style,
             attempts=1 if model is None else model.attempts,

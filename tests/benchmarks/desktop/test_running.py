@@ -285,6 +285,7 @@ def test_a_dry_run_counts_what_is_left_and_asks_nobody(desk: Desk) -> None:
         written = json.loads((Path(found["folder"]) / "agent-1.json").read_text())
         assert {**server.bodies[0], "messages": written["messages"]} == written
     assert "nothing was sent to any model" in desk.call("--grounder", "oracle", "--dry-run")
+    assert "nothing was sent to any model" in desk.call("--grounder", "ui-tars", "--dry-run"), "it needs no server"
 
 
 def test_a_run_is_shown_like_every_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
