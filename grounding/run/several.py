@@ -24,7 +24,7 @@ from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_WRON
 from grounding.errors import UserError
 from grounding.llm.budget import Budget
 from grounding.run.benchmark import AnyBenchmark, Result, Row, Shared
-from grounding.run.display import ManyProgress, QueuedRun, QueueState, QueueStateName, distinct_names, write_queue
+from grounding.run.display import ManyProgress, QueuedRun, QueueState, QueueStateName, names_apart, write_queue
 from grounding.run.folder import utc_now
 from grounding.run.lock import LockedFolder
 from grounding.run.runner import INTERRUPTED
@@ -260,14 +260,14 @@ def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, 
         closing(ManyProgress(first.display, queue)) as shown,
     ):
         write_queue(folder, queue)
-        names = distinct_names(queue)
-        for number, run in enumerate(planned):
+        names = names_apart([run.name for run in planned], [run.run_id.rpartition("_")[2] for run in planned])
+        for number, (run, called) in enumerate(zip(planned, names, strict=True)):
             if rows and _broken_off(rows[-1]):
                 rows.append(Row(run.name, run.options, None, INTERRUPTED))
                 continue
             change(run, state="starting", started_at=utc_now())
             progress = benchmark.progress(run.options.display)
-            shown.begins(names[run.run_id], progress)
+            shown.begins(called, progress)
             # What is going to be set aside is not paid under this limit.
             others = (*planned[:number], *(other for other in planned[number + 1 :] if not other.options.fresh))
             scored, problem = None, ""
@@ -291,7 +291,7 @@ def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, 
                 state = "partial"
             why = problem if scored is None else scored.info.stopped
             change(run, state=state, problem=why, ended_at=utc_now())
-            shown.ended(names[run.run_id], state, "" if scored is None else why)
+            shown.ended(called, state, "" if scored is None else why)
     return tuple(rows)
 
 

@@ -24,11 +24,11 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from grounding.data.images import core_count  # noqa: E402
 from grounding.grounders.ocr.engine import Engine  # noqa: E402
 from grounding.grounders.ocr.reader import (  # noqa: E402
     DiskCache,
     OcrReader,
-    core_count,
 )
 from grounding.records import Screenshot, Size  # noqa: E402
 
