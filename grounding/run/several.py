@@ -242,11 +242,12 @@ def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, 
     """
     rows: list[Row[Any]] = []
     first = planned[0].options
-    queued = (
-        {"name": run.name, "run_id": run.run_id, "folder": str(run.folder), "steps": run.items, **run.about}
+    runs = tuple(
+        msgspec.structs.replace(
+            QueuedRun(name=run.name, run_id=run.run_id, folder=str(run.folder), steps=run.items), **run.about
+        )
         for run in planned
     )
-    runs = tuple(QueuedRun(**fields) for fields in queued)  # type: ignore[arg-type]
     queue = QueueState(command=first.command, started_at=utc_now(), cost_limit_usd=first.cost_limit, runs=runs)
 
     def change(run: Planned, **changes: str) -> None:

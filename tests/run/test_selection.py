@@ -66,21 +66,15 @@ def test_options_add_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    "options",
     [
-        ({"participants": ("3",)}, "--participant 3: the data set has 1, 2, bob"),
-        ({"sample_ids": ("1/9",)}, "--sample-id 1/9: no such step; ids look like 1/0"),
-        ({"sample_ids": ("1/0",)}, "--sample-id 1/0: no click was made there"),
-        ({"limit": 0}, "--limit 0"),
-        ({"limit": -1}, "--limit -1"),
-        ({"participants": ("bob",)}, "no scored step is left"),
-        ({"participants": ("1",), "sample_ids": ("2/0",)}, "no scored step is left"),
+        {"participants": ("bob",)},
+        {"participants": ("1",), "sample_ids": ("2/0",)},
     ],
 )
-def test_what_cannot_be_chosen_is_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError) as refused:
+def test_a_choice_that_leaves_no_step_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="no scored step is left"):
         select(**options)
-    assert said in str(refused.value)
 
 
 @given(data=st.data(), limit=st.none() | st.integers(1, 8))
