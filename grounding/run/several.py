@@ -198,12 +198,7 @@ class Planned:
 
 
 def _plan(
-    benchmark: AnyBenchmark,
-    runs: Sequence[Any],
-    varying: Sequence[str],
-    shared: Shared,
-    *,
-    swept: bool,
+    benchmark: AnyBenchmark, runs: Sequence[Any], varying: Sequence[str], shared: Shared, *, swept: bool
 ) -> tuple[Planned, ...]:
     """Prepare every run once, so that nothing is asked before all of them are known to be possible."""
     prepared = []

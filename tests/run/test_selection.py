@@ -47,11 +47,7 @@ def test_without_options_everything_is_chosen_and_unscored_steps_are_kept_for_th
     found = select()
     assert found.text == "all"
     assert found.step_ids == {"1/1", "1/3", "2/0", "2/1", "2/2"}
-    assert kept(found) == {
-        "1": ["1/0", "1/1", "1/2", "1/3"],
-        "2": ["2/0", "2/1", "2/2"],
-        "bob": ["bob/0", "bob/1"],
-    }
+    assert kept(found) == {"1": ["1/0", "1/1", "1/2", "1/3"], "2": ["2/0", "2/1", "2/2"], "bob": ["bob/0", "bob/1"]}
 
 
 def test_neither_order_nor_repetition_makes_another_choice() -> None:
@@ -65,13 +61,7 @@ def test_options_add_up() -> None:
     assert found.text == "participant=1,2;steps=1/3,2/0,2/2;limit=2"
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"participants": ("bob",)},
-        {"participants": ("1",), "sample_ids": ("2/0",)},
-    ],
-)
+@pytest.mark.parametrize("options", [{"participants": ("bob",)}, {"participants": ("1",), "sample_ids": ("2/0",)}])
 def test_a_choice_that_leaves_no_step_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="no scored step is left"):
         select(**options)

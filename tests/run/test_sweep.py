@@ -104,7 +104,7 @@ def test_a_sweep_over_history(tmp_path: Path, args: list[str]) -> None:
         assert server.texts == asked
     folder = folder_of(tmp_path)
     assert {path.name for path in folder.iterdir()} == {
-        *("queue.json", "sweep.json", "sweep.csv", "sweep.png", "sweep.svg"),
+        *("queue.json", "sweep.json", "sweep.csv", "sweep.png", "sweep.svg")
     }
     result = json.loads((folder / "sweep.json").read_text())
     assert result["swept"] == {"history": [0, 2, 10]}

@@ -42,14 +42,7 @@ SHOTS = tuple(
 PLATFORMS = ("web", "desktop", "mobile")
 
 
-def write_run(
-    folder: Path,
-    steps: int,
-    *,
-    participants: int = 10,
-    seed: int = 0,
-    labelled: bool = False,
-) -> None:
+def write_run(folder: Path, steps: int, *, participants: int = 10, seed: int = 0, labelled: bool = False) -> None:
     """Write ``run.json``, ``steps.jsonl``, ``plans.jsonl`` and ``predictions.jsonl`` of a run of so many steps.
 
     Args:
