@@ -311,7 +311,7 @@ def evaluate_command(
         workers: How many workers with --executor ray [default: one for each processor of the cluster, or for each
             server that is started].
         ray_address: A running cluster, such as 10.0.0.1:6379 or auto [default: RAY_ADDRESS, else one of this machine
-            for the length of the command].
+            for each run].
         no_probe: Don't ask a chat grounder about a dozen drawn screenshots first, to see that its card fits.
         no_report: Don't write report.html, the page that shows every step, into the run folder.
         dry_run: Ask nobody and start no server: show what would be asked, how many tokens, dollars and minutes it would

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -157,19 +157,8 @@ def browser(chromium: str) -> Iterator[Browser]:
         opened.close()
 
 
-class TinyDataset(Protocol):
-    def __call__(
-        self,
-        folder: str = "tiny",
-        *,
-        participants: int | Sequence[str] = 2,
-        steps: int = 4,
-        size: tuple[int, int] = (64, 48),
-        unscored: Collection[int] = (2,),
-        steps_per_task: int = 3,
-        history: str | None = "extracted_actions_GT.json",
-        edit: Callable[[str, list[Item]], object] | None = None,
-    ) -> Path: ...
+TinyDataset = Callable[..., Path]
+"""What the fixture ``tiny_dataset`` gives."""
 
 
 @pytest.fixture

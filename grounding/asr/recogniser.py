@@ -26,6 +26,7 @@ import msgspec
 from cyclopts import Parameter
 
 from grounding.asr.audio import Audio, Samples
+from grounding.data.images import core_count
 from grounding.data.speech import OPTION, Word
 from grounding.errors import UserError
 from grounding.records import Record
@@ -230,10 +231,6 @@ def open_pocketsphinx(argument: str, options: RecogniserOptions) -> PocketSphinx
         raise UserError(f"pocketsphinx has one model, of English: {argument or options.language} is for whisper")
     version = importlib.metadata.version("pocketsphinx")
     return PocketSphinx(f"pocketsphinx {version}, model en-us of the wheel, pieces of {LONGEST_S:g} s, floor {FLOOR:g}")
-
-
-def core_count() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # --- in a worker's process ----------------------------------------------------------------------------------------

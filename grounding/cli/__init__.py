@@ -21,10 +21,7 @@ COMMANDS = {
         f"{_ANNOTATE}.__main__:app",
         "Annotate GUI grounding: boxes on screenshots, words beside them, recordings cut into steps.",
     ),
-    "audit": (
-        "grounding.run.probe.command:audit_command",
-        "Read a run's replies again in every coordinate space.",
-    ),
+    "audit": ("grounding.run.probe.command:audit_command", "Read a run's replies again in every coordinate space."),
     "blame": ("grounding.cli.blame:blame_command", "Say of every miss who was wrong: the planner or the grounder."),
     "board": ("grounding.cli.reporting:board_command", "Show runs among the published figures of a data set."),
     "cache": (
@@ -34,23 +31,14 @@ COMMANDS = {
     ),
     "caption": ("grounding.cli.caption:caption_command", "Have a model write what was done, as a history."),
     "check": ("grounding.cli.check:check_command", "List every problem of a data set at once."),
-    "compare": (
-        "grounding.cli.reporting:compare_command",
-        "Compare runs over the same steps: differences, p-values.",
-    ),
+    "compare": ("grounding.cli.reporting:compare_command", "Compare runs over the same steps: differences, p-values."),
     "curation": (
         "grounding.benchmarks.agenticshop.commands:curation_app",
         "Curated products: making users, walking through shops, the release's layout, agreement with people.",
     ),
     "eval": ("grounding.eval:evaluate_command", "Run a planner and a grounder over a data set and score every click."),
-    "export": (
-        "grounding.cli.reporting:export_command",
-        "Write runs' scores as a table, or a run for another viewer.",
-    ),
-    "probe": (
-        "grounding.run.probe.command:probe_command",
-        "Ask a grounder about drawn pictures: does its card fit?",
-    ),
+    "export": ("grounding.cli.reporting:export_command", "Write runs' scores as a table, or a run for another viewer."),
+    "probe": ("grounding.run.probe.command:probe_command", "Ask a grounder about drawn pictures: does its card fit?"),
     "report": ("grounding.cli.reporting:report_command", "Show scored runs again, by any column, or beside papers."),
     "score": ("grounding.cli.reporting:score_command", "Score a run again from its stored answers. Asks no model."),
     "serve": ("grounding.cli.serve:serve_command", "Serve a grounder with vLLM, until Ctrl-C."),
@@ -59,10 +47,7 @@ COMMANDS = {
         "Make a shop from real reviews, and judge the profiles of its users.",
     ),
     "sweep": ("grounding.cli.sweep:sweep_command", "Run every combination of options that have several values."),
-    "train": (
-        "grounding.cli.train:train_app",
-        "Tune a grounder on other people's clicks, or a web agent on its user.",
-    ),
+    "train": ("grounding.cli.train:train_app", "Tune a grounder on other people's clicks, or a web agent on its user."),
     "transcribe": ("grounding.asr.commands:transcribe_recordings", "Have recordings heard by a recogniser."),
     "view": ("grounding.cli.view:view_command", "Show runs in the browser, also while they go on."),
 }

@@ -77,11 +77,7 @@ _GROUNDER, _PUMA = GrounderOptions(), PumaOptions()
 
 @train_app.command(name="grounder", help_epilogue=GROUNDER_EXAMPLES)
 def grounder_command(
-    grounder: str,
-    *,
-    options: GrounderOptions = _GROUNDER,
-    dry_run: _Flag = False,
-    json: _Flag = False,
+    grounder: str, *, options: GrounderOptions = _GROUNDER, dry_run: _Flag = False, json: _Flag = False
 ) -> int:
     """Tune a grounder on some participants' clicks and evaluate it on the others', before and after.
 
@@ -122,14 +118,7 @@ def grounder_command(
 
 
 @train_app.command(name="puma", help_epilogue=PUMA_EXAMPLES)
-def puma_command(
-    model: str,
-    /,
-    *,
-    options: PumaOptions = _PUMA,
-    dry_run: _Flag = False,
-    json: _Flag = False,
-) -> int:
+def puma_command(model: str, /, *, options: PumaOptions = _PUMA, dry_run: _Flag = False, json: _Flag = False) -> int:
     """Align a causal language model to a shop's users: supervised tuning, then DPO over what the web functions answer.
 
     The model learns which function an instruction asks for and which parameter to call it with, then to prefer the

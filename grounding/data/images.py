@@ -75,11 +75,15 @@ def probe_image(path: Path, *, deep: bool = False) -> ImageInfo | ImageFault:
 
 def probe_images(paths: Sequence[Path], *, deep: bool = False) -> list[ImageInfo | ImageFault]:
     batches = [paths[start : start + _BATCH_FILES] for start in range(0, len(paths), _BATCH_FILES)]
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     # One more than there are cores, so that waiting for the disk leaves none of them idle.
-    with ThreadPoolExecutor(max_workers=min(_AT_ONCE, usable + 1)) as pool:
+    with ThreadPoolExecutor(max_workers=min(_AT_ONCE, core_count() + 1)) as pool:
         done = pool.map(lambda batch: [probe_image(path, deep=deep) for path in batch], batches)
         return [answer for answers in done for answer in answers]
+
+
+def core_count() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 _TOO_LARGE = ImageFault(

@@ -7,7 +7,6 @@ tables, comparisons, exports, frames and pages know no more of a run than what s
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +18,7 @@ import msgspec
 
 from grounding.errors import UserError
 from grounding.records import Call, Point, Record, Region, Screenshot
-from grounding.run.display import QUEUE, folder_of, read_queue
+from grounding.run.display import QUEUE, folder_of, names_apart, read_queue
 from grounding.run.lock import benchmark_of
 from grounding.scoring.metrics import Metric, Part, estimate
 from grounding.scoring.scored import ClusterName, Estimate
@@ -258,20 +257,7 @@ def tasks_of(rows: Iterable[ItemRow]) -> tuple[ItemTask, ...]:
 
 def run_names(runs: Sequence[RunRows]) -> tuple[str, ...]:
     """A short name for each, all different."""
-    return names_apart([run.name for run in runs], [run.folder for run in runs])
-
-
-def names_apart(names: Sequence[str], folders: Sequence[Path], among: Sequence[str] = ()) -> tuple[str, ...]:
-    """Who answered in each run, with the folder's name behind it where another run has the same.
-
-    ``among`` says of each run what is shown beside its name, where that tells runs apart, too.
-    """
-    keys = list(zip(names, among or names, strict=True))
-    times = Counter(keys)
-    return tuple(
-        name if times[key] == 1 else f"{name} ({folder.name})"
-        for name, key, folder in zip(names, keys, folders, strict=True)
-    )
+    return names_apart([run.name for run in runs], [run.folder.name for run in runs])
 
 
 def call_fields(*calls: Call | None) -> dict[str, Any]:

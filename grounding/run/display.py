@@ -121,18 +121,18 @@ class RunState(Record, frozen=True, kw_only=True):
     latest: tuple[LatestStep, ...] = ()
 
 
-def distinct_names(queue: QueueState) -> dict[str, str]:
-    """A name for each run by its id, different for each: where a name comes again, the end of the id goes with it.
+def names_apart(names: Sequence[str], ends: Sequence[str], among: Sequence[str] = ()) -> tuple[str, ...]:
+    """Each name, with its end behind it where another one is the same. ``among`` says of each what is shown beside it,
+    where that tells them apart, too.
 
-    >>> runs = [QueuedRun(name="a + b", run_id=f"made_a_b_{each}", folder="") for each in ("0123456789", "abcdef0123")]
-    >>> distinct_names(QueueState(command="", started_at="", runs=tuple(runs)))
-    {'made_a_b_0123456789': 'a + b (0123456789)', 'made_a_b_abcdef0123': 'a + b (abcdef0123)'}
+    >>> names_apart(["a + b", "a + b", "c"], ["01", "02", "03"])
+    ('a + b (01)', 'a + b (02)', 'c')
     """
-    times = Counter(run.name for run in queue.runs)
-    return {
-        run.run_id: run.name if times[run.name] == 1 else f"{run.name} ({run.run_id.rpartition('_')[2]})"
-        for run in queue.runs
-    }
+    keys = list(zip(names, among or names, strict=True))
+    times = Counter(keys)
+    return tuple(
+        name if times[key] == 1 else f"{name} ({end})" for name, key, end in zip(names, keys, ends, strict=True)
+    )
 
 
 def folder_of(folder: Path, run: QueuedRun) -> Path:
@@ -370,7 +370,7 @@ class Progress:
 
 class ManyProgress:
     """Says which of a command's runs begins, how each ended, and what all came to; each shows its own steps meanwhile.
-    The runs are called as by :func:`distinct_names`.
+    The runs are called as by :func:`names_apart`.
     """
 
     def __init__(self, display: Display | None, queue: QueueState) -> None:

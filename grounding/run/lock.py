@@ -28,11 +28,7 @@ InfoT = TypeVar("InfoT", bound=Record)
 SummaryT = TypeVar("SummaryT", bound=Record)
 
 TIME_FILE = "time.json"
-_KINDS = {
-    "desktop": "a desktop run",
-    "personalwab": "a run over a shop",
-    "agenticshop": "a run that curates products",
-}
+_KINDS = {"desktop": "a desktop run", "personalwab": "a run over a shop", "agenticshop": "a run that curates products"}
 
 
 class LockedFolder:

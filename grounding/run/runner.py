@@ -52,10 +52,7 @@ INTERRUPTED = "interrupted"
 
 
 def attended(
-    ask: Callable[[], Coroutine[Any, Any, str]],
-    folder: Path,
-    *,
-    around: AbstractContextManager[object] | None = None,
+    ask: Callable[[], Coroutine[Any, Any, str]], folder: Path, *, around: AbstractContextManager[object] | None = None
 ) -> str:
     """Ask everything there is to ask; returns why that stopped early, or nothing. ``around`` is what has to be there
     meanwhile, such as servers.

@@ -137,11 +137,7 @@ def journals(
 
 
 async def _ask(
-    benchmark: AnyBenchmark,
-    prepared: Any,
-    work: Work,
-    budget: Budget,
-    money: Callable[[], tuple[float, float]],
+    benchmark: AnyBenchmark, prepared: Any, work: Work, budget: Budget, money: Callable[[], tuple[float, float]]
 ) -> str:
     options = prepared.options
     async with AsyncExitStack() as ending, _told(work, budget.limit_usd):

@@ -24,7 +24,7 @@ from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_WRON
 from grounding.errors import UserError
 from grounding.llm.budget import Budget
 from grounding.run.benchmark import AnyBenchmark, Result, Row, Shared
-from grounding.run.display import ManyProgress, QueuedRun, QueueState, QueueStateName, distinct_names, write_queue
+from grounding.run.display import ManyProgress, QueuedRun, QueueState, QueueStateName, names_apart, write_queue
 from grounding.run.folder import utc_now
 from grounding.run.lock import LockedFolder
 from grounding.run.runner import INTERRUPTED
@@ -198,12 +198,7 @@ class Planned:
 
 
 def _plan(
-    benchmark: AnyBenchmark,
-    runs: Sequence[Any],
-    varying: Sequence[str],
-    shared: Shared,
-    *,
-    swept: bool,
+    benchmark: AnyBenchmark, runs: Sequence[Any], varying: Sequence[str], shared: Shared, *, swept: bool
 ) -> tuple[Planned, ...]:
     """Prepare every run once, so that nothing is asked before all of them are known to be possible."""
     prepared = []
@@ -242,11 +237,12 @@ def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, 
     """
     rows: list[Row[Any]] = []
     first = planned[0].options
-    queued = (
-        {"name": run.name, "run_id": run.run_id, "folder": str(run.folder), "steps": run.items, **run.about}
+    runs = tuple(
+        msgspec.structs.replace(
+            QueuedRun(name=run.name, run_id=run.run_id, folder=str(run.folder), steps=run.items), **run.about
+        )
         for run in planned
     )
-    runs = tuple(QueuedRun(**fields) for fields in queued)  # type: ignore[arg-type]
     queue = QueueState(command=first.command, started_at=utc_now(), cost_limit_usd=first.cost_limit, runs=runs)
 
     def change(run: Planned, **changes: str) -> None:
@@ -260,14 +256,14 @@ def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, 
         closing(ManyProgress(first.display, queue)) as shown,
     ):
         write_queue(folder, queue)
-        names = distinct_names(queue)
-        for number, run in enumerate(planned):
+        names = names_apart([run.name for run in planned], [run.run_id.rpartition("_")[2] for run in planned])
+        for number, (run, called) in enumerate(zip(planned, names, strict=True)):
             if rows and _broken_off(rows[-1]):
                 rows.append(Row(run.name, run.options, None, INTERRUPTED))
                 continue
             change(run, state="starting", started_at=utc_now())
             progress = benchmark.progress(run.options.display)
-            shown.begins(names[run.run_id], progress)
+            shown.begins(called, progress)
             # What is going to be set aside is not paid under this limit.
             others = (*planned[:number], *(other for other in planned[number + 1 :] if not other.options.fresh))
             scored, problem = None, ""
@@ -291,7 +287,7 @@ def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, 
                 state = "partial"
             why = problem if scored is None else scored.info.stopped
             change(run, state=state, problem=why, ended_at=utc_now())
-            shown.ended(names[run.run_id], state, "" if scored is None else why)
+            shown.ended(called, state, "" if scored is None else why)
     return tuple(rows)
 
 

@@ -291,8 +291,7 @@ class ChatServer:
         app.router.add_route("*", "/{tail:.*}", self._handle)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
+        await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
         self.port = self._runner.addresses[0][1]
 
     async def _stop(self) -> None:
@@ -311,9 +310,12 @@ class ChatServer:
             self.requests.append(
                 Received(method=request.method, path=request.path, headers=dict(request.headers), content=content)
             )
-            return await self._behaviour(request)(request, content)
+            return await self._respond(request, content)
         finally:
             self.open -= 1
+
+    async def _respond(self, request: web.Request, content: bytes) -> web.StreamResponse:
+        return await self._behaviour(request)(request, content)
 
     def _behaviour(self, request: web.Request) -> Behaviour:
         if request.method == "POST" and request.path in CONVERSATIONS:

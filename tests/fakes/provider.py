@@ -120,7 +120,7 @@ class Provider(ChatServer):
         self.every: tuple[int, str] | None = None
         self.charges: list[Charge] = []
         self._sent_at: deque[float] = deque()
-        self._wanted_port = port
+        self.port = port
         self._lock = threading.Lock()
 
     def base_url(self, vendor: Vendor) -> str:  # type: ignore[override]
@@ -136,26 +136,6 @@ class Provider(ChatServer):
     def bill_usd(self) -> float:
         """All that was charged."""
         return sum(charge.usd for charge in self.charges)
-
-    async def _start(self) -> None:
-        app = web.Application(client_max_size=2**28)
-        app.router.add_route("*", "/{tail:.*}", self._handle)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._wanted_port).start()
-        self.port = self._runner.addresses[0][1]
-
-    async def _handle(self, request: web.Request) -> web.StreamResponse:
-        self.open += 1
-        self.most_open = max(self.most_open, self.open)
-        try:
-            content = await request.read()
-            self.requests.append(
-                Received(method=request.method, path=request.path, headers=dict(request.headers), content=content)
-            )
-            return await self._respond(request, content)
-        finally:
-            self.open -= 1
 
     async def _respond(self, request: web.Request, content: bytes) -> web.StreamResponse:
         if request.path == "/bill":

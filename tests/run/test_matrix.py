@@ -243,9 +243,9 @@ def test_planners_are_not_paid_twice_for_want_of_a_store(desk: Desk, monkeypatch
     with slow_server(reply) as server:
         args = desk.args(server, "--no-plan-store")
         del args[args.index("--plan-store") : args.index("--plan-store") + 2]
-        for refused in (shell.call(*args),):
-            assert refused.returncode == 2
-            assert "would be asked, and paid, 3 times for the same plans" in refused.stderr
+        refused = shell.call(*args)
+        assert refused.returncode == 2
+        assert "would be asked, and paid, 3 times for the same plans" in refused.stderr
         monkeypatch.setenv("GROUNDING_NO_CACHE", "1")
         args.remove("--no-plan-store")
         assert "--plan-store" in shell.call(*args).stderr
@@ -349,22 +349,16 @@ def _kept(desk: Desk) -> int:
 # --- plans from files ---------------------------------------------------------------------------------------------
 
 
-def plans_file(desk: Desk, name: str, text: str) -> Path:
-    path = desk.folder / f"{name}.json"
-    path.write_text(json.dumps({p: {str(image): f"{text} {image}" for image in range(1, 7)} for p in "12"}))
-    return path
-
-
 def local(desk: Desk, *more: str | Path) -> list[str]:
     where = ["--dataset", "realwebassist", "--data-dir", desk.data_dir, "--log-dir", desk.results]
     return [str(word) for word in (*where, *more)]
 
 
 def test_the_same_run_twice_is_refused_and_the_same_value_twice_is_one(desk: Desk) -> None:
-    one = plans_file(desk, "one", "click")
-    (desk.folder / "copy").mkdir()
-    copy = desk.folder / "copy" / "one.json"
-    copy.write_bytes(one.read_bytes())
+    one, copy = desk.folder / "one.json", desk.folder / "copy" / "one.json"
+    copy.parent.mkdir()
+    for path in (one, copy):
+        path.write_text(json.dumps({p: {str(image): f"click {image}" for image in range(1, 7)} for p in "12"}))
     done = shell.call(*local(desk, "--plans", one, copy, "--grounder", "center"))
     assert done.returncode == 2
     assert "(--plans): that is the same run twice" in done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 
 import pytest
@@ -49,27 +48,6 @@ def test_damaged_files_are_said_or_passed_over(tmp_path: Path, content: bytes) -
 def test_runs_lie_beside_the_queue_and_nowhere_else(tmp_path: Path, folder: str) -> None:
     run = QueuedRun(name="n", run_id="id1", folder=folder)
     assert folder_of(tmp_path / "sweep", run) == tmp_path / "id1"
-
-
-def test_readers_find_one_whole_queue_while_another_writes(tmp_path: Path) -> None:
-    sizes = (1, 400)
-    write_queue(tmp_path, queue(sizes[0]))
-    stop = threading.Event()
-
-    def writing() -> None:
-        while not stop.is_set():
-            for count in sizes:
-                write_queue(tmp_path, queue(count))
-
-    writer = threading.Thread(target=writing)
-    writer.start()
-    try:
-        found = {len(read_queue(tmp_path).runs) for _ in range(200)}
-    finally:
-        stop.set()
-        writer.join()
-    assert found <= set(sizes)
-    assert [path.name for path in tmp_path.iterdir()] == [QUEUE]
 
 
 def test_a_run_says_how_far_it_is_while_it_is_at_work(bench: shell.Bench) -> None:

@@ -47,11 +47,7 @@ def test_without_options_everything_is_chosen_and_unscored_steps_are_kept_for_th
     found = select()
     assert found.text == "all"
     assert found.step_ids == {"1/1", "1/3", "2/0", "2/1", "2/2"}
-    assert kept(found) == {
-        "1": ["1/0", "1/1", "1/2", "1/3"],
-        "2": ["2/0", "2/1", "2/2"],
-        "bob": ["bob/0", "bob/1"],
-    }
+    assert kept(found) == {"1": ["1/0", "1/1", "1/2", "1/3"], "2": ["2/0", "2/1", "2/2"], "bob": ["bob/0", "bob/1"]}
 
 
 def test_neither_order_nor_repetition_makes_another_choice() -> None:
@@ -65,22 +61,10 @@ def test_options_add_up() -> None:
     assert found.text == "participant=1,2;steps=1/3,2/0,2/2;limit=2"
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"participants": ("3",)}, "--participant 3: the data set has 1, 2, bob"),
-        ({"sample_ids": ("1/9",)}, "--sample-id 1/9: no such step; ids look like 1/0"),
-        ({"sample_ids": ("1/0",)}, "--sample-id 1/0: no click was made there"),
-        ({"limit": 0}, "--limit 0"),
-        ({"limit": -1}, "--limit -1"),
-        ({"participants": ("bob",)}, "no scored step is left"),
-        ({"participants": ("1",), "sample_ids": ("2/0",)}, "no scored step is left"),
-    ],
-)
-def test_what_cannot_be_chosen_is_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError) as refused:
+@pytest.mark.parametrize("options", [{"participants": ("bob",)}, {"participants": ("1",), "sample_ids": ("2/0",)}])
+def test_a_choice_that_leaves_no_step_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="no scored step is left"):
         select(**options)
-    assert said in str(refused.value)
 
 
 @given(data=st.data(), limit=st.none() | st.integers(1, 8))

@@ -149,8 +149,7 @@ def test_a_plans_key_hangs_on_what_the_planner_is_told(tmp_path: Path) -> None:
 
 
 @given(
-    reads=st.sets(st.sampled_from(sorted(EVERYTHING))),
-    changes=st.sets(st.sampled_from(sorted(EVERYTHING)), min_size=1),
+    reads=st.sets(st.sampled_from(sorted(EVERYTHING))), changes=st.sets(st.sampled_from(sorted(EVERYTHING)), min_size=1)
 )
 def test_what_a_planner_does_not_read_is_neither_in_the_key_nor_in_the_query(
     reads: set[Context], changes: set[Context]

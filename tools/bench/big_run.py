@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 
@@ -42,15 +42,7 @@ SHOTS = tuple(
 PLATFORMS = ("web", "desktop", "mobile")
 
 
-def write_run(
-    folder: Path,
-    steps: int,
-    *,
-    participants: int = 10,
-    seed: int = 0,
-    labelled: bool = False,
-    shots: Sequence[Screenshot] = SHOTS,
-) -> None:
+def write_run(folder: Path, steps: int, *, participants: int = 10, seed: int = 0, labelled: bool = False) -> None:
     """Write ``run.json``, ``steps.jsonl``, ``plans.jsonl`` and ``predictions.jsonl`` of a run of so many steps.
 
     Args:
@@ -59,7 +51,6 @@ def write_run(
         participants: Whose they are.
         seed: Of everything that varies.
         labelled: Give every step a platform.
-        shots: The screenshots, one after the other.
     """
     folder.mkdir(parents=True, exist_ok=True)
     encode = msgspec.json.Encoder().encode
@@ -70,7 +61,7 @@ def write_run(
         (folder / "plans.jsonl").open("wb") as plans,
         (folder / "predictions.jsonl").open("wb") as predictions,
     ):
-        for step in _steps(steps, participants, generator, labelled=labelled, shots=shots):
+        for step in _steps(steps, participants, generator, labelled=labelled):
             told.write(encode(step) + b"\n")
             if step.region is not None:
                 for plan, prediction in _answers(step, generator):
@@ -79,10 +70,8 @@ def write_run(
                         predictions.write(encode(prediction) + b"\n")
 
 
-def _steps(
-    count: int, participants: int, generator: random.Random, *, labelled: bool, shots: Sequence[Screenshot]
-) -> Iterator[Step]:
-    following = cycle(shots)
+def _steps(count: int, participants: int, generator: random.Random, *, labelled: bool) -> Iterator[Step]:
+    following = cycle(SHOTS)
     for participant in range(1, participants + 1):
         own = count // participants + (participant <= count % participants)
         number, task = 0, 0

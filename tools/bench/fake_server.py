@@ -74,11 +74,7 @@ class FakeServer:
                 "created": 0,
                 "model": "fake",
                 "choices": [
-                    {
-                        "index": 0,
-                        "finish_reason": "stop",
-                        "message": {"role": "assistant", "content": self.reply},
-                    }
+                    {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": self.reply}}
                 ],
                 "usage": {"prompt_tokens": tokens, "completion_tokens": 8, "total_tokens": tokens + 8},
             }

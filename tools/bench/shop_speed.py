@@ -106,6 +106,9 @@ async def serve(latency_s: float, keep: Path) -> None:
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
         return web.json_response({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}})
 
+    async def models(_request: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "fake"}]})
+
     async def stats(_request: web.Request) -> web.Response:
         found = {"requests": len(bodies), "seconds": max(times) - min(times)}
         if not keep.exists():
@@ -116,7 +119,7 @@ async def serve(latency_s: float, keep: Path) -> None:
 
     app = web.Application(client_max_size=2**28)
     app.router.add_post("/v1/chat/completions", complete)
-    app.router.add_get("/v1/models", lambda _: _models())
+    app.router.add_get("/v1/models", models)
     app.router.add_get("/stats", stats)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
@@ -124,12 +127,6 @@ async def serve(latency_s: float, keep: Path) -> None:
     await site.start()
     print(runner.addresses[0][1], flush=True)
     await asyncio.Event().wait()
-
-
-async def _models() -> object:
-    from aiohttp import web
-
-    return web.json_response({"data": [{"id": "fake"}]})
 
 
 async def bare(base_url: str, bodies: Path, connections: int) -> None:

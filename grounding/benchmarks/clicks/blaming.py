@@ -36,7 +36,6 @@ from grounding.benchmarks.clicks.judging import (
     open_judge,
     read_prompt,
     read_reference_answers,
-    reference_folder,
     reference_opinion,
 )
 from grounding.benchmarks.clicks.preparation import prepare
@@ -56,7 +55,7 @@ from grounding.run.display import Progress
 from grounding.run.folder import GrounderSetup, RunFolder, RunInfo
 from grounding.run.runner import INTERRUPTED
 
-FOLDER = "error_split"
+FOLDER, REFERENCE = "error_split", "reference"
 
 
 class BlameOptions(Record, frozen=True, kw_only=True):
@@ -216,7 +215,7 @@ def reground(
     """
     texts = read_plans(plans)
     found = {
-        wrong.step.id: ReferenceAnswer(step_id=wrong.step.id, text=texts[wrong.step.id])
+        wrong.step.id: ReferenceAnswer(text=texts[wrong.step.id])
         for wrong in wrongs
         if texts.get(wrong.step.id, "").strip()
     }
@@ -235,7 +234,7 @@ def reground(
 
 
 def _kept_runs(run: RunFolder) -> list[RunFolder]:
-    return [RunFolder(path.parent) for path in sorted(reference_folder(run.path).glob("*/run.json"))]
+    return [RunFolder(path.parent) for path in sorted((run.path / FOLDER / REFERENCE).glob("*/run.json"))]
 
 
 def _answered_before(
@@ -301,7 +300,7 @@ def reference_options(
             "server_wait": given.server_wait,
             "no_report": True,
             "no_probe": True,  # The identity is that of a grounder that was probed before the run.
-            "log_dir": reference_folder(run.path),
+            "log_dir": run.path / FOLDER / REFERENCE,
             "command": f"grounding blame {shlex.quote(str(run.path))}",
         }
     )

@@ -41,20 +41,18 @@ def survey(prepared: PreparedClicks, folder: Path, kinds: Mapping[str, type[Any]
     ``kinds`` are its journals; ``asked_for`` keys of plans that runs before this one will have asked for, to which its
     own are added.
     """
-    return asyncio.run(_survey(prepared, folder, kinds, asked_for))
 
+    async def look() -> Looked:
+        try:
+            with journals(folder, kinds, read_only=True, fresh=prepared.options.fresh) as opened:
+                found = _Survey(prepared, opened, asked_for)
+                for item in prepared.items:
+                    await found.look_at(item)
+                return found.looked(folder)
+        finally:
+            await prepared.aclose()
 
-async def _survey(
-    prepared: PreparedClicks, folder: Path, kinds: Mapping[str, type[Any]], asked_for: set[str]
-) -> Looked:
-    try:
-        with journals(folder, kinds, read_only=True, fresh=prepared.options.fresh) as opened:
-            found = _Survey(prepared, opened, asked_for)
-            for item in prepared.items:
-                await found.look_at(item)
-            return found.looked(folder)
-    finally:
-        await prepared.aclose()
+    return asyncio.run(look())
 
 
 class _Survey:
@@ -62,26 +60,18 @@ class _Survey:
 
     def __init__(self, prepared: PreparedClicks, opened: Mapping[str, Any], asked_for: set[str]) -> None:
         self._prepared, self._asked_for, self._mine = prepared, asked_for, set[str]()
-        planner = prepared.planner.planner
+        planner, grounder = prepared.planner.planner, prepared.grounder.grounder
         self._planner, self._store = planner, planner.store if isinstance(planner, StoredPlanner) else None
-        self._plans, self._predictions, self._ahead = (
-            opened["plans.jsonl"],
-            opened["predictions.jsonl"],
-            opened.get("ahead.jsonl"),
-        )
+        self._plans, self._predictions = opened["plans.jsonl"], opened["predictions.jsonl"]
+        self._ahead, self._passes = opened.get("ahead.jsonl"), opened.get("passes.jsonl")
+        ahead = self._ahead
         self._plan_stage = (
-            PlanStage(planner, self._plans)
-            if self._ahead is None
-            else PlanAheadStage(planner, self._plans, self._ahead)
+            PlanStage(planner, self._plans) if ahead is None else PlanAheadStage(planner, self._plans, ahead)
         )
         self._ground_stage = GroundStage(
-            prepared.grounder.grounder,
-            self._predictions,
-            reads=prepared.grounder.reads,
-            untouched=prepared.own_servers,
+            grounder, self._predictions, reads=prepared.grounder.reads, untouched=prepared.own_servers
         )
-        self._zoom = prepared.grounder.grounder if isinstance(prepared.grounder.grounder, ZoomGrounder) else None
-        self._passes = opened.get("passes.jsonl")
+        self._zoom = grounder if isinstance(grounder, ZoomGrounder) else None
         self._to_plan: list[Query] = []
         self._to_ground: list[tuple[Query, bool]] = []
         """Questions to the grounder, and whether their plans are made."""
@@ -195,11 +185,9 @@ def _made(asker: AsksByRequest, role: str, queries: Sequence[Query]) -> list[Cha
     found = []
     for query in queries:
         try:
-            request = asker.request_for(query)
+            found.append(asker.request_for(query))
         except (OSError, ValueError) as error:
             print(f"grounding: {role} request: {query.step_id}: {error}", file=sys.stderr)
-            continue
-        found.append(request)
     return found
 
 

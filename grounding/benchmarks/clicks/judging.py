@@ -1,12 +1,8 @@
-"""Asks a judge about wrong steps: a framed screenshot and a plan in, yes or no out, kept in a journal as it comes.
+"""What a judge and a reference instruction say of wrong steps.
 
-Yes means that the plan names the right element, so the grounder is to blame; no means that the plan is.
-
-The judge's prompt, a named and versioned file, and the one form of reply that is read.
-
-What a reference instruction says of a wrong step: right with it means that the plan was wrong. Asks no model.
-
-The rule is the first of the error split: the same grounder, the same screenshot, other words.
+A judge is shown a framed screenshot and a plan. Yes means that the plan names the right element, so the grounder is to
+blame; no means that the plan is. A reference instruction is given to the same grounder over the same screenshot: right
+with it means that the plan was wrong.
 """
 
 from __future__ import annotations
@@ -16,6 +12,7 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -120,7 +117,6 @@ def read_reply(text: str) -> Answer | None:
 
 
 MAX_OUTPUT_TOKENS = 1024
-
 """Asked for where the card sets no limit of its own: the reply is a few sentences."""
 
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
@@ -202,11 +198,8 @@ def open_judge(
 
 _CUT = ("length", "max_tokens", "content_filter")
 
-_SAYS: dict[Answer, Literal["reasoning", "grounding", "unclear"]] = {
-    "yes": "grounding",
-    "no": "reasoning",
-    "unclear": "unclear",
-}
+_SAYS: dict[Answer, Literal["reasoning", "grounding", "unclear"]]
+_SAYS = {"yes": "grounding", "no": "reasoning", "unclear": "unclear"}
 
 
 class BlameJudgement(Kept, frozen=True, kw_only=True):
@@ -341,32 +334,27 @@ class ReferenceAnswer(Record, frozen=True, kw_only=True):
     ``text`` is None where there is no reference instruction; ``verdict`` where the grounder was not asked.
     """
 
-    step_id: str
     text: str | None
     verdict: Verdict | None = None
 
 
 def reference_opinion(wrong: WrongStep, answer: ReferenceAnswer | None) -> Opinion:
     """Compare the two answers of the grounder, by the table in the docstring of ``grounding.analysis``."""
-    said, because = _reference_says(wrong, answer)
-    return Opinion(source=SOURCE, step_id=wrong.step.id, said=said, because=because)
-
-
-def _reference_says(wrong: WrongStep, answer: ReferenceAnswer | None) -> tuple[Said, str]:
+    said: Said = "grounding"
+    because = "wrong with the reference instruction, too"
     if answer is None or answer.text is None:
-        return "missing", "there is no reference instruction for this step"
-    if answer.text == wrong.plan:
-        return "grounding", "the plan is the reference instruction itself"
-    match answer.verdict:
-        case None:
-            return "error", "the grounder was not asked with the reference instruction yet"
-        case Verdict(outcome="error" | "missing" as outcome, reason=reason):
-            return outcome, f"no answer to the reference instruction: {reason}"
-        case Verdict(outcome="hit"):
-            return "reasoning", "right with the reference instruction"
-        case Verdict(outcome="unparsed"):
-            return "grounding", "no place named with the reference instruction either"
-    return "grounding", "wrong with the reference instruction, too"
+        said, because = "missing", "there is no reference instruction for this step"
+    elif answer.text == wrong.plan:
+        because = "the plan is the reference instruction itself"
+    elif answer.verdict is None:
+        said, because = "error", "the grounder was not asked with the reference instruction yet"
+    elif answer.verdict.outcome == "error" or answer.verdict.outcome == "missing":
+        said, because = answer.verdict.outcome, f"no answer to the reference instruction: {answer.verdict.reason}"
+    elif answer.verdict.outcome == "hit":
+        said, because = "reasoning", "right with the reference instruction"
+    elif answer.verdict.outcome == "unparsed":
+        because = "no place named with the reference instruction either"
+    return Opinion(source=SOURCE, step_id=wrong.step.id, said=said, because=because)
 
 
 def read_reference_answers(folder: RunFolder, wrongs: Sequence[WrongStep]) -> dict[str, ReferenceAnswer]:
@@ -383,7 +371,6 @@ def read_reference_answers(folder: RunFolder, wrongs: Sequence[WrongStep]) -> di
                 no_words = plan.failure is not None and plan.failure.kind != "error"
                 unasked = prediction is None and plan.failure is None
                 found[wrong.step.id] = ReferenceAnswer(
-                    step_id=wrong.step.id,
                     text=None if no_words else plan.text or "",
                     verdict=None if unasked else judge(wrong.step, plan, prediction),
                 )
@@ -413,14 +400,12 @@ def check_reference_run(run: RunFolder, info: RunInfo, reference: RunFolder, wro
 def differences(
     asked: RunSettings, other: RunSettings, wrongs: Sequence[WrongStep], steps: Mapping[str, Step]
 ) -> list[str]:
+    """What keeps the answers of another run from being those of the same grounder over the same data."""
     found = []
-    if asked.grounder_identity != other.grounder_identity:
-        same = asked.grounder == other.grounder
-        found.append(
-            f"another setting of grounder {asked.grounder}: {_first_difference(asked, other)}"
-            if same
-            else f"grounder {other.grounder}, not {asked.grounder}"
-        )
+    if asked.grounder != other.grounder:
+        found.append(f"grounder {other.grounder}, not {asked.grounder}")
+    elif asked.grounder_identity != other.grounder_identity:
+        found.append(f"another setting of grounder {asked.grounder}: {_first_difference(asked, other)}")
     elif "{history}" in asked.grounder_identity:
         # Only a grounder that is told what happened before can answer differently for it.
         names = [name for name in asked.__struct_fields__ if name.startswith("history")]
@@ -431,8 +416,9 @@ def differences(
         shown = ", ".join(absent[:5]) + (" …" if len(absent) > 5 else "")
         found.append(f"{len(absent)} of the {len(wrongs)} wrong steps are not part of it ({shown})")
     # A fingerprint is also of the history that was read along: other history over the same steps is no other data.
+    seen = attrgetter("screenshot.sha256", "instruction", "region")
     changed = [
-        wrong.step.id for wrong in wrongs if wrong.step.id in steps and _seen(wrong.step) != _seen(steps[wrong.step.id])
+        each.step.id for each in wrongs if each.step.id in steps and seen(each.step) != seen(steps[each.step.id])
     ]
     if asked.fingerprint != other.fingerprint and (changed or asked.dataset != other.dataset):
         found.append(
@@ -440,10 +426,6 @@ def differences(
             + (f" ({len(changed)} wrong steps differ, such as {changed[0]})" if changed else "")
         )
     return found
-
-
-def _seen(step: Step) -> tuple[object, ...]:
-    return step.screenshot.sha256, step.instruction, step.region
 
 
 def _first_difference(asked: RunSettings, other: RunSettings) -> str:
@@ -454,7 +436,3 @@ def _first_difference(asked: RunSettings, other: RunSettings) -> str:
         return f"{other.grounder_identity[:80]!r}, not {asked.grounder_identity[:80]!r}"
     names = [name for name in sorted({*one, *two}) if one.get(name) != two.get(name)]
     return ", ".join(f"{name} {str(two.get(name))[:80]!r}, not {str(one.get(name))[:80]!r}" for name in names[:3])
-
-
-def reference_folder(run: Path) -> Path:
-    return run / "error_split" / "reference"

@@ -135,7 +135,8 @@ def prepare(
         if shared.alone:
             raise UserError(nobody_told(options))
         options = without_history(options)
-    history = _history_length(options, uses_history=told)
+    # How many earlier steps models are told of: what was asked for, or ten where a prompt has a place for them.
+    history = options.history if options.history is not None else DEFAULT_HISTORY if told else 0
     _check_history(options, history)
     ready(options.data_dir)  # What comes from elsewhere has a progress of its own.
     with progress.phase("reading the data set"):
@@ -265,13 +266,6 @@ def _with_store(built: BuiltPlanner, options: EvalOptions) -> BuiltPlanner:
     return msgspec.structs.replace(built, planner=StoredPlanner(built.planner, store, epoch=options.epoch))
 
 
-def _history_length(options: EvalOptions, *, uses_history: bool) -> int:
-    """How many earlier steps models are told of: what was asked for, or ten where a prompt has a place for them."""
-    if options.history is not None:
-        return options.history
-    return DEFAULT_HISTORY if uses_history else 0
-
-
 def without_history(options: EvalOptions) -> EvalOptions:
     """The options of the same run, with nobody told what happened before."""
     return msgspec.structs.replace(options, history=0, history_scope="session", history_file=None)
@@ -289,15 +283,12 @@ def nobody_told(options: EvalOptions) -> str:
 def _check_history(options: EvalOptions, history: int) -> None:
     if history or options.history == 0:
         return
-    for flag, given in (
-        (f"--history-file {options.history_file}", options.history_file is not None),
-        (f"--history-scope {options.history_scope}", options.history_scope != "session"),
-    ):
-        if given:
-            raise UserError(
-                f"{flag}: neither this planner nor this grounder is told what happened before; leave it out, or ask "
-                "for it with --history N"
-            )
+    flag = f"--history-scope {options.history_scope}" if options.history_scope != "session" else ""
+    if flag := flag if options.history_file is None else f"--history-file {options.history_file}":
+        raise UserError(
+            f"{flag}: neither this planner nor this grounder is told what happened before; leave it out, or ask for it "
+            "with --history N"
+        )
 
 
 def _setup(options: EvalOptions) -> GrounderSetup:
@@ -353,8 +344,7 @@ def _all_stored(prepared: PreparedClicks, plans: Journal[Plan]) -> bool:
     planner, asked = prepared.planner.planner, prepared.asked
     if not isinstance(planner, StoredPlanner):
         return False
-    items = step_items(prepared.dataset.sessions, prepared.selection.step_ids, asked.history, asked.history_scope)
-    for item in items:
+    for item in prepared.items:
         query = plan_query((item.opening or item) if asked.plan_ahead else item, planner)
         if plans.settled(item.step.id, query.key) is None and not planner.store.holds(query.key):
             return False

@@ -38,11 +38,7 @@ def comparisons(result: Result[ScoredClicks]) -> dict[int, Comparison]:
             continue
         try:
             found[number] = compare(
-                registered(),
-                scored_tasks(row.scored),
-                theirs,
-                seed=base.info.asked.seed,
-                clusters=base.info.clusters,
+                registered(), scored_tasks(row.scored), theirs, seed=base.info.asked.seed, clusters=base.info.clusters
             )
         except ValueError:
             continue  # Over other steps: the runs are a series of data sets, not of models.

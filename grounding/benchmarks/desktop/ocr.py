@@ -17,13 +17,14 @@ import msgspec
 from grounding.actions.kinds import Action, key_name, pressing, print_action
 from grounding.benchmarks.desktop.agents import ActQuery
 from grounding.data.desktop_records import DesktopPrediction
+from grounding.data.images import core_count
 from grounding.errors import UserError
 from grounding.geometry import ModelPoint
 from grounding.grounders.ocr import lexicon
 from grounding.grounders.ocr.engine import EngineError
 from grounding.grounders.ocr.instruction import parse
 from grounding.grounders.ocr.match import choose
-from grounding.grounders.ocr.reader import OcrReader, UnreadableImageError, core_count, reader_identity
+from grounding.grounders.ocr.reader import OcrReader, UnreadableImageError, reader_identity
 from grounding.grounders.ocr.screen import Screen, TextLine, TextWord
 from grounding.records import Box, Call, ImageSizes, Record
 

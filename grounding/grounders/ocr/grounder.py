@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 
+from grounding.data.images import core_count
 from grounding.errors import UserError
 from grounding.grounders.ocr.engine import EngineError
 from grounding.grounders.ocr.instruction import Parsed, parse
 from grounding.grounders.ocr.match import TextChoice, choose
-from grounding.grounders.ocr.reader import READ_AHEAD, OcrReader, UnreadableImageError, core_count, reader_identity
+from grounding.grounders.ocr.reader import READ_AHEAD, OcrReader, UnreadableImageError, reader_identity
 from grounding.grounders.ocr.screen import Screen
 from grounding.records import Box, Call, Failure, ImageSizes, Prediction, Query, Record
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from grounding.cache import Cache
 from grounding.cards.places import cache_dir
+from grounding.data.images import core_count
 from grounding.grounders.ocr.engine import (
     RECOGNISER_HEIGHT_PX,
     Crop,
@@ -249,12 +249,6 @@ def reader_identity() -> str:
 def _key(screenshot: Screenshot) -> str:
     """What tells screenshots apart: their bytes, or their file where nobody hashed it."""
     return screenshot.sha256 or screenshot.path
-
-
-def core_count() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _load(path: str) -> Pixels:

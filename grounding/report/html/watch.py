@@ -17,7 +17,7 @@ from grounding.errors import UserError
 from grounding.records import Point, Record, Region, Screenshot
 from grounding.report.html.gather import DATA_FILES, version_of
 from grounding.report.html.pictures import thumbnail_name
-from grounding.report.rows import first_metric, names_apart, read_rows
+from grounding.report.rows import first_metric, read_rows
 from grounding.run.display import (
     ENDED,
     PROGRESS,
@@ -28,6 +28,7 @@ from grounding.run.display import (
     RunState,
     folder_of,
     is_held,
+    names_apart,
     read_progress,
     read_queue,
 )
@@ -411,4 +412,4 @@ def _names(queued: dict[Path, QueuedRun | None], seen: dict[Path, Seen]) -> tupl
         info = seen[path].info
         names.append(run.name if run else (info and info.answerer) or path.name)
         data.append(info.parts.get("dataset", "") if info else "")
-    return names_apart(names, list(queued), among=data)
+    return names_apart(names, [path.name for path in queued], among=data)

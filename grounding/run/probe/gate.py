@@ -216,12 +216,7 @@ def leaves_sizes(card: ChatCard) -> bool:
 
 
 async def make_the_sizes(
-    card: GrounderCard,
-    options: ChatOptions,
-    shown: Iterable[Size],
-    *,
-    budget: Budget,
-    on_retry: Callable[[], None],
+    card: GrounderCard, options: ChatOptions, shown: Iterable[Size], *, budget: Budget, on_retry: Callable[[], None]
 ) -> bool:
     """Whether all servers make a card's sizes of pictures like these by themselves."""
     sizes = _sizes_to_ask(card, shown)

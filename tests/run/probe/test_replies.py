@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 from grounding.geometry import ModelBox, ModelPoint, Space
 from grounding.records import Box, ImageSizes, Point, Polygon, Region, Size
 from grounding.run.probe.gate import ProbeTarget, draw_targets
-from grounding.run.probe.replies import (
-    SPACES,
-    ProbedReply,
-    ProbeFinding,
-    SpaceFit,
-    judge_replies,
-    worst,
-)
+from grounding.run.probe.replies import SPACES, ProbedReply, ProbeFinding, SpaceFit, judge_replies, worst
 from run.probe.models import card, dice, observed, perfect
 
 SAME: dict[str, list[set[Space]]] = {
