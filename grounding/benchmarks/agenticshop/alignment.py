@@ -266,9 +266,17 @@ def align(
             left=left,
         )
 
-    names, how = ("alignment.json", "choices.jsonl"), {"question": question_text, "read": read_choice, "offline": None}
-    about: dict[str, Any] = {"out": out, "names": names, "unit": "comparisons", "kept": Choice, **how}
-    return ask_and_figure(asking, comparisons, **about, figures=figures)
+    return ask_and_figure(
+        asking,
+        comparisons,
+        out=out,
+        names=("alignment.json", "choices.jsonl"),
+        unit="comparisons",
+        kept=Choice,
+        question=question_text,
+        read=read_choice,
+        figures=figures,
+    )
 
 
 def print_alignment(found: Alignment, answers: StageAnswers[Choice]) -> None:
