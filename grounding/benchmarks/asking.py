@@ -156,7 +156,7 @@ async def run_stage(
     def through(_item: ItemT, last: Any) -> None:
         progress.count(last.failure.kind if last is not None and last.failure else "done")
 
-    if any(_answer(stage, item) is None for item in items):
+    if any(stage.journal.settled(stage.item_id(item), stage.key(item, None)) is None for item in items):
         await check()
     with progress.steps(len(items)):
         stopped = await Runner[ItemT]((stage,), on_record=told, on_item=through).run(items)
@@ -179,10 +179,6 @@ def last_answer(stage: Stage[ItemT], item: ItemT) -> Any:
     journal: Journal[Any] = stage.journal
     found: Keyed | None = journal.last(stage.item_id(item))
     return found if found is not None and found.key == stage.key(item, None) else None
-
-
-def _answer(stage: Stage[ItemT], item: ItemT) -> Any:
-    return stage.journal.settled(stage.item_id(item), stage.key(item, None))
 
 
 def finished(work: Coroutine[Any, Any, str], kept: Path) -> str:

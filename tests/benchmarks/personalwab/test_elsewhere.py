@@ -66,15 +66,6 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
         yield Shop(tmp_path, found)
 
 
-def test_the_rules_are_the_same_to_the_byte(shop: Shop) -> None:
-    for where, more in (("local", ()), ("cluster", RAY)):
-        args = ("--dataset", "personalwab", "--data-dir", shop.data, "--log-dir", shop.folder / where, *more)
-        done = shell.call(*args)
-        assert done.returncode == 0, done.stderr
-    assert shop.summary("cluster") == shop.summary("local")
-    assert len(shop.cluster.actors) == 2
-
-
 def test_what_a_lost_worker_played_is_played_by_another(shop: Shop) -> None:
     with ChatServer(working_out(dear)) as server:
         shop.run("local", server)

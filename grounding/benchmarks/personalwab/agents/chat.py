@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -64,15 +64,15 @@ def completion_of(asked: Exchange, calls: list[Call]) -> Completion:
     return asked.completion
 
 
-class ShopAgent(ABC):
+class ShopAgent(Protocol):
     """Acts for one user; ``identity`` is canonical text of everything that can change a move.
 
     One that ``carries_on`` what it has learnt works on one task of a user at a time, in order.
     """
 
-    identity = ""
-    max_concurrency = 1
-    carries_on = False
+    identity: str = ""
+    max_concurrency: int = 1
+    carries_on: bool = False
 
     @abstractmethod
     async def start(self, play: Play) -> None: ...
