@@ -156,7 +156,7 @@ async def run_stage(
     def through(_item: ItemT, last: Any) -> None:
         progress.count(last.failure.kind if last is not None and last.failure else "done")
 
-    if any(_answer(stage, item) is None for item in items):
+    if any(stage.journal.settled(stage.item_id(item), stage.key(item, None)) is None for item in items):
         await check()
     with progress.steps(len(items)):
         stopped = await Runner[ItemT]((stage,), on_record=told, on_item=through).run(items)
@@ -179,10 +179,6 @@ def last_answer(stage: Stage[ItemT], item: ItemT) -> Any:
     journal: Journal[Any] = stage.journal
     found: Keyed | None = journal.last(stage.item_id(item))
     return found if found is not None and found.key == stage.key(item, None) else None
-
-
-def _answer(stage: Stage[ItemT], item: ItemT) -> Any:
-    return stage.journal.settled(stage.item_id(item), stage.key(item, None))
 
 
 def finished(work: Coroutine[Any, Any, str], kept: Path) -> str:
@@ -244,21 +240,21 @@ class Asking(Record, frozen=True, kw_only=True):
 
 
 class StageAnswers(Record, Generic[KeptT], frozen=True, kw_only=True):
-    """The last answers by item, and what became of the asking; ``tally`` is None where no model was asked."""
+    """The last answers by item, and what became of the asking."""
 
     by: str
     answers: dict[str, KeptT]
-    tally: Tally | None = None
+    tally: Tally
     cost_usd: float | None = None
     stopped: str = ""
 
     @property
     def complete(self) -> bool:
-        return not self.stopped and (self.tally is None or self.tally.complete)
+        return not self.stopped and self.tally.complete
 
     @property
     def lines(self) -> list[str]:
-        said = [] if self.tally is None else [f"replies    {self.tally.left}"]
+        said = [f"replies    {self.tally.left}"]
         said += [] if self.cost_usd is None else [f"cost       {dollars(self.cost_usd)}"]
         return said + ([f"stopped before the end: {self.stopped}"] if self.stopped else [])
 
@@ -307,11 +303,8 @@ async def answer_of(
 
 
 @contextmanager
-def figures_folder(out: Path | None, names: Sequence[str]) -> Iterator[LockedFolder | None]:
+def figures_folder(out: Path, names: Sequence[str]) -> Iterator[LockedFolder]:
     """The folder for figures and replies, held; a UserError where it holds something else than ``names``."""
-    if out is None:
-        yield None
-        return
     if out.exists() and not out.is_dir():
         raise UserError(f"--out {out}: is a file: give a folder")
     if out.is_dir() and any(out.iterdir()) and not any((out / name).exists() for name in names):
@@ -327,28 +320,19 @@ def ask_and_figure(
     asking: Asking,
     items: Sequence[AboutT],
     *,
-    out: Path | None,
+    out: Path,
     names: tuple[str, str],
     unit: str,
     kept: type[KeptT],
     question: Callable[[AboutT], str],
     read: Callable[[AboutT, str], Mapping[str, Any] | Failure],
-    offline: Callable[[], StageAnswers[KeptT]] | None,
     figures: Callable[[StageAnswers[KeptT]], FiguresT],
 ) -> tuple[FiguresT, StageAnswers[KeptT]]:
     """Have every question answered, or those that are left, and work the figures out.
 
-    ``names`` are the files of figures and of replies in ``out``, which is needed where a model is asked; ``read`` is as
-    in :func:`answer_of`; ``offline`` answers without a model. What was answered is kept where a UserError is raised.
+    ``names`` are the files of figures and of replies in ``out``; ``read`` is as in :func:`answer_of`. What was answered
+    is kept where a UserError is raised.
     """
-    if offline is not None:
-        with figures_folder(out, names) as folder:
-            answers = offline()
-            return _written(folder, names[0], figures(answers)), answers
-    if out is None:
-        raise UserError(
-            f"{asking.option} {asking.who}: give a folder for the replies with --out, so that nothing is paid for twice"
-        )
     budget, progress = Budget(asking.cost_limit), new_progress(asking.display, unit)
     opened = asking.opened(budget, progress)
     with figures_folder(out, names) as folder, closing(Journal(out / names[1], kept)) as journal:
@@ -376,10 +360,6 @@ def ask_and_figure(
             cost_usd=paid([journal]),
             stopped=stopped,
         )
-        return _written(folder, names[0], figures(answers)), answers
-
-
-def _written(folder: LockedFolder | None, name: str, found: FiguresT) -> FiguresT:
-    if folder is not None:
-        folder.replace_json(name, found)
-    return found
+        found = figures(answers)
+        folder.replace_json(names[0], found)
+        return found, answers

@@ -8,15 +8,15 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 from rich.text import Text
 
 from grounding.errors import UserError
 from grounding.options import DesktopScoringName, RunOptions
 from grounding.report.compare import ALL, ComparedRun, compare_rows, difference_text
+from grounding.report.html.content import SummaryTable
 from grounding.report.plot import PlotPoint, SweepPlot, draw, x_axis
 from grounding.report.rows import read_rows
+from grounding.report.table import drawn
 from grounding.run.benchmark import Benchmark, OptionsT, PreparedT, Result, ScoredT
 
 if TYPE_CHECKING:
@@ -159,20 +159,11 @@ class AgentBenchmark(Benchmark[OptionsT, PreparedT, ScoredT]):
         if not compared:
             return
         labels = [each.label for each in compared[0].metrics if each.group == ALL]
-        table = Table(
-            title=Text(f"difference to {first.name} · all tasks, paired · {rule}"),
-            title_style="bold",
-            title_justify="left",
-            box=SIMPLE_HEAD,
-            padding=(0, 1, 0, 0),
-            pad_edge=False,
-        )
-        table.add_column("run", overflow="fold")
-        for label in labels:
-            table.add_column(label, justify="right", overflow="fold")
+        rows = []
         for one in compared:
             cells = {each.label: difference_text(each) for each in one.metrics if each.group == ALL}
-            table.add_row(Text(names[one.folder]), *(cells.get(label, "-") for label in labels))
-        console.print(table)
+            rows.append((names[one.folder], *(cells.get(label, "-") for label in labels)))
+        title = f"difference to {first.name} · all tasks, paired · {rule}"
+        console.print(drawn(SummaryTable(title=title, heads=("run", *labels), rows=tuple(rows))))
         words = f"differences with 95 % intervals by a bootstrap over {found.clusters}s, seed {found.seed}; "
         console.print(Text(words + "`grounding compare` has tests and groups"), soft_wrap=True, highlight=False)

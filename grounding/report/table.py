@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +16,7 @@ from grounding.errors import UserError
 from grounding.llm.budget import dollars
 from grounding.options import ScoringName
 from grounding.report.groups import estimate_cells, group_table, table_of
+from grounding.report.html.content import SummaryTable
 from grounding.report.html.triage import read_triage, triage_lines
 from grounding.run.folder import TRANSCRIPTS, RunInfo
 from grounding.run.scorebook import ScoredClicks
@@ -40,6 +42,19 @@ def print_summary(console: Console, result: ScoredClicks, *, scoring: ScoringNam
     lines += [*_beside(result), ("signature", summary.signature)]
     lines += [("report", str(result.report))] if result.report is not None else []
     print_named(console, [*lines, ("run folder", str(result.folder))])
+
+
+def drawn(table: SummaryTable) -> Table:
+    """Columns of figures behind one of names; heads may be of two lines, and a row that is set in is dim."""
+    shown = Table(title=Text(table.title), title_style="bold", title_justify="left", box=SIMPLE_HEAD)
+    shown.padding, shown.pad_edge = (0, 1, 0, 0), False
+    two_lines = any("\n" in head for head in table.heads)
+    for number, head in enumerate(table.heads):
+        lead = "\n" if two_lines and "\n" not in head else ""
+        shown.add_column(f"{lead}{head}", justify="right" if number else "left", overflow="fold")
+    for row in table.rows:
+        shown.add_row(*map(Text, row), style="dim" if row[0].startswith(" ") else None)
+    return shown
 
 
 def print_named(console: Console, lines: Iterable[tuple[str, str]]) -> None:

@@ -27,14 +27,14 @@ from grounding.benchmarks.agenticshop.records import (
     product_id,
 )
 from grounding.benchmarks.agenticshop.release import read_json
-from grounding.benchmarks.agenticshop.rows import NOTHING, drawn
+from grounding.benchmarks.agenticshop.rows import NOTHING
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, read_stored
 from grounding.cards.places import published_dir
 from grounding.console import wide_console
 from grounding.errors import UserError
 from grounding.records import Record
 from grounding.report.html.content import SummaryTable
-from grounding.report.table import print_named
+from grounding.report.table import drawn, print_named
 from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
 from grounding.scoring.published import read_published
 

@@ -23,7 +23,7 @@ import numpy as np
 from grounding.benchmarks.agenticshop.agreement import told
 from grounding.benchmarks.agenticshop.loader import read_curation
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, CurationTask
-from grounding.benchmarks.agenticshop.rows import NOTHING, drawn
+from grounding.benchmarks.agenticshop.rows import NOTHING
 from grounding.benchmarks.agenticshop.scenarios import row_of
 from grounding.benchmarks.asking import Asking, Kept, StageAnswers, ask_and_figure
 from grounding.benchmarks.calls import Wording, fill, read_wording
@@ -33,7 +33,7 @@ from grounding.console import wide_console
 from grounding.errors import UserError
 from grounding.records import Failure, Record
 from grounding.report.html.content import SummaryTable
-from grounding.report.table import print_named
+from grounding.report.table import drawn, print_named
 from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
 from grounding.scoring.published import read_published
 
@@ -266,9 +266,17 @@ def align(
             left=left,
         )
 
-    names, how = ("alignment.json", "choices.jsonl"), {"question": question_text, "read": read_choice, "offline": None}
-    about: dict[str, Any] = {"out": out, "names": names, "unit": "comparisons", "kept": Choice, **how}
-    return ask_and_figure(asking, comparisons, **about, figures=figures)
+    return ask_and_figure(
+        asking,
+        comparisons,
+        out=out,
+        names=("alignment.json", "choices.jsonl"),
+        unit="comparisons",
+        kept=Choice,
+        question=question_text,
+        read=read_choice,
+        figures=figures,
+    )
 
 
 def print_alignment(found: Alignment, answers: StageAnswers[Choice]) -> None:

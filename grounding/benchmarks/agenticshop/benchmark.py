@@ -17,7 +17,7 @@ from grounding.benchmarks.agenticshop.agents.base import AsksFirst, find_agent
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge
 from grounding.benchmarks.agenticshop.options import CurationOptions
-from grounding.benchmarks.agenticshop.page import curation_page
+from grounding.benchmarks.agenticshop.page import write_curation_page
 from grounding.benchmarks.agenticshop.paper import print_published_curations
 from grounding.benchmarks.agenticshop.preparation import CURATE, EXTRACT, PreparedCuration, in_workers, prepare_curation
 from grounding.benchmarks.agenticshop.records import (
@@ -47,6 +47,7 @@ from grounding.llm.estimates import Role, TokenRange
 from grounding.llm.tokens import RequestTokens, picture_tokens
 from grounding.options import Display, ScoringName
 from grounding.records import Size
+from grounding.report.html.written import written_or_warned
 from grounding.run.benchmark import Pass, Shared, Takes, Work
 from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
@@ -174,7 +175,7 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
         return score_curation(folder)
 
     def page(self, scored: CurationScored) -> Path | None:
-        return curation_page(scored)
+        return written_or_warned(lambda: write_curation_page(scored))
 
     def figures(self, scored: CurationScored, scoring: str | None) -> dict[str, float | None]:
         """The scores of all tasks and of successes alone by the judge that counts, from 0 to 1; or the release's."""

@@ -280,9 +280,7 @@ def construct(
     def keep(made: dict[str, Any]) -> None:
         folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
 
-    with asking.figures_folder(out, (MADE_WITH, REPLIES)) as held, closing(Journal(out / REPLIES, Made)) as journal:
-        assert held is not None
-        folder = held
+    with asking.figures_folder(out, (MADE_WITH, REPLIES)) as folder, closing(Journal(out / REPLIES, Made)) as journal:
         _refuse_other(out, recipe)
         keep({"recipe": recipe})
         budget.take_up(asking.calls_of([journal]))

@@ -20,7 +20,6 @@ from grounding.benchmarks.agenticshop.scorebook import CurationScored
 from grounding.benchmarks.agenticshop.scores import WRONG, PlaceVerdict, share_of
 from grounding.data.release import data_name
 from grounding.report.html.embed import embedded_json, page_html, static_text
-from grounding.report.html.written import written_or_warned
 
 REPORT = "report.html"
 MAX_TEXT_CHARS = 20_000
@@ -142,7 +141,3 @@ def write_curation_page(scored: CurationScored) -> Path:
     path = scored.folder / REPORT
     atomic_write(path, html.encode(errors="replace"), shared=True)
     return path
-
-
-def curation_page(scored: CurationScored) -> Path | None:
-    return written_or_warned(lambda: write_curation_page(scored))

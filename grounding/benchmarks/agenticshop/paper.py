@@ -22,7 +22,6 @@ from grounding.benchmarks.agenticshop.rows import (
     DIMENSION_TITLES,
     KIND_TITLES,
     NOTHING,
-    drawn,
     figure_of,
     heading,
     percent,
@@ -39,7 +38,7 @@ from grounding.records import Record
 from grounding.report.html.content import SummaryTable
 from grounding.report.plot import COLOURS, STYLE, WIDTH_IN, save
 from grounding.report.rows import run_folders
-from grounding.report.table import print_named
+from grounding.report.table import drawn, print_named
 
 # --- tables 4 to 7 ---------------------------------------------------------------------------------------------------
 

@@ -6,10 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from grounding.benchmarks.agenticshop.judge.reference import NAME as REFERENCE
 from grounding.benchmarks.agenticshop.records import (
@@ -38,7 +35,7 @@ from grounding.llm.budget import dollars
 from grounding.options import DesktopScoringName, ScoringName
 from grounding.report.html.content import SummaryTable
 from grounding.report.rows import ItemRow, Note, Result, RunRows, call_fields, item_metric
-from grounding.report.table import print_named
+from grounding.report.table import drawn, print_named
 
 READINGS: dict[ScoringName, str] = {
     "paper": "satisfied items, recounted from the verdicts; three places for each task, an empty or wrong one is 0",
@@ -137,18 +134,6 @@ def summary_tables(results: Sequence[CurationScored], rule: ScoringName) -> tupl
         SummaryTable(title=by_dimension, heads=("agent · judge", *DIMENSION_TITLES.values()), rows=tuple(dimensions)),
         SummaryTable(title="links, targets and steps, %", heads=("agent", *CONDUCT), rows=tuple(conduct)),
     )
-
-
-def drawn(table: SummaryTable) -> Table:
-    shown = Table(title=Text(table.title), title_style="bold", title_justify="left", box=SIMPLE_HEAD)
-    shown.padding, shown.pad_edge = (0, 1, 0, 0), False
-    two_lines = any("\n" in head for head in table.heads)
-    for number, head in enumerate(table.heads):
-        lead = "\n" if two_lines and "\n" not in head else ""
-        shown.add_column(f"{lead}{head}", justify="right" if number else "left", overflow="fold")
-    for row in table.rows:
-        shown.add_row(*row, style="dim" if row[0].startswith(" ") else None)
-    return shown
 
 
 def run_notes(result: CurationScored) -> Iterator[tuple[str, str]]:

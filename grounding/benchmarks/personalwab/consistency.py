@@ -198,7 +198,7 @@ def judge_profiles(
             prompts=prompts.label,
             seed=seed,
             figures=consistency_figures(questions, answers.answers, seed=seed),
-            unparsed=0 if answers.tally is None else answers.tally.unparsed,
+            unparsed=answers.tally.unparsed,
             cost_usd=answers.cost_usd,
         )
 
@@ -211,7 +211,6 @@ def judge_profiles(
         kept=Ranking,
         question=partial(question_text, prompts, dataset),
         read=read_ranking,
-        offline=None,
         figures=figures,
     )
 

@@ -11,10 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
 from grounding.benchmarks.personalwab import scoring as shop
@@ -31,7 +28,7 @@ from grounding.report.html.content import Fact, SummaryTable
 from grounding.report.html.gather import PageAbout
 from grounding.report.html.page import write_item_page
 from grounding.report.rows import ItemRow, Note, RunRows, call_fields, item_metric
-from grounding.report.table import print_named
+from grounding.report.table import drawn, print_named
 from grounding.scoring.summary import CallTotals
 
 _RELEASED = "the released evaluator: an id anywhere, the best attempt"
@@ -171,24 +168,19 @@ def print_shop(console: Console, results: Sequence[ShopScored], *, rule: ShopRul
     model = f" · {asked.model}" if len(models) == 1 and asked.model else ""
     user = f" · user {asked.user}" if asked.user else ""
     title = f"{data_name(asked.dataset, results[0].info.departs)} · {asked.track}-turn · {rule}{model}{user}"
-    style: dict[str, Any] = {"title_style": "bold", "title_justify": "left", "box": SIMPLE_HEAD}
-    table = Table(title=Text(title), padding=(0, 1, 0, 0), pad_edge=False, **style)
     measures = {"F": ("function", 3), "R": ("result", 3), "steps": ("steps", 2)}
     if asked.track == "single":
         del measures["steps"]
-    table.add_column("\nagent · memory")
-    for kind in SHORT.values():
-        for measure in measures:
-            table.add_column(f"{kind if measure == 'F' else ''}\n{measure}", justify="right")
-    table.add_column("95 % interval\nof all R", justify="right")
+    columns = [f"{kind if measure == 'F' else ''}\n{measure}" for kind in SHORT.values() for measure in measures]
+    heads, lines = ("agent · memory", *columns, "95 % interval\nof all R"), []
     # The same in fewer words, with the model where the runs have several.
     names = [row_name(result, several=len(models) > 1).replace(" memory", "") for result in results]
     for name, result in zip(names, results, strict=True):
         scores = result.summary.scores[rule]
         rows = [*(scores.types[kind] for kind in TYPES), scores.overall]
         cells = [share(getattr(one, field), digits) for one in rows for field, digits in measures.values()]
-        table.add_row(name, *cells, interval(scores.overall.result))
-    console.print(table)
+        lines.append((name, *cells, interval(scores.overall.result)))
+    console.print(drawn(SummaryTable(title=title, heads=heads, rows=tuple(lines))))
     print_named(console, _notes(results, names, rule))
 
 

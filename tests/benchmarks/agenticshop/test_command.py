@@ -21,25 +21,13 @@ def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run", TASKS, {TASKS[0].id: ALL[:2], TASKS[1].id: ALL[:1]}).path
 
 
-def test_a_run_is_shown_by_the_papers_columns(run: Path, capsys: pytest.CaptureFixture[str]):
-    assert app(["score", str(run)]) == 0
-    shown = capsys.readouterr().out
-    for words in ("Exp.", "Aesthe.", "50.0", "25.0", "37.5", "success only", "judged 6 of 6", "signature  dataset:"):
-        assert words in shown, words
-
-
-def test_the_papers_tables_stand_beside(run: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_run_is_shown_by_the_papers_columns_beside_its_tables(run: Path, capsys: pytest.CaptureFixture[str]):
     assert app(["score", str(run), "--published"]) == 0
     shown = capsys.readouterr().out
-    for words in ("AgenticShop, Table 4", "AgenticShop, Table 5", "AgenticShop, Table 6", "AgenticShop, Table 7"):
-        assert words in shown
-    assert "37.81" in shown
-    assert "87.64*" in shown
-    assert "site-search (this run)" in shown
-    assert "other data than the paper's" in shown
-
-
-def test_json_is_the_summary(run: Path, capsys: pytest.CaptureFixture[str]):
+    own = ("Exp.", "Aesthe.", "50.0", "25.0", "37.5", "success only", "judged 6 of 6", "signature  dataset:")
+    papers = (*(f"AgenticShop, Table {number}" for number in (4, 5, 6, 7)), "37.81", "87.64*")
+    for words in (*own, *papers, "site-search (this run)", "other data than the paper's"):
+        assert words in shown, words
     assert app(["score", str(run), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads((run / "summary.json").read_text())
 

@@ -66,15 +66,6 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
         yield Shop(tmp_path, found)
 
 
-def test_the_rules_are_the_same_to_the_byte(shop: Shop) -> None:
-    for where, more in (("local", ()), ("cluster", RAY)):
-        args = ("--dataset", "personalwab", "--data-dir", shop.data, "--log-dir", shop.folder / where, *more)
-        done = shell.call(*args)
-        assert done.returncode == 0, done.stderr
-    assert shop.summary("cluster") == shop.summary("local")
-    assert len(shop.cluster.actors) == 2
-
-
 def test_what_a_lost_worker_played_is_played_by_another(shop: Shop) -> None:
     with ChatServer(working_out(dear)) as server:
         shop.run("local", server)
@@ -116,25 +107,19 @@ def test_what_episodes_cost_that_an_interrupt_breaks_off_is_kept(shop: Shop) -> 
     assert found["agent"]["calls"] == len(shell.records(shop.run_folder("cluster") / "calls.jsonl"))
 
 
-def test_kill_9_in_the_middle_of_episodes_takes_nothing_from_the_bill_or_the_limit(tmp_path: Path) -> None:
-    data, card = write_shop(tmp_path / "shop"), tmp_path / "shopper.yaml"
-    card.write_text(CARD + PRICE)
+def test_kill_9_in_the_middle_of_episodes_takes_nothing_from_the_bill_or_the_limit(shop: Shop) -> None:
+    shop.card.write_text(CARD + PRICE)
     held = HeldModel(dear, after=5)
     with ChatServer(held) as server:
-        args = [
-            *("--dataset", "personalwab", "--data-dir", str(data), "--log-dir", str(tmp_path / "runs"), "--json"),
-            *("--agent", "function-calling", "--model", str(card), "--base-url", server.base_url),
-            *("--memory", "none", "--max-retries", "0", "--no-report", "--track", "multi", "--cost-limit", "1000"),
-        ]
-        process = shell.start(*args, cwd=tmp_path)
+        args = shop.args("runs", server, "--json", "--track", "multi", "--cost-limit", "1000")
+        process = shell.start(*args, cwd=shop.folder)
         shell.wait_until(lambda: held.answered == 5 and server.count == 7, process)
         process.kill()
         process.wait()
-        folder = shell.run_folder(tmp_path / "runs")
-        paid = [json.loads(line)["call"]["cost_usd"] for line in (folder / "calls.jsonl").read_text().splitlines()]
+        paid = [one["call"]["cost_usd"] for one in shell.records(shop.run_folder("runs") / "calls.jsonl")]
         assert paid == [1.0] * 5
         held.let_go()
-        done = shell.run(*args, cwd=tmp_path)
+        done = shell.run(*args, cwd=shop.folder)
         assert done.returncode == 0, done.stderr
         # Two requests were open when it died: nobody heard what they cost.
         assert json.loads(done.stdout)["agent"]["usd"] == pytest.approx(server.count - 2)

@@ -1,8 +1,8 @@
 // A person's verdicts: one product at a time, by its evidence alone. Who found it and what the judges say is not shown.
 // The form of the file is that of agreement.py.
-const FORMAT = "grounding-curation-labels.1", IDLE_S = 120;
+const FORMAT = "grounding-curation-labels.1";
 const SAYS = { satisfied: "satisfied", "not-satisfied": "not", "cant-tell": "can't tell" }, LABELS = Object.keys(SAYS);
-const label = { file: null, sample: [], at: 0, item: 0, segment: 0, last: 0 };
+const label = { file: null, sample: [], at: 0, item: 0, segment: 0 };
 
 // 32 bits of a seed and a name: FNV-1a over UTF-8, then the last steps of MurmurHash3, so that near names lie far apart.
 function chance(seed, name) {
@@ -54,7 +54,7 @@ function askWho(message) {
 function start(event) {
   event.preventDefault();
   const annotator = byId("annotator").value.trim();
-  const file = { format: FORMAT, annotator, run_id: page.run_id, signature: Object.fromEntries(page.facts).signature || "", pages: "product", products: [] };
+  const file = { format: FORMAT, annotator, run_id: page.run_id, products: [] };
   begin({ ...(stored(annotator) || file), seed: Number(byId("seed").value), sample: Number(byId("sample").value) });
 }
 function load(event) {
@@ -70,19 +70,16 @@ function begin(file) {
   turn(Math.max(0, sample.findIndex((one) => !complete(one))));
 }
 function turn(at) {
-  Object.assign(label, { at: Math.max(0, Math.min(at, label.sample.length - 1)), segment: 0, last: performance.now() });
+  Object.assign(label, { at: Math.max(0, Math.min(at, label.sample.length - 1)), segment: 0 });
   const { id, task } = label.sample[label.at];
   label.item = Math.max(0, detailOf(task).task.checklist.findIndex((item) => !labelOf(id, item.id)));
   drawLabels();
 }
-// Time counts while somebody works: a longer pause than two minutes is none.
 function say(item, what) {
-  const { id, task, product } = label.sample[label.at], now = performance.now(), { products, task: of } = detailOf(task);
+  const { id, task, product } = label.sample[label.at], { products, task: of } = detailOf(task);
   let entry = label.file.products.find((one) => one.product === id);
-  if (!entry) label.file.products.push(entry = { product: id, url: products[product].url, blind: true, seconds: 0, labels: [] });
+  if (!entry) label.file.products.push(entry = { product: id, url: products[product].url, labels: [] });
   entry.labels = [...entry.labels.filter((one) => one.item !== item.id), { item: item.id, text: item.text, label: what }];
-  entry.seconds = Math.round(10 * (entry.seconds + Math.min(IDLE_S, (now - label.last) / 1000))) / 10;
-  label.last = now;
   keep();
   label.item = Math.min(of.checklist.findIndex((one) => one.id === item.id) + 1, of.checklist.length - 1);
   drawLabels();

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -63,22 +64,22 @@ def completion_of(asked: Exchange, calls: list[Call]) -> Completion:
     return asked.completion
 
 
-class ShopAgent:
+class ShopAgent(Protocol):
     """Acts for one user; ``identity`` is canonical text of everything that can change a move.
 
     One that ``carries_on`` what it has learnt works on one task of a user at a time, in order.
     """
 
-    identity = ""
-    max_concurrency = 1
-    carries_on = False
+    identity: str = ""
+    max_concurrency: int = 1
+    carries_on: bool = False
 
-    async def start(self, play: Play) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    async def start(self, play: Play) -> None: ...
 
+    @abstractmethod
     async def move(self, play: Play) -> Turn:
         """Make the next move. Raises NoMove where none comes."""
-        raise NotImplementedError
 
     async def reflect(self, play: Play) -> None:
         """Think about the user's reply in the last turn."""
