@@ -87,7 +87,7 @@ class SamProposer:
 
 
 def mask_region(mask: Mask) -> Proposed | None:
-    """A mask's bounding box, its outlines, and the place in it that is farthest from its edge; None for a few pixels."""
+    """A mask's box and outlines, and the place in it that is farthest from its edge; None for a few pixels."""
     area = int(mask.sum())
     if area < MIN_AREA_PX:
         return None
