@@ -62,10 +62,10 @@ NEEDS = {
     "training/test_verbatim.py": ("train",),
     "asr/whisper": ("whisper",),
     "grounders/hf/test_actor.py": ("hf",),
-    "grounders/hf/test_agreement.py": ("hf",),
     "grounders/hf/test_eval.py": ("hf",),
     "grounders/hf/test_generate.py": ("hf",),
     "vllm/test_real_adapter.py": ("train",),
+    "vllm/test_real_agreement.py": ("hf",),
     "benchmarks/personalwab": ("web",),
 }
 """Test files and folders that can't even be read without an extra; single tests are marked ``needs(EXTRA, …)``."""

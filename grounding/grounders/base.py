@@ -25,27 +25,19 @@ class Answerer(Protocol):
     """
 
     @property
-    def name(self) -> str:
-        """The short name for tables."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def identity(self) -> str:
-        """Canonical text of everything that can change an answer."""
-        ...
+    def identity(self) -> str: ...
 
     @property
-    def max_concurrency(self) -> int:
-        """How many queries are worked on at once."""
-        ...
+    def max_concurrency(self) -> int: ...
 
     async def check(self) -> None:
         """Raise a UserError when no answer can come."""
-        ...
 
     async def aclose(self) -> None:
         """Let go of connections and workers."""
-        ...
 
 
 class Grounder(Answerer, Protocol):
@@ -60,7 +52,6 @@ class KeepsFiles(Protocol):
 
     def keep_in(self, folder: Path) -> None:
         """Write below this folder from now on."""
-        ...
 
 
 MAX_REPLY_CHARS = 20_000

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from grounding.data.recorded import read_recorded
+from grounding.grounders.base import Offline, ReadReply
 from grounding.records import Box, Failure, Point, Prediction, Query
 
 _Pair = tuple[float, float]
@@ -27,16 +28,8 @@ class _Line(msgspec.Struct, forbid_unknown_fields=False):
     declined: bool = False
 
 
-class _Recorded(msgspec.Struct, frozen=True):
-    point: Point | None
-    box: Box | None
-    declined: bool = False
-
-
-class SavedPredictions:
+class SavedPredictions(Offline):
     """Plays back recorded predictions; a step without a line is ``missing``, a null one ``unparsed``."""
-
-    max_concurrency = 64
 
     def __init__(self, path: Path, known_steps: Collection[str]) -> None:
         self._path = path
@@ -61,27 +54,23 @@ class SavedPredictions:
             declined=found is not None and found.declined,
         )
 
-    async def check(self) -> None: ...
 
-    async def aclose(self) -> None: ...
-
-
-def _recorded(line: _Line) -> _Recorded:
+def _recorded(line: _Line) -> ReadReply:
     given = [value for value in (line.point, line.box) if value is not msgspec.UNSET]
     if len(given) != 1:
         raise ValueError('expected exactly one of "point" and "box" (null where there was no answer)')
     numbers = given[0]
     if numbers is None:
-        return _Recorded(point=None, box=None, declined=line.declined)
+        return ReadReply(declined=line.declined)
     if line.declined:
         raise ValueError('"declined" says that there is no such place, and a place stands beside it; keep one')
     if not all(math.isfinite(number) for number in numbers):
         raise ValueError(f"{list(numbers)} is not made of finite numbers")
     if len(numbers) == 2:
-        return _Recorded(point=Point(x_px=numbers[0], y_px=numbers[1]), box=None)
+        return ReadReply(point=Point(x_px=numbers[0], y_px=numbers[1]))
     x1, y1, x2, y2 = numbers
     box = Box(left_px=min(x1, x2), top_px=min(y1, y2), right_px=max(x1, x2), bottom_px=max(y1, y2))
     center = box.center
     if not (math.isfinite(center.x_px) and math.isfinite(center.y_px)):
         raise ValueError(f"{list(numbers)} is too large to have a middle")
-    return _Recorded(point=center, box=box)
+    return ReadReply(point=center, box=box)

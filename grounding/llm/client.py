@@ -21,6 +21,8 @@ from grounding.llm.budget import Budget, BudgetReached, added, cost_usd
 from grounding.llm.endpoint import LOOK_S, Endpoint, check_address, sign_of_life
 from grounding.llm.http import (
     MAX_REFUSAL_BYTES,
+    MAX_WAIT_S,
+    RETRIED_STATUS,
     BodyTooLong,
     CallFailed,
     Fault,
@@ -28,7 +30,6 @@ from grounding.llm.http import (
     clean,
     led_on,
     read_body,
-    refusal,
     retry_after_s,
 )
 from grounding.llm.ratelimits import RateLimiter, shared_limiter
@@ -451,10 +452,18 @@ class ModelClient(Generic[AnswerT]):
         bill.told(self._wire.spent(content), free=False)
         return Reply(completion=completion, call=tally.call(self._clean(self._wire.model(completion))))
 
-    def _refused(self, status: int, wait_s: float | None, text: str, tally: TryBills) -> Exception:
-        failed = refusal(status, text, retry_after_s=wait_s, attempts=len(tally.bills), call=tally.failed_call())
-        if status != 429 or wait_s is None or not isinstance(failed, TryAgain):
-            return failed
+    def _refused(self, status: int, wait_s: float | None, text: str, tally: TryBills) -> TryAgain | CallFailed:
+        """What a status other than 200 means: retried are 408, 409, 425, 429 and 5xx; any other is final. Final as
+        well: a 429 that says that the account has no money left, and a wait of more than a quarter of an hour.
+        """
+        message = f"HTTP {status}: {text}" if text else f"HTTP {status}"
+        out_of_money = status == 429 and "insufficient_quota" in text
+        if (status not in RETRIED_STATUS and status < 500) or out_of_money:
+            return tally.failed(message, status=status)
+        if wait_s is not None and wait_s > MAX_WAIT_S:
+            return tally.failed(f"{message} (the server asks for a wait of {wait_s:.0f} s)", status=status)
+        if status != 429 or wait_s is None:
+            return TryAgain(message, status=status, retry_after_s=wait_s)
         if self._limiter.pause(wait_s) and wait_s >= TOLD_PAUSE_S:
             print(
                 f"grounding: {self._card.name}: the provider asks for a pause of {wait_s:.0f} s; all requests wait",
@@ -462,7 +471,7 @@ class ModelClient(Generic[AnswerT]):
                 flush=True,
             )
         # The limiter keeps this one waiting with all others.
-        return TryAgain(str(failed), status=status, retry_after_s=0.0)
+        return TryAgain(message, status=status, retry_after_s=0.0)
 
 
 class ChatClient(ModelClient[Completion]):

@@ -76,7 +76,7 @@ def led_on(response: aiohttp.ClientResponse) -> str:
 
 MAX_WAIT_S = 900.0
 """The longest wait that a server may ask for: where it wants more (a day's quota, say), the request has failed."""
-_RETRIED_STATUS = {408, 409, 425, 429}
+RETRIED_STATUS = {408, 409, 425, 429}
 
 
 class CallFailed(Exception):
@@ -123,22 +123,6 @@ class TryAgain(Exception):
         self.status = status
         self.retry_after_s = retry_after_s
         self.fault = fault
-
-
-def refusal(
-    status: int, text: str, *, retry_after_s: float | None, attempts: int, call: Call | None
-) -> TryAgain | CallFailed:
-    """What an HTTP status other than 200 means: retried are 408, 409, 425, 429 and 5xx; any other is final. Final as
-    well: a 429 that says that the account has no money left, and a wait of more than a quarter of an hour.
-    """
-    message = f"HTTP {status}: {text}" if text else f"HTTP {status}"
-    out_of_money = status == 429 and "insufficient_quota" in text
-    if (status not in _RETRIED_STATUS and status < 500) or out_of_money:
-        return CallFailed(message, status=status, attempts=attempts, call=call)
-    if retry_after_s is not None and retry_after_s > MAX_WAIT_S:
-        message += f" (the server asks for a wait of {retry_after_s:.0f} s)"
-        return CallFailed(message, status=status, attempts=attempts, call=call)
-    return TryAgain(message, status=status, retry_after_s=retry_after_s)
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:

@@ -6,6 +6,7 @@ tool with its arguments as JSON; an action on the computer is a call by the acti
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,11 +75,13 @@ class VendorWire(ConversationWire):
     def headers(self, key: str | None) -> dict[str, str]:
         return super().headers(key) | self.more_headers
 
+    @abstractmethod
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:
-        raise NotImplementedError
+        """The conversation as the vendor's fields hold it."""
 
+    @abstractmethod
     def reply(self, reply: _Reply) -> Completion:
-        raise NotImplementedError
+        """The completion in a decoded reply. Raises MalformedReply: it failed at the vendor's, or holds no answer."""
 
     def encode(
         self,

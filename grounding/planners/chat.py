@@ -7,8 +7,7 @@ import re
 
 from grounding.cards import PlannerCard
 from grounding.errors import UserError
-from grounding.llm.chat import ChatModel, ChatRequest
-from grounding.llm.tokens import RequestTokens
+from grounding.llm.chat import ChatModel
 from grounding.planners.prompts import has_retired, plan_outcome, refusal
 from grounding.records import Failure, Plan, Query
 
@@ -21,11 +20,8 @@ class ChatPlanner:
     def __init__(self, card: PlannerCard, model: ChatModel, *, today: datetime.date | None = None) -> None:
         self._card, self._model, self._today = card, model, today
         self.name, self.identity, self.reads = card.name, model.identity, card.reads
-
-    @property
-    def max_concurrency(self) -> int:
-        """The model's connections, and the pictures made ready for the next requests."""
-        return self._model.max_concurrency
+        self.max_concurrency = model.max_concurrency
+        self.request_for, self.count, self.aclose = model.request_for, model.count, model.aclose
 
     async def plan(self, query: Query) -> Plan:
         """Ask once; an empty reply, a refusal or one without a plan is ``unparsed``, kept in full."""
@@ -42,24 +38,11 @@ class ChatPlanner:
             call=asked.call,
         )
 
-    def request_for(self, query: Query) -> ChatRequest:
-        """The request about a step, as it would be sent; nothing is. Raises OSError, ValueError: the picture can't be
-        read, or the model refuses its shape.
-        """
-        return self._model.request_for(query)
-
-    def count(self, query: Query) -> RequestTokens:
-        """Its tokens, without reading the picture. Raises ValueError: the model refuses a picture of this shape."""
-        return self._model.count(query)
-
     async def check(self) -> None:
         """Refuse a model that its vendor has retired, then ask the endpoint whether it serves the model."""
         if self._today is not None and has_retired(self._card, self._today):
             raise UserError(refusal(self._card))
         await self._model.check()
-
-    async def aclose(self) -> None:
-        await self._model.aclose()
 
 
 # Marks of lists, headings and bold print may stand around the number, the word "step" before it.

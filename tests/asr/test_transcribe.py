@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 import shell
 from hypothesis import given
 from hypothesis import strategies as st
+from serving.helpers import is_alive, until
 
 from asr.fake_recogniser import FakeRecogniser
 from asr.speech import clip, tone, write
@@ -135,10 +135,7 @@ def test_processes_that_are_killed_go_on_where_they_were(tmp_path: Path, number:
     process.wait(60)
     assert process.returncode == (130 if number == signal.SIGINT else -number)
     pids = {int(line) for line in (tmp_path / "log").read_text().split()}
-    deadline = time.monotonic() + 60
-    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not [pid for pid in pids if alive(pid)], "a worker outlives its run"
+    until(lambda: not [pid for pid in pids if is_alive(pid)], 60)
     said = start(tmp_path).communicate(timeout=60)[0].splitlines()
     assert sum(line.startswith("stored") for line in said) >= 3
     assert sorted(line.split()[1] for line in said) == [f"{0.01 * (at + 1):.2f}" for at in range(20)]
@@ -150,13 +147,6 @@ def test_a_process_that_dies_costs_the_clip_that_killed_it(tmp_path: Path) -> No
     said = start(tmp_path).communicate(timeout=60)[0].splitlines()
     died = "heard the recogniser's process died over this clip, twice"
     assert sorted(said) == [*(f"heard 0.{level}0" for level in (1, 2, 3, 4)), died]
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @given(seconds=st.floats(0, 20), longest_s=st.floats(1, 8), seed=st.integers(0, 5))

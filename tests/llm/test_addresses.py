@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Iterator
 
 import pytest
@@ -12,8 +11,7 @@ from fakes.make import client
 
 from grounding.errors import UserError
 from grounding.llm import CallFailed, ChatClient, ChatReply
-
-BODY = b'{"messages": [{"role": "user", "content": "hi"}], "model": "m"}'
+from llm.helpers import BODY, free_port
 
 
 @pytest.fixture
@@ -38,12 +36,6 @@ def send(ours: ChatClient, count: int) -> list[ChatReply | CallFailed]:
     return asyncio.run(run())
 
 
-def closed_address() -> str:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-
-
 def failures(results: list[ChatReply | CallFailed]) -> list[str]:
     return [str(result) for result in results if isinstance(result, CallFailed)]
 
@@ -65,7 +57,7 @@ def test_one_that_is_dead_costs_the_others_no_try(
     pair: tuple[ChatServer, ChatServer], capsys: pytest.CaptureFixture[str], max_retries: int
 ) -> None:
     living, _ = pair
-    dead = closed_address()
+    dead = f"http://127.0.0.1:{free_port()}/v1"
     results = send(client(f"{dead} {living.base_url}", max_connections=4, max_retries=max_retries), 20)
     assert not failures(results)
     assert {result.call.attempts for result in results if not isinstance(result, CallFailed)} == {1}
@@ -80,7 +72,7 @@ def test_every_address_is_checked() -> None:
         finally:
             await ours.aclose()
 
-    absent = closed_address()
+    absent = f"http://127.0.0.1:{free_port()}/v1"
     with ChatServer(models=["m"]) as right, ChatServer(models=["other"]) as wrong:
         asyncio.run(check(right.base_url))
         with pytest.raises(UserError, match=f"{wrong.base_url} does not serve m"):

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes.chat_server import ChatServer, echo, reply
-from fakes.make import MODELS, grounder_card, picture_file, planner_card, query, screenshot
+from fakes.make import MODELS, picture_file, planner_card, query, screenshot
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 
 from grounding.cards import GrounderCard, PlannerCard, read_card
-from grounding.errors import UserError
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatModel, ChatOptions, Exchange, fill_template, open_chat, request_parameters
 from grounding.planners.prompts import prompted
@@ -27,12 +23,6 @@ GTA1 = read_card(MODELS / "grounders" / "gta1-7b-2507.yaml", GrounderCard)
 PROMPTS = MODELS / "prompts" / "planners"
 O3 = prompted(read_card(MODELS / "planners" / "o3.yaml", PlannerCard), "official", PROMPTS)
 SEEN = Size(width=1932, height=1092)
-
-
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with ChatServer() as running:
-        yield running
 
 
 def opened(card: Any, base_url: str, **options: Any) -> ChatModel:
@@ -48,45 +38,6 @@ def ask(model: ChatModel, *queries: Query) -> list[Exchange]:
             await model.aclose()
 
     return asyncio.run(run())
-
-
-# --- GTA1 -------------------------------------------------------------------------------------------------------------
-
-GTA1_SYSTEM = (
-    "You are an expert UI element locator. Given a GUI image and a user's element description, provide the "
-    "coordinates of the specified element as a single (x,y) point. The image resolution is height {height} and width "
-    "{width}. For elements with area, return the center point.\n\nOutput the coordinate pair exactly:\n(x,y)"
-)
-
-
-@pytest.mark.parametrize(("size", "seen"), [((1920, 1080), (1932, 1092)), ((1280, 720), (1288, 728))])
-def test_gta1_is_asked_as_its_authors_do(
-    server: ChatServer, tmp_path: Path, size: tuple[int, int], seen: tuple[int, int]
-) -> None:
-    shot = picture_file(tmp_path / "1.png", *size)
-    words = 'the "{width}" box\n(blue) ünï'
-    (asked,) = ask(opened(GTA1, server.base_url), query(shot, words))
-
-    (body,) = server.bodies
-    system, user = body.pop("messages")
-    assert body == {
-        "model": "Salesforce/GTA1-7B-2507",
-        "temperature": 0,
-        "repetition_penalty": 1.0,
-        "max_tokens": 32,
-    }
-    expected = GTA1_SYSTEM.replace("{height}", str(seen[1])).replace("{width}", str(seen[0]))
-    assert system == {"role": "system", "content": expected}
-    assert user["role"] == "user"
-    image, text = user["content"]
-    assert text == {"type": "text", "text": words}
-    assert image.keys() == {"type", "image_url"}
-    prefix, _, encoded = image["image_url"]["url"].partition(",")
-    assert prefix == "data:image/png;base64"
-    with Image.open(io.BytesIO(base64.b64decode(encoded, validate=True))) as sent:
-        assert (sent.format, sent.size) == ("PNG", seen)
-    assert asked.sizes is not None
-    assert (asked.sizes.original.width, asked.sizes.model.width) == (size[0], seen[0])
 
 
 # --- o3 ---------------------------------------------------------------------------------------------------------------
@@ -147,28 +98,6 @@ def fill(template: str, instruction: str = "I", history: str = "H") -> str:
 @given(st.text(), st.text())
 def test_the_users_words_stay_as_they_are(instruction: str, history: str) -> None:
     assert fill("<{instruction}|{history}>", instruction, history) == f"<{instruction}|{history}>"
-
-
-def test_the_beginning_of_the_reply_is_the_last_message(server: ChatServer, tmp_path: Path) -> None:
-    card = grounder_card(prefill='{"at": [', parameters={"max_tokens": 9})
-    (asked,) = ask(opened(card, server.base_url), query(picture_file(tmp_path / "1.png")))
-    (body,) = server.bodies
-    assert [message["role"] for message in body.pop("messages")] == ["user", "assistant"]
-    assert server.bodies[0]["messages"][-1] == {"role": "assistant", "content": '{"at": ['}
-    assert body == {
-        "model": "m",
-        "max_tokens": 9,
-        "add_generation_prompt": False,
-        "continue_final_message": True,
-    }
-    assert asked.completion is not None
-    assert asked.completion.text == "(1, 2)"  # kept as it came
-
-
-def test_a_model_whose_answer_is_no_text_has_no_endpoint() -> None:
-    card = grounder_card(serving={"how": "in-process", "reason": "it points with its attention"})
-    with pytest.raises(UserError, match="can't be asked over a chat endpoint: it points with its attention"):
-        opened(card, "http://127.0.0.1:1/v1")
 
 
 # --- parameters -------------------------------------------------------------------------------------------------------

@@ -40,17 +40,6 @@ def sentence(said: str) -> str:
     return line.removeprefix("grounding: ")
 
 
-@pytest.mark.parametrize("ending", ["\n", " ", "\r\n", "\t"])
-def test_a_key_with_a_line_end(
-    provider: Provider, evaluated: Eval, monkeypatch: pytest.MonkeyPatch, ending: str
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY + ending)
-    code, said = evaluated("--planner", "gpt-6.1-sol", "--planner-base-url", provider.base_url("openai"))
-    assert code == 2
-    assert sentence(said) == "the key in OPENAI_API_KEY has a blank or a line end in it: set it without"
-    assert provider.requests == []
-
-
 @pytest.mark.parametrize(
     ("path", "words"),
     [
@@ -78,14 +67,6 @@ def test_an_address_of_a_web_page(evaluated: Eval, monkeypatch: pytest.MonkeyPat
         assert server.count == 0
     assert code == 2
     assert "answers with a web page and not as an API: correct the address (most end in /v1)" in sentence(said)
-
-
-def test_a_model_that_the_endpoint_does_not_list(provider: Provider, evaluated: Eval) -> None:
-    address = ("--planner-base-url", provider.base_url("openai"))
-    code, said = evaluated("--planner", "gpt-6.1-sol", "--planner-model", "gpt-7", *address)
-    assert code == 2
-    assert "does not serve gpt-7 (it serves gpt-4o, " in sentence(said)
-    assert provider.count == 0
 
 
 def test_a_model_that_only_the_first_request_can_tell_of_ends_the_run_at_once(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from fakes.chat_server import ChatServer, reply
-from fakes.make import installed, model, picture_file, planner_card, query
+from fakes.make import installed, query
 
 from grounding.errors import UserError
 from grounding.llm.budget import Budget
@@ -17,19 +14,7 @@ from grounding.llm.chat import ChatOptions
 from grounding.options import EvalOptions
 from grounding.planners import BuiltPlanner, build_planner
 from grounding.planners.base import Planner, RawInstruction
-from grounding.planners.chat import ChatPlanner
-from grounding.records import Failure, Plan, Query
-
-
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with ChatServer() as running:
-        yield running
-
-
-@pytest.fixture
-def step(tmp_path: Path) -> Query:
-    return query(picture_file(tmp_path / "1.png"), "now the other one", step="4/2")
+from grounding.records import Plan, Query
 
 
 def plan(planner: Planner, asked: Query) -> Plan:
@@ -42,52 +27,10 @@ def plan(planner: Planner, asked: Query) -> Plan:
     return asyncio.run(run())
 
 
-def chat(server: ChatServer, **options: Any) -> ChatPlanner:
-    return ChatPlanner(planner_card(), model(planner_card(), server.base_url, **options))
-
-
 @pytest.mark.parametrize("words", ["click it", "  as it is\n", "", "{instruction} “ünï”"])
 def test_without_a_planner_the_users_words_are_the_plan(words: str) -> None:
     assert plan(RawInstruction(), query(instruction=words)) == Plan(step_id="1/1", key="k", text=words)
     asyncio.run(RawInstruction().check())
-
-
-def test_the_whole_reply_is_the_plan(server: ChatServer, step: Query) -> None:
-    said = '\n<think>…</think> Click "Buy" at (3, 4).\nThen wait.  '
-    server.default = reply(said)
-    made = plan(chat(server), step)
-    assert (made.step_id, made.key, made.text, made.raw, made.failure) == ("4/2", "k", said.strip(), said, None)
-    assert made.call is not None
-    assert made.call.usage is not None
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "raw", "message"),
-    [
-        (reply(""), "", "the reply is empty (finish reason: stop)"),
-        (reply(" \n"), " \n", "the reply is empty (finish reason: stop)"),
-        (
-            reply("", finish_reason="length"),
-            "",
-            "the reply is empty: 10 tokens were used up before its first word; raise max_tokens in the card (now the "
-            "server's limit)",
-        ),
-        (
-            reply(None, finish_reason="content_filter"),
-            "",
-            "the vendor's content filter stopped the reply (finish reason: content_filter)",
-        ),
-        (reply(None, refusal="I won't."), "I won't.", "the model refused"),
-    ],
-)
-def test_a_reply_that_says_nothing_is_unparsed_and_kept(
-    server: ChatServer, step: Query, behaviour: Any, raw: str, message: str
-) -> None:
-    server.default = behaviour
-    made = plan(chat(server), step)
-    assert (made.text, made.raw, made.failure) == (None, raw, Failure(kind="unparsed", message=message))
-    assert made.call is not None
-    assert server.count == 1
 
 
 # --- building by name -------------------------------------------------------------------------------------------------

