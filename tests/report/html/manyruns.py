@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
+from fakes import make as made
 
 from grounding.records import Box, Call, Failure, Outcome, Point, Prediction, Region, Screenshot, Session, Size, Step
 from grounding.run.display import (
@@ -49,14 +51,8 @@ def prediction(number: int, kind: str = "hit", *, usd: float | None = 0.001, unr
     return Prediction(step_id=f"1/{number}", key="k", point=None, failure=failure, call=call)
 
 
-def asked(planner: str, grounder: str, **changes: object) -> RunSettings:
-    """What a made run was asked."""
-    made = RunSettings(
-        dataset="made", fingerprint="f", questions="q", history=0, history_file="", select="all", planner=planner,
-        planner_identity="n", planner_base_url="", grounder=grounder, grounder_identity="g", base_url="", seed=0,
-        version="0",
-    )  # fmt: skip
-    return msgspec.structs.replace(made, **changes)
+def asked(planner: str, grounder: str, **changes: Any) -> RunSettings:
+    return made.asked(**{"dataset": "made", "planner": planner, "grounder": grounder, **changes})
 
 
 def begin(folder: Path, what: RunSettings, count: int = 40, *, status: str = "started") -> RunFolder:

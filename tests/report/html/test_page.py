@@ -32,11 +32,6 @@ def data_of(path: Path) -> dict:  # type: ignore[type-arg]
     return json.loads(found)
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 def test_every_step_is_on_the_page_with_its_gold_click_history_and_outcome(tmp_path: Path) -> None:
     scored = make_run(tmp_path / "run")
     (run,) = data_of(write_report(scored))["runs"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from grounding.data.history import history_window
 from grounding.errors import UserError
-from grounding.records import GroupLabel, Point, Prediction, Step
+from grounding.records import GroupLabel, Step
 from grounding.report.html import steps
 from grounding.report.html.gather import Windows
 from grounding.report.html.page import write_page
@@ -23,12 +23,7 @@ from grounding.run.folder import RunFolder
 from grounding.run.scorebook import ScoredClicks, weigh
 
 from .runs import make_run, step_of, write_report
-from .test_page import HOSTILE, data_of
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+from .test_page import data_of
 
 
 @pytest.fixture
@@ -71,21 +66,6 @@ def test_a_large_page_has_what_a_small_one_has(tmp_path: Path, monkeypatch: pyte
     }
     assert [run[name] for name in lists] == [[], [], [], []]
     assert small["packed"] == ""
-
-
-@pytest.mark.usefixtures("large")
-def test_nothing_of_a_model_or_a_data_set_stands_in_a_script(tmp_path: Path) -> None:
-    hostile = HOSTILE + '"); document.title = "stolen"; ("${alert(1)}`\\u0022\u2029*/ -->'
-
-    def reply(_: int, step: Step) -> Prediction:
-        return Prediction(step_id=step.id, key="k", point=Point(x_px=1, y_px=2), raw=hostile)
-
-    scored = make_run(tmp_path / "run", 30, instruction=lambda _: hostile, predict=reply, grounder=hostile)
-    page = write_report(scored)
-    rows = unpacked(data_of(page)["runs"][0])["steps"]
-    assert {row["raw"] for row in rows if row["outcome"] != "none"} == {hostile}
-    assert rows[0]["instruction"] == hostile
-    assert page.read_text(encoding="utf-8").count("<script") == 2
 
 
 @pytest.mark.parametrize(("limit", "most", "listed"), [("MOST_STEPS", 16, 16), ("MOST_LETTERS", 100, 3)])
