@@ -27,7 +27,7 @@ def opened(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
     page.goto(address)
     page.wait_for_selector("#detail .said, .runs tbody tr, #runs table")
     yield page
-    assert said == []
+    assert not said, said
     home = address.split("#")[0].rsplit("/", 1)[0] if address.startswith("http") else "file:"
     assert not [url for url in asked if not url.startswith((home, "data:"))]
     context.close()

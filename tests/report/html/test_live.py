@@ -179,7 +179,7 @@ def test_the_page_of_a_folder_follows_its_runs(folder: Path) -> None:
             assert [run.get("link", "") for run in runs] == ["run/0/", "run/1/", ""]
             assert runs[1]["counts"] == {"hit": done}
         async with session.get(f"{base}/thumb/1/{runs[1]['latest'][0]['screenshot']['sha256']}.webp") as reply:
-            assert reply.status == 404  # The screenshot of a made run is nowhere.
+            assert (reply.status, reply.headers["Content-Type"]) == (200, "image/webp")
 
     asked(LiveFolder(folder), asking)
 
