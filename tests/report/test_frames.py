@@ -32,8 +32,8 @@ def test_the_figures_are_those_of_the_run(run: Path) -> None:
     tasks = frame.groupby(["user", "task"]).is_hit.all()
     assert tasks.sum() == summary.scores.paper.task_success.k == 1
     first = frame.iloc[0]
-    assert (first.x_px, first.plan, first.group_position) == (15, "click 0", "1")
-    assert (first.gold_left_px, first.gold_bottom_px, first.screen_width_px) == (10, 20, 100)
+    assert (first.x_px, first.plan, first.group_position) == (15, "click 1/1", "1")
+    assert (first.gold_left_px, first.gold_bottom_px, first.screen_width_px) == (10, 20, 1920)
     assert loaded.info.run_id == "run"
     assert list(loaded.metrics.columns) == list(METRICS)
     whole = loaded.metrics[loaded.metrics.group_kind.isna()].set_index("metric")
