@@ -71,27 +71,6 @@ def test_the_prompt_is_the_evaluations_and_only_the_answer_is_learned(
     assert not batch["mm_token_type_ids"][:, length:].any()
 
 
-def trained(
-    folder: Path,
-    checkpoint: Path,
-    examples: tuple[GrounderExample, ...],
-    card: GrounderCard,
-    *,
-    steps: int,
-    whole: bool,
-) -> Path:
-    rule = SftRule(optimisation=few(max_steps=steps, batch=4, learning_rate=1e-3 if whole else 1e-2))
-    plan = recipe(
-        sft=rule,
-        lora=None if whole else LoraRule(rank=16, alpha=32),
-        vision=whole,
-        held_out=HeldOutRule(every_steps=steps, examples=2, batch=2, generations=1),
-    )
-    result = run_stage(folder / "s", stage(plan, card, checkpoint), examples, examples[:2], display="none")
-    assert result.status == "complete"
-    return folder / "s" / "output"
-
-
 def hits(card: GrounderCard, options: HfOptions, examples: tuple[GrounderExample, ...]) -> list[bool]:
     async def answers() -> list[bool]:
         grounder = open_hf(card, options, ChatOptions())
@@ -113,7 +92,14 @@ def test_an_adapter_learns_to_answer_and_the_evaluation_takes_it(
 ) -> None:
     here = msgspec.structs.replace(CPU, model_path=str(checkpoint))
     assert hits(PREFILLED, here, examples) == [False] * 4
-    output = trained(tmp_path, checkpoint, examples, PREFILLED, steps=60, whole=False)
+    plan = recipe(
+        sft=SftRule(optimisation=few(max_steps=60, batch=4, learning_rate=1e-2)),
+        lora=LoraRule(rank=16, alpha=32),
+        held_out=HeldOutRule(every_steps=60, examples=2, batch=2, generations=1),
+    )
+    made = stage(plan, PREFILLED, checkpoint)
+    assert run_stage(tmp_path / "s", made, examples, examples[:2], display="none").status == "complete"
+    output = tmp_path / "s" / "output"
     assert {"adapter_config.json", "adapter_model.safetensors"} <= {path.name for path in output.iterdir()}
     rule = AdapterRule(base="m", checkpoint=str(checkpoint), path=str(output), rank=16)
     tuned = msgspec.structs.replace(PREFILLED, adapter=rule)
