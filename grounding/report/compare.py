@@ -6,7 +6,7 @@ participants, of both runs together; what is right or wrong has McNemar's test, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Literal
@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grounding.errors import UserError
-from grounding.records import Record, html_table
+from grounding.records import Record
 from grounding.report.groups import estimate_text, number, table_of, value_text
 from grounding.report.rows import ItemTask, Result, RunRows, read_rows, run_names, tasks_of
 from grounding.scoring.intervals import RESAMPLES, Interval
@@ -143,18 +143,6 @@ class ComparisonResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     resamples: int
     runs: tuple[ComparedRun, ...]
     warnings: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return f"<Comparison with {self.baseline}: {'; '.join(' '.join(row) for row in self._said())}>"
-
-    def _repr_html_(self) -> str:
-        return html_table(f"difference to {self.baseline}", self._said())
-
-    def _said(self) -> Iterator[tuple[str, str, str]]:
-        for run in self.runs:
-            for each in run.metrics:
-                if each.group == ALL:
-                    yield run.name, each.label, difference_text(each)
 
 
 def compare_runs(

@@ -29,8 +29,6 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_the_difference_and_its_flips(two: tuple[Path, Path]) -> None:
     result = compare_runs(two)
-    assert repr(result).startswith(f"<Comparison with {result.baseline}: ")
-    assert result._repr_html_().count("<tr>") == len(result.runs[0].metrics)
     (run,) = result.runs
     assert (result.baseline, run.name) == ("none + center", "none + ocr")
     found = {each.metric: each for each in run.metrics}

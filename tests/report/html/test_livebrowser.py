@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ from grounding.run.display import read_queue, write_queue
 
 from . import manyruns
 from .browsing import eventually, fits_a_phone, opened, served
-from .runs import make_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -33,10 +31,7 @@ def matrix(tmp_path: Path) -> Path:
         run_id = f"made_{planner}_{grounder}_{number:010x}"
         if state in ("complete", "partial", "running"):
             run = manyruns.begin(root / run_id, manyruns.asked(planner, grounder), 200)
-            count = 200 if state == "complete" else 60
-            kinds = ("hit", "miss", "hit")
-            answers = [manyruns.prediction(at, kinds[at % 3]) for at in range(count) if at % 10 != 9]
-            manyruns.answer(run.path, answers)
+            manyruns.answer(run, 200 if state == "complete" else 60, "hit", "miss", "hit")
             if state == "running":
                 manyruns.say(run.path, {"hit": 36, "miss": 18}, steps=180)
             else:
@@ -87,9 +82,7 @@ def test_runs_on_several_data_sets_are_told_apart_and_ticked_ones_compared(brows
     for dataset, grounder in (("one", "a"), ("one", "b"), ("two", "a")):
         asked = manyruns.asked("none", grounder, dataset=dataset)
         run = manyruns.begin(tmp_path / "results" / f"{dataset}_{grounder}", asked)
-        kinds = ("hit", "miss", "hit" if grounder == "b" else "miss")
-        answers = [manyruns.prediction(at, kinds[at % 3]) for at in range(40) if at % 10 != 9]
-        manyruns.answer(run.path, answers)
+        manyruns.answer(run, 40, "hit", "miss", "hit" if grounder == "b" else "miss")
         manyruns.finish(run)
     with served(tmp_path / "results") as address, opened(browser, address) as page:
         assert page.locator("td.dataset").all_inner_texts() == ["one", "one", "two"]
@@ -113,7 +106,7 @@ def test_runs_on_several_data_sets_are_told_apart_and_ticked_ones_compared(brows
         assert "none + b against none + a" in page.inner_text("h1")
         assert "+33.3" in page.inner_text("main")
         page.click("summary")
-        assert page.get_attribute(".flips a >> nth=0", "href") == "../../run/1/#step=1/2"
+        assert page.get_attribute(".flips a >> nth=0", "href") == "../../run/1/#step=1/3"
         page.go_back()
         page.wait_for_selector(".runs tbody tr")
 
@@ -135,18 +128,6 @@ def test_it_follows_runs_and_keeps_what_the_reader_holds(browser: Browser, matri
         eventually(page, "document.querySelector('#warnings').innerText.includes('2 runs failed')")
         assert "no server" in row.inner_text()
         assert row.locator(".state").inner_text() == "failed"
-
-
-def test_a_click_opens_the_run_itself(browser: Browser, matrix: Path) -> None:
-    run = read_queue(matrix).runs[0]
-    shutil.rmtree(matrix.parent / run.run_id)
-    make_run(matrix.parent / run.run_id, status="started")
-    with served(matrix) as address, opened(browser, address) as page:
-        page.click(".runs tbody a >> nth=0")
-        page.wait_for_selector("#detail .said")
-        assert page.url.split("#")[0] == f"{address}run/0/"
-        page.go_back()
-        page.wait_for_selector(".runs tbody tr")
 
 
 def test_it_fits_a_phone_in_light_and_dark(browser: Browser, matrix: Path) -> None:

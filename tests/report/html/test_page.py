@@ -48,11 +48,6 @@ def test_every_step_is_on_the_page_with_its_gold_click_history_and_outcome(tmp_p
     told = [run["told"][at]["action"] for at in by_id["1/5"]["history"]]
     assert told == ["did 1", "did 2", "did 3"]
     assert [task["steps"] for task in run["tasks"]][:2] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
-
-
-def test_the_figures_are_those_of_the_summary(tmp_path: Path) -> None:
-    scored = make_run(tmp_path / "run")
-    (run,) = data_of(write_report(scored))["runs"]
     accuracy = scored.summary.scores.paper.step_accuracy
     assert run["metrics"][0]["value"] == f"{accuracy.value:.1f} %"
     assert run["metrics"][0]["count"] == f"{accuracy.k}/{accuracy.n} steps"

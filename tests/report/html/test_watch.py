@@ -36,11 +36,9 @@ def age(folder: Path, by_s: float = 2 * QUIET_S) -> None:
 def sweep(tmp_path: Path) -> Path:
     """Four runs: complete, running, waiting, failed."""
     done = manyruns.begin(tmp_path / "r1", manyruns.asked("a", "x"))
-    kinds = [manyruns.prediction(n, "hit" if n % 2 else "miss") for n in range(40) if n % 10 != 9]
-    manyruns.answer(done.path, kinds)
+    manyruns.answer(done, 40, "miss", "hit")
     manyruns.finish(done)
-    manyruns.begin(tmp_path / "r2", manyruns.asked("a", "y"))
-    manyruns.answer(tmp_path / "r2", [manyruns.prediction(n) for n in range(9)])
+    manyruns.answer(manyruns.begin(tmp_path / "r2", manyruns.asked("a", "y")), 9, "hit")
     manyruns.say(tmp_path / "r2", {"hit": 10, "error": 2}, spent_usd=0.5, rate_per_s=2.0, retries=1)
     runs = [
         manyruns.queued("a + x", "r1", "complete", server="x"),
@@ -100,7 +98,7 @@ def test_a_held_lock_shows_that_a_command_is_there(sweep: Path, held: str) -> No
 
 def test_a_run_that_ended_before_its_command_died_has_ended(sweep: Path) -> None:
     run = manyruns.begin(sweep.parent / "r3", manyruns.asked("b", "x"))
-    manyruns.answer(run.path, [manyruns.prediction(n) for n in range(9)])
+    manyruns.answer(run, 9, "hit")
     manyruns.finish(run, stopped="the cost limit is reached")
     age(sweep.parent)
     third = page_of(sweep).runs[2]
