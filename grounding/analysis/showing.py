@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from grounding.analysis.labels import (
@@ -29,7 +30,6 @@ from grounding.atomic import atomic_write
 from grounding.errors import UserError
 from grounding.grounders.som.grounder import file_stem
 from grounding.records import Box, Region, Size
-from grounding.report.groups import table_of
 
 if TYPE_CHECKING:
     from PIL import ImageDraw
@@ -174,14 +174,14 @@ def print_split(console: Console, split: ErrorSplit, folder: Path, *, per_partic
     for each in split.splits:
         line(f"{each.source:<{wide}}  {split_words(each)}")
     if per_participant and split.participants:
-        table = table_of("by participant", ("participant", "source"), ("reasoning", "grounding"))
+        table = _table("by participant", ("participant", "source"), ("reasoning", "grounding"))
         for each in split.participants:
             cells = (each.participant, each.source, share_words(each.reasoning), share_words(each.grounding))
             table.add_row(*map(Text, cells))
         console.print(table)
     if split.agreement:
         title = "agreement (R reasoning, G grounding; first source, second source)"
-        table = table_of(title, ("sources",), ("steps", "R,R", "R,G", "G,R", "G,G", "agree", "Cohen's kappa"))
+        table = _table(title, ("sources",), ("steps", "R,R", "R,G", "G,R", "G,G", "agree", "Cohen's kappa"))
         for two in split.agreement:
             agree = "-" if two.agree_percent is None else f"{two.agree_percent:.1f} %"
             counts = (getattr(two, f"{one}_{other}") for one in CLASSES for other in CLASSES)
@@ -217,6 +217,13 @@ def share_words(share: Share) -> str:
     if share.percent is None or share.interval is None:
         return f"- ({share.k}/{share.n})"
     return f"{share.percent:.1f} % ({share.k}/{share.n}) [{share.interval.low:.1f}, {share.interval.high:.1f}]"
+
+
+def _table(title: str, names: Sequence[str], figures: Sequence[str]) -> Table:
+    table = Table(title=title, title_style="bold", title_justify="left")
+    for name in (*names, *figures):
+        table.add_column(name, justify="right" if name in figures else "left", overflow="fold")
+    return table
 
 
 def kappa_words(agreement: Agreement) -> str:
