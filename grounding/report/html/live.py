@@ -29,7 +29,7 @@ from grounding.report.html.content import PageContent, RunPage, SummaryTable
 from grounding.report.html.embed import embedded_json, page_html, static_text
 from grounding.report.html.gather import DATA_FILES, ClicksSource, version_of
 from grounding.report.html.page import page_over, render
-from grounding.report.html.pictures import UNREADABLE, cached_thumbnail, thumbnail_cache, thumbnail_name
+from grounding.report.html.pictures import UNREADABLE, thumbnail, thumbnail_name
 from grounding.report.html.steps import PackedSteps
 from grounding.report.html.triage import MOST_NOTE, append_label
 from grounding.report.html.watch import Overview, Watch
@@ -316,7 +316,7 @@ def application(live: LivePage | LiveFolder, port: int) -> web.Application:
     @routes.get(_RUN + r"thumb/{number:[0-9]{1,9}}/{name}")
     async def small(request: web.Request) -> web.Response:
         try:
-            body = await asyncio.to_thread(cached_thumbnail, shot_asked(request), thumbnail_cache())
+            body = await asyncio.to_thread(thumbnail, shot_asked(request))
         except UNREADABLE as error:
             raise web.HTTPNotFound(text="there is no picture of it\n") from error
         return web.Response(body=body, content_type="image/webp")
