@@ -6,8 +6,7 @@ participants, of both runs together; what is right or wrong has McNemar's test, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -21,7 +20,7 @@ from grounding.records import Record
 from grounding.report.groups import estimate_text, number, table_of, value_text
 from grounding.report.rows import ItemTask, Result, RunRows, read_rows, run_names, tasks_of
 from grounding.scoring.intervals import RESAMPLES, Interval
-from grounding.scoring.metrics import Metric, task_sums
+from grounding.scoring.metrics import task_sums
 from grounding.scoring.paired import (
     Comparison,
     Difference,
@@ -278,11 +277,45 @@ def _compared(
     elif kind := base.compared:
         names = {name for row in base.rows for name in row.groups.get(kind, ())}
         for group in (one for one in base.orders.get(kind, sorted(names)) if one in names):
-            ours, others = (_in_group(tasks, kind, group) for tasks in (mine, theirs))
+            ours, others = (
+                tasks_of(row for task in tasks for row in task.steps if group in row.groups.get(kind, ()))
+                for tasks in (mine, theirs)
+            )
             parts |= {group: (ours, others)} if ours else {}
     found = {group: compare(metrics, *both, seed=seed, clusters=clusters) for group, both in parts.items()}
-    compared = [_metrics(group, metrics, *both, found[group], intervals) for group, both in parts.items()]
     whole = found[ALL]
+
+    def metrics_of(group: str) -> Iterator[ComparedMetric]:
+        sums = [part.sum(axis=0) for tasks in parts[group] for part in task_sums(metrics, tasks)]
+        for each, above, below, their_above, their_below in zip(metrics, *sums, strict=True):
+            difference = found[group].metrics[each.name]
+            n, their_n = round(below), round(their_below)
+            value = float(above / below) if below else None
+            their_value = float(their_above / their_below) if their_below else None
+            reach: Difference | Interval = difference
+            if intervals == "wald":
+                reach = Difference(value=None)
+                if each.counted and each.most is not None and value is not None and their_value is not None:
+                    reach = wald_difference(value, n, their_value, their_n)
+            yield ComparedMetric(
+                metric=each.name,
+                label=each.label,
+                group=group,
+                unit=each.unit,
+                value=value,
+                k=round(above / each.scale) if each.counted else None,
+                n=n,
+                baseline_value=their_value,
+                baseline_k=round(their_above / each.scale) if each.counted else None,
+                baseline_n=their_n,
+                difference=difference.value,
+                low=reach.low,
+                high=reach.high,
+                p=difference.p,
+                p_holm=None,
+                detectable=minimum_detectable(difference.standard_error) if difference.standard_error else None,
+            )
+
     return ComparedRun(
         name=name,
         folder=str(run.folder),
@@ -292,7 +325,7 @@ def _compared(
         users=len({task.participant for task in mine if task.asked()}),
         left_out=run.answered + base.answered - 2 * whole.steps,
         differs=tuple(differs),
-        metrics=tuple(chain.from_iterable(compared)),
+        metrics=tuple(each for group in parts for each in metrics_of(group)),
         tests=_tests(base, mine, theirs, whole),
         flips=tuple(
             Flip(
@@ -311,58 +344,14 @@ def _compared(
     )
 
 
-def _in_group(tasks: Sequence[ItemTask], kind: str, group: str) -> tuple[ItemTask, ...]:
-    return tasks_of(row for task in tasks for row in task.steps if group in row.groups.get(kind, ()))
-
-
-def _metrics(
-    group: str,
-    metrics: Sequence[Metric],
-    tasks: Sequence[ItemTask],
-    theirs: Sequence[ItemTask],
-    found: Comparison,
-    intervals: Intervals,
-) -> list[ComparedMetric]:
-    compared = []
-    sums = [part.sum(axis=0) for part in (*task_sums(metrics, tasks), *task_sums(metrics, theirs))]
-    for each, above, below, their_above, their_below in zip(metrics, *sums, strict=True):
-        difference = found.metrics[each.name]
-        n, their_n = round(below), round(their_below)
-        value = float(above / below) if below else None
-        their_value = float(their_above / their_below) if their_below else None
-        reach: Difference | Interval = difference
-        if intervals == "wald":
-            reach = Difference(value=None)
-            if each.counted and each.most is not None and value is not None and their_value is not None:
-                reach = wald_difference(value, n, their_value, their_n)
-        compared.append(
-            ComparedMetric(
-                metric=each.name,
-                label=each.label,
-                group=group,
-                unit=each.unit,
-                value=value,
-                k=round(above / each.scale) if each.counted else None,
-                n=n,
-                baseline_value=their_value,
-                baseline_k=round(their_above / each.scale) if each.counted else None,
-                baseline_n=their_n,
-                difference=difference.value,
-                low=reach.low,
-                high=reach.high,
-                p=difference.p,
-                p_holm=None,
-                detectable=minimum_detectable(difference.standard_error) if difference.standard_error else None,
-            )
-        )
-    return compared
-
-
 def _tests(
     base: RunRows, tasks: Sequence[ItemTask], theirs: Sequence[ItemTask], found: Comparison
 ) -> tuple[PairedTest, ...]:
-    items = mcnemar(found.won, found.lost, found.steps)
-    units: list[tuple[Literal["steps", "tasks"], McNemar]] = [("steps" if base.item == "step" else "tasks", items)]
+    def test(unit: Literal["steps", "tasks"], won: int, lost: int, n: int) -> PairedTest:
+        made = mcnemar(won, lost, n)
+        return PairedTest(unit=unit, test=made, p_holm=made.p, least=least_significant(won + lost, n), right=base.right)
+
+    tests = [test("steps" if base.item == "step" else "tasks", found.won, found.lost, found.steps)]
     # Whole tasks mean something only where a metric needs the whole of one.
     if any(not each.per_step for each in base.metrics):
         pairs = [
@@ -370,13 +359,8 @@ def _tests(
             for task, their in zip(tasks, theirs, strict=True)
             if len(task.asked()) == len(task.steps)
         ]
-        units.append(("tasks", mcnemar(pairs.count((True, False)), pairs.count((False, True)), len(pairs))))
-    return tuple(
-        PairedTest(
-            unit=unit, test=test, p_holm=test.p, least=least_significant(test.won + test.lost, test.n), right=base.right
-        )
-        for unit, test in units
-    )
+        tests.append(test("tasks", pairs.count((True, False)), pairs.count((False, True)), len(pairs)))
+    return tuple(tests)
 
 
 def _corrected(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ...]:
