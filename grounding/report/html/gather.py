@@ -40,10 +40,11 @@ from grounding.report.html.content import (
 from grounding.report.html.steps import PackedSteps
 from grounding.report.html.triage import LABELS_FILE, read_triage, triage_lines
 from grounding.report.rows import ItemRow, Note, RunRows, read_rows, tasks_of
-from grounding.report.table import heard_in, metrics_of, partial_words, run_lines, run_warnings
+from grounding.report.table import metrics_of, partial_words, run_lines, run_warnings
 from grounding.run.folder import TRANSCRIPTS, RunFolder
 from grounding.run.scorebook import ScoredClicks, scored_tasks
 from grounding.scoring.scored import Estimate
+from grounding.scoring.words import read_spoken
 
 T = TypeVar("T")
 
@@ -147,7 +148,7 @@ class ClicksSource:
         """
         asked, measuring, place = self.scored.info.asked, plots.Measuring(), 0
         verdicts = {verdict.step_id: verdict for verdict in self.scored.verdicts if verdict.was_asked}
-        splits, heard = _splits(self.folder), heard_in(self.folder)
+        splits, heard = _splits(self.folder), read_spoken(self.folder)
         spoken = {} if heard is None else {step: one for one in heard.spoken for step in one.steps}
         folder = RunFolder(self.folder)
         with closing(folder.plans(read_only=True)) as plans, closing(folder.predictions(read_only=True)) as predictions:
@@ -180,7 +181,7 @@ class ClicksSource:
 
     def frame(self, *, version: str = "", warnings: Sequence[str] = ()) -> RunPage:
         scored, path = self.scored, self.folder
-        asked, summary, heard, triage = scored.info.asked, scored.summary, heard_in(path), read_triage(path)
+        asked, summary, heard, triage = scored.info.asked, scored.summary, read_spoken(path), read_triage(path)
         wrong = (verdict.step_id for verdict in scored.verdicts if verdict.was_asked and verdict.outcome != "hit")
         goes_on = scored.info.status == "started"
         found = ((metric, summary.scores.of(metric.name)) for metric in metrics_of(summary))
