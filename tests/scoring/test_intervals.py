@@ -46,12 +46,7 @@ def test_it_is_the_bootstrap_of_the_textbook():
 
 @pytest.mark.parametrize(
     ("k", "n", "low", "high"),
-    [
-        (15, 148, 6.24, 16.05),
-        (0, 20, 0.0, 16.11),
-        (1, 29, 0.61, 17.18),
-        (81, 263, 25.53, 36.62),
-    ],
+    [(15, 148, 6.24, 16.05), (0, 20, 0.0, 16.11), (1, 29, 0.61, 17.18), (81, 263, 25.53, 36.62)],
 )
 def test_wilson_against_published_values(k, n, low, high):
     """Newcombe (1998), Statistics in Medicine 17, table I, method 3."""

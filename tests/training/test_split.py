@@ -16,10 +16,7 @@ CLEAN = sessions(("1", "Gift", "ab"), ("1", "Hotel", "c"), ("2", "Film", "de"), 
 
 
 def split(
-    data: tuple[Session, ...],
-    *values: str,
-    shared: SharedRule = "refuse",
-    test_limit: int | None = None,
+    data: tuple[Session, ...], *values: str, shared: SharedRule = "refuse", test_limit: int | None = None
 ) -> Split:
     return make_split(
         data,

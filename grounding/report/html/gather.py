@@ -52,10 +52,7 @@ DATA_FILES = (*("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", S
 """The files that a page is made of, but for what people say of the steps."""
 
 
-DERIVED = (
-    *("gold-area", "screen-place", "instruction-words", "position"),
-    *("gold-shapes", "screen", "action"),
-)
+DERIVED = (*("gold-area", "screen-place", "instruction-words", "position"), *("gold-shapes", "screen", "action"))
 """Kinds of group that need no labels."""
 
 MOST_GROUPED, MOST_GROUPS = 20_000, 40
