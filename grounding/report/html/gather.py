@@ -48,11 +48,11 @@ from grounding.scoring.words import read_spoken
 
 T = TypeVar("T")
 
-DATA_FILES = (*("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", SPLIT_STEPS, "probe.json"), TRANSCRIPTS)
+DATA_FILES = ("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", SPLIT_STEPS, "probe.json", TRANSCRIPTS)
 """The files that a page is made of, but for what people say of the steps."""
 
 
-DERIVED = (*("gold-area", "screen-place", "instruction-words", "position"), *("gold-shapes", "screen", "action"))
+DERIVED = ("gold-area", "screen-place", "instruction-words", "position", "gold-shapes", "screen", "action")
 """Kinds of group that need no labels."""
 
 MOST_GROUPED, MOST_GROUPS = 20_000, 40
@@ -151,8 +151,8 @@ class ClicksSource:
         with closing(folder.plans(read_only=True)) as plans, closing(folder.predictions(read_only=True)) as predictions:
             for session in self._sessions():
                 tasks: dict[TaskLabel, int] = {}
-                windows = Windows(asked.history, asked.history_scope)
-                for step in session.steps:
+                first, told_of = place, windows(session.steps, asked.history, asked.history_scope)
+                for step, window in zip(session.steps, told_of, strict=True):
                     if step.task not in tasks:
                         tasks[step.task] = sink.task(session.participant, cut(str(step.task)))
                     task, verdict, told = tasks[step.task], verdicts.get(step.id), step.history_entry
@@ -165,7 +165,7 @@ class ClicksSource:
                         row,
                         task=task,
                         shot=sink.shot(step.screenshot),
-                        history=windows.of(step, place),
+                        history=tuple(first + at for at in window),
                         groups=(*row.groups, *self._groups.get(step.id, ())),
                         split=splits.get(step.id, ()),
                         said="" if said is None else cut(said.reference),
@@ -278,19 +278,13 @@ def _failure(verdict: Verdict, plan: Plan | None, prediction: Prediction | None)
     return "near" if verdict.distance_px <= NEAR_PX else "far"
 
 
-class Windows:
-    """What a step's history tells of, by place: :func:`grounding.data.history.history_window`, one step at a time."""
-
-    def __init__(self, length: int, scope: str) -> None:
-        self._length, self._by_task = length, scope == "task"
-        self._latest: dict[TaskLabel, deque[tuple[int, bool]]] = {}
-
-    def of(self, step: Step, place: int) -> tuple[int, ...]:
-        """The window of the participant's next step, which lies at a place of the page."""
-        latest = self._latest.setdefault(step.task if self._by_task else "", deque(maxlen=self._length))
-        found = tuple(at for at, has_words in latest if has_words)
-        latest.append((place, step.history_entry is not None))
-        return found
+def windows(steps: Sequence[Step], length: int, scope: str) -> Iterator[tuple[int, ...]]:
+    """Of which steps each step's history tells: :func:`grounding.data.history.history_window`, one after the other."""
+    latest: dict[TaskLabel, deque[int]] = {}
+    for at, step in enumerate(steps):
+        before = latest.setdefault(step.task if scope == "task" else "", deque(maxlen=length))
+        yield tuple(each for each in before if steps[each].history_entry is not None)
+        before.append(at)
 
 
 def _split_facts(folder: Path) -> tuple[Fact, ...]:

@@ -19,7 +19,7 @@ from grounding.records import GroupLabel, Point, Prediction, Step
 from grounding.report.html import steps
 from grounding.report.html.content import MOST_TEXT, Fact
 from grounding.report.html.embed import embedded_json
-from grounding.report.html.gather import Windows, cut
+from grounding.report.html.gather import cut, windows
 from grounding.report.html.page import write_page
 from grounding.report.html.pictures import FILES
 from grounding.report.html.written import with_report, write_runs_page
@@ -282,7 +282,5 @@ def test_windows_are_those_of_the_runner(found: list[tuple[int, bool]], length: 
     for number, (task, told) in enumerate(found):
         step = msgspec.structs.replace(step_of(number, Path("x.png")), task=task)
         steps.append(step if told else msgspec.structs.replace(step, history_entry=None))
-    windows = Windows(length, scope)
-    for number, step in enumerate(steps):
-        told_of = [steps[at].history_entry for at in windows.of(step, number)]
-        assert told_of == list(history_window(steps, number, length, scope))
+    for number, window in enumerate(windows(steps, length, scope)):
+        assert [steps[at].history_entry for at in window] == list(history_window(steps, number, length, scope))
