@@ -54,7 +54,6 @@ NEEDS = {
     "training/test_stage.py": ("train",),
     "training/test_grpo.py": ("train",),
     "training/test_puma.py": ("train", "web"),
-    "training/test_policy.py": ("train",),
     "training/test_precision.py": ("train", "web"),
     "training/test_proof.py": ("train", "web"),
     "training/test_sft.py": ("train",),

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grounding.analysis.labels import (
+    CLASSES,
     Agreement,
     ErrorSplit,
     ErrorSplitLine,
@@ -183,12 +184,7 @@ def print_split(console: Console, split: ErrorSplit, folder: Path, *, per_partic
         table = _table(title, ("sources",), ("steps", "R,R", "R,G", "G,R", "G,G", "agree", "Cohen's kappa"))
         for two in split.agreement:
             agree = "-" if two.agree_percent is None else f"{two.agree_percent:.1f} %"
-            counts = (
-                two.reasoning_reasoning,
-                two.reasoning_grounding,
-                two.grounding_reasoning,
-                two.grounding_grounding,
-            )
+            counts = (getattr(two, f"{one}_{other}") for one in CLASSES for other in CLASSES)
             row = (f"{two.first} · {two.second}", *map(str, (two.n, *counts)), agree, kappa_words(two))
             table.add_row(*map(Text, row))
         console.print(table)

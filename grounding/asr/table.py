@@ -23,12 +23,11 @@ from grounding.report.groups import table_of
 from grounding.report.matrix import MatrixRow, print_matrix
 from grounding.report.plot import PlotPoint, SweepPlot, picture, save
 from grounding.report.published import PAPER, figure_text
-from grounding.report.table import heard_in
 from grounding.run.scorebook import ScoredClicks, scored_tasks
 from grounding.scoring import Comparison, Summary, compare, registered
 from grounding.scoring.metrics import Metric
 from grounding.scoring.published import read_published
-from grounding.scoring.words import WORD_ERROR_RATE, Transcripts, word_errors
+from grounding.scoring.words import WORD_ERROR_RATE, Transcripts, read_spoken, word_errors
 
 NOISE_NOTE = (
     "noise      the paper names its noises (MS-SNSD: people talking, typing) and neither their level nor the files: "
@@ -57,7 +56,7 @@ def heard_run(scored: ScoredClicks, normaliser: str | None = None) -> HeardRun:
 
     Raises UserError: what the run was told can't be read, or there is no such normaliser.
     """
-    told, summary = heard_in(scored.folder), scored.summary
+    told, summary = read_spoken(scored.folder), scored.summary
     if told is not None and normaliser is not None:
         pairs = [(one.reference, one.heard) for one in told.spoken]
         told = replace(told, score=word_errors(pairs, open_normaliser(normaliser)))

@@ -181,8 +181,7 @@ def compare_command(
     if seed < 0:
         raise UserError(f"--seed {seed}: expected 0 or more")
     from grounding.console import print_json, wide_console
-    from grounding.report.compare import compare_runs
-    from grounding.report.comparetable import print_comparison
+    from grounding.report.compare import compare_runs, print_comparison
     from grounding.report.html.comparison import write_comparison
     from grounding.report.matrix import WIDE
     from grounding.report.rows import run_folders

@@ -6,19 +6,21 @@ participants, of both runs together; what is right or wrong has McNemar's test, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from grounding.errors import UserError
-from grounding.records import Record, html_table
-from grounding.report.groups import estimate_text
+from grounding.records import Record
+from grounding.report.groups import estimate_text, number, table_of, value_text
 from grounding.report.rows import ItemTask, Result, RunRows, read_rows, run_names, tasks_of
 from grounding.scoring.intervals import RESAMPLES, Interval
-from grounding.scoring.metrics import Metric, task_sums
+from grounding.scoring.metrics import task_sums
 from grounding.scoring.paired import (
     Comparison,
     Difference,
@@ -140,18 +142,6 @@ class ComparisonResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     resamples: int
     runs: tuple[ComparedRun, ...]
     warnings: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return f"<Comparison with {self.baseline}: {'; '.join(' '.join(row) for row in self._said())}>"
-
-    def _repr_html_(self) -> str:
-        return html_table(f"difference to {self.baseline}", self._said())
-
-    def _said(self) -> Iterator[tuple[str, str, str]]:
-        for run in self.runs:
-            for each in run.metrics:
-                if each.group == ALL:
-                    yield run.name, each.label, difference_text(each)
 
 
 def compare_runs(
@@ -287,11 +277,45 @@ def _compared(
     elif kind := base.compared:
         names = {name for row in base.rows for name in row.groups.get(kind, ())}
         for group in (one for one in base.orders.get(kind, sorted(names)) if one in names):
-            ours, others = (_in_group(tasks, kind, group) for tasks in (mine, theirs))
+            ours, others = (
+                tasks_of(row for task in tasks for row in task.steps if group in row.groups.get(kind, ()))
+                for tasks in (mine, theirs)
+            )
             parts |= {group: (ours, others)} if ours else {}
     found = {group: compare(metrics, *both, seed=seed, clusters=clusters) for group, both in parts.items()}
-    compared = [_metrics(group, metrics, *both, found[group], intervals) for group, both in parts.items()]
     whole = found[ALL]
+
+    def metrics_of(group: str) -> Iterator[ComparedMetric]:
+        sums = [part.sum(axis=0) for tasks in parts[group] for part in task_sums(metrics, tasks)]
+        for each, above, below, their_above, their_below in zip(metrics, *sums, strict=True):
+            difference = found[group].metrics[each.name]
+            n, their_n = round(below), round(their_below)
+            value = float(above / below) if below else None
+            their_value = float(their_above / their_below) if their_below else None
+            reach: Difference | Interval = difference
+            if intervals == "wald":
+                reach = Difference(value=None)
+                if each.counted and each.most is not None and value is not None and their_value is not None:
+                    reach = wald_difference(value, n, their_value, their_n)
+            yield ComparedMetric(
+                metric=each.name,
+                label=each.label,
+                group=group,
+                unit=each.unit,
+                value=value,
+                k=round(above / each.scale) if each.counted else None,
+                n=n,
+                baseline_value=their_value,
+                baseline_k=round(their_above / each.scale) if each.counted else None,
+                baseline_n=their_n,
+                difference=difference.value,
+                low=reach.low,
+                high=reach.high,
+                p=difference.p,
+                p_holm=None,
+                detectable=minimum_detectable(difference.standard_error) if difference.standard_error else None,
+            )
+
     return ComparedRun(
         name=name,
         folder=str(run.folder),
@@ -301,7 +325,7 @@ def _compared(
         users=len({task.participant for task in mine if task.asked()}),
         left_out=run.answered + base.answered - 2 * whole.steps,
         differs=tuple(differs),
-        metrics=tuple(chain.from_iterable(compared)),
+        metrics=tuple(each for group in parts for each in metrics_of(group)),
         tests=_tests(base, mine, theirs, whole),
         flips=tuple(
             Flip(
@@ -320,58 +344,14 @@ def _compared(
     )
 
 
-def _in_group(tasks: Sequence[ItemTask], kind: str, group: str) -> tuple[ItemTask, ...]:
-    return tasks_of(row for task in tasks for row in task.steps if group in row.groups.get(kind, ()))
-
-
-def _metrics(
-    group: str,
-    metrics: Sequence[Metric],
-    tasks: Sequence[ItemTask],
-    theirs: Sequence[ItemTask],
-    found: Comparison,
-    intervals: Intervals,
-) -> list[ComparedMetric]:
-    compared = []
-    sums = [part.sum(axis=0) for part in (*task_sums(metrics, tasks), *task_sums(metrics, theirs))]
-    for each, above, below, their_above, their_below in zip(metrics, *sums, strict=True):
-        difference = found.metrics[each.name]
-        n, their_n = round(below), round(their_below)
-        value = float(above / below) if below else None
-        their_value = float(their_above / their_below) if their_below else None
-        reach: Difference | Interval = difference
-        if intervals == "wald":
-            reach = Difference(value=None)
-            if each.counted and each.most is not None and value is not None and their_value is not None:
-                reach = wald_difference(value, n, their_value, their_n)
-        compared.append(
-            ComparedMetric(
-                metric=each.name,
-                label=each.label,
-                group=group,
-                unit=each.unit,
-                value=value,
-                k=round(above / each.scale) if each.counted else None,
-                n=n,
-                baseline_value=their_value,
-                baseline_k=round(their_above / each.scale) if each.counted else None,
-                baseline_n=their_n,
-                difference=difference.value,
-                low=reach.low,
-                high=reach.high,
-                p=difference.p,
-                p_holm=None,
-                detectable=minimum_detectable(difference.standard_error) if difference.standard_error else None,
-            )
-        )
-    return compared
-
-
 def _tests(
     base: RunRows, tasks: Sequence[ItemTask], theirs: Sequence[ItemTask], found: Comparison
 ) -> tuple[PairedTest, ...]:
-    items = mcnemar(found.won, found.lost, found.steps)
-    units: list[tuple[Literal["steps", "tasks"], McNemar]] = [("steps" if base.item == "step" else "tasks", items)]
+    def test(unit: Literal["steps", "tasks"], won: int, lost: int, n: int) -> PairedTest:
+        made = mcnemar(won, lost, n)
+        return PairedTest(unit=unit, test=made, p_holm=made.p, least=least_significant(won + lost, n), right=base.right)
+
+    tests = [test("steps" if base.item == "step" else "tasks", found.won, found.lost, found.steps)]
     # Whole tasks mean something only where a metric needs the whole of one.
     if any(not each.per_step for each in base.metrics):
         pairs = [
@@ -379,13 +359,8 @@ def _tests(
             for task, their in zip(tasks, theirs, strict=True)
             if len(task.asked()) == len(task.steps)
         ]
-        units.append(("tasks", mcnemar(pairs.count((True, False)), pairs.count((False, True)), len(pairs))))
-    return tuple(
-        PairedTest(
-            unit=unit, test=test, p_holm=test.p, least=least_significant(test.won + test.lost, test.n), right=base.right
-        )
-        for unit, test in units
-    )
+        tests.append(test("tasks", pairs.count((True, False)), pairs.count((False, True)), len(pairs)))
+    return tuple(tests)
 
 
 def _corrected(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ...]:
@@ -401,3 +376,101 @@ def _corrected(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ...]:
         )
         for run in runs
     )
+
+
+# --- for the terminal -----------------------------------------------------------------------------------------------
+
+
+def print_comparison(console: Console, result: ComparisonResult, *, flips: bool = False) -> None:
+    def say(lines: Iterable[str]) -> None:
+        for line in lines:
+            style = "yellow" if line.startswith("warning") else ""
+            console.print(Text(line, style=style), soft_wrap=True, highlight=False)
+
+    say([f"baseline   {result.baseline}  ({result.baseline_folder})"])
+    for run in result.runs:
+        console.print(_table(run, result))
+        say(lines_of(run, result))
+        if flips:
+            console.print(_flips(run, result))
+    say(closing(result, flips=flips))
+
+
+def _table(run: ComparedRun, result: ComparisonResult) -> Table:
+    over = f"{run.steps} steps in {run.tasks} tasks" if result.item == "step" else f"{run.tasks} tasks"
+    over += f" of {run.users} users" if result.clusters == "user" else ""
+    title = f"{run.name} minus {result.baseline} · {over}"
+    grouped = any(each.group != ALL for each in run.metrics)
+    figures = ("run", "baseline", "difference, points", "p", "p (Holm)", "detectable")
+    table = table_of(title, [f"{result.item}s", "metric"] if grouped else ["metric"], figures)
+    before = None
+    for each in run.metrics:
+        if before not in (None, each.group):
+            table.add_section()
+        kind = ("" if each.group == before else each.group,) if grouped else ()
+        before = each.group
+        table.add_row(*kind, each.label, *metric_cells(each), number(each.detectable, each.unit))
+    return table
+
+
+def metric_cells(each: ComparedMetric) -> tuple[str, ...]:
+    return (
+        value_text(each.value, each.k, each.n, each.unit),
+        value_text(each.baseline_value, each.baseline_k, each.baseline_n, each.unit),
+        difference_text(each),
+        p_text(each.p),
+        p_text(each.p_holm),
+    )
+
+
+def p_text(p: float | None) -> str:
+    """Four decimals, and never 0: a test can't tell a probability of nothing."""
+    if p is None:
+        return "-"
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def lines_of(run: ComparedRun, result: ComparisonResult) -> list[str]:
+    lines = []
+    for each in run.tests:
+        test, of = each.test, each.right or ("steps" if each.unit == "steps" else "whole tasks")
+        exact = "exact" if test.method == "exact" else f"chi-square {test.statistic:.2f}"
+        p = p_text(test.p) if test.p < 0.0001 else f"= {p_text(test.p)}"
+        least = f"; p < 0.05 takes a net {each.least}" if each.least else "; too few for p < 0.05 ever"
+        least += f" ({100 * each.least / test.n:.1f} points)" if each.least else ""
+        counts = f"{test.won} won, {test.lost} lost of {test.n}"
+        lines.append(f"McNemar    {of}: {counts}, p {p} ({exact}), {p_text(each.p_holm)} by Holm{least}")
+    lines += [f"warning    forced: {each}" for each in run.differs]
+    if run.left_out:
+        lines.append(f"warning    {run.left_out} {result.item}s that only one of the two has are left out")
+    return lines
+
+
+def _flips(run: ComparedRun, result: ComparisonResult) -> Table:
+    ids = ("step", "task") if result.item == "step" else ("task",)
+    table = table_of(f"{result.item}s that flipped · {run.name}", (*ids, "instruction", "baseline", "run"))
+    for each in sorted(run.flips, key=lambda flip: not flip.is_won):
+        named = (each.step_id, each.task) if result.item == "step" else (each.step_id,)
+        words = each.instruction if len(each.instruction) <= 80 else each.instruction[:79] + "…"
+        table.add_row(*map(Text, (*named, words, each.baseline_outcome, each.outcome)))
+    return table
+
+
+def closing(result: ComparisonResult, *, flips: bool) -> list[str]:
+    clusters = f"{result.clusters}s"
+    drawn = f"{result.resamples:,} draws of whole {clusters}, both runs' together, seed {result.seed}"
+    if result.intervals == "wald":
+        lines = ["intervals  95 % Wald, as if the runs were over different tasks: to compare with published ones"]
+        lines.append(f"p          paired bootstrap, {drawn}")
+    else:
+        lines = [f"intervals  95 % paired bootstrap, {drawn}; p from the same draws"]
+        if any(each.difference is not None and each.low is None for run in result.runs for each in run.metrics):
+            none = f"one {result.clusters}, or {clusters} that all differ alike, say nothing of others"
+            lines.append(f"           none where {none}")
+    lines += [
+        "p (Holm)   corrected over all bootstrap tests above; McNemar's tests are a family of their own",
+        "detectable the true difference found with 80 % power at the 5 % level: 2.80 standard errors, uncorrected",
+    ]
+    if not flips and any(run.flips for run in result.runs):
+        lines.append(f"flips      --flips lists the {result.item}s won and lost")
+    return lines + [f"warning    {each}" for each in result.warnings]

@@ -118,15 +118,14 @@ class ItemTask(Record, frozen=True, kw_only=True):
         return tuple(row for row in self.steps if row.was_asked)
 
 
-def item_metric(name: str, *, unit: str = "%", **fields: Any) -> Metric:
-    """A metric that is the mean of the items' scores of its name, over those that have one."""
-    scale = 100.0 if unit == "%" else 1.0
+def item_metric(name: str, **fields: Any) -> Metric:
+    """A metric that is the mean of the items' scores of its name, in percent, over those that have one."""
 
     def part(task: ItemTask) -> Part:
         known = [score for row in task.steps if (score := row.scores.get(name)) is not None]
-        return Part(numerator=sum(known) / scale, denominator=len(known))
+        return Part(numerator=sum(known) / 100, denominator=len(known))
 
-    return Metric(name=name, function=part, unit=unit, **{"per_step": True, **fields})
+    return Metric(name=name, function=part, **{"per_step": True, **fields})
 
 
 @dataclass(kw_only=True)

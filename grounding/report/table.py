@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -18,14 +17,12 @@ from grounding.options import ScoringName
 from grounding.report.groups import estimate_cells, group_table, table_of
 from grounding.report.html.content import SummaryTable
 from grounding.report.html.triage import read_triage, triage_lines
-from grounding.run.folder import TRANSCRIPTS, RunInfo
+from grounding.run.folder import RunInfo
 from grounding.run.scorebook import ScoredClicks
 from grounding.scoring.metrics import Metric, shown
 from grounding.scoring.scored import Estimate, Figure
 from grounding.scoring.summary import CallTotals, CostTotals, Summary
-
-if TYPE_CHECKING:
-    from grounding.scoring.words import Transcripts
+from grounding.scoring.words import read_spoken
 
 _DISTANCE = Metric(name="average_distance", of="answers", unit="px", per_step=True)
 """What only the released evaluator measures."""
@@ -65,22 +62,10 @@ def print_named(console: Console, lines: Iterable[tuple[str, str]]) -> None:
         console.print(shown, soft_wrap=True, highlight=False)
 
 
-def heard_in(folder: Path) -> Transcripts | None:
-    """What a run was told; None where it was told the true words, for which nothing of speech is loaded.
-
-    Raises UserError: the file is damaged.
-    """
-    if not (folder / TRANSCRIPTS).exists():
-        return None
-    from grounding.scoring.words import read_spoken
-
-    return read_spoken(folder)
-
-
 def _beside(result: ScoredClicks) -> Iterator[tuple[str, str]]:
     """How well the words were heard, and what people said of the misses; a damaged file must not hide the scores."""
     try:
-        told = heard_in(result.folder)
+        told = read_spoken(result.folder)
         yield from [] if told is None else [("transcript", told.words)]
     except UserError as error:
         yield "transcript", f"can't be read: {error}"

@@ -165,21 +165,7 @@ DesktopRule = str
 Rule = Callable[[DesktopStep, Action | None, str, float], Ruling]
 """Of a step, an answer or None, the text that the released matcher is given, and the tolerance."""
 
-RULES: dict[DesktopRule, Rule] = {}
-RULE_NOTES: dict[DesktopRule, str] = {}
 
-
-def rule(name: DesktopRule, note: str) -> Callable[[Rule], Rule]:
-    """Register a rule under a name, with what a table says of it."""
-
-    def register(function: Rule) -> Rule:
-        RULES[name], RULE_NOTES[name] = function, note
-        return function
-
-    return register
-
-
-@rule("official", "the released evaluator's matcher, fault for fault")
 def _official(step: DesktopStep, _action: Action | None, text: str, tolerance_px: float) -> Ruling:
     gold = step.gold_text
     right = official_match(text, gold, tolerance_px)
@@ -194,7 +180,6 @@ def _official(step: DesktopStep, _action: Action | None, text: str, tolerance_px
     return Ruling(right, f"the texts differ: {text[:60]!r}, recorded {gold[:60]!r}")
 
 
-@rule("paper", "the kind must match, every point within the tolerance; keys, text and scrolls compared as actions")
 def _paper(step: DesktopStep, action: Action | None, _text: str, tolerance_px: float) -> Ruling:
     gold = step.gold
     if action is None:
@@ -207,7 +192,6 @@ def _paper(step: DesktopStep, action: Action | None, _text: str, tolerance_px: f
     return Ruling(right, f"{apart:.0f} px off, tolerance {tolerance_px:g} px")
 
 
-@rule("strict", "as paper, and inside the recorded element; scroll and text exact")
 def _strict(step: DesktopStep, action: Action | None, text: str, tolerance_px: float) -> Ruling:
     found = _paper(step, action, text, tolerance_px)
     if action is None or not found.right or same_action(action, step.gold, tolerance_px, step.rect, strict=True):
@@ -215,6 +199,12 @@ def _strict(step: DesktopStep, action: Action | None, text: str, tolerance_px: f
     return Ruling(False, f"{found.why}; outside the recorded element, or not exactly the same")
 
 
+RULES: dict[DesktopRule, Rule] = {"official": _official, "paper": _paper, "strict": _strict}
+RULE_NOTES: dict[DesktopRule, str] = {
+    "official": "the released evaluator's matcher, fault for fault",
+    "paper": "the kind must match, every point within the tolerance; keys, text and scrolls compared as actions",
+    "strict": "as paper, and inside the recorded element; scroll and text exact",
+}
 DESKTOP_RULES: tuple[DesktopRule, ...] = tuple(RULES)
 
 

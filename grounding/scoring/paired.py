@@ -8,13 +8,13 @@ what both have come to is compared.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 import numpy as np
 
-from grounding.records import Record, TaskLabel
+from grounding.records import Record
 from grounding.scoring.intervals import (
     CONFIDENCE,
     RESAMPLES,
@@ -26,7 +26,7 @@ from grounding.scoring.intervals import (
     sums_by_metric,
 )
 from grounding.scoring.metrics import Metric, task_sums
-from grounding.scoring.scored import AnyItem, ClusterName, TaskT, participant_sums
+from grounding.scoring.scored import ClusterName, TaskT, participant_sums
 
 EXACT_UP_TO = 1000
 """Discordant pairs up to which McNemar's test is the exact binomial one; above, the two hardly differ."""
@@ -175,7 +175,11 @@ def compare(
     order. Up to ``POOLED_ABOVE`` tasks, a seed that is that of the runs' own intervals gives the same draws. Raises
     ValueError: the runs are not over the same steps.
     """
-    tasks, theirs = _paired(run, baseline)
+    tasks, theirs = common_tasks(run, baseline)
+    if any(
+        sum(len(task.steps) for task in every) != sum(len(task.steps) for task in tasks) for every in (run, baseline)
+    ):
+        raise ValueError("the two runs are not over the same steps: a task or a step is only in one of them")
     columns = np.hstack([*task_sums(metrics, tasks), *task_sums(metrics, theirs)])
     columns = participant_sums(columns, [task.participant for task in tasks], clusters)
     found = _differences_of(columns, seed, resamples)
@@ -243,56 +247,18 @@ def _ratio_differences(sums: Matrix) -> Matrix:
 
 
 def common_tasks(run: Sequence[TaskT], baseline: Sequence[TaskT]) -> tuple[tuple[TaskT, ...], tuple[TaskT, ...]]:
-    """Both runs' tasks with only the steps that both have, by id and task; tasks without one are left out.
+    """Both runs' tasks with only the steps that both have, by id and task, in the first one's order.
 
-    A step that one of the two has not come to is in both as if neither had.
+    Tasks without such a step are left out. A step that one of the two has not come to is unasked in both.
     """
-    first, second = (
-        {(task.participant, task.label, scored.id) for task in tasks for scored in task.steps}
-        for tasks in (run, baseline)
-    )
-    both = first & second
-
-    def part(tasks: Sequence[TaskT]) -> tuple[TaskT, ...]:
-        found = []
-        for task in tasks:
-            steps = [scored for scored in task.steps if (task.participant, task.label, scored.id) in both]
-            # The same order in both, whatever the order of the files.
-            steps.sort(key=lambda scored: order[scored.id])
-            if steps:
-                found.append(_with(task, steps))
-        return tuple(found)
-
-    order = {scored.id: number for number, scored in enumerate(each for task in run for each in task.steps)}
-    return _paired(part(run), part(baseline))
-
-
-def _paired(run: Sequence[TaskT], baseline: Sequence[TaskT]) -> tuple[tuple[TaskT, ...], tuple[TaskT, ...]]:
-    """The tasks of both in the first one's order; a step that one of the two has not come to is unasked in both.
-
-    Raises ValueError: a task or step is only in one of them.
-    """
-    of: dict[tuple[str, TaskLabel], TaskT] = {(task.participant, task.label): task for task in baseline}
-    theirs = [of.get((task.participant, task.label)) for task in run]
-    ids = [[scored.id for scored in task.steps] for task in run]
-    if len(of) != len(run) or ids != [[scored.id for scored in task.steps] if task else [] for task in theirs]:
-        raise ValueError("the two runs are not over the same steps: a task or a step is only in one of them")
-    both = [
-        {scored.id for scored in mine.asked()} & {scored.id for scored in other.asked()}
-        for mine, other in zip(run, theirs, strict=True)
-        if other is not None
-    ]
-    return tuple(map(_only, run, both)), tuple(
-        _only(task, asked) for task, asked in zip(theirs, both, strict=True) if task
-    )
-
-
-def _only(task: TaskT, asked: Set[str]) -> TaskT:
-    if len(asked) == len(task.steps):
-        return task
-    return _with(task, [scored if scored.id in asked else scored.unasked() for scored in task.steps])
-
-
-def _with(task: TaskT, steps: Sequence[AnyItem]) -> TaskT:
-    replaced: TaskT = msgspec.structs.replace(task, steps=tuple(steps))  # type: ignore[type-var]
-    return replaced
+    of = {(task.participant, task.label): {one.id: one for one in task.steps} for task in baseline}
+    mine, theirs = list[TaskT](), list[TaskT]()
+    for task in run:
+        known = of.get((task.participant, task.label), {})
+        pairs = [(one, known[one.id]) for one in task.steps if one.id in known]
+        if pairs:
+            both = [one.was_asked and other.was_asked for one, other in pairs]
+            for kept, steps in zip((mine, theirs), zip(*pairs, strict=True), strict=True):
+                cut = [step if is_asked else step.unasked() for step, is_asked in zip(steps, both, strict=True)]
+                kept.append(msgspec.structs.replace(task, steps=tuple(cut)))  # type: ignore[type-var]
+    return tuple(mine), tuple(theirs)

@@ -80,11 +80,11 @@ _KINDS = {"equal": "hits", "substitute": "substitutions", "delete": "deletions",
 """jiwer's words for what became of a run of words."""
 
 
-def word_errors(pairs: Sequence[tuple[str, str]], normaliser: Normaliser, *, seed: int = 0) -> WordScore:
+def word_errors(pairs: Sequence[tuple[str, str]], normaliser: Normaliser) -> WordScore:
     """Compare what was said with what was heard, a pair of texts for each recording.
 
     Nothing was heard is "". A recording in which no word was said adds no words, only what was heard in it, as
-    insertions. ``seed`` is of the bootstrap.
+    insertions.
     """
     import jiwer
 
@@ -109,7 +109,7 @@ def word_errors(pairs: Sequence[tuple[str, str]], normaliser: Normaliser, *, see
         normaliser=normaliser.id,
         errors=total,
         rate_percent=total.rate_percent,
-        interval=bootstrap(wrong, said, seed=seed)[0],
+        interval=bootstrap(wrong, said)[0],
         instructions=len(pairs),
     )
 

@@ -26,7 +26,7 @@ from grounding.benchmarks.personalwab.rows import interval, share
 from grounding.benchmarks.personalwab.scoring import ShopRule, ShopScores
 from grounding.errors import UserError
 from grounding.records import Record
-from grounding.report.comparetable import p_text
+from grounding.report.compare import p_text
 from grounding.report.groups import estimate_text, table_of
 from grounding.scoring.intervals import RESAMPLES, alike
 from grounding.scoring.metrics import estimate, registered

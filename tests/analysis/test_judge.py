@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,31 +64,28 @@ def judged(setup: Setup, judge: ChatServer) -> Judged:
     return Judged(setup, judge)
 
 
-def test_the_judge_sees_the_frame_and_reads_the_plan(judged: Judged, judge: ChatServer) -> None:
+def test_the_judge_sees_the_frame_reads_the_plan_and_agrees_with_the_reference(
+    judged: Judged, judge: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEER_KEY", "sk-very-secret")
+    judged.card.write_text(JUDGE + "endpoint: {key_variable: SEER_KEY}\n")
     found = judged()
     assert judged.said == MISSES
     assert (found["splits"][0]["reasoning"]["k"], found["splits"][0]["grounding"]["k"]) == (4, 2)
-    assert judge.count == 6
     assert found["judge"]["cost_usd"] == pytest.approx(6 * COST_USD)
     assert found["judge"]["prompt"].startswith("error-split.1@")
     assert found["status"] == "complete"
-
-
-def test_it_agrees_with_the_reference_and_kappa_says_so(judged: Judged) -> None:
-    found = judged("--reference", judged.setup.reference)
-    (agreement,) = found["agreement"]
+    assert judge.asked[0].headers["Authorization"] == "Bearer sk-very-secret"
+    for path in judged.run.rglob("*"):
+        assert not path.is_file() or b"very-secret" not in path.read_bytes()
+    (agreement,) = judged("--reference", judged.setup.reference)["agreement"]
     assert (agreement["first"], agreement["second"]) == ("reference", "judge:seer")
     assert (agreement["n"], agreement["reasoning_reasoning"], agreement["grounding_grounding"]) == (6, 4, 2)
     assert agreement["kappa"] == 1.0
-
-
-def test_nothing_is_asked_twice(judged: Judged, judge: ChatServer) -> None:
-    first = judged()
-    assert judge.count == 6
     again = judged()
-    assert judge.count == 6
-    assert (first["judge"].pop("asked_now"), again["judge"].pop("asked_now")) == (6, 0)
-    assert again == first
+    assert judge.count == 6, "nothing is asked twice"
+    assert (found["judge"].pop("asked_now"), again["judge"].pop("asked_now")) == (6, 0)
+    assert again == found
 
 
 @pytest.mark.parametrize(
@@ -145,16 +141,6 @@ def test_the_cost_limit_stops_before_and_goes_on_with_a_higher_one(judged: Judge
     judged("--cost-limit", str(20 * COST_USD))
     assert judge.count == 6
     assert judged.said == MISSES
-
-
-def test_the_key_is_nowhere(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SEER_KEY", "sk-very-secret")
-    judged.card.write_text(JUDGE + "endpoint: {key_variable: SEER_KEY}\n")
-    found = judged()
-    assert judged.server.asked[0].headers["Authorization"] == "Bearer sk-very-secret"
-    assert "very-secret" not in json.dumps(found)
-    for path in judged.run.rglob("*"):
-        assert not path.is_file() or b"very-secret" not in path.read_bytes()
 
 
 @pytest.mark.slow

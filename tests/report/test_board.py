@@ -73,7 +73,6 @@ def test_a_run_over_the_release_stands_among_the_others_and_one_over_less_apart(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = board("--dataset", "screenspot-v2", runs / "results", "--out", tmp_path)
-    assert out.count("not the release") + out.count("steps") > 0
     assert "do not belong beside" in out
     assert max(len(line) for line in out.splitlines() if line[:1] in "│┃┏└") <= 80
     assert {path.name for path in tmp_path.iterdir()} == {"board_screenspot-v2.png", "board_screenspot-v2.svg"}

@@ -62,6 +62,11 @@ def test_micro_and_macro_stand_beside_each_other() -> None:
     assert found.averages.macro.n == 2
     assert [row.tasks for row in found.rows] == [2, 1]
     assert found.unlabelled == 0
+    unfinished = Played({"1": {"a": "+- ?"}, "2": {"a": "??"}}).joined()
+    assert cells("participant", unfinished) == {"1": (1, 2), "2": (0, 0)}
+    assert break_down(shown(unfinished), "participant", resamples=50).unlabelled == 0
+    with pytest.raises(UserError, match="no such column; these steps have participant, task"):
+        break_down(shown(joined()), "colour")
 
 
 def test_gold_shapes_and_area() -> None:
@@ -93,17 +98,6 @@ def test_any_label_of_the_data_set_works_and_steps_without_one_are_counted() -> 
     assert shown(sessions).columns() == (*COLUMNS, "since seen", "application")
     assert cells("since seen", sessions) == {"3": (1, 1)}
     assert break_down(shown(sessions), "since seen", resamples=50).unlabelled == 1
-
-
-def test_steps_that_nobody_was_asked_are_in_no_row() -> None:
-    sessions = Played({"1": {"a": "+- ?"}, "2": {"a": "??"}}).joined()
-    assert cells("participant", sessions) == {"1": (1, 2), "2": (0, 0)}
-    assert break_down(shown(sessions), "participant", resamples=50).unlabelled == 0
-
-
-def test_an_unknown_column_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(UserError, match="no such column; these steps have participant, task"):
-        break_down(shown(joined()), "colour")
 
 
 @given(st.integers(0, 40), st.integers(1, 40))

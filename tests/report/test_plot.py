@@ -136,14 +136,6 @@ def test_the_files_are_written_whole(tmp_path: Path) -> None:
     before = (tmp_path / "sweep.svg").read_bytes()
     draw(PLOTS["two lines"], tmp_path)
     assert (tmp_path / "sweep.svg").read_bytes() == before
-
-
-def test_without_a_point_there_is_no_picture(tmp_path: Path) -> None:
-    assert draw(SweepPlot(points=(), metrics=(), x_option="", series_options=(), subtitle=""), tmp_path) == ()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_picture_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / ".sweep.png.new").mkdir()
     with pytest.raises(UserError, match=r"sweep\.png: can't be written: .*The runs themselves are kept"):
         draw(PLOTS["one line"], tmp_path)

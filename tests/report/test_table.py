@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,52 +8,29 @@ import msgspec
 import pytest
 from fakes.make import asked
 from rich.console import Console
-from scoring.builders import summarise
+from scoring.builders import Played, summarise
+from scoring.test_grouping import scored as grouped
 
 from grounding.options import ScoringName
-from grounding.records import Box, GroupLabel, Outcome, Region, Screenshot, Session, Size, Step, Verdict
 from grounding.report.table import print_summary
 from grounding.run.folder import RunInfo, RunSettings
 from grounding.run.scorebook import ScoredClicks
 from grounding.scoring.summary import CallTotals, CostTotals, Status, Summary, TimeTotals
 
-REGION = Region(boxes=(Box(left_px=0, top_px=0, right_px=9, bottom_px=9),))
-
 
 def info(**changes: Any) -> RunInfo:
     given = {name: changes.pop(name) for name in list(changes) if name in RunSettings.__struct_fields__}
-    return msgspec.structs.replace(
-        RunInfo(
-            run_id="r",
-            status="complete",
-            signature="s",
-            asked=asked(**{"dataset": "web", "grounder": "ocr", "grounder_identity": "ocr", "seed": 7, **given}),
-            data_dir="",
-            command="",
-            versions={},
-            started_at="",
-        ),
-        **changes,
+    about = asked(**{"dataset": "web", "grounder": "ocr", "grounder_identity": "ocr", "seed": 7, **given})
+    made = RunInfo(
+        run_id="r", status="complete", signature="s", asked=about, data_dir="", command="", versions={}, started_at=""
     )
+    return msgspec.structs.replace(made, **changes)
 
 
-def summary(outcomes: Sequence[Outcome | None], *, status: Status = "complete", **more: Any) -> Summary:
-    """One task of one participant; None is a step without a click."""
-    steps = tuple(
-        Step(
-            id=f"1/{number}",
-            participant="1",
-            task="t",
-            instruction_index=number,
-            instruction="go",
-            screenshot=Screenshot(path="a.png", size=Size(width=10, height=10), sha256="0"),
-            region=REGION if outcome else None,
-        )
-        for number, outcome in enumerate(outcomes)
-    )
-    verdicts = [Verdict(step_id=f"1/{number}", outcome=outcome) for number, outcome in enumerate(outcomes) if outcome]
-    sessions = [Session(participant="1", steps=steps)]
-    return summarise(sessions, verdicts, status=status, signature="data:web|seed:7", **more)
+def summary(marks: str, *, status: Status = "complete", **more: Any) -> Summary:
+    """One task of one participant; a dot is a step without a click."""
+    played = Played({"1": {"t": " ".join(marks)}})
+    return summarise(played.sessions, played.verdicts, status=status, signature="data:web|seed:7", **more)
 
 
 def shown(
@@ -81,7 +57,7 @@ def shown(
 
 
 def test_counts_stand_beside_percentages() -> None:
-    text = shown(summary(["hit", "hit", "miss", None, "unparsed"]))
+    text = shown(summary("++-.u"), warnings=("probe: 3 of 12 requests failed",))
     for part in ("web · planner none · grounder ocr", "score (paper)", "50.0 %", "2/4 steps", "2/4 instructions"):
         assert part in text
     assert "0/1 tasks" in text
@@ -90,32 +66,16 @@ def test_counts_stand_beside_percentages() -> None:
     assert "run folder r" in text
     assert "bootstrap over tasks, seed 7" in text
     assert "average distance" not in text
-    assert "warning" not in text
-
-
-def grouped(*, independent: bool) -> Summary:
-    """Two hits of three texts, one icon that is missed; every step a task."""
-    outcomes: list[Outcome] = ["hit", "hit", "miss", "miss"]
-    steps = tuple(
-        Step(
-            id=f"1/{number}",
-            participant="1",
-            task=number,
-            instruction_index=0,
-            instruction="go",
-            screenshot=Screenshot(path="a.png", size=Size(width=10, height=10), sha256="0"),
-            region=REGION,
-            independent=independent,
-            groups=(GroupLabel(kind="type", name="icon" if number == 3 else "text"),),
-        )
-        for number in range(4)
-    )
-    verdicts = [Verdict(step_id=f"1/{number}", outcome=outcome) for number, outcome in enumerate(outcomes)]
-    return summarise([Session(participant="1", steps=steps)], verdicts, status="complete", signature="s", resamples=50)
+    assert text.count("warning") == text.count("warning    probe: 3 of 12 requests failed\n") == 1
+    text = shown(summary("+-"), scoring="official")
+    assert "score (official)" in text
+    assert "interval" not in text
+    assert "average distance" in text
 
 
 def test_groups_stand_below_both_averages() -> None:
-    lines = [line.split("│")[1:-1] for line in shown(grouped(independent=True)).splitlines() if "│" in line]
+    found = summarise(*grouped(("text", 2, 3), ("icon", 0, 1)), status="complete", signature="s", resamples=50)
+    lines = [line.split("│")[1:-1] for line in shown(found).splitlines() if "│" in line]
     cells = {line[1].strip(): (line[2].strip(), line[3].strip()) for line in lines if len(line) == 5}
     assert cells == {
         "micro: every step once": ("50.0 %", "2/4"),
@@ -123,24 +83,12 @@ def test_groups_stand_below_both_averages() -> None:
         "text": ("66.7 %", "2/3"),
         "icon": ("0.0 %", "0/1"),
     }
-    assert "step accuracy by" not in shown(grouped(independent=True), scoring="official")
-
-
-def test_what_the_probe_found_is_a_warning() -> None:
-    text = shown(summary(["hit"]), warnings=("probe: 3 of 12 requests failed",))
-    assert "warning    probe: 3 of 12 requests failed" in text
-
-
-def test_official_scores_have_a_distance_and_no_intervals() -> None:
-    text = shown(summary(["hit", "miss"]), scoring="official")
-    assert "score (official)" in text
-    assert "interval" not in text
-    assert "average distance" in text
+    assert "step accuracy by" not in shown(found, scoring="official")
 
 
 @pytest.mark.parametrize("scoring", ["paper", "official"])
 def test_nothing_scored_is_shown_as_nothing(scoring: ScoringName) -> None:
-    text = shown(summary([None, None]), scoring=scoring)
+    text = shown(summary(".."), scoring=scoring)
     assert "0/0 steps" in text
     assert "(of 0 scored; 2 without a click)" in text
     assert ("-" in text) == (scoring == "paper") or "0.0 %" in text
@@ -148,11 +96,11 @@ def test_nothing_scored_is_shown_as_nothing(scoring: ScoringName) -> None:
 
 
 def test_what_is_wrong_with_a_run_is_said_in_words() -> None:
-    text = shown(summary(["hit", "error"], status="partial"), info(stopped="the cost limit of $1 is reached"))
+    text = shown(summary("+e", status="partial"), info(stopped="the cost limit of $1 is reached"))
     assert "stopped before the end: the cost limit of $1 is reached" in text
     assert "1 steps ended in an error and count as wrong; run the same command again to ask only those" in text
     assert "the run is partial: its scores are not final" in text
-    missing = shown(summary(["hit", "missing"]))
+    missing = shown(summary("+m"))
     assert "1 steps have no recorded answer and count as wrong" in missing
     assert "partial" not in missing
 
@@ -161,7 +109,7 @@ def test_time_money_and_retries() -> None:
     time = TimeTotals(wall_s=12.34, retries=3)
     text = shown(
         summary(
-            ["hit", "miss"],
+            "+-",
             cost=CostTotals(
                 usd=0.12345,
                 planner_usd=0.1,
@@ -180,23 +128,15 @@ def test_time_money_and_retries() -> None:
     planner, grounder = "12,000 in, 5 out (3 reasoning)", "345 in, 1 out, 20 of them in tries without an answer"
     assert f"tokens     planner {planner} · grounder {grounder}\n" in text
     assert "reused     7 plans worth $1.50, paid for by earlier runs (the plan store)\n" in text
-
-
-def test_a_run_whose_plans_were_all_there_says_so() -> None:
-    text = shown(summary(["hit"], cost=CostTotals(reused=CallTotals(calls=1, usd=0.5))))
+    text = shown(summary("+", cost=CostTotals(reused=CallTotals(calls=1, usd=0.5))))
     assert "cost: nothing: all plans were there\n" in text
     assert "reused     1 plan worth $0.50" in text
-
-
-def test_one_that_has_no_price_does_not_look_free() -> None:
+    # One that has no price does not look free.
     part = CallTotals(calls=2, usd=0.5, input_tokens=10, output_tokens=1, unreported_usd=0.25)
-    text = shown(
-        summary(["hit"], cost=CostTotals(usd=0.5, planner_usd=0.5, planner=part, grounder=CallTotals(calls=2)))
-    )
+    text = shown(summary("+", cost=CostTotals(usd=0.5, planner_usd=0.5, planner=part, grounder=CallTotals(calls=2))))
     assert "cost       $0.50 (planner $0.50, grounder not priced)\n" in text
     assert "up to $0.25 more may be charged for tries without a reported usage\n" in text
-    assert "retries" not in shown(summary(["hit"]))
-    assert "cost: none known" in shown(summary(["hit"]))
+    assert "cost: none known" in shown(summary("+"))
 
 
 MARKUP = "[red]x[/red] [/] :smile: [link=http://a]b[/link]"
@@ -204,7 +144,7 @@ MARKUP = "[red]x[/red] [/] :smile: [link=http://a]b[/link]"
 
 def test_brackets_in_names_are_shown_as_they_are() -> None:
     about = info(dataset=f"d{MARKUP}", planner=f"p{MARKUP}", grounder=f"g{MARKUP}", stopped=f"w{MARKUP}")
-    found = msgspec.structs.replace(summary(["hit"]), signature=f"s{MARKUP}")
+    found = msgspec.structs.replace(summary("+"), signature=f"s{MARKUP}")
     text = shown(found, about, width=250, folder="f[red]x[/red]")
     assert "run folder f[red]x[/red]" in text
     for letter in "dpgws":
@@ -213,8 +153,7 @@ def test_brackets_in_names_are_shown_as_they_are() -> None:
 
 @pytest.mark.parametrize("width", [20, 60])
 def test_a_narrow_terminal_loses_no_digit(width: int) -> None:
-    outcomes: list[Outcome | None] = [*["hit"] * 617, *["miss"] * 383]  # type: ignore[list-item]
-    text = shown(summary(outcomes), width=width)
+    text = shown(summary("+" * 617 + "-" * 383), width=width)
     rows = [line.split("│") for line in text.splitlines() if line.startswith("│")]
     columns = ["".join(row[index].strip() for row in rows) for index in range(1, 5)]
     assert "61.7%" in columns[1].replace(" ", "")

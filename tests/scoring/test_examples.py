@@ -5,9 +5,11 @@ from importlib import import_module
 
 import pytest
 
+MODULES = ("regions", "scoring.intervals", "scoring.metrics", "scoring.paired", "scoring.desktop")
 
-@pytest.mark.parametrize("name", ["grounding.regions", "grounding.scoring.intervals", "grounding.scoring.metrics"])
+
+@pytest.mark.parametrize("name", MODULES)
 def test_examples(name):
-    result = doctest.testmod(import_module(name))
+    result = doctest.testmod(import_module(f"grounding.{name}"))
     assert result.attempted > 0
     assert result.failed == 0

@@ -1,10 +1,19 @@
+"""The paper's definitions by hand and written a second time, and the verdicts that they count."""
+
+from __future__ import annotations
+
+import math
 from itertools import groupby
 
+import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from .builders import Played
+from grounding.records import Verdict
+from grounding.scoring.scored import judge
+
+from .builders import Played, answer, step
 
 # one task: instructions of one to four steps, "." without a region
 lines = st.lists(st.text("+-uem.?", min_size=1, max_size=4), min_size=1, max_size=6).map(" ".join)
@@ -78,3 +87,22 @@ def test_against_a_second_writing_of_the_definitions(data):
         scores.task_success.value,
     ]
     assert values == [pytest.approx(value) for value in in_other_words(data)]
+
+
+def test_steps_are_put_beside_their_verdicts_by_task():
+    sessions = Played({"1": {"a": "+. -+", "b": "..", "c": "?"}, "2": {"a": "u"}}).joined()
+    assert [s.participant for s in sessions] == ["1", "2"]
+    assert [s.skipped for s in sessions] == [3, 0]
+    assert [[t.label for t in s.tasks] for s in sessions] == [["a", "c"], ["a"]]  # nothing of b is scored
+    outcomes = [[scored.verdict.outcome for scored in task.steps] for task in sessions[0].tasks]
+    assert outcomes == [["hit", "miss", "hit"], ["missing"]]
+
+
+@settings(deadline=None)
+@given(st.floats(), st.floats())
+@example(math.nan, 15)
+@example(15, -math.inf)
+def test_any_answer_gets_a_verdict_that_can_be_stored(x, y):
+    verdict = judge(step(), None, answer("1/1", x, y))
+    assert (verdict.outcome == "unparsed") == (verdict.point is None) == (not (math.isfinite(x) and math.isfinite(y)))
+    assert msgspec.json.decode(msgspec.json.encode(verdict), type=Verdict) == verdict

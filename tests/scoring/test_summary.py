@@ -59,54 +59,32 @@ def prediction(call):
     return Prediction(step_id="1/1", key="k", point=None, call=call)
 
 
-def test_time_and_money_are_added_up_by_stage():
-    planned = Call(seconds=2, attempts=3, usage=Usage(input_tokens=100, output_tokens=20), cost_usd=0.25)
+def test_time_and_money_are_added_up_by_stage_and_what_others_paid_is_apart():
+    planned = Call(
+        seconds=2,
+        attempts=3,
+        usage=Usage(input_tokens=100, output_tokens=50, reasoning_tokens=40),
+        failed_usage=Usage(input_tokens=100, output_tokens=20, reasoning_tokens=20),
+        cost_usd=0.25,
+        unreported_usd=0.125,
+    )
+    failed = Call(seconds=2, failed_usage=Usage(input_tokens=7, output_tokens=0), cost_usd=0.25)
     grounded = Call(seconds=0.5, usage=Usage(input_tokens=10, output_tokens=2, cached_input_tokens=5), cost_usd=0.5)
-    result = sums_of([plan(planned), plan(planned), plan(None)], [prediction(grounded), prediction(None)])
-    assert result.time(3) == TimeTotals(wall_s=3, planner_s=4, grounder_s=0.5, retries=4)
-    assert result.cost() == CostTotals(
+    reused = msgspec.structs.replace(plan(planned), reused=True)
+    sums = sums_of([plan(planned), plan(failed), plan(None), reused], [prediction(grounded), prediction(None)])
+    assert sums.time(3) == TimeTotals(wall_s=3, planner_s=4, grounder_s=0.5, retries=2)
+    of_plan = {"output_tokens": 70, "reasoning_tokens": 60, "unreported_usd": 0.125}
+    assert sums.cost() == CostTotals(
         usd=1,
         planner_usd=0.5,
         grounder_usd=0.5,
-        input_tokens=210,
-        output_tokens=42,
-        planner=CallTotals(calls=2, usd=0.5, input_tokens=200, output_tokens=40),
+        input_tokens=217,
+        output_tokens=72,
+        planner=CallTotals(calls=2, usd=0.5, input_tokens=207, failed_tokens=127, **of_plan),
         grounder=CallTotals(calls=1, usd=0.5, input_tokens=10, cached_input_tokens=5, output_tokens=2),
+        reused=CallTotals(calls=1, usd=0.25, input_tokens=200, failed_tokens=120, **of_plan),
     )
-
-
-def test_reasoning_and_failed_tries_are_counted_with_the_rest():
-    call = Call(
-        seconds=1,
-        attempts=2,
-        usage=Usage(input_tokens=100, output_tokens=50, reasoning_tokens=40),
-        failed_usage=Usage(input_tokens=100, output_tokens=20, reasoning_tokens=20),
-        cost_usd=0.3,
-        unreported_usd=0.125,
-    )
-    failed = Call(seconds=1, failed_usage=Usage(input_tokens=7, output_tokens=0), cost_usd=0.2)
-    cost = sums_of([plan(call), plan(failed)], []).cost()
-    assert cost.planner == CallTotals(
-        calls=2,
-        usd=0.5,
-        input_tokens=207,
-        output_tokens=70,
-        reasoning_tokens=60,
-        failed_tokens=127,
-        unreported_usd=0.125,
-    )
-    assert (cost.usd, cost.input_tokens, cost.output_tokens) == (0.5, 207, 70)
-
-
-def test_plans_that_another_run_paid_for_are_apart():
-    call = Call(seconds=5, attempts=3, usage=Usage(input_tokens=100, output_tokens=20), cost_usd=0.25)
-    mine, theirs = plan(call), msgspec.structs.replace(plan(call), reused=True)
-    sums = sums_of([mine, theirs, theirs], [])
-    cost, time = sums.cost(), sums.time()
-    assert (cost.usd, cost.planner_usd, cost.input_tokens) == (0.25, 0.25, 100)
-    assert cost.reused == CallTotals(calls=2, usd=0.5, input_tokens=200, output_tokens=40)
-    assert (time.planner_s, time.retries) == (5, 2)
-    assert sums_of([theirs], []).cost().usd is None
+    assert sums_of([reused], []).cost().usd is None
 
 
 LINES = {"1": {"a": "++++", "b": "++"}, "2": {"a": "--", "b": "----"}, "3": {"a": "+-", "b": "-+"}}

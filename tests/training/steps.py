@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from fakes.make import grounder_card
 from PIL import Image
 
 from grounding.cards import GrounderCard
-from grounding.records import Box, HistoryEntry, Polygon, Query, Region, Screenshot, Session, Size, Step
+from grounding.records import Box, HistoryEntry, Polygon, Query, Region, Screenshot, Session, Size, Step, TaskLabel
 from grounding.training.examples import GrounderExample
 from grounding.training.recipes import GrounderRecipe, LoraRule, Method, Optimisation, Precision
 from grounding.training.records import TrainStage
@@ -83,6 +84,23 @@ def drawn(folder: Path, count: int, *, side: int = 112) -> tuple[Step, ...]:
 def session(steps: tuple[Step, ...]) -> list[Session]:
     """One participant's steps."""
     return [Session(participant="1", steps=steps)]
+
+
+def clicked(name: str, participant: str, task: TaskLabel, picture: str, *, scored: bool = True, index: int = 0) -> Step:
+    """A step whose target is a box at the top left; ``picture`` is the screenshot's hash."""
+    shot = Screenshot(path=f"{picture}.png", size=Size(width=100, height=80), sha256=picture)
+    region = Region(boxes=(box(0, 0, 10, 10),)) if scored else None
+    return step(index, id=name, participant=participant, task=task, shot=shot, region=region)
+
+
+def sessions(*rows: tuple[str, TaskLabel, Sequence[str]]) -> tuple[Session, ...]:
+    """One row for each task: the participant, its label, and the screenshot of each of its steps."""
+    steps: dict[str, list[Step]] = {}
+    for participant, task, pictures in rows:
+        own = steps.setdefault(participant, [])
+        for picture in pictures:
+            own.append(clicked(f"{participant}/{len(own) + 1}", participant, task, picture, index=len(own)))
+    return tuple(Session(participant=name, steps=tuple(own)) for name, own in steps.items())
 
 
 def recipe(**fields: Any) -> GrounderRecipe:

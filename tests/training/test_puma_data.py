@@ -106,10 +106,7 @@ def test_a_kill_costs_one_batch_and_what_was_drawn_is_kept(tmp_path: Path, score
     found = draw(drawer)
     assert drawer.asked == 1
     assert sorted(found) == [f"train/{number}" for number in range(5)]
-    assert found["train/3"].candidates == (
-        Drawn(text="steel kettle", score=1.0, times=2),
-        Drawn(text="oak", score=0.0),
-    )
+    assert found["train/3"].candidates == (Drawn(text="steel kettle", score=1.0, times=2), Drawn(text="oak", score=0.0))
     assert len(Journal(path, TaskCandidates, read_only=True)) == 5
     draw(drawer, seed=1)
     assert drawer.asked == 4

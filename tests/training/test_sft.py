@@ -1,4 +1,4 @@
-"""Supervised tuning: the tokens that are learned, and a model that then answers rightly in the evaluation."""
+"""Supervised tuning: which weights are tuned, the tokens that are learned, and a model that then answers rightly."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from grounding.grounders.hf.loading import Loaded, load
 from grounding.llm.chat import ChatOptions
 from grounding.regions import is_hit
 from grounding.training.examples import GrounderExample
-from grounding.training.recipes import HeldOutRule, LoraRule, SftRule
-from grounding.training.records import METRICS, read_lines
+from grounding.training.recipes import HeldOutRule, LoraRule, Precision, SftRule
+from grounding.training.records import METRICS, TrainStage, read_lines
 from grounding.training.stage import run_stage
-from grounding.training.trainers import IGNORED, gold_batches, rendered, supervised
+from grounding.training.trainers import IGNORED, gold_batches, load_policy, raise_precision, rendered, supervised
 from training.steps import drawn, example, few, recipe, small_card, stage
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -71,27 +71,6 @@ def test_the_prompt_is_the_evaluations_and_only_the_answer_is_learned(
     assert not batch["mm_token_type_ids"][:, length:].any()
 
 
-def trained(
-    folder: Path,
-    checkpoint: Path,
-    examples: tuple[GrounderExample, ...],
-    card: GrounderCard,
-    *,
-    steps: int,
-    whole: bool,
-) -> Path:
-    rule = SftRule(optimisation=few(max_steps=steps, batch=4, learning_rate=1e-3 if whole else 1e-2))
-    plan = recipe(
-        sft=rule,
-        lora=None if whole else LoraRule(rank=16, alpha=32),
-        vision=whole,
-        held_out=HeldOutRule(every_steps=steps, examples=2, batch=2, generations=1),
-    )
-    result = run_stage(folder / "s", stage(plan, card, checkpoint), examples, examples[:2], display="none")
-    assert result.status == "complete"
-    return folder / "s" / "output"
-
-
 def hits(card: GrounderCard, options: HfOptions, examples: tuple[GrounderExample, ...]) -> list[bool]:
     async def answers() -> list[bool]:
         grounder = open_hf(card, options, ChatOptions())
@@ -113,7 +92,14 @@ def test_an_adapter_learns_to_answer_and_the_evaluation_takes_it(
 ) -> None:
     here = msgspec.structs.replace(CPU, model_path=str(checkpoint))
     assert hits(PREFILLED, here, examples) == [False] * 4
-    output = trained(tmp_path, checkpoint, examples, PREFILLED, steps=60, whole=False)
+    plan = recipe(
+        sft=SftRule(optimisation=few(max_steps=60, batch=4, learning_rate=1e-2)),
+        lora=LoraRule(rank=16, alpha=32),
+        held_out=HeldOutRule(every_steps=60, examples=2, batch=2, generations=1),
+    )
+    made = stage(plan, PREFILLED, checkpoint)
+    assert run_stage(tmp_path / "s", made, examples, examples[:2], display="none").status == "complete"
+    output = tmp_path / "s" / "output"
     assert {"adapter_config.json", "adapter_model.safetensors"} <= {path.name for path in output.iterdir()}
     rule = AdapterRule(base="m", checkpoint=str(checkpoint), path=str(output), rank=16)
     tuned = msgspec.structs.replace(PREFILLED, adapter=rule)
@@ -122,3 +108,32 @@ def test_an_adapter_learns_to_answer_and_the_evaluation_takes_it(
     for kind in ("train", "held_out"):
         losses = [line["loss"] for line in lines if line["kind"] == kind]
         assert losses[-1] < losses[0] / 10
+
+
+def planned(checkpoint: Path, **fields: Any) -> TrainStage:
+    rule = SftRule(optimisation=few())
+    return stage(recipe(sft=rule, precision=Precision(dtype="bfloat16"), **fields), small_card(), checkpoint)
+
+
+def test_adapters_are_put_on_the_language_model_and_tuned_in_float32(checkpoint: Path) -> None:
+    from peft import get_peft_model
+
+    _, model, config = load_policy(planned(checkpoint))
+    adapted = get_peft_model(model, config)
+    raise_precision(adapted)
+    kinds = {name: str(weights.dtype) for name, weights in adapted.named_parameters()}
+    free = [name for name, weights in adapted.named_parameters() if weights.requires_grad]
+    assert free
+    assert all("lora_" in name and ".language_model." in name for name in free)
+    assert {kinds[name] for name in free} == {"torch.float32"}
+    assert {kind for name, kind in kinds.items() if name not in free} == {"torch.bfloat16"}
+
+
+@pytest.mark.parametrize("vision", [False, True])
+def test_whole_weights_lie_in_float32_and_vision_is_frozen(checkpoint: Path, vision: bool) -> None:
+    _, model, config = load_policy(planned(checkpoint, lora=None, vision=vision))
+    free = [name for name, weights in model.named_parameters() if weights.requires_grad]
+    assert config is None
+    assert any(".visual." in name for name in free) == vision
+    assert any("lm_head" in name for name in free)
+    assert {str(weights.dtype) for weights in model.parameters()} == {"torch.float32"}

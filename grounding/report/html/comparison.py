@@ -10,8 +10,7 @@ from urllib.parse import quote
 
 from grounding.atomic import atomic_write
 from grounding.errors import UserError
-from grounding.report.compare import ALL, ComparedRun, ComparisonResult, compare_runs
-from grounding.report.comparetable import closing, lines_of, metric_cells
+from grounding.report.compare import ALL, ComparedRun, ComparisonResult, closing, compare_runs, lines_of, metric_cells
 from grounding.report.html.content import SummaryTable
 from grounding.report.html.embed import embedded_json, page_html, static_text
 

@@ -40,21 +40,19 @@ from grounding.report.html.content import (
 from grounding.report.html.steps import PackedSteps
 from grounding.report.html.triage import LABELS_FILE, read_triage, triage_lines
 from grounding.report.rows import ItemRow, Note, RunRows, read_rows, tasks_of
-from grounding.report.table import heard_in, metrics_of, partial_words, run_lines, run_warnings
+from grounding.report.table import metrics_of, partial_words, run_lines, run_warnings
 from grounding.run.folder import TRANSCRIPTS, RunFolder
 from grounding.run.scorebook import ScoredClicks, scored_tasks
 from grounding.scoring.scored import Estimate
+from grounding.scoring.words import read_spoken
 
 T = TypeVar("T")
 
-DATA_FILES = (*("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", SPLIT_STEPS, "probe.json"), TRANSCRIPTS)
+DATA_FILES = ("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", SPLIT_STEPS, "probe.json", TRANSCRIPTS)
 """The files that a page is made of, but for what people say of the steps."""
 
 
-DERIVED = (
-    *("gold-area", "screen-place", "instruction-words", "position"),
-    *("gold-shapes", "screen", "action"),
-)
+DERIVED = ("gold-area", "screen-place", "instruction-words", "position", "gold-shapes", "screen", "action")
 """Kinds of group that need no labels."""
 
 MOST_GROUPED, MOST_GROUPS = 20_000, 40
@@ -147,14 +145,14 @@ class ClicksSource:
         """
         asked, measuring, place = self.scored.info.asked, plots.Measuring(), 0
         verdicts = {verdict.step_id: verdict for verdict in self.scored.verdicts if verdict.was_asked}
-        splits, heard = _splits(self.folder), heard_in(self.folder)
+        splits, heard = _splits(self.folder), read_spoken(self.folder)
         spoken = {} if heard is None else {step: one for one in heard.spoken for step in one.steps}
         folder = RunFolder(self.folder)
         with closing(folder.plans(read_only=True)) as plans, closing(folder.predictions(read_only=True)) as predictions:
             for session in self._sessions():
                 tasks: dict[TaskLabel, int] = {}
-                windows = Windows(asked.history, asked.history_scope)
-                for step in session.steps:
+                first, told_of = place, windows(session.steps, asked.history, asked.history_scope)
+                for step, window in zip(session.steps, told_of, strict=True):
                     if step.task not in tasks:
                         tasks[step.task] = sink.task(session.participant, cut(str(step.task)))
                     task, verdict, told = tasks[step.task], verdicts.get(step.id), step.history_entry
@@ -167,7 +165,7 @@ class ClicksSource:
                         row,
                         task=task,
                         shot=sink.shot(step.screenshot),
-                        history=windows.of(step, place),
+                        history=tuple(first + at for at in window),
                         groups=(*row.groups, *self._groups.get(step.id, ())),
                         split=splits.get(step.id, ()),
                         said="" if said is None else cut(said.reference),
@@ -180,7 +178,7 @@ class ClicksSource:
 
     def frame(self, *, version: str = "", warnings: Sequence[str] = ()) -> RunPage:
         scored, path = self.scored, self.folder
-        asked, summary, heard, triage = scored.info.asked, scored.summary, heard_in(path), read_triage(path)
+        asked, summary, heard, triage = scored.info.asked, scored.summary, read_spoken(path), read_triage(path)
         wrong = (verdict.step_id for verdict in scored.verdicts if verdict.was_asked and verdict.outcome != "hit")
         goes_on = scored.info.status == "started"
         found = ((metric, summary.scores.of(metric.name)) for metric in metrics_of(summary))
@@ -280,19 +278,13 @@ def _failure(verdict: Verdict, plan: Plan | None, prediction: Prediction | None)
     return "near" if verdict.distance_px <= NEAR_PX else "far"
 
 
-class Windows:
-    """What a step's history tells of, by place: :func:`grounding.data.history.history_window`, one step at a time."""
-
-    def __init__(self, length: int, scope: str) -> None:
-        self._length, self._by_task = length, scope == "task"
-        self._latest: dict[TaskLabel, deque[tuple[int, bool]]] = {}
-
-    def of(self, step: Step, place: int) -> tuple[int, ...]:
-        """The window of the participant's next step, which lies at a place of the page."""
-        latest = self._latest.setdefault(step.task if self._by_task else "", deque(maxlen=self._length))
-        found = tuple(at for at, has_words in latest if has_words)
-        latest.append((place, step.history_entry is not None))
-        return found
+def windows(steps: Sequence[Step], length: int, scope: str) -> Iterator[tuple[int, ...]]:
+    """Of which steps each step's history tells: :func:`grounding.data.history.history_window`, one after the other."""
+    latest: dict[TaskLabel, deque[int]] = {}
+    for at, step in enumerate(steps):
+        before = latest.setdefault(step.task if scope == "task" else "", deque(maxlen=length))
+        yield tuple(each for each in before if steps[each].history_entry is not None)
+        before.append(at)
 
 
 def _split_facts(folder: Path) -> tuple[Fact, ...]:

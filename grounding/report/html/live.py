@@ -14,7 +14,7 @@ import socket
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
@@ -29,7 +29,7 @@ from grounding.report.html.content import PageContent, RunPage, SummaryTable
 from grounding.report.html.embed import embedded_json, page_html, static_text
 from grounding.report.html.gather import DATA_FILES, ClicksSource, version_of
 from grounding.report.html.page import page_over, render
-from grounding.report.html.pictures import UNREADABLE, cached_thumbnail, thumbnail_cache, thumbnail_name
+from grounding.report.html.pictures import UNREADABLE, thumbnail, thumbnail_name
 from grounding.report.html.steps import PackedSteps
 from grounding.report.html.triage import MOST_NOTE, append_label
 from grounding.report.html.watch import Overview, Watch
@@ -51,13 +51,8 @@ _KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".we
 _OLD = "more was answered since this page was made: load it again to see it, which takes a while"
 
 
-class SentLabel(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SentLabel(Label, frozen=True, kw_only=True, forbid_unknown_fields=True):
     run: int
-    step: str
-    label: Literal["reasoning", "grounding", "annotation-wrong", "ambiguous", "other", "withdrawn"]
-    labeller: str
-    note: str = ""
-    plan: str | None = None
 
 
 class News(Record, frozen=True, kw_only=True):
@@ -132,8 +127,8 @@ class LivePage:
             source = self._current(sent.run, version_of(folder, DATA_FILES), for_news=True).source
         if not any(each.step_id == sent.step and each.was_asked for each in source.scored.verdicts):
             raise ValueError("that is no scored step of this run")
-        said = {name: getattr(sent, name) for name in ("step", "label", "labeller", "note", "plan")}
-        append_label(folder, Label(**said, at=utc_now()))
+        said = {name: getattr(sent, name) for name in Label.__struct_fields__}
+        append_label(folder, Label(**said | {"at": utc_now()}))
 
     def _run(self, number: int, data: str, *, for_news: bool) -> RunPage:
         kept = self._current(number, data, for_news=for_news)
@@ -316,7 +311,7 @@ def application(live: LivePage | LiveFolder, port: int) -> web.Application:
     @routes.get(_RUN + r"thumb/{number:[0-9]{1,9}}/{name}")
     async def small(request: web.Request) -> web.Response:
         try:
-            body = await asyncio.to_thread(cached_thumbnail, shot_asked(request), thumbnail_cache())
+            body = await asyncio.to_thread(thumbnail, shot_asked(request))
         except UNREADABLE as error:
             raise web.HTTPNotFound(text="there is no picture of it\n") from error
         return web.Response(body=body, content_type="image/webp")

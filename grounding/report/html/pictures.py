@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable
@@ -41,7 +42,7 @@ def small_pictures(shots: Iterable[Screenshot], page: Path) -> tuple[Addresses, 
     beside the page can't be made.
     """
     wanted = {shot.sha256: shot for shot in shots}
-    folder, cache = page.parent / FILES, thumbnail_cache()
+    folder = page.parent / FILES
     folder.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + MOST_S
 
@@ -50,14 +51,11 @@ def small_pictures(shots: Iterable[Screenshot], page: Path) -> tuple[Addresses, 
         target = folder / thumbnail_name(shot.sha256)
         if target.exists():
             return ""
-        kept = None if cache is None else cache / target.name
+        kept = _kept(target.name)
         if time.monotonic() > end and (kept is None or not kept.exists()):
             return None
         try:
-            content = cached_thumbnail(shot, cache)
-            for path in (target, *([kept] if kept is not None and not kept.exists() else [])):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                atomic_write(path, content, shared=True, flush=False)
+            atomic_write(target, thumbnail(shot), shared=True, flush=False)
         except UNREADABLE as error:
             return f"{shot.path}: no picture of it on the page ({getattr(error, 'strerror', None) or error})"
         return ""
@@ -74,10 +72,10 @@ def small_pictures(shots: Iterable[Screenshot], page: Path) -> tuple[Addresses, 
     return addresses, found.count(""), tuple(problem for problem in found if problem)
 
 
-def thumbnail_cache() -> Path | None:
-    """Where small pictures are kept for pages of other runs; None to keep none."""
+def _kept(name: str) -> Path | None:
+    """Where a small picture is kept for pages of other runs; None to keep none."""
     cache = cache_dir()
-    return None if cache is None else cache / "thumbnails"
+    return None if cache is None else cache / "thumbnails" / name
 
 
 @lru_cache(maxsize=4_096)
@@ -90,13 +88,13 @@ UNREADABLE = (OSError, ValueError, SyntaxError, EOFError)
 """What Pillow says of broken pictures: SyntaxError of PNG files, ValueError of what it can't convert."""
 
 
-def cached_thumbnail(shot: Screenshot, cache: Path | None) -> bytes:
-    """A screenshot as a small WebP picture, from the cache where it is there; raises one of :data:`UNREADABLE`."""
+def thumbnail(shot: Screenshot) -> bytes:
+    """A screenshot as a small WebP picture, which is made once; raises one of :data:`UNREADABLE`."""
     import io
 
     from PIL import Image
 
-    kept = None if cache is None else cache / thumbnail_name(shot.sha256)
+    kept = _kept(thumbnail_name(shot.sha256))
     if kept is not None and kept.exists():
         return kept.read_bytes()
     with Image.open(shot.path) as image:
@@ -108,4 +106,9 @@ def cached_thumbnail(shot: Screenshot, cache: Path | None) -> bytes:
     small.thumbnail((WIDEST_PX, WIDEST_PX), Image.Resampling.BILINEAR, reducing_gap=1.0)
     out = io.BytesIO()
     small.save(out, "WEBP", quality=_QUALITY, method=0)
+    if kept is not None:
+        # Without a cache it is made again for the next page.
+        with contextlib.suppress(OSError):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(kept, out.getvalue(), shared=True, flush=False)
     return out.getvalue()

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from grounding.errors import UserError
-from grounding.records import Point, Record, Region, Screenshot
+from grounding.records import Record, Screenshot
 from grounding.report.html.gather import DATA_FILES, version_of
 from grounding.report.html.pictures import thumbnail_name
 from grounding.report.rows import first_metric, read_rows
@@ -69,17 +69,6 @@ class Score(Record, frozen=True, kw_only=True, omit_defaults=False):
     is_final: bool
 
 
-class LatestRow(Record, frozen=True, kw_only=True):
-    id: str
-    instruction: str
-    outcome: str
-    thumb: str
-    width: int
-    height: int
-    gold: Region | None = None
-    click: Point | None = None
-
-
 class RunRow(Record, frozen=True, kw_only=True):
     """One run. ``key`` stays the same as long as the page is served, ``link`` is where its own page is, "" for nowhere.
 
@@ -112,7 +101,7 @@ class RunRow(Record, frozen=True, kw_only=True):
     server: str = ""
     problem: str = ""
     link: str = ""
-    latest: tuple[LatestRow, ...] = ()
+    latest: tuple[LatestStep, ...] = ()
 
 
 class Overview(Record, frozen=True, kw_only=True):
@@ -365,6 +354,7 @@ class Watch:
         if state != "running":
             at = RunState(steps=at.steps, counts=at.counts, spent_usd=at.spent_usd, unreported_usd=at.unreported_usd)
         key = self._keys[path]
+        self._shots |= {(key, thumbnail_name(step.screenshot.sha256)): step.screenshot for step in at.latest}
         return RunRow(
             key=key,
             name=name,
@@ -383,22 +373,8 @@ class Watch:
             server=said.server,
             problem=(seen.problem or said.problem or info.stopped)[:MOST_TEXT],
             link=link(key, path) if seen.info else "",
-            latest=tuple(self._latest(key, step) for step in at.latest),
+            latest=at.latest,
             **{name: getattr(at, name) for name in _OF_STATE},
-        )
-
-    def _latest(self, key: int, step: LatestStep) -> LatestRow:
-        name, size = thumbnail_name(step.screenshot.sha256), step.screenshot.size
-        self._shots[key, name] = step.screenshot
-        return LatestRow(
-            id=step.id,
-            instruction=step.instruction[:MOST_TEXT],
-            outcome=step.outcome,
-            thumb=f"thumb/{key}/{name}",
-            width=size.width,
-            height=size.height,
-            gold=step.region,
-            click=step.point,
         )
 
 

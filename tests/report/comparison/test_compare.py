@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 import shell
 
@@ -15,7 +16,7 @@ from grounding.report.compare import compare_runs
 from grounding.run.display import QueuedRun, QueueState, write_queue
 from grounding.run.folder import RunFolder
 from grounding.scoring.paired import holm, minimum_detectable
-from report.comparison.runs import Lines, change_summary, run_folder
+from report.comparison.runs import Lines, run_folder
 
 BASE: Lines = {"1": {"a": "+-+-", "b": "--+"}, "2": {"a": "++-", "c": "-u"}}
 BETTER: Lines = {"1": {"a": "++++", "b": "--+"}, "2": {"a": "++-", "c": "+-"}}
@@ -28,8 +29,6 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_the_difference_and_its_flips(two: tuple[Path, Path]) -> None:
     result = compare_runs(two)
-    assert repr(result).startswith(f"<Comparison with {result.baseline}: ")
-    assert result._repr_html_().count("<tr>") == len(result.runs[0].metrics)
     (run,) = result.runs
     assert (result.baseline, run.name) == ("none + center", "none + ocr")
     found = {each.metric: each for each in run.metrics}
@@ -106,8 +105,10 @@ def test_other_regions_and_other_scoring_are_named(tmp_path: Path, two: tuple[Pa
     moved = run_folder(tmp_path / "moved", BETTER, region=wide)
     with pytest.raises(UserError, match="what is right: another answer at 12 steps, such as 1/1"):
         compare_runs([two[0], moved])
-    old = RunFolder(two[1]).read_summary().signature.replace("scoring:", "scoring:older-")
-    change_summary(two[1], signature=old)
+    folder = RunFolder(two[1])
+    summary = folder.read_summary()
+    old = summary.signature.replace("scoring:", "scoring:older-")
+    folder.write_summary(msgspec.structs.replace(summary, signature=old))
     with pytest.raises(UserError, match="the definition of the scores: older-"):
         compare_runs(two)
 

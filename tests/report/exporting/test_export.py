@@ -38,20 +38,12 @@ def test_the_best_is_bold_and_what_differs_has_a_dagger(two: list[Path]) -> None
     assert "(68/90)" in lines[3]
 
 
-def test_equal_runs_have_no_best_and_no_dagger(tmp_path: Path, two: list[Path]) -> None:
+def test_equal_runs_and_runs_over_other_data_have_no_best_and_no_dagger(tmp_path: Path, two: list[Path]) -> None:
     twin = run_folder(tmp_path / "twin", {"1": dict(TASKS)}, grounder="ocr")
-    table = export_table([two[0], twin])
+    table = export_table([twin], baseline=two[0])
+    assert [row.folder for row in table.rows] == [str(two[0]), str(twin)]
     assert not any(cell.best or cell.is_significant for row in table.rows for cell in row.cells)
     assert "Bold" not in markdown(table)
-
-
-def test_the_baseline_may_be_beside_the_runs(two: list[Path]) -> None:
-    table = export_table([two[0]], baseline=two[1])
-    assert [row.folder for row in table.rows] == [str(two[1]), str(two[0])]
-    assert all(cell.is_significant for cell in table.rows[1].cells)
-
-
-def test_runs_over_other_data_are_shown_but_not_tested(tmp_path: Path, two: list[Path]) -> None:
     other = run_folder(tmp_path / "other", {"1": {"a": "+"}}, fingerprint="g")
     table = export_table([two[0], other])
     assert len(table.rows) == 2

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
+from fakes import make as made
+from PIL import Image
 
-from grounding.records import Box, Call, Failure, Outcome, Point, Prediction, Region, Screenshot, Session, Size, Step
+from grounding.records import Box, Call, Outcome, Point, Prediction, Region, Screenshot, Session, Size
 from grounding.run.display import (
     LatestStep,
     QueuedRun,
@@ -21,64 +24,41 @@ from grounding.run.folder import RunFolder, RunInfo, RunSettings, signature
 from grounding.run.journal import Journal
 from grounding.run.scorebook import score_run
 
+from .runs import step_of
+
 SHOT = Screenshot(path="none.png", size=Size(width=320, height=200), sha256="0" * 64)
 GOLD = Region(boxes=(Box(left_px=100, top_px=60, right_px=140, bottom_px=80),))
-HIT, MISS = Point(x_px=120, y_px=70), Point(x_px=5, y_px=5)
+POINTS = {"hit": Point(x_px=120, y_px=70), "miss": Point(x_px=5, y_px=5)}
 
 
-def step(number: int) -> Step:
-    """Step ``number`` from 0; every tenth is not scored."""
-    return Step(
-        id=f"1/{number}",
-        participant="1",
-        task=f"task {number // 5}",
-        instruction_index=number % 5,
-        instruction=f"press thing {number}",
-        screenshot=SHOT,
-        region=None if number % 10 == 9 else GOLD,
-        action="click",
-    )
+def asked(planner: str, grounder: str, **changes: Any) -> RunSettings:
+    return made.asked(**{"dataset": "made", "planner": planner, "grounder": grounder, **changes})
 
 
-def prediction(number: int, kind: str = "hit", *, usd: float | None = 0.001, unreported_usd: float = 0.0) -> Prediction:
-    """An answer to step ``number``: a hit, a miss, or a failure of that kind."""
-    call = Call(seconds=0.5, cost_usd=usd, unreported_usd=unreported_usd)
-    if kind in ("hit", "miss"):
-        return Prediction(step_id=f"1/{number}", key="k", point=HIT if kind == "hit" else MISS, raw="(1, 2)", call=call)
-    failure = Failure(kind=kind, message="down")  # type: ignore[arg-type]
-    return Prediction(step_id=f"1/{number}", key="k", point=None, failure=failure, call=call)
-
-
-def asked(planner: str, grounder: str, **changes: object) -> RunSettings:
-    """What a made run was asked."""
-    made = RunSettings(
-        dataset="made", fingerprint="f", questions="q", history=0, history_file="", select="all", planner=planner,
-        planner_identity="n", planner_base_url="", grounder=grounder, grounder_identity="g", base_url="", seed=0,
-        version="0",
-    )  # fmt: skip
-    return msgspec.structs.replace(made, **changes)
-
-
-def begin(folder: Path, what: RunSettings, count: int = 40, *, status: str = "started") -> RunFolder:
-    """A run that has begun and has no answer yet. Nobody holds its lock."""
+def begin(folder: Path, what: RunSettings, count: int = 40) -> RunFolder:
+    """A run that has begun and has no answer yet; every tenth step is not scored. Nobody holds its lock."""
     folder.mkdir(parents=True, exist_ok=True)
     run = RunFolder(folder)
     info = RunInfo(
-        run_id=folder.name, status=status, signature=signature(what, None, None), asked=what, data_dir="",  # type: ignore[arg-type]
+        run_id=folder.name, status="started", signature=signature(what, None, None), asked=what, data_dir="",
         command="grounding eval", versions={}, started_at="2026-01-01T00:00:00Z", wall_s=90.0,
     )  # fmt: skip
     run.write_info(info)
-    run.write_steps([Session(participant="1", steps=tuple(step(number) for number in range(count)))])
-    (folder / "plans.jsonl").touch()
-    (folder / "predictions.jsonl").touch()
+    steps = (step_of(number, Path("none.png"), sha=SHOT.sha256) for number in range(count))
+    run.write_steps([Session(participant="1", steps=tuple(steps))])
+    for name in ("plans.jsonl", "predictions.jsonl"):
+        (folder / name).touch()
     return run
 
 
-def answer(folder: Path, predictions: Sequence[Prediction]) -> None:
-    """Append answers as a run does."""
-    journal: Journal[Prediction] = Journal(folder / "predictions.jsonl", Prediction)
-    for each in predictions:
-        journal.append(each)
+def answer(run: RunFolder, count: int, *kinds: str) -> None:
+    """Answer the scored ones of the first so many steps, as a run does: hits and misses in turn, a tenth of a cent."""
+    journal: Journal[Prediction] = Journal(run.path / "predictions.jsonl", Prediction)
+    for number in range(count):
+        if number % 10 != 9:
+            point = POINTS[kinds[number % len(kinds)]]
+            call = Call(seconds=0.5, cost_usd=0.001)
+            journal.append(Prediction(step_id=f"1/{number + 1}", key="k", point=point, raw="(1, 2)", call=call))
     journal.close()
 
 
@@ -90,9 +70,10 @@ def finish(run: RunFolder, stopped: str = "") -> None:
 
 def say(folder: Path, counts: Mapping[Outcome, int], **changes: object) -> None:
     """What a run says of itself while it is at work."""
-    step_ = step(0)
+    shot = msgspec.structs.replace(SHOT, path=str(folder.parent / "shot.png"))
+    Image.new("RGB", (SHOT.size.width, SHOT.size.height)).save(shot.path)
     latest = LatestStep(
-        id=step_.id, instruction=step_.instruction, screenshot=SHOT, region=GOLD, point=HIT, outcome="hit"
+        id="1/0", instruction="press thing 0", screenshot=shot, region=GOLD, point=POINTS["hit"], outcome="hit"
     )
     state = RunState(done=sum(counts.values()), steps=36, counts=counts, latest=(latest,))
     write_progress(folder, msgspec.structs.replace(state, **changes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from fakes.make import asked
 from PIL import Image
 
 from grounding.records import (
@@ -22,7 +23,7 @@ from grounding.records import (
     Step,
 )
 from grounding.report.html.page import REPORT, write_page
-from grounding.run.folder import RunFolder, RunInfo, RunSettings
+from grounding.run.folder import RunFolder, RunInfo
 from grounding.run.journal import Journal
 from grounding.run.scorebook import ScoredClicks, score_run
 
@@ -85,13 +86,9 @@ def make_run(
         image.save(shot)
     run = RunFolder(folder)
     run.create()
-    asked = RunSettings(
-        dataset="made", fingerprint="f", questions="", history=history, history_file="h", select="all", planner="none",
-        planner_identity="n", planner_base_url="", grounder=grounder, grounder_identity="g", base_url="", seed=0,
-        version="0",
-    )  # fmt: skip
+    about = asked(dataset="made", history=history, history_file="h", grounder=grounder)
     info = RunInfo(
-        run_id=folder.name, status=status, signature="data:made|seed:0", asked=asked, data_dir="",
+        run_id=folder.name, status=status, signature="data:made|seed:0", asked=about, data_dir="",
         command="grounding eval --made", versions={}, started_at="2026-01-01T00:00:00Z",
     )  # fmt: skip
     run.write_info(info)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,10 +15,11 @@ from grounding.report.html.page import write_page
 from grounding.run.scorebook import ScoredClicks
 
 from . import manyruns
+from .browsing import opened, served
 from .runs import answer, make_run, write_report
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
 
@@ -39,16 +37,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[ScoredClicks, Scored
     return made
 
 
-@contextmanager
-def opened(browser: Browser, address: str, **options: object) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1300, "height": 900}, **options)  # type: ignore[arg-type]
-    page = context.new_page()
-    page.goto(address)
-    page.wait_for_selector("#detail .said, .runs tbody tr, #runs table")
-    yield page
-    context.close()
-
-
 @pytest.fixture(scope="module")
 def pages(runs: tuple[ScoredClicks, ScoredClicks]) -> Iterator[dict[str, str]]:
     """The pages' addresses by name; the table of runs is served, so that it has its boxes to tick."""
@@ -63,14 +51,8 @@ def pages(runs: tuple[ScoredClicks, ScoredClicks]) -> Iterator[dict[str, str]]:
         "comparison": write_comparison(compare_runs([one.folder, two.folder])),
         "matrix": write_overview(root / "matrix_1", root / "matrix_1" / "report.html"),
     }
-    command = [sys.executable, "-m", "grounding", "view", str(root)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        try:
-            served = running.stdout.readline().split()[0]
-            yield {**{name: path.as_uri() for name, path in files.items()}, "runs": served, "served": f"{served}run/0/"}
-        finally:
-            running.terminate()
+    with served(root) as address:
+        yield {**{name: path.as_uri() for name, path in files.items()}, "runs": address, "served": f"{address}run/0/"}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -6,11 +6,8 @@ import json
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,6 +15,7 @@ from grounding.records import Point, Prediction, Step
 from grounding.report.html.page import write_page
 from grounding.run.journal import Journal
 
+from .browsing import eventually, fits_a_phone, opened, served
 from .runs import answer, make_run, write_report
 
 if TYPE_CHECKING:
@@ -28,35 +26,8 @@ pytestmark = pytest.mark.slow
 HOSTILE = "<script>document.title='stolen'</script><img src=x onerror=\"document.title='stolen'\"></script>"
 
 
-@contextmanager
-def opened(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
-    """The page; at the end nothing may have been said on the console, and nothing asked of any other machine."""
-    context = browser.new_context(viewport={"width": 1300, "height": 900}, **options)
-    said: list[str] = []
-    asked: list[str] = []
-    page = context.new_page()
-    page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: said.append(f"error: {error}"))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(address)
-    page.wait_for_selector("#detail .said")
-    yield page
-    assert said == []
-    home = address.split("#")[0].rsplit("/", 1)[0] if address.startswith("http") else "file:"
-    assert not [url for url in asked if not url.startswith((home, "data:"))]
-    context.close()
-
-
 def chosen(page: Page) -> str:
     return page.inner_text("#detail .bar b").removeprefix("step ")
-
-
-def eventually(page: Page, condition: str) -> None:
-    """Wait until a condition holds. Playwright's own waiting evaluates text in the page, which the page forbids."""
-    end = time.monotonic() + 15
-    while not page.evaluate(condition):
-        assert time.monotonic() < end, condition
-        page.wait_for_timeout(50)
 
 
 def count(page: Page) -> int:
@@ -234,22 +205,6 @@ def test_two_runs_side_by_side_and_only_the_flips(browser: Browser, tmp_path: Pa
         assert page.locator("#filter-flip").count() == 0
 
 
-def test_it_fits_a_phone_in_light_and_dark(browser: Browser, tmp_path: Path) -> None:
-    address = write_report(make_run(tmp_path / "run")).as_uri()
-    colours = []
-    for scheme in ("light", "dark"):
-        context = browser.new_context(viewport={"width": 360, "height": 740}, color_scheme=scheme)  # type: ignore[arg-type]
-        page = context.new_page()
-        page.goto(address)
-        page.wait_for_selector("#detail .said")
-        for spacing in ("0", "3px"):  # wider than any font
-            page.evaluate("spacing => document.body.style.letterSpacing = spacing", spacing)
-            assert page.evaluate("document.documentElement.scrollWidth") <= 360
-        colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-        context.close()
-    assert colours[0] != colours[1]
-
-
 def test_thirty_thousand_steps_stand_in_a_page_and_all_are_reached(browser: Browser, tmp_path: Path) -> None:
     def other(number: int, step: Step) -> Prediction:
         return answer(number + 1, step)
@@ -293,28 +248,17 @@ def test_thirty_thousand_steps_stand_in_a_page_and_all_are_reached(browser: Brow
         assert page.locator("#detail .badge").all_inner_texts()[1].startswith("2: ")
 
 
+def test_it_fits_a_phone_in_light_and_dark(browser: Browser, tmp_path: Path) -> None:
+    fits_a_phone(browser, write_report(make_run(tmp_path / "run")).as_uri())
+
+
 # --- served -------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def viewed(*folders: Path) -> Iterator[str]:
-    """``grounding view`` over run folders; its address."""
-    command = [sys.executable, "-m", "grounding", "view", *map(str, folders)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line.startswith("http://127.0.0.1:"), line
-        yield line.split(" ")[0].strip()
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
 
 
 def test_people_label_misses_on_the_served_page(browser: Browser, tmp_path: Path) -> None:
     make_run(tmp_path / "run")
     file = tmp_path / "run" / "labels.jsonl"
-    with viewed(tmp_path / "run") as address, opened(browser, address) as page:
+    with served(tmp_path / "run") as address, opened(browser, address) as page:
         page.keyboard.press("2")
         assert "Say who you are first" in page.inner_text("#detail")
         assert not file.exists()
@@ -354,7 +298,7 @@ def test_the_served_page_follows_a_run(browser: Browser, tmp_path: Path) -> None
     scored = make_run(
         tmp_path / "run", 8, status="started", predict=lambda number, step: answer(0, step) if number < 4 else None
     )
-    with viewed(tmp_path / "run") as address, opened(browser, address) as page:
+    with served(tmp_path / "run") as address, opened(browser, address) as page:
         assert "going on" in page.inner_text("#status")
         assert page.locator("#strips .cell.pending").count() == 4
         journal: Journal[Prediction] = Journal(scored.folder / "predictions.jsonl", Prediction)

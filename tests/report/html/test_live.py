@@ -44,13 +44,16 @@ def asked(what: Path | LivePage | LiveFolder, asking: Asking) -> None:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def run(tmp_path: Path) -> Path:
     make_run(tmp_path / "run")
     return tmp_path / "run"
 
 
-def test_the_page_its_data_and_its_pictures_are_served(run: Path) -> None:
+NO_FILES = ("shot/0/run.json", "shot/0/..%2f..%2fetc%2fpasswd", "shot/1/x.webp", "shot/-1/x", "shot/²/x", "thumb/0/")
+NO_FILES += ("run.json",)
+
+
+def test_the_page_its_data_and_its_pictures_are_served_and_nothing_else(run: Path) -> None:
     async def asking(session: aiohttp.ClientSession, live: LivePage, base: str) -> None:
         async with session.get(f"{base}/") as reply:
             assert reply.status == 200
@@ -66,26 +69,18 @@ def test_the_page_its_data_and_its_pictures_are_served(run: Path) -> None:
             async with session.get(f"{base}/{shot[name]}") as reply:
                 assert (reply.status, reply.headers["Content-Type"]) == (200, kind)
                 assert reply.headers["X-Content-Type-Options"] == "nosniff"
-
-    asked(run, asking)
-
-
-def test_other_names_of_this_machine_are_refused(run: Path) -> None:
-    async def asking(session: aiohttp.ClientSession, _: LivePage, base: str) -> None:
         for host in ("evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1.evil.example"):
             async with session.get(f"{base}/live.json", headers={"Host": host}) as reply:
                 assert reply.status == 403, host
-
-    asked(run, asking)
-
-
-def test_no_other_file_is_served(run: Path) -> None:
-    paths = ("shot/0/run.json", "shot/0/..%2f..%2fetc%2fpasswd", "shot/1/x.webp", "shot/-1/x", "shot/²/x", "thumb/0/")
-
-    async def asking(session: aiohttp.ClientSession, _: LivePage, base: str) -> None:
-        for path in (*paths, "run.json"):
+        for path in NO_FILES:
             async with session.get(f"{base}/{path}") as reply:
                 assert reply.status == 404, path
+        kept = (run / "predictions.jsonl").read_bytes()
+        for content, status in ((b"{}\n", 409), (kept, 200)):
+            (run / "predictions.jsonl").write_bytes(content)
+            async with session.get(f"{base}/live.json") as reply:
+                assert reply.status == status
+                assert ("predictions.jsonl, line 1" in await reply.text()) == (status == 409)
 
     asked(run, asking)
 
@@ -104,17 +99,6 @@ def test_a_step_whose_screenshot_is_no_picture_file_is_not_served(run: Path) -> 
                 assert reply.status == 404
 
     asked(run, asking)
-
-
-def test_a_label_is_kept(run: Path) -> None:
-    async def asking(session: aiohttp.ClientSession, live: LivePage, base: str) -> None:
-        headers = {"Origin": base, "X-Grounding-Token": live.token}
-        async with session.post(f"{base}/label", json=LABEL, headers=headers) as reply:
-            assert reply.status == 204
-
-    asked(run, asking)
-    (line,) = map(json.loads, (run / "labels.jsonl").read_text().splitlines())
-    assert line.items() >= {"step": "1/3", "label": "reasoning", "labeller": "ann"}.items()
 
 
 REFUSED: list[tuple[dict[str, str | None], dict[str, object], int]] = [
@@ -137,30 +121,20 @@ REFUSED: list[tuple[dict[str, str | None], dict[str, object], int]] = [
 ]
 
 
-def test_labels_that_are_none_are_refused(run: Path) -> None:
+def test_a_label_is_kept_and_what_is_none_refused(run: Path) -> None:
     async def asking(session: aiohttp.ClientSession, live: LivePage, base: str) -> None:
         sent = {"Origin": base, "X-Grounding-Token": live.token, "Content-Type": "application/json"}
         for headers, body, status in REFUSED:
             given = {name: value for name, value in {**sent, **headers}.items() if value is not None}
             async with session.post(f"{base}/label", data=json.dumps(body), headers=given) as reply:
                 assert reply.status == status, (headers, body, await reply.text())
+        assert not (run / "labels.jsonl").exists()
+        async with session.post(f"{base}/label", json=LABEL, headers=sent) as reply:
+            assert reply.status == 204
 
     asked(run, asking)
-    assert not (run / "labels.jsonl").exists()
-
-
-def test_a_damaged_run_is_said_and_the_server_goes_on(run: Path) -> None:
-    async def asking(session: aiohttp.ClientSession, _: LivePage, base: str) -> None:
-        kept = (run / "predictions.jsonl").read_bytes()
-        (run / "predictions.jsonl").write_bytes(b"{}\n")
-        async with session.get(f"{base}/live.json") as reply:
-            assert reply.status == 409
-            assert "predictions.jsonl, line 1" in await reply.text()
-        (run / "predictions.jsonl").write_bytes(kept)
-        async with session.get(f"{base}/live.json") as reply:
-            assert reply.status == 200
-
-    asked(run, asking)
+    (line,) = map(json.loads, (run / "labels.jsonl").read_text().splitlines())
+    assert line.items() >= {"step": "1/3", "label": "reasoning", "labeller": "ann"}.items()
 
 
 def test_a_port_that_is_taken_is_said() -> None:
@@ -179,9 +153,8 @@ def test_a_port_that_is_taken_is_said() -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path) -> Path:
     """A run that has ended, one at work, one that waits."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     make_run(tmp_path / "results" / "r1")
     manyruns.begin(tmp_path / "results" / "r2", manyruns.asked("none", "y"))
     manyruns.say(tmp_path / "results" / "r2", {"hit": 1})
@@ -205,16 +178,8 @@ def test_the_page_of_a_folder_follows_its_runs(folder: Path) -> None:
                 runs = (await reply.json())["live"]["runs"]
             assert [run.get("link", "") for run in runs] == ["run/0/", "run/1/", ""]
             assert runs[1]["counts"] == {"hit": done}
-        async with session.get(f"{base}/{runs[1]['latest'][0]['thumb']}") as reply:
-            assert reply.status == 404  # The screenshot of a made run is nowhere.
-        kept = (folder / "queue.json").read_bytes()
-        (folder / "queue.json").write_bytes(b"{}")
-        async with session.get(f"{base}/live.json") as reply:
-            assert reply.status == 409
-            assert "queue.json" in await reply.text()
-        (folder / "queue.json").write_bytes(kept)
-        async with session.get(f"{base}/live.json") as reply:
-            assert reply.status == 200
+        async with session.get(f"{base}/thumb/1/{runs[1]['latest'][0]['screenshot']['sha256']}.webp") as reply:
+            assert (reply.status, reply.headers["Content-Type"]) == (200, "image/webp")
 
     asked(LiveFolder(folder), asking)
 
@@ -278,7 +243,6 @@ def test_a_run_of_another_benchmark_has_a_page_while_it_goes_on(tmp_path: Path) 
 
 
 def test_the_steps_of_a_large_run_are_not_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("grounding.report.html.plots.draw_diagrams", lambda *_, **__: ())
     make_run(tmp_path / "run", predict=lambda number, step: answer(number, step) if number < 30 else None)
     live = LivePage([tmp_path / "run"])

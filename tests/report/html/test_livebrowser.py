@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,7 +11,7 @@ from grounding.report.html.live import write_overview
 from grounding.run.display import read_queue, write_queue
 
 from . import manyruns
-from .runs import make_run
+from .browsing import eventually, fits_a_phone, opened, served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -25,33 +19,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 HOSTILE = "<img src=x onerror=\"document.title='stolen'\"></script><script>document.title='stolen'</script>"
-
-
-@contextmanager
-def opened(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
-    """The page; at the end nothing may have been said on the console, and nothing asked of any other machine."""
-    context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **options})
-    said: list[str] = []
-    asked: list[str] = []
-    page = context.new_page()
-    page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: said.append(f"error: {error}"))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(address)
-    page.wait_for_selector(".runs tbody tr")
-    yield page
-    assert said == []
-    home = address.rsplit("/", 1)[0] if address.startswith("http") else "file:"
-    assert not [url for url in asked if not url.startswith((home, "data:"))]
-    context.close()
-
-
-def eventually(page: Page, condition: str) -> None:
-    """Wait until a condition holds. Playwright's own waiting evaluates text in the page, which the page forbids."""
-    end = time.monotonic() + 40
-    while not page.evaluate(condition):
-        assert time.monotonic() < end, condition
-        page.wait_for_timeout(100)
 
 
 @pytest.fixture
@@ -64,10 +31,7 @@ def matrix(tmp_path: Path) -> Path:
         run_id = f"made_{planner}_{grounder}_{number:010x}"
         if state in ("complete", "partial", "running"):
             run = manyruns.begin(root / run_id, manyruns.asked(planner, grounder), 200)
-            count = 200 if state == "complete" else 60
-            kinds = ("hit", "miss", "hit")
-            answers = [manyruns.prediction(at, kinds[at % 3]) for at in range(count) if at % 10 != 9]
-            manyruns.answer(run.path, answers)
+            manyruns.answer(run, 200 if state == "complete" else 60, "hit", "miss", "hit")
             if state == "running":
                 manyruns.say(run.path, {"hit": 36, "miss": 18}, steps=180)
             else:
@@ -85,18 +49,6 @@ def matrix(tmp_path: Path) -> Path:
         )
     manyruns.write(root / "matrix_1", runs, limit_usd=5.0)
     return root / "matrix_1"
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of the page, served by the command that a user gives."""
-    command = [sys.executable, "-m", "grounding", "view", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        try:
-            yield running.stdout.readline().split()[0]
-        finally:
-            running.terminate()
 
 
 def listed(page: Page) -> list[str]:
@@ -130,9 +82,7 @@ def test_runs_on_several_data_sets_are_told_apart_and_ticked_ones_compared(brows
     for dataset, grounder in (("one", "a"), ("one", "b"), ("two", "a")):
         asked = manyruns.asked("none", grounder, dataset=dataset)
         run = manyruns.begin(tmp_path / "results" / f"{dataset}_{grounder}", asked)
-        kinds = ("hit", "miss", "hit" if grounder == "b" else "miss")
-        answers = [manyruns.prediction(at, kinds[at % 3]) for at in range(40) if at % 10 != 9]
-        manyruns.answer(run.path, answers)
+        manyruns.answer(run, 40, "hit", "miss", "hit" if grounder == "b" else "miss")
         manyruns.finish(run)
     with served(tmp_path / "results") as address, opened(browser, address) as page:
         assert page.locator("td.dataset").all_inner_texts() == ["one", "one", "two"]
@@ -156,7 +106,7 @@ def test_runs_on_several_data_sets_are_told_apart_and_ticked_ones_compared(brows
         assert "none + b against none + a" in page.inner_text("h1")
         assert "+33.3" in page.inner_text("main")
         page.click("summary")
-        assert page.get_attribute(".flips a >> nth=0", "href") == "../../run/1/#step=1/2"
+        assert page.get_attribute(".flips a >> nth=0", "href") == "../../run/1/#step=1/3"
         page.go_back()
         page.wait_for_selector(".runs tbody tr")
 
@@ -180,28 +130,10 @@ def test_it_follows_runs_and_keeps_what_the_reader_holds(browser: Browser, matri
         assert row.locator(".state").inner_text() == "failed"
 
 
-def test_a_click_opens_the_run_itself(browser: Browser, matrix: Path) -> None:
-    run = read_queue(matrix).runs[0]
-    shutil.rmtree(matrix.parent / run.run_id)
-    make_run(matrix.parent / run.run_id, status="started")
-    with served(matrix) as address, opened(browser, address) as page:
-        page.click(".runs tbody a >> nth=0")
-        page.wait_for_selector("#detail .said")
-        assert page.url.split("#")[0] == f"{address}run/0/"
-        page.go_back()
-        page.wait_for_selector(".runs tbody tr")
-
-
 def test_it_fits_a_phone_in_light_and_dark(browser: Browser, matrix: Path) -> None:
-    out = write_overview(matrix, matrix.parent / "all.html")
-    for scheme in ("light", "dark"):
-        with opened(browser, out.as_uri(), viewport={"width": 360, "height": 740}, color_scheme=scheme) as page:
-            for spacing in ("0", "3px"):  # wider than any font
-                page.evaluate("spacing => document.body.style.letterSpacing = spacing", spacing)
-                assert page.evaluate("document.documentElement.scrollWidth") <= 360
-            back = page.evaluate("getComputedStyle(document.body).backgroundColor")
-            assert back == ("rgb(251, 250, 248)" if scheme == "light" else "rgb(22, 24, 27)")
-            # Every row is a card in which each figure says what it is.
-            assert (
-                page.evaluate("getComputedStyle(document.querySelector('.runs td.num'), '::before').content") != "none"
-            )
+    address = write_overview(matrix, matrix.parent / "all.html").as_uri()
+    fits_a_phone(browser, address)
+    with opened(browser, address, viewport={"width": 360, "height": 740}) as page:
+        # Every row is a card in which each figure says what it is.
+        label = "getComputedStyle(document.querySelector('.runs td.num'), '::before').content"
+        assert page.evaluate(label) != "none"

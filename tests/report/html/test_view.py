@@ -19,32 +19,24 @@ from .runs import make_run, write_report
 from .test_page import data_of
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_run_and_the_same_twice_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is not a run folder"):
         view_command(tmp_path)
-
-
-def test_the_same_run_twice_is_refused(tmp_path: Path) -> None:
     make_run(tmp_path / "run", 2)
     with pytest.raises(UserError, match="named twice"):
         view_command(tmp_path / "run", tmp_path / "x" / ".." / "run")
 
 
-def test_two_runs_as_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_runs_as_a_file_which_changes_nothing_in_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one", "two"):
         make_run(tmp_path / name, 3, grounder=name)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.json*")}
     assert view_command(tmp_path / "one", tmp_path / "two", out=tmp_path / "new" / "both.html") == 0
     assert capsys.readouterr().out == f"{tmp_path / 'new' / 'both.html'}\n"
     page = data_of(tmp_path / "new" / "both.html")
     assert [run["name"] for run in page["runs"]] == ["made · none + one", "made · none + two"]
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.json*")} == before
     assert page["title"] == "made · none + one and made · none + two"
-
-
-def test_looking_changes_nothing(tmp_path: Path) -> None:
-    make_run(tmp_path / "run", 5)
-    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
-    view_command(tmp_path / "run", out=tmp_path / "page.html")
-    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
 
 
 def test_an_error_split_stands_on_the_page(tmp_path: Path) -> None:

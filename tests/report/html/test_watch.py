@@ -10,7 +10,7 @@ import pytest
 
 from grounding.cli.view import view_command
 from grounding.errors import UserError
-from grounding.report.html.live import render_overview, write_overview
+from grounding.report.html.live import write_overview
 from grounding.report.html.watch import QUIET_S, STARTING_QUIET_S, Overview, Watch
 from grounding.run.display import QUEUE, read_queue, write_queue
 from grounding.run.lock import LockedFolder
@@ -36,11 +36,9 @@ def age(folder: Path, by_s: float = 2 * QUIET_S) -> None:
 def sweep(tmp_path: Path) -> Path:
     """Four runs: complete, running, waiting, failed."""
     done = manyruns.begin(tmp_path / "r1", manyruns.asked("a", "x"))
-    kinds = [manyruns.prediction(n, "hit" if n % 2 else "miss") for n in range(40) if n % 10 != 9]
-    manyruns.answer(done.path, kinds)
+    manyruns.answer(done, 40, "miss", "hit")
     manyruns.finish(done)
-    manyruns.begin(tmp_path / "r2", manyruns.asked("a", "y"))
-    manyruns.answer(tmp_path / "r2", [manyruns.prediction(n) for n in range(9)])
+    manyruns.answer(manyruns.begin(tmp_path / "r2", manyruns.asked("a", "y")), 9, "hit")
     manyruns.say(tmp_path / "r2", {"hit": 10, "error": 2}, spent_usd=0.5, rate_per_s=2.0, retries=1)
     runs = [
         manyruns.queued("a + x", "r1", "complete", server="x"),
@@ -66,7 +64,6 @@ def test_every_state_and_its_figures(sweep: Path) -> None:
     assert [run.link for run in page.runs] == ["run/0/", "run/1/", "", ""]
     at_work = page.runs[1]
     assert (at_work.rate_per_s, at_work.retries, len(at_work.latest)) == (2.0, 1, 1)
-    assert at_work.latest[0].thumb.startswith("thumb/1/")
 
 
 def test_a_command_that_is_gone_is_noticed_and_its_answers_are_counted(sweep: Path) -> None:
@@ -101,7 +98,7 @@ def test_a_held_lock_shows_that_a_command_is_there(sweep: Path, held: str) -> No
 
 def test_a_run_that_ended_before_its_command_died_has_ended(sweep: Path) -> None:
     run = manyruns.begin(sweep.parent / "r3", manyruns.asked("b", "x"))
-    manyruns.answer(run.path, [manyruns.prediction(n) for n in range(9)])
+    manyruns.answer(run, 9, "hit")
     manyruns.finish(run, stopped="the cost limit is reached")
     age(sweep.parent)
     third = page_of(sweep).runs[2]
@@ -144,14 +141,6 @@ def test_a_folder_of_runs_without_a_queue(sweep: Path) -> None:
     assert page.writer == "at work"
 
 
-def test_texts_stand_in_the_page_as_texts(sweep: Path) -> None:
-    text = render_overview(page_of(sweep))
-    assert HOSTILE not in text
-    assert text.count("<script") == 2
-    assert "connect-src 'none'" in text
-    assert "default-src 'none'" in text
-
-
 def test_a_file_of_all_runs(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "r1" / "report.html").write_text("a page")
     out = tmp_path / "pages & more" / "all.html"
@@ -159,6 +148,8 @@ def test_a_file_of_all_runs(sweep: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().out == f"{out}\n"
     page = data_of(out)
     assert [run.get("link", "") for run in page["runs"]] == ["../r1/report.html", "", "", ""]
+    assert HOSTILE not in out.read_text()
+    assert out.read_text().count("<script") == 2
     assert write_overview(sweep, out) == out
     assert [path.name for path in out.parent.iterdir()] == ["all.html"]
     with pytest.raises(UserError, match="expected the name of a page"):

@@ -107,12 +107,12 @@ const live = (() => {
   const interval = (found) => (known(found.low) && known(found.high) ? `[${found.low.toFixed(digits(found))}, ${found.high.toFixed(digits(found))}]` : "");
   // A screenshot with the gold region and the click.
   function latest(run, step, name) {
-    const { width, height } = step, gold = step.gold || {};
+    const { width, height } = step.screenshot.size, gold = step.region || {};
     const rects = (gold.boxes || []).map((box) => svg("rect", { class: "gold", x: box.left_px, y: box.top_px, width: box.right_px - box.left_px, height: box.bottom_px - box.top_px }));
     const shapes = (gold.polygons || []).map((shape) => svg("polygon", { class: "gold", points: shape.points.map((p) => `${p.x_px},${p.y_px}`).join(" ") }));
-    const click = step.click && svg("circle", { class: `click ${step.outcome}`, cx: step.click.x_px, cy: step.click.y_px, r: Math.max(width, height) / 45 });
+    const click = step.point && svg("circle", { class: `click ${step.outcome}`, cx: step.point.x_px, cy: step.point.y_px, r: Math.max(width, height) / 45 });
     return el("a", { class: "latest", href: `${run.link || ""}#step=${encodeURIComponent(step.id).replaceAll("%2F", "/")}`, title: `${step.id}: ${step.instruction}` }, [
-      svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, [svg("image", { href: step.thumb, width, height }), rects, shapes, click]),
+      svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, [svg("image", { href: `thumb/${run.key}/${step.screenshot.sha256}.webp`, width, height }), rects, shapes, click]),
       el("span", { class: "said" }, [el("i", { class: step.outcome }), el("b", {}, named(step.outcome)), ` ${step.instruction}`]),
       name && el("span", { class: "more" }, name)]);
   }
