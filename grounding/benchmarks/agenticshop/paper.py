@@ -16,7 +16,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from grounding.benchmarks.agenticshop.extraction.prices import find_prices
+from grounding.benchmarks.agenticshop.extraction.document import find_prices
 from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS, Curated, Curation, CurationTask, product_id
 from grounding.benchmarks.agenticshop.rows import (
     DIMENSION_TITLES,

@@ -19,7 +19,7 @@ import msgspec
 
 from grounding.benchmarks.agenticshop.agents.search import searches
 from grounding.benchmarks.agenticshop.asking import ask
-from grounding.benchmarks.agenticshop.extraction.base import Extracted
+from grounding.benchmarks.agenticshop.extraction.structural import Extracted
 from grounding.benchmarks.agenticshop.extraction.structural import page_class_of
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge, judge_prompt, reply_object
 from grounding.benchmarks.agenticshop.options import OFFICIAL
@@ -167,7 +167,7 @@ def extraction_text(prompt: ReleasedPrompt, url: str, html: str) -> str:
 
 def page_text(html: str) -> str:
     """A document's words as the release reads them: every text by itself on lines of its own, without blank lines."""
-    from grounding.benchmarks.agenticshop.extraction.structured import parsed
+    from grounding.benchmarks.agenticshop.extraction.document import parsed
 
     root, dropped = parsed(html), " or ".join(f"ancestor::{name}" for name in _DROPPED)
     texts = [] if root is None else root.xpath(f"//text()[not({dropped})]")

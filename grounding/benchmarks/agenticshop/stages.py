@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from grounding.benchmarks.agenticshop.agents.base import BrokenOff, Browses, CurationAgent, curation_key
-from grounding.benchmarks.agenticshop.extraction.base import Extracted, Extractor
+from grounding.benchmarks.agenticshop.extraction.structural import Extracted, Extractor
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, ProductJudge, judgement_id, judgement_key
 from grounding.benchmarks.agenticshop.records import (
     Condition,

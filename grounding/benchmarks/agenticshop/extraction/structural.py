@@ -11,23 +11,30 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.extraction.base import Extracted
-from grounding.benchmarks.agenticshop.extraction.dom import (
+from grounding.benchmarks.agenticshop.asking import StageModel
+from grounding.benchmarks.agenticshop.extraction.document import (
+    CALLED,
+    MAX_MANY,
+    SAID,
     Element,
+    FoundPrice,
     Line,
     Page,
+    PageData,
     ancestors,
+    find_prices,
     named,
+    out_of_five,
+    read_data,
     read_document,
+    structured_data,
     words_of,
 )
-from grounding.benchmarks.agenticshop.extraction.prices import CALLED, SAID, FoundPrice, find_prices
-from grounding.benchmarks.agenticshop.extraction.structured import PageData, out_of_five, read_data, structured_data
 from grounding.benchmarks.agenticshop.records import (
     Attribute,
     Availability,
@@ -40,7 +47,7 @@ from grounding.benchmarks.agenticshop.records import (
     Variant,
 )
 from grounding.errors import UserError
-from grounding.records import Failure
+from grounding.records import Call, Failure, Record
 
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
@@ -49,7 +56,6 @@ VERSION = 4
 """Goes up in a release whose rules find other facts: part of the extractor's identity."""
 
 SHORT_PAGE_CHARS = 3_000
-MAX_MANY = 100
 MAX_TEXT_CHARS = 400
 _SOURCED = ("brand", "seller", "rating", "rating_count", "availability", "description")
 UNKNOWN = (None, "", (), "unknown")
@@ -63,6 +69,28 @@ _NUMBER_WORDS = ("", "one", "two", "three", "four", "five")
 _NAMED_LINE = re.compile(
     r"^(?!(?i:ship|deliver|return|price|sold|seller|rated|rating))(?P<name>[A-Z][\w /&-]{1,30}): (?P<value>\S.{0,200})$"
 )
+
+
+class Extracted(Record, frozen=True, kw_only=True):
+    """What one page says, a part of ``records.Extraction``; ``page_class`` is None only beside a ``failure``.
+
+    Where structure alone is not ``sure`` of the class, a model may decide. ``facts`` is None where the page is no
+    product's. ``raw`` is a model's reply as it came.
+    """
+
+    page_class: PageClass | None = None
+    class_reason: str = ""
+    sure: bool = True
+    facts: ProductFacts | None = None
+    raw: str = ""
+    call: Call | None = None
+    failure: Failure | None = None
+
+
+class Extractor(StageModel, Protocol):
+    """Raises BudgetReached where the cost limit leaves no room, UserError where every request is refused."""
+
+    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted: ...
 
 
 class StructuralExtractor:
@@ -228,8 +256,10 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
     brand = known.get("brand") or known.get("maker") or known.get("manufacturer") or _brand(page)
     seller = next((match["name"] for line in page.lines if (match := SAID["seller"].search(line.text))), "").strip()
     rating, count, rated = _rating(page)
+    shown = ("", "home", "start", page.title.casefold())
+    pictures = len({(one.get("src") or "").partition("?")[0] for one in page.body.iter("img")})
     shipping, shipping_text = _shipping(page, price, hint)
-    # What the page says of each, and its words for it.
+    # What the page says of each, and its words for it where they are kept.
     said: dict[str, tuple[Any, str]] = {
         "brand": ((told.brand or brand)[:80], brand),
         "price": (price, offer.quote),
@@ -241,30 +271,26 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
         "title": (page.title, page.title),
         "seller": (seller[:80], seller[:80]),
         **{name: (text, text) for name, text in _terms(page, attributes).items()},
-    }
-    shown = ("", "home", "start", page.title.casefold())
-    values = {name: value for name, (value, _) in said.items()} | {
-        "shipping_text": shipping_text,
-        "categories": tuple(one for one in page.crumbs if one.casefold() not in shown),
-        "attributes": (*attributes, *(one for one in told.attributes if one.name.casefold() not in known)),
-        "reviews": _reviews(page),
-        "description": _description(page),
-        "features": _features(page),
-        "variants": _variants(page, offer, hint),
-        "picture_count": len({(one.get("src") or "").partition("?")[0] for one in page.body.iter("img")}) or None,
+        "shipping_text": (shipping_text, ""),
+        "categories": (tuple(one for one in page.crumbs if one.casefold() not in shown), ""),
+        "attributes": ((*attributes, *(one for one in told.attributes if one.name.casefold() not in known)), ""),
+        "reviews": (_reviews(page), ""),
+        "description": (_description(page), ""),
+        "features": (_features(page), ""),
+        "variants": (_variants(page, offer, hint), ""),
+        "picture_count": (pictures or None, ""),
     }
     in_data: dict[str, Any] = {"price": told.price and f"{told.price.amount:g} {told.price.currency}"}
     in_data |= {name: getattr(told, name) for name in _SOURCED}
-    on_page = {name: words for name, (value, words) in said.items() if value not in UNKNOWN}
     found = [(name, data.source, text) for name, text in in_data.items()]
-    found += [(name, "page", text) for name, text in on_page.items()]
+    found += [(name, "page", words) for name, (value, words) in said.items() if value not in UNKNOWN]
     sources = (
         FactSource(field=name, source=where, quote=" ".join(str(text).split())[:240])
         for name, where, text in found
         if text not in UNKNOWN
     )
     # Where nobody has rated it yet, an older figure of the data is not taken.
-    kept = {name: value for name, value in values.items() if value not in UNKNOWN or (name == "rating" and count == 0)}
+    kept = {name: one for name, (one, _) in said.items() if one not in UNKNOWN or (name == "rating" and count == 0)}
     return msgspec.structs.replace(told, **kept, sources=tuple(sources))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grounding.benchmarks.agenticshop.extraction.base import Extracted
+from grounding.benchmarks.agenticshop.extraction.structural import Extracted
 from grounding.benchmarks.agenticshop.extraction.structural import extract_page
 from grounding.benchmarks.agenticshop.records import ProductFacts, RenderedPage
 

@@ -17,7 +17,7 @@ from fakes.chat_server import Behaviour, ChatServer, error, reply, working_out
 from fakes.extraction_model import extraction_model
 from PIL import Image
 
-from grounding.benchmarks.agenticshop.extraction.base import Extracted
+from grounding.benchmarks.agenticshop.extraction.structural import Extracted
 from grounding.benchmarks.agenticshop.extraction.model import (
     NOT_FOUND,
     ModelExtractor,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.benchmarks.agenticshop.extraction.structured import (
+from grounding.benchmarks.agenticshop.extraction.document import (
     MAX_BLOCK_CHARS,
     MAX_BLOCKS,
     PageData,
