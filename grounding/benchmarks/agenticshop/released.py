@@ -19,8 +19,7 @@ import msgspec
 
 from grounding.benchmarks.agenticshop.agents.search import searches
 from grounding.benchmarks.agenticshop.asking import ask
-from grounding.benchmarks.agenticshop.extraction.structural import Extracted
-from grounding.benchmarks.agenticshop.extraction.structural import page_class_of
+from grounding.benchmarks.agenticshop.extraction.structural import Extracted, page_class_of
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge, judge_prompt, reply_object
 from grounding.benchmarks.agenticshop.options import OFFICIAL
 from grounding.benchmarks.agenticshop.records import RenderedPage, Segment

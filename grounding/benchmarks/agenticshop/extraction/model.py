@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from grounding.benchmarks.agenticshop.asking import ask, fence_for, largest_sizes, picture_part, reply_objects
-from grounding.benchmarks.agenticshop.extraction.structural import Extracted
-from grounding.benchmarks.agenticshop.extraction.structural import VERSION, page_class_of
+from grounding.benchmarks.agenticshop.extraction.structural import VERSION, Extracted, page_class_of
 from grounding.benchmarks.agenticshop.records import FactSource, PageClass, ProductFacts, RenderedPage, Segment
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, fill, read_wording

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grounding.benchmarks.agenticshop.extraction.structural import Extracted
-from grounding.benchmarks.agenticshop.extraction.structural import extract_page
+from grounding.benchmarks.agenticshop.extraction.structural import Extracted, extract_page
 from grounding.benchmarks.agenticshop.records import ProductFacts, RenderedPage
 
 URL = "https://shop.test/p/copper-kettle"

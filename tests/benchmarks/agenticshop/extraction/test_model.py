@@ -17,7 +17,6 @@ from fakes.chat_server import Behaviour, ChatServer, error, reply, working_out
 from fakes.extraction_model import extraction_model
 from PIL import Image
 
-from grounding.benchmarks.agenticshop.extraction.structural import Extracted
 from grounding.benchmarks.agenticshop.extraction.model import (
     NOT_FOUND,
     ModelExtractor,
@@ -25,6 +24,7 @@ from grounding.benchmarks.agenticshop.extraction.model import (
     question,
     read_reply,
 )
+from grounding.benchmarks.agenticshop.extraction.structural import Extracted
 from grounding.benchmarks.agenticshop.records import Money, ProductFacts, RenderedPage, Segment, StructuredData
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.asking import Opened

@@ -47,7 +47,7 @@ def pictured(folder: Path, *, count: int = 2) -> RenderedPage:
         segments.append(
             Segment(file=evidence.put(path.read_bytes(), ".png"), size=Size(width=100, height=200), top_px=200 * number)
         )
-    return RenderedPage(url=URL, status=200, text=TEXT, segments=tuple(segments), data=(data('{"name": "Kettle"}'),))
+    return RenderedPage(url=URL, status=200, text=TEXT, segments=tuple(segments), data=(data('{"name":"Kettle"}'),))
 
 
 def test_all_items_at_once(tmp_path: Path) -> None:
