@@ -16,8 +16,7 @@ from grounding.benchmarks.agenticshop.judge.model import shown_evidence
 from grounding.benchmarks.agenticshop.judge.reference import verdict
 from grounding.benchmarks.agenticshop.records import Attribute, CustomerReview, FactSource, RenderedPage, Variant
 
-from .asked import asked
-from .subjects import FACTS, TEXT, URL, data, items, subject
+from .subjects import FACTS, TEXT, URL, asked, data, items, subject
 
 CHECKLIST = items(
     "Price is at most $50",
