@@ -135,7 +135,6 @@ def test_the_fingerprint_is_of_the_content(tmp_path: Path) -> None:
     changed[2]["check_list"]["price_sensitivity"] = ["other words"]
     other = read_curation(write_profiles(tmp_path / "c", changed))
     assert whole.fingerprint == turned.fingerprint != other.fingerprint
-    assert len(whole.fingerprint) == 64
 
 
 texts = st.text(max_size=20).filter(lambda text: bool(text.strip()))

@@ -76,18 +76,15 @@ def test_three_places_whatever_the_agent_named():
     urls = [f"http://a.test/{rank}" for rank in range(5)]
     extractions = tuple(made_extraction(task, rank, urls[rank]) for rank in range(3))
     judgements = {product_id(task.id, rank): made_judgement(task, rank, ALL[:rank]) for rank in range(3)}
-    found = place_verdicts(
-        task, JudgeAnswers(curation=made_curation(task, urls), extractions=extractions), judgements, "r"
-    )
+    many = JudgeAnswers(curation=made_curation(task, urls), extractions=extractions)
+    found = place_verdicts(task, many, judgements, "r")
     assert [(one.outcome, one.share, one.url) for one in found] == [
-        ("judged", rank / 4, urls[rank]) for rank in range(3)
+        ("judged", rank / 4, urls[rank]) for rank in (0, 1, 2)
     ]
     few = JudgeAnswers(curation=made_curation(task, urls[:1]), extractions=extractions[:1])
     found = place_verdicts(task, few, judgements, "r")
-    assert [(one.outcome, one.share, len(one.items)) for one in found] == [
-        ("judged", 0.0, 4),
-        *[("not-curated", 0.0, 4)] * 2,
-    ]
+    expected = [("judged", 0.0, 4), *[("not-curated", 0.0, 4)] * 2]
+    assert [(one.outcome, one.share, len(one.items)) for one in found] == expected
 
 
 @pytest.mark.parametrize(
@@ -244,21 +241,15 @@ def place(rank: int, outcome: PlaceOutcome = "judged", user: str = "a", **more: 
 def drawn_verdicts(seed: int) -> list[TaskVerdicts]:
     """Verdicts over drawn tasks, some places of which hold no product."""
     draw, tasks = random.Random(seed), []
+    outcomes: list[PlaceOutcome] = ["judged", "judged", "judged", "unreachable", "not-product", "not-curated"]
     for user in range(12):
         scenario: Scenario = draw.choice(SCENARIOS)
         sizes = {dimension: draw.randint(0, 4) for dimension in DIMENSIONS} | {"brand_preferences": 2}
-        tasks.append(
-            tuple(
-                place(
-                    rank,
-                    draw.choice(("judged", "judged", "judged", "unreachable", "not-product", "not-curated")),
-                    f"u{user}",
-                    scenario=scenario,
-                    satisfied={name: [draw.random() < 0.4 for _ in range(size)] for name, size in sizes.items()},
-                )
-                for rank in range(3)
-            )
-        )
+        places = []
+        for rank in range(3):
+            satisfied = {name: [draw.random() < 0.4 for _ in range(size)] for name, size in sizes.items()}
+            places.append(place(rank, draw.choice(outcomes), f"u{user}", scenario=scenario, satisfied=satisfied))
+        tasks.append(tuple(places))
     return tasks
 
 
