@@ -21,9 +21,8 @@
     [{"user", "search_results": [{"product_name", "product_url", "reasoning"}], "error"}]   KEY_search_output.json
 
 The release keeps no page: what a model wrote of it is the page's text. An empty description is what it writes when an
-extraction took too long: there are no facts then, and no page. Evaluations are bare or wrapped in
-``evaluation_result``. Reports may be on the wrong product of their user: the release writes them in the order of the
-tasks and collects them in that in which they were done; the mean over a user's products is not changed by that.
+extraction took too long. Evaluations are bare or wrapped in ``evaluation_result``, and may be on the wrong product of
+their user: the release collects them in the order in which they were done, which doesn't change a user's mean.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -313,10 +312,8 @@ def input_entry(task: CurationTask) -> dict[str, Any]:
     }
 
 
-DEPTH = 3
-"""How many folders above that of a model may be given: ``eval_results`` itself, or what holds it."""
-
-MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 100, 50, 32 << 20
+# So many folders above that of a model may be given: ``eval_results`` itself, or what holds it.
+DEPTH, MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 3, 100, 50, 32 << 20
 
 
 def search_outputs(path: Path) -> dict[Scenario, Path]:
@@ -337,10 +334,8 @@ def _model_folder(path: Path) -> Path:
             raise UserError(f"{path}: results of several models; give one of: {', '.join(map(str, found[:10]))}")
         if found:
             return found[0]
-    raise UserError(
-        f"{path}: no results in it: expected folders such as {ROWS[0].folder}, each with "
-        "user_ID/result_000/evaluation_result.json"
-    )
+    form = f"{ROWS[0].folder}, each with user_ID/result_000/evaluation_result.json"
+    raise UserError(f"{path}: no results in it: expected folders such as {form}")
 
 
 def read_eval_results(
@@ -408,15 +403,13 @@ class Exported(NamedTuple):
 
 def write_profiles(folder: Path, tasks: Sequence[CurationTask]) -> None:
     """Write ``KEY_user_profile.json`` for every scenario; raises a UserError where a file can't be written."""
-    _write_lists(folder, "user_profile", tasks, profile_of, indent=4)
+    _write_lists(folder, "user_profile", [(task, profile_of(task)) for task in tasks], indent=4)
 
 
-def _write_lists(
-    folder: Path, kind: FileKind, tasks: Sequence[CurationTask], entry: Callable[[CurationTask], Any], *, indent: int
-) -> None:
+def _write_lists(folder: Path, kind: FileKind, entries: Sequence[tuple[CurationTask, Any]], *, indent: int) -> None:
     by_file: dict[str, list[Any]] = {}
-    for task in tasks:
-        by_file.setdefault(row_of(task.scenario).file(kind), []).append(entry(task))
+    for task, entry in entries:
+        by_file.setdefault(row_of(task.scenario).file(kind), []).append(entry)
     for file, said in by_file.items():
         write_json(folder / file, said, indent=indent)
 
@@ -445,13 +438,10 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
         raise UserError(f"{folder}: is there already and not empty; give a new folder")
     artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
     write_profiles(folder / "data" / "user_profiles", stored.tasks)
-    _write_lists(artifacts / "inputs", "search_input", stored.tasks, input_entry, indent=2)
+    _write_lists(artifacts / "inputs", "search_input", [(one, input_entry(one)) for one in stored.tasks], indent=2)
     answers = [(task, stored.answers[task.id]) for task in stored.tasks]
-    curated = {task.id: said.curation for task, said in answers if said.curation is not None}
-    outputs = [task for task in stored.tasks if task.id in curated]
-    _write_lists(
-        artifacts / model, "search_output", outputs, lambda task: search_entry(task, curated[task.id]), indent=4
-    )
+    outputs = [(task, search_entry(task, said.curation)) for task, said in answers if said.curation is not None]
+    _write_lists(artifacts / model, "search_output", outputs, indent=4)
     for task, said in answers:
         for rank, extraction in enumerate(said.extractions):
             if extraction is None:

@@ -19,7 +19,7 @@ import msgspec
 
 from grounding.benchmarks.agenticshop.agents.search import searches
 from grounding.benchmarks.agenticshop.asking import ask
-from grounding.benchmarks.agenticshop.extraction.structural import Extracted, page_class_of
+from grounding.benchmarks.agenticshop.extraction.structural import Extracted, extract_page
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge, judge_prompt, reply_object
 from grounding.benchmarks.agenticshop.options import OFFICIAL
 from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
@@ -144,7 +144,7 @@ class ReleasedExtractor:
         html = load_html(page, evidence) if page.html_file else ""
         pictures = released_pictures(page.segments, evidence.path, evidence)
         messages = extraction_messages(self._prompt, extraction_text(self._prompt, page.url, html), pictures)
-        return messages, page_class_of(page, html)
+        return messages, extract_page(page, html)
 
 
 def extraction_messages(prompt: ReleasedPrompt, text: str, pictures: Sequence[str]) -> tuple[Message, ...]:

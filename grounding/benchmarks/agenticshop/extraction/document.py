@@ -284,6 +284,7 @@ def _number(value: Any) -> float | None:
 # --- the document -----------------------------------------------------------------------------------------------------
 
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_CRUMB = re.compile(r"\s*[\u203a/>»]\s*")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -315,7 +316,7 @@ class Page(NamedTuple):
     document_title: str
     guards: str
     seen: str
-    crumbs: list[str]
+    crumbs: Sequence[str]
     tiles: list[Tile]
     lines: list[Line]
     framed: list[str]
@@ -351,9 +352,7 @@ def read_document(html: str, url: str, *, seen: str = "", name: str = "") -> Pag
     heading = _find_title(body, [one.casefold() for one in (name, document_title) if one])
     holders = frozenset(() if heading is None else ancestors(heading))
     path = next((one for one in body.iter("p", "div", "nav", "ul", "ol") if named(one) & CALLED["crumbs"]), None)
-    crumbs = [] if path is None else [words_of(one) for one in path.iter("li")]
-    if path is not None and not crumbs:
-        crumbs = re.split(r"\s*[\u203a/>»]\s*", words_of(path))
+    crumbs = () if path is None else [words_of(one) for one in path.iter("li")] or _CRUMB.split(words_of(path))
     outside, reviews = _outside(body, holders)
     cut, reviews = _cut(body, outside), _cut(body, reviews)
     tiles = list(_tiles(body, url, holders))
@@ -447,9 +446,9 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
             continue
         called = _naming(one)
         promoted = one.tag not in CALLED["inline"] and SAID["promoted"].search(called) and "price" not in called.split()
-        framed = {one.tag, one.get("role")} & CALLED["frames"] or one.get("hidden") is not None
-        framed = framed or (one.tag == "header" and one.getparent() is body)
-        if framed or promoted or SAID["hidden"].search(one.get("style") or ""):
+        hidden = one.get("hidden") is not None or SAID["hidden"].search(one.get("style") or "")
+        framed = {one.tag, one.get("role")} & CALLED["frames"] or (one.tag == "header" and one.getparent() is body)
+        if framed or promoted or hidden:
             outside.append(one)
         elif one.tag in ("div", "section", "ul", "ol") and SAID["reviews"].search(called):
             # One that is called after reviews may hold their mean alone.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from grounding.benchmarks.agenticshop.asking import ask, fence_for, largest_sizes, picture_part, reply_objects
-from grounding.benchmarks.agenticshop.extraction.structural import VERSION, Extracted, page_class_of
+from grounding.benchmarks.agenticshop.extraction.structural import VERSION, Extracted, extract_page
 from grounding.benchmarks.agenticshop.records import FactSource, PageClass, ProductFacts, RenderedPage, Segment
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, fill, read_wording
@@ -86,9 +86,10 @@ class ModelExtractor:
 
         segments = page.segments[:MAX_PICTURES]
         try:
-            classed = await asyncio.to_thread(lambda: page_class_of(page, load_html(page, evidence)))
+            classed = await asyncio.to_thread(lambda: extract_page(page, load_html(page, evidence)))
             if classed.sure and classed.page_class != "product":
                 return classed
+            classed = msgspec.structs.replace(classed, facts=None)
             sizes = largest_sizes(segments, self.card.image)
         except (UserError, OSError, ValueError) as error:
             return Extracted(failure=Failure(kind="error", message=f"{page.url}: {error}"))
