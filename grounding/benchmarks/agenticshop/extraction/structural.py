@@ -214,10 +214,9 @@ def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPri
         for price in filter(lambda one: page.can_be_seen(one.text), prices):
             up = list(ancestors(_owner(line, price.text), 4))
             called = [named(one) for one in up]
-            kind = price.kind
+            now, close, kind = CALLED["now"], named(*up[:2]), price.kind
             if kind == "current" and price.start == 0 and label:
                 kind = next((one.kind for one in find_prices(f"{label} {price.text}")), kind)
-            now, close = CALLED["now"], named(*up[:2])
             if any(one.tag in ("del", "s", "strike") for one in up) or (close & CALLED["old"] and not close & now):
                 kind = "list"
             elif any(one & CALLED["other_price"] and not one & now for one in called[:3]):
