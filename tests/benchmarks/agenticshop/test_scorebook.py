@@ -85,14 +85,6 @@ def test_of_several_judges_the_majority_counts_and_the_rules_take_no_part(tmp_pa
     assert rescore(BENCHMARK, pair.path).summary.headline == "one"
 
 
-def test_pages_that_are_no_products_are_attribution_errors(tmp_path: Path):
-    folder = write_run(tmp_path / "run", TASKS, HALF, page_class="listing")
-    summary = rescore(BENCHMARK, folder.path).summary
-    assert summary.of("reference").figures[ALL_TASKS]["score"].value == 0.0
-    assert [summary.own.figures[ALL_TASKS][name].value for name in ("wrong", "irrelevant")] == [1.0, 1.0]
-    assert summary.own.figures["low_involvement"]["wrong"].n == 3
-
-
 def test_a_folder_of_something_else_is_refused(tmp_path: Path):
     with pytest.raises(UserError, match="is not a run folder"):
         rescore(BENCHMARK, tmp_path)

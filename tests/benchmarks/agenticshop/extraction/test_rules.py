@@ -19,7 +19,7 @@ from grounding.benchmarks.agenticshop.records import Attribute, Money, ProductFa
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.records import Failure
 
-from . import layouts
+from . import pages
 from .pages import extracted, facts, html_of, json_ld, made_page, offer_json, product, quotes
 
 # --- the class ------------------------------------------------------------------------------------------------------
@@ -175,11 +175,11 @@ def test_shipping_is_held_against_the_visible_price() -> None:
 @pytest.mark.parametrize(
     ("html", "currency", "list_price", "shipping", "rating", "count", "brand"),
     [
-        (layouts.LIKE_A_MARKETPLACE, "USD", 79.95, 0.0, 4.6, 1284, "Harbour"),
-        (layouts.LIKE_A_SMALL_SHOP, "USD", 79.95, None, None, None, "Harbour"),
-        (layouts.LIKE_AN_AUCTION, "USD", None, 8.5, None, None, ""),
-        (layouts.LIKE_A_GERMAN_SHOP, "EUR", 79.95, 4.9, 4.6, 212, "Harbour"),
-        (layouts.WITHOUT_NAMES, "USD", None, None, None, None, ""),
+        (pages.LIKE_A_MARKETPLACE, "USD", 79.95, 0.0, 4.6, 1284, "Harbour"),
+        (pages.LIKE_A_SMALL_SHOP, "USD", 79.95, None, None, None, "Harbour"),
+        (pages.LIKE_AN_AUCTION, "USD", None, 8.5, None, None, ""),
+        (pages.LIKE_A_GERMAN_SHOP, "EUR", 79.95, 4.9, 4.6, 212, "Harbour"),
+        (pages.WITHOUT_NAMES, "USD", None, None, None, None, ""),
     ],
 )
 def test_layouts_of_real_kinds_of_shops(

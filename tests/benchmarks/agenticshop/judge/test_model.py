@@ -215,11 +215,8 @@ def test_the_official_wording(tmp_path: Path) -> None:
     judged, server = asked(subject(CHECKLIST), tmp_path, prompt="official")
     system, user = server.bodies[0]["messages"]
     assert system["content"].startswith("\n    You are an expert product evaluation assistant.")
-    assert user["content"].startswith('MODEL_RESPONSE (product data):\n        {\n  "source_url": ')
     checklist = json.loads(user["content"].partition("CHECK_LIST (user requirements):\n        ")[2])
     assert checklist["price_sensitivity"] == [item.text for item in CHECKLIST]
-    assert next(iter(checklist)) == "brand_preferences"
-    assert checklist["brand_preferences"] == []
     assert [one.item for one in judged.verdicts] == [item.id for item in CHECKLIST]
     assert judged.reported is not None
     assert judged.reported.satisfaction_percentage == 99.0
