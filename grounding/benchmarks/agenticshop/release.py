@@ -9,16 +9,11 @@
     product_curation_artifacts/inputs/KEY_search_input.json
     product_curation_artifacts/MODEL_TYPE/MODEL/KEY_search_output.json
 
-    {"source_url": "...", "available_product_info": {"description": "..."},
-     "reviews": {"available": true, "details": "..."}}
+    {"source_url", "available_product_info": {"description"}, "reviews": {"available", "details"}}
 
     {"page_accessibility": {"accessible", "status", "is_specific_product_page", "reason"},
-     "stats": {"is_product_page", "total_checklist_items", "satisfaction_percentage", "satisfied_items",
-               "not_satisfied_items", "DIMENSION_percentage": "x / y", ...},
+     "stats": {"is_product_page", "satisfaction_percentage", "DIMENSION_percentage": "x / y", ...},
      "annotated_checklist": {DIMENSION: [{"context", "status": "SUCCESS" | "FAIL", "reasoning"}, ...], ...}}
-
-    [{"user", "seed_product_type", "prompt", "variables", "check_list"}, ...]                KEY_search_input.json
-    [{"user", "search_results": [{"product_name", "product_url", "reasoning"}], "error"}]   KEY_search_output.json
 
 The release keeps no page: what a model wrote of it is the page's text. An empty description is what it writes when an
 extraction took too long. Evaluations are bare or wrapped in ``evaluation_result``, and may be on the wrong product of
@@ -265,6 +260,9 @@ def _added_up(
     )
 
 
+_CURATED = {"name": "product_name", "url": "product_url", "reasoning": "reasoning"}
+
+
 class OutputEntry(NamedTuple):
     products: tuple[Curated, ...] = ()
     failure: Failure | None = None
@@ -272,7 +270,6 @@ class OutputEntry(NamedTuple):
 
 def read_search_answers(path: Path) -> dict[str, OutputEntry]:
     """The entries of a file of curated products, by user, the last of each."""
-    names = {"url": "product_url", "name": "product_name", "reasoning": "reasoning"}
     decoded: Any = read_json(path, "a list of curated products")
     found: dict[str, OutputEntry] = {}
     for item, entry in enumerate(decoded if isinstance(decoded, list) else [decoded]):
@@ -282,7 +279,7 @@ def read_search_answers(path: Path) -> dict[str, OutputEntry]:
             form = "an object with a user and search_results, a list of objects with a product_url"
             raise UserError(f"{path}: item {item}: expected {form}")
         products = tuple(
-            Curated(rank=rank, **{ours: text_of(one.get(theirs)) for ours, theirs in names.items()})
+            Curated(rank=rank, **{ours: text_of(one.get(theirs)) for ours, theirs in _CURATED.items()})
             for rank, one in enumerate(results)
         )
         failure, error = None, text_of(entry.get("error"))
@@ -293,8 +290,7 @@ def read_search_answers(path: Path) -> dict[str, OutputEntry]:
 
 
 def search_entry(task: CurationTask, curation: Curation) -> dict[str, Any]:
-    products = sorted(curation.products, key=lambda product: product.rank)
-    results = [{"product_name": one.name, "product_url": one.url, "reasoning": one.reasoning} for one in products]
+    results = [{theirs: getattr(one, ours) for ours, theirs in _CURATED.items()} for one in curation.products]
     error: dict[str, str] = {} if curation.failure is None else {"error": curation.failure.message}
     return {"user": task.user, "search_results": results, **error}
 
