@@ -383,10 +383,12 @@ def _find_title(body: Element, known: list[str]) -> Element | None:
     for one in body.iter("h1", "h2", "div", "span", "p"):
         if one.tag not in ("h1", "h2") and not (len(one) < 3 and CALLED["title"] & named(one)):
             continue
-        words = words_of(one).casefold()
-        if not 2 <= len(words) <= 400 or any(up.tag in ("a", "nav", "footer", "aside") for up in ancestors(one)):
+        words, around = words_of(one).casefold(), {up.tag for up in ancestors(one)}
+        if not 2 <= len(words) <= 400 or around & {"a", "nav", "footer", "aside"}:
             continue
-        score = 4 * (one.tag == "h1") + 3 * any(words in title or title in words for title in known)
+        # The name of a shop is often a heading of its frame, and stands in the document's title, too.
+        confirmed = any(words in title or title in words for title in known)
+        score = 4 * (one.tag == "h1") + 3 * confirmed - 3 * ("header" in around and "main" not in around)
         if score > best_score:
             best, best_score = one, score
     return best
@@ -454,8 +456,8 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
             # One that is called after reviews may hold their mean alone.
             reviews += [one] if one.find(".//li") is not None or len(words_of(one)) > 120 else []
         claim = one.tag in ("div", "p", "span", "b", "strong") and not len(one) and (one.get("class") or one.get("id"))
-        if claim or re.fullmatch("h[2-5]", one.tag):
-            said = words_of(one)[:160]
+        if (claim and not any(up.tag == "a" for up in ancestors(one, 4))) or re.fullmatch("h[2-5]", one.tag):
+            said = words_of(one)
             if len(said) <= 60 and SAID["promoting"].match(said):
                 outside += _section(one, holders, promoted=True)
             if len(said) <= 60 and SAID["reviews_heading"].match(said):

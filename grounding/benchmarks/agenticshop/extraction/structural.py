@@ -190,8 +190,9 @@ def _read_offer(page: Page, known: Money | None) -> Offer:
         return Offer(buttons)
     score, price, line = max(current, key=lambda one: one[0])
     rivals = [other + 1 for other, one, _ in current if one.amount != price.amount]
-    old = next((one for _, one, _ in found if one.kind == "list" and one.amount > price.amount), None)
-    return Offer(buttons, price, old, score >= max([CLEAR_SCORE, *rivals]), score, line.text[:200])
+    old = [pair for pair in found if pair[1].kind == "list" and pair[1].amount > price.amount]
+    nearest = min(old, key=lambda pair: abs(pair[2].place - line.place), default=(0, None))[1]
+    return Offer(buttons, price, nearest, score >= max([CLEAR_SCORE, *rivals]), score, line.text[:200])
 
 
 def _is_buying(element: Element) -> bool:
@@ -436,7 +437,7 @@ def _variants(page: Page, offer: Offer, hint: str) -> tuple[Variant, ...]:
     selects = page.body.iter("select")
     own = [one for one in selects if not SAID["quantity"].search(f"{' '.join(named(one))} {one.get('name') or ''}")]
     found = [(words_of(one), one) for select in own for one in select.iter("option")]
-    for radio in page.body.iterfind(".//input[@type='radio']"):
+    for radio in islice(page.body.iterfind(".//input[@type='radio']"), MAX_MANY):
         labels = (up for up in ancestors(radio) if up.tag == "label")
         label = next(labels, None) if radio.label is None else radio.label
         found += [] if label is None else [(words_of(label), radio)]
@@ -467,7 +468,7 @@ def _reviews(page: Page) -> tuple[CustomerReview, ...]:
     groups: defaultdict[Any, list[Element]] = defaultdict(list)
     for one in (one for part in page.reviews for one in part.iter("li", "article", "div", "blockquote")):
         groups[one.getparent(), one.tag, one.get("class")].append(one)
-    several = [group for group in groups.values() if len(group) > 1]
+    several = [group for group in groups.values() if len(group) > 1 or group[0].tag in ("article", "blockquote")]
     marked = marked or max(several, key=lambda group: sum(len(words_of(one)) for one in group), default=[])
     found: dict[str, CustomerReview] = {}
     for one in marked[:MAX_MANY]:

@@ -82,6 +82,7 @@ def test_pages_of_no_product_also_where_their_data_claims_one(page_class: str, b
         product('<p class="price">$59.00</p><p>Currently unavailable</p>', buy=""),
         product('<p class="price">$59.00</p>', buy="", head=json_ld(offers=offer_json("59"))),
         html_of('<div class="t">Copper Kettle 1.7 L</div><b>$59.00</b><div role="button">Add to basket</div>'),
+        product().replace("<header>", "<header><h1>Harbour Goods</h1>"),
     ],
 )
 def test_products(html: str) -> None:
