@@ -2,8 +2,8 @@
 
 Cohen's kappa and Spearman's coefficient are over items that both sides decide; of answers yes and no Spearman's is phi.
 A judge is held against each person, and the figures are the means over people; the paper (section 4.1.2) does not say
-how it put two people together. Intervals are 95 % percentile bootstraps over products, because the items of a product
-are not independent; draws in which a coefficient is not defined (one side always says the same) are left out.
+how it put two people together. Intervals are bootstraps over products, whose items are not independent; draws in which
+a coefficient is not defined (one side always says the same) are left out.
 """
 
 from __future__ import annotations

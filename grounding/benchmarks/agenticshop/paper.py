@@ -169,11 +169,8 @@ def _draw(title: str, heads: Sequence[str], rows: dict[str, list[FigureValue | N
 
 # --- the failure kinds of appendix D ---------------------------------------------------------------------------------
 
-DETAILED_WORDS = 8
-"""So many words about a product are an explanation."""
-
-LONG_QUERY_WORDS = 9
-"""A query of more words joins several attributes in one search. Both numbers stand in ``failures.yaml``, too."""
+# So many words about a product are an explanation; a query of more joins several attributes (``failures.yaml``).
+DETAILED_WORDS, LONG_QUERY_WORDS = 8, 9
 
 _QUERY = re.compile(
     r'^search(?: for|ed)?:? +"?(?P<plain>[^"]+)|"(?:query|text)": *"(?P<json>[^"]+)"|\btype\b[^;:]*[;:] *(?P<typed>.+)',

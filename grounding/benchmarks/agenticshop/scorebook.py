@@ -194,8 +194,7 @@ def _sees_all(judgements: dict[str, Judgement]) -> bool:
 def headline_of(judgements: dict[str, dict[str, Judgement]]) -> str:
     """The judge that counts: the majority, else one that is shown everything, the reference last; "" for none."""
     full = [name for name, found in judgements.items() if _sees_all(found)]
-    first = [name for name in full if name == MAJORITY] + [name for name in full if name != REFERENCE]
-    return next(iter([*first, *full, *judgements]), "")
+    return next(iter(sorted(full, key=lambda name: (name != MAJORITY, name == REFERENCE)) or judgements), "")
 
 
 class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):

@@ -67,10 +67,10 @@ _LINKS: dict[PageClass, Link] = {
 
 
 class PlaceVerdict(Record, frozen=True, kw_only=True):
-    """One of the places of a task by one judge.
+    """One of the places of a task by one judge; ``items`` is the whole checklist.
 
-    ``items`` is the whole checklist, nothing satisfied where the outcome is not ``judged``. ``found`` is whether it is
-    the target's brand and type (table 5); it, ``over_budget`` and ``has_reviews`` are None where nothing can be said.
+    ``found`` is whether it is the target's brand and type (table 5); it, ``over_budget`` and ``has_reviews`` are None
+    where nothing can be said.
     """
 
     task: str
@@ -197,11 +197,10 @@ def _items(task: CurationTask, judgement: Judgement | None) -> tuple[ItemVerdict
 
 
 def is_of_target(facts: ProductFacts, target: Target) -> bool:
-    """Whether a page's product is of the target's brand and type, however they are spelt (paper, table 5).
+    """Whether a page's product is of the target's brand and type (table 5; the paper does not say who decided that).
 
-    The paper does not say who decided that. Here words do: brand and page's brand are equal, or one begins with the
-    other; where the page names no brand, it stands in the title. All words of the type, without plural endings, stand
-    in title, categories, features or attributes of the page.
+    Of brand and page's brand one begins with the other; where the page names none, it stands in the title. All words of
+    the type, without plural endings, stand in title, categories, features or attributes of the page.
     """
     wanted, brand, title = words(target.brand), words(facts.brand), words(facts.title)
     shorter = min(len(wanted), len(brand))
@@ -287,10 +286,9 @@ def official_figures(tasks: Sequence[TaskVerdicts]) -> OfficialFigures:
     texts ``x / y``: anything else is 0 of 0, and a dimension of nothing is 0, not missing.
     """
     present = [[one for one in places if one.outcome not in ("not-curated", "open")] for places in tasks]
-    # The release goes through its folders by name.
-    present.sort(key=lambda places: places[0].user if places else "")
-    # Our own wording does not ask what verdicts add up to.
-    said = [[one.reported for one in places if one.reported] for places in present if places]
+    # The release goes through its folders by name. Our own wording does not ask what verdicts add up to.
+    ordered = sorted(filter(None, present), key=lambda places: places[0].user)
+    said = [[one.reported for one in places if one.reported] for places in ordered]
     reports = [[one for one in of if one.satisfaction_percentage is not None or one.dimensions] for of in said]
     counts: dict[str, int] = {"users": len(reports), "products": sum(map(len, reports))}
     if not counts["products"]:
