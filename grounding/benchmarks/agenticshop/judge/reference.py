@@ -80,8 +80,6 @@ _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 def decide(text: str, facts: ProductFacts) -> Decided:
     """What follows for an item's words from a page's facts.
 
-    >>> decide("Price is at most $50", ProductFacts(price=Money(amount=3000, currency="JPY"))).satisfied is None
-    True
     >>> decide("Product brand is not Alder", ProductFacts(brand="Birch")).satisfied
     True
     """
