@@ -208,6 +208,7 @@ def _facts(node: Node, url: str) -> ProductFacts:
     rating = next(iter(_dicts(node, "aggregateRating")), {})
     counted = _number(rating.get("ratingCount")) or _number(rating.get("reviewCount"))
     value, best = _number(rating.get("ratingValue")), _number(rating.get("bestRating"))
+    category = _name(node, "category")
     details = [(_name(one, "name"), _name(one, "value")) for one in _dicts(node, "additionalProperty")]
     stocks = (re.split(r"[/#:]", _text(one.get("availability")))[-1] for one in (least[1], *offers))
     known = (_STOCK.get(re.sub(r"[_ ]", "", one.lower())) for one in stocks)
@@ -215,6 +216,7 @@ def _facts(node: Node, url: str) -> ProductFacts:
         title=_text(node.get("name")),
         brand=_name(node, "brand") or _name(node, "manufacturer"),
         seller=_name(least[1], "seller"),
+        categories=() if "://" in category else tuple(filter(None, re.split(r"\s*[>/]\s*", category)))[:12],
         price=least[0],
         availability=next(filter(None, known), "unknown"),
         rating=None if value is None else out_of_five(value, best or (5.0 if value <= 5 else 10.0)),
