@@ -2,8 +2,8 @@
 
 Cohen's kappa and Spearman's coefficient are over items that both sides decide; of answers yes and no Spearman's is phi.
 A judge is held against each person, and the figures are the means over people; the paper (section 4.1.2) does not say
-how it put two people together. Intervals are 95 % percentile bootstraps over products, because the items of a product
-are not independent; draws in which a coefficient is not defined (one side always says the same) are left out.
+how it put two people together. Intervals are bootstraps over products, whose items are not independent; draws in which
+a coefficient is not defined (one side always says the same) are left out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -75,7 +75,7 @@ Asked = Mapping[str, tuple[str, tuple[ChecklistItem, ...]]]
 """The products that opinions may be about: the address and the checklist of each."""
 
 
-class Rater(Record, frozen=True, kw_only=True):
+class Rater(NamedTuple):
     """Somebody's opinions by product and item."""
 
     name: str
@@ -103,18 +103,19 @@ def judge_rater(name: str, judgements: Mapping[str, Judgement], asked: Asked) ->
     opinions: dict[str, dict[str, bool]] = {}
     for product, one in judgements.items():
         if product in asked and one.failure is None:
-            said = {each.item: each for each in one.verdicts}
-            items = [item.id for item in asked[product][1]]
-            decided = [item for item in items if item not in said or "undecided" not in said[item].flags]
-            opinions[product] = {item: item in said and said[item].satisfied for item in decided}
+            said = {item.id: False for item in asked[product][1]}
+            opinions[product] = said | {each.item: each.satisfied for each in one.verdicts if each.item in said}
+            for each in one.verdicts:
+                if "undecided" in each.flags:
+                    opinions[product].pop(each.item, None)
     return Rater(name=name, opinions=opinions)
 
 
 class AgreementFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """How far one judge agrees with people, or people with each other (``rater`` is `PEOPLE`).
 
-    ``dimension`` is None for all items. ``compared`` items were decided by both, summed over pairs of raters, on
-    ``products`` products. A coefficient is None where it is not defined.
+    ``dimension`` is None for all items. ``compared`` items were decided by both, summed over pairs of raters. A
+    coefficient is None where it is not defined.
     """
 
     rater: str
@@ -201,18 +202,16 @@ def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed
             raise UserError(f"--labels: two files are of {person.name}; give one a person, or change the annotator")
     judges = [one for name, said in stored.judgements.items() if (one := judge_rater(name, said, asked)).opinions]
     if not people:
-        people = [one for one in judges if one.name == REFERENCE]
-        judges = [one for one in judges if one.name != REFERENCE]
+        people, judges = ([one for one in judges if (one.name == REFERENCE) is so] for so in (True, False))
         if not people:
             raise UserError(f"{run}: the reference did not judge; give files of people's labels with --labels")
     if not judges and len(people) < 2:
         raise UserError(f"{run}: nobody else judged these products, so that there is nothing to compare")
-    raters = {
-        one.name: f"{sum(map(len, one.opinions.values()))} items of {len(one.opinions)} products"
-        for one in (*people, *judges)
+    counts = {
+        name: f"{sum(map(len, said.values()))} items of {len(said)} products" for name, said in (*people, *judges)
     }
     figures = agreement_figures(judges, people, seed=seed)
-    return Agreed(run=info.run_id, seed=seed, people=tuple(one.name for one in people), raters=raters, figures=figures)
+    return Agreed(run=info.run_id, seed=seed, people=tuple(one.name for one in people), raters=counts, figures=figures)
 
 
 def print_agreement(agreed: Agreed) -> None:

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -152,16 +153,16 @@ def alignment_prompts() -> AlignmentPrompts:
     return read_wording("agenticshop", "alignment", AlignmentPrompts)
 
 
-def _product_text(product: RawProduct) -> str:
+def _product_text(one: RawProduct) -> str:
     """What is known of a product: never the user's rating or review, nor other people's ratings."""
     said = {
-        "title": product.title,
-        "store": product.store or "unknown",
-        "price": "unknown" if product.price in (None, "None", "") else str(product.price),
-        "categories": " > ".join(product.categories),
-        "features": "; ".join(product.features),
-        "description": " ".join(product.description),
-        "details": "; ".join(f"{name}: {value}" for name, value in details_of(product).items()),
+        "title": one.title,
+        "store": one.store or "unknown",
+        "price": "unknown" if one.price in (None, "None", "") else str(one.price),
+        "categories": " > ".join(one.categories),
+        "features": "; ".join(one.features),
+        "description": " ".join(one.description),
+        "details": "; ".join(f"{name}: {value}" for name, value in details_of(one).items()),
     }
     return fill(alignment_prompts().product, **{name: _plain(text) for name, text in said.items()})
 
@@ -211,26 +212,23 @@ def alignment_figures(
         if choice is not None and (choice.failure is None or choice.failure.kind == "unparsed"):
             said.setdefault((one.representation, one.domain), {}).setdefault(one.user, []).append(choice)
     domains = list(dict.fromkeys(one.domain for one in comparisons))
+    groups = [*((one, [one]) for one in domains), (AVERAGE, domains)]
     figures = []
-    for kind in get_args(Representation):
-        for name, names in [*((one, [one]) for one in domains), (AVERAGE, domains)]:
-            cells = [of_domain for one in names if (of_domain := said.get((kind, one)))]
-            worth = [
-                np.array([np.mean([each.chosen == "higher" for each in of_user]) for of_user in cell.values()])
-                for cell in cells
-            ]
-            # The mean over domains of means over users, who are drawn within each domain.
-            draws = [resampled_sums(one[:, np.newaxis], seed + n)[:, 0] / len(one) for n, one in enumerate(worth)]
-            users = sum(map(len, worth))
-            figure = AlignmentFigure(
-                representation=kind,
-                domain=name,
-                accuracy=float(np.mean([one.mean() for one in worth])) if users else None,
-                interval=drawn_interval(np.mean(draws, axis=0), users, most=1.0) if users else None,
-                users=users,
-                unparsed=sum(one.failure is not None for cell in cells for of_user in cell.values() for one in of_user),
-            )
-            figures.append(figure)
+    for kind, (name, names) in product(get_args(Representation), groups):
+        cells = [list(of_domain.values()) for one in names if (of_domain := said.get((kind, one)))]
+        worth = [np.array([np.mean([one.chosen == "higher" for one in of_user]) for of_user in cell]) for cell in cells]
+        # The mean over domains of means over users, who are drawn within each domain.
+        draws = [resampled_sums(one[:, np.newaxis], seed + n)[:, 0] / len(one) for n, one in enumerate(worth)]
+        users = sum(map(len, worth))
+        figure = AlignmentFigure(
+            representation=kind,
+            domain=name,
+            accuracy=float(np.mean([one.mean() for one in worth])) if users else None,
+            interval=drawn_interval(np.mean(draws, axis=0), users, most=1.0) if users else None,
+            users=users,
+            unparsed=sum(one.failure is not None for cell in cells for of_user in cell for one in of_user),
+        )
+        figures.append(figure)
     return tuple(figures)
 
 

@@ -48,8 +48,7 @@ PREFERRED = "user_profiles"
 SHOPS, PICTURES = "shops", "pictures"
 """The folders of a mall that its pages are made of."""
 
-DEPTH = 3
-MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_ITEMS = 64 << 20, 20_000, 200
+DEPTH, MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_ITEMS = 3, 64 << 20, 20_000, 200
 """Far more than the release has: 50 users a file, texts of 1,300 characters, 6 items in a dimension."""
 
 
@@ -82,8 +81,8 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
     if missing:
         raise UserError(f"{place}: no users of {', '.join(missing)}; there are those of: {', '.join(files)}")
     problems: list[Problem] = []
-    chosen = {scenario: path for scenario, path in files.items() if not scenarios or scenario in scenarios}
-    tasks = [task for scenario, path in chosen.items() for task in _read_file(path, scenario, problems)]
+    chosen = ((one, path) for one, path in files.items() if not scenarios or one in scenarios)
+    tasks = [task for scenario, path in chosen for task in _read_file(path, scenario, problems)]
     if problems:
         raise DatasetProblems(problems)
     sites: tuple[Site, ...] = ()
@@ -221,16 +220,15 @@ def _with_targets(tasks: Iterable[CurationTask], folder: Path) -> tuple[Curation
         places = [one / "user_raw" / f"{category}.json" for one in (folder.parent, folder)]
         return {one.id: one for path in places if path.is_file() for one in read_raw_users(path)}
 
-    found = []
-    for task in tasks:
+    def with_target(task: CurationTask) -> CurationTask:
         row = row_of(task.scenario)
         wanted = task.target is None and row.intent == "target_finding"
         bought = users(row.category).get(task.user) if wanted else None
-        if bought is not None and bought.target is not None:
-            target = target_of(bought.target.product, task.product_type)
-            task = msgspec.structs.replace(task, target=target)
-        found.append(task)
-    return tuple(found)
+        if bought is None or bought.target is None:
+            return task
+        return msgspec.structs.replace(task, target=target_of(bought.target.product, task.product_type))
+
+    return tuple(map(with_target, tasks))
 
 
 def target_of(product: RawProduct, product_type: str | None) -> Target:

@@ -13,10 +13,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from grounding.benchmarks.agenticshop.extraction.prices import find_prices
+from grounding.benchmarks.agenticshop.extraction.document import find_prices
 from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS, Curated, Curation, CurationTask, product_id
 from grounding.benchmarks.agenticshop.rows import (
     DIMENSION_TITLES,
@@ -116,12 +117,12 @@ def print_figures(console: Console, runs: Sequence[CurationScored], out: Path | 
         raise UserError(f"{unjudged.folder}: nobody judged this run; the same command with --judge does")
     names = [row_name(run) for run in runs]
     # Runs of one agent are told apart by their folders.
-    names = [
-        name if names.count(name) == 1 else f"{name}, {run.folder.name[-10:]}"
+    named = {
+        name if names.count(name) == 1 else f"{name}, {run.folder.name[-10:]}": run
         for name, run in zip(names, runs, strict=True)
-    ]
+    }
     for title, columns in FIGURES.items():
-        rows = {name: [figure_of(run, *own) for own in columns.values()] for name, run in zip(names, runs, strict=True)}
+        rows = {name: [figure_of(run, *own) for own in columns.values()] for name, run in named.items()}
         cells = tuple((name, *map(percent, found)) for name, found in rows.items())
         console.print(drawn(SummaryTable(title=title, heads=("agent", *columns), rows=cells)))
         if out is not None and any(one is not None and one.value is not None for of in rows.values() for one in of):
@@ -132,7 +133,6 @@ def print_figures(console: Console, runs: Sequence[CurationScored], out: Path | 
 def _draw(title: str, heads: Sequence[str], rows: dict[str, list[FigureValue | None]], folder: Path) -> Sequence[Path]:
     """Write a figure as PNG and SVG: at each head a bar for each run, with its interval."""
     import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     try:
@@ -144,16 +144,18 @@ def _draw(title: str, heads: Sequence[str], rows: dict[str, list[FigureValue | N
     with mpl.rc_context(STYLE):
         size = (WIDTH_IN, 0.75 + (0.2 + 0.12 * len(rows)) * len(heads) + 0.2 * len(rows))
         picture = Figure(layout="constrained", figsize=size)
-        FigureCanvasAgg(picture)
         panel = picture.subplots()
         for number, (label, found) in enumerate(rows.items()):
             at = [line + (number + 0.5) * thick - 0.4 for line in range(len(heads))]
-            known = [FigureValue(value=0.0, n=0) if one is None else one for one in found]
-            value = [100 * (one.value or 0.0) for one in known]
-            low = [0.0 if one.low is None else max(0.0, (one.value or 0.0) - one.low) * 100 for one in known]
-            high = [0.0 if one.high is None else max(0.0, one.high - (one.value or 0.0)) * 100 for one in known]
+            values = [0.0 if one is None or one.value is None else one.value for one in found]
+            ends = [
+                (mean, mean) if one is None or one.low is None or one.high is None else (one.low, one.high)
+                for one, mean in zip(found, values, strict=True)
+            ]
+            value = 100 * np.array(values)
+            away = np.abs(100 * np.transpose(ends) - value)
             colour = COLOURS[number % len(COLOURS)]
-            bars = panel.barh(at, value, thick, xerr=[low, high], color=colour, error_kw={"lw": 0.8}, label=label)
+            bars = panel.barh(at, value, thick, xerr=away, color=colour, error_kw={"lw": 0.8}, label=label)
             panel.bar_label(bars, list(map(percent, found)), padding=2, fontsize=6)
         panel.set_yticks(range(len(heads)), heads)
         panel.set_xlim(0, 115)
@@ -166,11 +168,8 @@ def _draw(title: str, heads: Sequence[str], rows: dict[str, list[FigureValue | N
 
 # --- the failure kinds of appendix D ---------------------------------------------------------------------------------
 
-DETAILED_WORDS = 8
-"""So many words about a product are an explanation."""
-
-LONG_QUERY_WORDS = 9
-"""A query of more words joins several attributes in one search. Both numbers stand in ``failures.yaml``, too."""
+# So many words about a product are an explanation; a query of more joins several attributes (``failures.yaml``).
+DETAILED_WORDS, LONG_QUERY_WORDS = 8, 9
 
 _QUERY = re.compile(
     r'^search(?: for|ed)?:? +"?(?P<plain>[^"]+)|"(?:query|text)": *"(?P<json>[^"]+)"|\btype\b[^;:]*[;:] *(?P<typed>.+)',
@@ -221,8 +220,7 @@ def _of_product(run: CurationScored, curation: Curation, curated: Curated, place
         yield "URL hallucination", name, seen, place.link == "invalid"
     if place.link == "invalid":
         yield "response hallucination: page", name, said, len(said.split()) >= DETAILED_WORDS
-    extractions = run.stored.answers[place.task].extractions
-    extraction = extractions[place.rank] if place.rank < len(extractions) else None
+    extraction = next((one for one in run.stored.answers[place.task].extractions if one and one.step_id == name), None)
     facts = None if extraction is None else extraction.facts
     prices = find_prices(f"{curated.name} {said}")
     stated = next((price.amount for price in prices if price.kind == "current"), None)

@@ -13,9 +13,8 @@ import msgspec
 
 from grounding import __version__
 from grounding.benchmarks.agenticshop.agents.base import AsksFirst, Browses, CurationAgent, CurationServices, find_agent
-from grounding.benchmarks.agenticshop.extraction.base import Extractor
 from grounding.benchmarks.agenticshop.extraction.model import ModelExtractor
-from grounding.benchmarks.agenticshop.extraction.structural import StructuralExtractor
+from grounding.benchmarks.agenticshop.extraction.structural import Extractor, StructuralExtractor
 from grounding.benchmarks.agenticshop.judge.base import ProductJudge
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge
 from grounding.benchmarks.agenticshop.judge.reference import ReferenceJudge

@@ -9,21 +9,15 @@
     product_curation_artifacts/inputs/KEY_search_input.json
     product_curation_artifacts/MODEL_TYPE/MODEL/KEY_search_output.json
 
-    {"source_url": "...", "available_product_info": {"description": "..."},
-     "reviews": {"available": true, "details": "..."}}
+    {"source_url", "available_product_info": {"description"}, "reviews": {"available", "details"}}
 
     {"page_accessibility": {"accessible", "status", "is_specific_product_page", "reason"},
-     "stats": {"is_product_page", "total_checklist_items", "satisfaction_percentage", "satisfied_items",
-               "not_satisfied_items", "DIMENSION_percentage": "x / y", ...},
+     "stats": {"is_product_page", "satisfaction_percentage", "DIMENSION_percentage": "x / y", ...},
      "annotated_checklist": {DIMENSION: [{"context", "status": "SUCCESS" | "FAIL", "reasoning"}, ...], ...}}
 
-    [{"user", "seed_product_type", "prompt", "variables", "check_list"}, ...]                KEY_search_input.json
-    [{"user", "search_results": [{"product_name", "product_url", "reasoning"}], "error"}]   KEY_search_output.json
-
 The release keeps no page: what a model wrote of it is the page's text. An empty description is what it writes when an
-extraction took too long: there are no facts then, and no page. Evaluations are bare or wrapped in
-``evaluation_result``. Reports may be on the wrong product of their user: the release writes them in the order of the
-tasks and collects them in that in which they were done; the mean over a user's products is not changed by that.
+extraction took too long. Evaluations are bare or wrapped in ``evaluation_result``, and may be on the wrong product of
+their user: the release collects them in the order in which they were done, which doesn't change a user's mean.
 """
 
 from __future__ import annotations
@@ -33,7 +27,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -266,6 +260,9 @@ def _added_up(
     )
 
 
+_CURATED = {"name": "product_name", "url": "product_url", "reasoning": "reasoning"}
+
+
 class OutputEntry(NamedTuple):
     products: tuple[Curated, ...] = ()
     failure: Failure | None = None
@@ -273,7 +270,6 @@ class OutputEntry(NamedTuple):
 
 def read_search_answers(path: Path) -> dict[str, OutputEntry]:
     """The entries of a file of curated products, by user, the last of each."""
-    names = {"url": "product_url", "name": "product_name", "reasoning": "reasoning"}
     decoded: Any = read_json(path, "a list of curated products")
     found: dict[str, OutputEntry] = {}
     for item, entry in enumerate(decoded if isinstance(decoded, list) else [decoded]):
@@ -283,7 +279,7 @@ def read_search_answers(path: Path) -> dict[str, OutputEntry]:
             form = "an object with a user and search_results, a list of objects with a product_url"
             raise UserError(f"{path}: item {item}: expected {form}")
         products = tuple(
-            Curated(rank=rank, **{ours: text_of(one.get(theirs)) for ours, theirs in names.items()})
+            Curated(rank=rank, **{ours: text_of(one.get(theirs)) for ours, theirs in _CURATED.items()})
             for rank, one in enumerate(results)
         )
         failure, error = None, text_of(entry.get("error"))
@@ -294,8 +290,7 @@ def read_search_answers(path: Path) -> dict[str, OutputEntry]:
 
 
 def search_entry(task: CurationTask, curation: Curation) -> dict[str, Any]:
-    products = sorted(curation.products, key=lambda product: product.rank)
-    results = [{"product_name": one.name, "product_url": one.url, "reasoning": one.reasoning} for one in products]
+    results = [{theirs: getattr(one, ours) for ours, theirs in _CURATED.items()} for one in curation.products]
     error: dict[str, str] = {} if curation.failure is None else {"error": curation.failure.message}
     return {"user": task.user, "search_results": results, **error}
 
@@ -313,10 +308,8 @@ def input_entry(task: CurationTask) -> dict[str, Any]:
     }
 
 
-DEPTH = 3
-"""How many folders above that of a model may be given: ``eval_results`` itself, or what holds it."""
-
-MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 100, 50, 32 << 20
+# So many folders above that of a model may be given: ``eval_results`` itself, or what holds it.
+DEPTH, MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 3, 100, 50, 32 << 20
 
 
 def search_outputs(path: Path) -> dict[Scenario, Path]:
@@ -337,10 +330,8 @@ def _model_folder(path: Path) -> Path:
             raise UserError(f"{path}: results of several models; give one of: {', '.join(map(str, found[:10]))}")
         if found:
             return found[0]
-    raise UserError(
-        f"{path}: no results in it: expected folders such as {ROWS[0].folder}, each with "
-        "user_ID/result_000/evaluation_result.json"
-    )
+    form = f"{ROWS[0].folder}, each with user_ID/result_000/evaluation_result.json"
+    raise UserError(f"{path}: no results in it: expected folders such as {form}")
 
 
 def read_eval_results(
@@ -408,15 +399,13 @@ class Exported(NamedTuple):
 
 def write_profiles(folder: Path, tasks: Sequence[CurationTask]) -> None:
     """Write ``KEY_user_profile.json`` for every scenario; raises a UserError where a file can't be written."""
-    _write_lists(folder, "user_profile", tasks, profile_of, indent=4)
+    _write_lists(folder, "user_profile", [(task, profile_of(task)) for task in tasks], indent=4)
 
 
-def _write_lists(
-    folder: Path, kind: FileKind, tasks: Sequence[CurationTask], entry: Callable[[CurationTask], Any], *, indent: int
-) -> None:
+def _write_lists(folder: Path, kind: FileKind, entries: Sequence[tuple[CurationTask, Any]], *, indent: int) -> None:
     by_file: dict[str, list[Any]] = {}
-    for task in tasks:
-        by_file.setdefault(row_of(task.scenario).file(kind), []).append(entry(task))
+    for task, entry in entries:
+        by_file.setdefault(row_of(task.scenario).file(kind), []).append(entry)
     for file, said in by_file.items():
         write_json(folder / file, said, indent=indent)
 
@@ -445,13 +434,10 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
         raise UserError(f"{folder}: is there already and not empty; give a new folder")
     artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
     write_profiles(folder / "data" / "user_profiles", stored.tasks)
-    _write_lists(artifacts / "inputs", "search_input", stored.tasks, input_entry, indent=2)
+    _write_lists(artifacts / "inputs", "search_input", [(one, input_entry(one)) for one in stored.tasks], indent=2)
     answers = [(task, stored.answers[task.id]) for task in stored.tasks]
-    curated = {task.id: said.curation for task, said in answers if said.curation is not None}
-    outputs = [task for task in stored.tasks if task.id in curated]
-    _write_lists(
-        artifacts / model, "search_output", outputs, lambda task: search_entry(task, curated[task.id]), indent=4
-    )
+    outputs = [(task, search_entry(task, said.curation)) for task, said in answers if said.curation is not None]
+    _write_lists(artifacts / model, "search_output", outputs, indent=4)
     for task, said in answers:
         for rank, extraction in enumerate(said.extractions):
             if extraction is None:

@@ -19,8 +19,7 @@ import msgspec
 
 from grounding.benchmarks.agenticshop.agents.search import searches
 from grounding.benchmarks.agenticshop.asking import ask
-from grounding.benchmarks.agenticshop.extraction.base import Extracted
-from grounding.benchmarks.agenticshop.extraction.structural import page_class_of
+from grounding.benchmarks.agenticshop.extraction.structural import Extracted, extract_page
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge, judge_prompt, reply_object
 from grounding.benchmarks.agenticshop.options import OFFICIAL
 from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
@@ -145,7 +144,7 @@ class ReleasedExtractor:
         html = load_html(page, evidence) if page.html_file else ""
         pictures = released_pictures(page.segments, evidence.path, evidence)
         messages = extraction_messages(self._prompt, extraction_text(self._prompt, page.url, html), pictures)
-        return messages, page_class_of(page, html)
+        return messages, extract_page(page, html)
 
 
 def extraction_messages(prompt: ReleasedPrompt, text: str, pictures: Sequence[str]) -> tuple[Message, ...]:
@@ -167,7 +166,7 @@ def extraction_text(prompt: ReleasedPrompt, url: str, html: str) -> str:
 
 def page_text(html: str) -> str:
     """A document's words as the release reads them: every text by itself on lines of its own, without blank lines."""
-    from grounding.benchmarks.agenticshop.extraction.structured import parsed
+    from grounding.benchmarks.agenticshop.extraction.document import parsed
 
     root, dropped = parsed(html), " or ".join(f"ancestor::{name}" for name in _DROPPED)
     texts = [] if root is None else root.xpath(f"//text()[not({dropped})]")

@@ -41,7 +41,7 @@ from grounding.llm.chat import identity_hash
 from grounding.options import ScoringName
 from grounding.records import Record
 from grounding.run.journal import Journal, calls_of
-from grounding.run.lock import AboutRun, DescribedFolder, benchmark_of, write_time
+from grounding.run.lock import AboutRun, DescribedFolder, write_time
 from grounding.scoring.summary import CallTotals, TimeTotals, call_totals
 
 BENCHMARK: Literal["agenticshop"] = "agenticshop"
@@ -108,10 +108,6 @@ class CurationFolder(DescribedFolder[CurationRunInfo]):
     curations = partialmethod(_journal, "curations.jsonl", Curation)
     extractions = partialmethod(_journal, "extractions.jsonl", Extraction)
     judgements = partialmethod(_journal, "judgements.jsonl", Judgement)
-
-
-def is_curation_run(path: Path) -> bool:
-    return benchmark_of(path) == BENCHMARK
 
 
 def curation_signature(info: CurationRunInfo) -> str:
@@ -198,8 +194,7 @@ def _sees_all(judgements: dict[str, Judgement]) -> bool:
 def headline_of(judgements: dict[str, dict[str, Judgement]]) -> str:
     """The judge that counts: the majority, else one that is shown everything, the reference last; "" for none."""
     full = [name for name, found in judgements.items() if _sees_all(found)]
-    first = [name for name in full if name == MAJORITY] + [name for name in full if name != REFERENCE]
-    return next(iter([*first, *full, *judgements]), "")
+    return next(iter(sorted(full, key=lambda name: (name != MAJORITY, name == REFERENCE)) or judgements), "")
 
 
 class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):

@@ -1,12 +1,9 @@
 """Stored answers to verdicts over the places of a task, and verdicts to the paper's figures and the release's. Pure.
 
-A place that the agent left empty, a page that is not there and a page that is no product's satisfy nothing, whatever a
-judge may say of them: the paper's score (section 3.4.2) goes over all users, products and items. The score of a task is
-the share of satisfied items, meant over its three places; a scenario's is the mean over its users. *Success* leaves
-only tasks of three product pages (appendix C); *unblocked* leaves out the places whose site wanted to see a human.
-
-What was not measured (a reply that can't be read, an item that the judge leaves open) is in no figure and never 0. The
-paper's table 6 has lost its headings in print; what each column is taken for stands at the measure.
+A place that the agent left empty, a page that is not there and a page that is no product's satisfy nothing: the paper's
+score (section 3.4.2) goes over all users, products and items. What was not measured (a reply that can't be read, an
+item that the judge leaves open) is in no figure and never 0. The paper's table 6 has lost its headings in print; what
+each column is taken for stands at the measure.
 """
 
 from __future__ import annotations
@@ -70,10 +67,10 @@ _LINKS: dict[PageClass, Link] = {
 
 
 class PlaceVerdict(Record, frozen=True, kw_only=True):
-    """One of the places of a task by one judge.
+    """One of the places of a task by one judge; ``items`` is the whole checklist.
 
-    ``items`` is the whole checklist, nothing satisfied where the outcome is not ``judged``. ``found`` is whether it is
-    the target's brand and type (table 5); it, ``over_budget`` and ``has_reviews`` are None where nothing can be said.
+    ``found`` is whether it is the target's brand and type (table 5); it, ``over_budget`` and ``has_reviews`` are None
+    where nothing can be said.
     """
 
     task: str
@@ -102,10 +99,9 @@ class PlaceVerdict(Record, frozen=True, kw_only=True):
     @property
     def share(self) -> float | None:
         """The share of decided items that are satisfied; None where nothing was measured."""
-        if self.outcome in MEASURED and self.outcome != "judged":
-            return 0.0
+        nothing = 0.0 if self.outcome in MEASURED and self.outcome != "judged" else None
         decided = self.decided
-        return sum(one.satisfied for one in decided) / len(decided) if decided else None
+        return sum(one.satisfied for one in decided) / len(decided) if decided else nothing
 
 
 TaskVerdicts = tuple[PlaceVerdict, ...]
@@ -201,11 +197,10 @@ def _items(task: CurationTask, judgement: Judgement | None) -> tuple[ItemVerdict
 
 
 def is_of_target(facts: ProductFacts, target: Target) -> bool:
-    """Whether a page's product is of the target's brand and type, however they are spelt (paper, table 5).
+    """Whether a page's product is of the target's brand and type (table 5; the paper does not say who decided that).
 
-    The paper does not say who decided that. Here words do: brand and page's brand are equal, or one begins with the
-    other; where the page names no brand, it stands in the title. All words of the type, without plural endings, stand
-    in title, categories, features or attributes of the page.
+    Of brand and page's brand one begins with the other; where the page names none, it stands in the title. All words of
+    the type, without plural endings, stand in title, categories, features or attributes of the page.
     """
     wanted, brand, title = words(target.brand), words(facts.brand), words(facts.title)
     shorter = min(len(wanted), len(brand))
@@ -252,13 +247,10 @@ def estimates(
     above, below = sums = np.zeros((2, len(places), len(measures)))
     for thing in things:
         sums[:, places[cluster(thing)]] += np.transpose([measure(thing) for measure in measures])
-    found = []
     intervals = bootstrap(above, below, seed=seed, most=[1.0] * len(measures))
-    for of, counted_of, interval in zip(above.T, below.T, intervals, strict=True):
-        n = float(counted_of.sum())
-        ends = {} if interval is None else {"low": interval.low, "high": interval.high}
-        found.append(FigureValue(value=float(of.sum() / n) if n else None, n=n, **ends))
-    return found
+    ends = [{} if one is None else {"low": one.low, "high": one.high} for one in intervals]
+    totals = ((float(of.sum()), float(counts.sum())) for of, counts in zip(above.T, below.T, strict=True))
+    return [FigureValue(value=of / n if n else None, n=n, **end) for (of, n), end in zip(totals, ends, strict=True)]
 
 
 def share_of(said: Iterable[bool | None]) -> Parts:
@@ -275,9 +267,9 @@ def counted(names: Iterable[T]) -> dict[T, int]:
 
 
 class OfficialFigures(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The release's figures of one scenario, or of all: per cent. None where the judge was not asked for a sum.
+    """The release's figures of one scenario, or of all: per cent, of the reports of so many ``users`` and ``products``.
 
-    ``users`` is how many stand below the line, ``products`` how many reports there are.
+    None where the judge was not asked for a sum.
     """
 
     satisfaction_percentage: float | None
@@ -289,25 +281,21 @@ class OfficialFigures(Record, frozen=True, kw_only=True, omit_defaults=False):
 def official_figures(tasks: Sequence[TaskVerdicts]) -> OfficialFigures:
     """The release's figures of what judges reported of themselves, bug for bug (``collect_results.py``).
 
-    The mean of the percentages that the judge wrote over each user's products that have one, then over users, both
-    rounded to four decimals. A percentage that was meant as a fraction is averaged as it stands; a user with curated
-    products and no report adds 0; a user without curated products is absent. Dimensions are texts ``x / y``: anything
-    else is 0 of 0, and a dimension of nothing is 0, not missing.
+    The mean of the percentages as the judge wrote them over each user's products, then over users, both rounded to four
+    decimals. A user with curated products and no report adds 0, one without curated products is absent. Dimensions are
+    texts ``x / y``: anything else is 0 of 0, and a dimension of nothing is 0, not missing.
     """
     present = [[one for one in places if one.outcome not in ("not-curated", "open")] for places in tasks]
-    # The release goes through its folders by name.
-    present.sort(key=lambda places: places[0].user if places else "")
-    # Our own wording does not ask what verdicts add up to.
-    said = [[one.reported for one in places if one.reported] for places in present if places]
+    # The release goes through its folders by name. Our own wording does not ask what verdicts add up to.
+    ordered = sorted(filter(None, present), key=lambda places: places[0].user)
+    said = [[one.reported for one in places if one.reported] for places in ordered]
     reports = [[one for one in of if one.satisfaction_percentage is not None or one.dimensions] for of in said]
-    products = sum(map(len, reports))
-    percentage, dimensions = None, {}
-    if products:
-        percentage = _mean([_mean([one.satisfaction_percentage or 0.0 for one in of]) for of in reports])
-        dimensions = {name: _mean([_dimension_sum(of, name) for of in reports]) for name in DIMENSIONS}
-    return OfficialFigures(
-        satisfaction_percentage=percentage, dimensions=dimensions, users=len(reports), products=products
-    )
+    counts: dict[str, int] = {"users": len(reports), "products": sum(map(len, reports))}
+    if not counts["products"]:
+        return OfficialFigures(satisfaction_percentage=None, dimensions={}, **counts)
+    percentage = _mean([_mean([one.satisfaction_percentage or 0.0 for one in of]) for of in reports])
+    dimensions = {name: _mean([_dimension_sum(of, name) for of in reports]) for name in DIMENSIONS}
+    return OfficialFigures(satisfaction_percentage=percentage, dimensions=dimensions, **counts)
 
 
 def _dimension_sum(reports: Sequence[Reported], dimension: Dimension) -> float:
@@ -414,17 +402,17 @@ class JudgeScores(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 def judge_scores(judge: str, tasks: Sequence[TaskVerdicts], *, seed: int = 0) -> JudgeScores:
     places = [one for of_task in tasks for one in of_task]
-    judged = [one for one in places if one.outcome == "judged"]
-    items = [item for one in judged for item in one.items]
-    by_scenario = {name: [one for one in tasks if one[0].scenario == name] for name in SCENARIOS}
-    groups = {ALL: tasks, **{str(name): found for name, found in by_scenario.items() if found}}
-    measures = tuple(MEASURES.values())
+    judged = [one.items for one in places if one.outcome == "judged"]
+    items = [item for of_place in judged for item in of_place]
+    by_scenario = {str(name): [one for one in tasks if one[0].scenario == name] for name in SCENARIOS}
+    groups = {name: found for name, found in {ALL: list(tasks), **by_scenario}.items() if found or name == ALL}
+    measured = {
+        name: estimates(found, tuple(MEASURES.values()), lambda places: places[0].user, seed=seed)
+        for name, found in groups.items()
+    }
     return JudgeScores(
         judge=judge,
-        figures={
-            name: dict(zip(MEASURES, estimates(found, measures, lambda places: places[0].user, seed=seed), strict=True))
-            for name, found in groups.items()
-        },
+        figures={name: dict(zip(MEASURES, found, strict=True)) for name, found in measured.items()},
         official={name: official_figures(found) for name, found in groups.items()},
         successes=sum(map(is_success, tasks)),
         products=len(judged),
@@ -447,18 +435,20 @@ class Behaviours(Record, frozen=True, kw_only=True, omit_defaults=False):
     steps_per_task: float | None
 
 
+def _steps(kind: BehaviourKind, curation: Curation) -> Parts:
+    return share_of(step.kind == kind for step in curation.trace if step.kind)
+
+
 def behaviours(
     curations: Sequence[Curation], user_by_task: Mapping[str, str], *, says_why: bool = True, seed: int = 0
 ) -> Behaviours:
     """What the steps were for; no figure where nobody asks the agent that (``says_why``)."""
     answered = [one for one in curations if one.failure is None]
-
-    def measure(wanted: BehaviourKind) -> Callable[[Curation], Parts]:
-        return lambda one: share_of(step.kind == wanted for step in one.trace if step.kind)
-
     steps = [step for one in answered for step in one.trace]
     labelled = sum(bool(step.kind) for step in steps) if says_why else 0
-    shares = estimates(answered, tuple(map(measure, KINDS)), lambda one: user_by_task[one.step_id], seed=seed)
+    shares = estimates(
+        answered, [partial(_steps, kind) for kind in KINDS], lambda one: user_by_task[one.step_id], seed=seed
+    )
     return Behaviours(
         steps=len(steps),
         labelled=labelled,

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from grounding.benchmarks.agenticshop.agents.base import BrokenOff, Browses, CurationAgent, curation_key
-from grounding.benchmarks.agenticshop.extraction.base import Extracted, Extractor
+from grounding.benchmarks.agenticshop.extraction.structural import Extracted, Extractor
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, ProductJudge, judgement_id, judgement_key
 from grounding.benchmarks.agenticshop.records import (
     Condition,
@@ -31,7 +31,7 @@ from grounding.benchmarks.agenticshop.records import (
     view_of,
 )
 from grounding.benchmarks.agenticshop.release import read_eval_results
-from grounding.benchmarks.agenticshop.scorebook import CurationFolder, is_curation_run
+from grounding.benchmarks.agenticshop.scorebook import BENCHMARK, CurationFolder
 from grounding.benchmarks.agenticshop.web.browser import WebBrowser, open_browser
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.policy import WebPolicy
@@ -40,6 +40,7 @@ from grounding.errors import UserError
 from grounding.records import Failure
 from grounding.run.benchmark import nothing
 from grounding.run.journal import Journal
+from grounding.run.lock import benchmark_of
 
 _RETRY_S = 5.0
 """How long a shop that asked whether we are human is left alone before its page is asked for once more."""
@@ -220,7 +221,7 @@ def judge_stage(
 def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> tuple[list[Extraction], list[Judgement]]:
     if not path.is_dir():
         raise UserError(f"{flag} {path}: expected the folder of an earlier run, or the release's eval_results")
-    if not is_curation_run(path):
+    if benchmark_of(path) != BENCHMARK:
         return read_eval_results(path, tasks)
     folder = CurationFolder(path)
     with (
@@ -246,7 +247,7 @@ class RecordedPages:
 
     def take_over(self, wanted: Sequence[str], evidence: EvidenceFolder) -> None:
         """Bring the evidence of the wanted products into a folder of its own."""
-        if not is_curation_run(self.path):
+        if benchmark_of(self.path) != BENCHMARK:
             self.extractions = {one.step_id: one for one in read_eval_results(self.path, self._tasks, evidence)[0]}
             return
         source = EvidenceFolder(CurationFolder(self.path).evidence)

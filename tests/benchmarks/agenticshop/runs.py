@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.agenticshop.made import made_curation, made_extraction, made_judgement
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, judgement_key
-from grounding.benchmarks.agenticshop.records import CurationTask, PageClass
+from grounding.benchmarks.agenticshop.records import CurationTask
 from grounding.benchmarks.agenticshop.scorebook import CurationAsked, CurationFolder, CurationRunInfo, JudgeMade
 
 
@@ -49,19 +49,9 @@ def write_run(
     satisfied: Mapping[str, Sequence[str]],
     *,
     judges: Sequence[str] = ("reference",),
-    page_class: PageClass = "product",
     **asked: Any,
 ) -> CurationFolder:
-    """A whole run: three products for every task, of which each judge says the same.
-
-    Args:
-        path: Where it is made.
-        tasks: What was asked for.
-        satisfied: The items that each task's products satisfy, by task.
-        judges: Who judged.
-        page_class: What the pages are.
-        asked: What was asked otherwise than usually.
-    """
+    """A whole run: three products for every task, of which each judge says that these items are satisfied."""
     folder = CurationFolder(path)
     folder.create()
     folder.write_info(run_info(path.name, judges, **asked))
@@ -71,9 +61,9 @@ def write_run(
         urls = [f"http://a.test/{task.user}/{rank}" for rank in range(3)]
         curations.append(made_curation(task, urls))
         for rank, url in enumerate(urls):
-            extraction = made_extraction(task, rank, url, page_class=page_class)
+            extraction = made_extraction(task, rank, url)
             extractions.append(extraction)
-            for judge in judges if page_class == "product" else ():
+            for judge in judges:
                 key = judgement_key(f"{judge} 1", JudgedProduct(checklist=task.checklist, extraction=extraction))
                 judgements.append(made_judgement(task, rank, satisfied[task.id], judge=judge, key=key))
     for journal in (curations, extractions, judgements):

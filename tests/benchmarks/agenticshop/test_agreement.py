@@ -49,20 +49,14 @@ def write_labels(
     path: Path, curations: list[Curation], says: Callable[[str, int], Label] = as_rules, annotator: str = "ann"
 ) -> LabelFile:
     """A file with a label for every item of every counted product; ``says`` gets the product and the item's place."""
-    products = []
-    for curation in curations:
-        for one in curation.products[:3]:
-            name = product_id(curation.step_id, one.rank)
-            labels = tuple(
-                ItemLabel(item=item.id, text=item.text, label=says(name, place)) for place, item in enumerate(CHECKLIST)
-            )
-            products.append(ProductLabels(product=name, url=one.url, labels=labels))
-    file = LabelFile(
-        format="grounding-curation-labels.1",
-        annotator=annotator,
-        run_id="tiny",
-        products=tuple(products),
-    )
+
+    def label(name: str, url: str) -> ProductLabels:
+        every = enumerate(CHECKLIST)
+        labels = tuple(ItemLabel(item=one.id, text=one.text, label=says(name, place)) for place, one in every)
+        return ProductLabels(product=name, url=url, labels=labels)
+
+    found = tuple(label(product_id(one.step_id, of.rank), of.url) for one in curations for of in one.products[:3])
+    file = LabelFile(format="grounding-curation-labels.1", annotator=annotator, run_id="tiny", products=found)
     path.write_bytes(msgspec.json.encode(file))
     return file
 
@@ -149,10 +143,6 @@ def test_files_that_contradict_themselves_are_refused(run: Run, tmp_path: Path) 
 # --- figures ---
 
 
-def some_rater(name: str, says: dict[str, dict[str, bool]]) -> Rater:
-    return Rater(name=name, opinions=says)
-
-
 def random_says(seed: int, share: float = 0.5) -> dict[str, dict[str, bool]]:
     chance = np.random.default_rng(seed)
     return {f"p/{n}": {item.id: bool(chance.random() < share) for item in CHECKLIST} for n in range(12)}
@@ -162,7 +152,7 @@ def random_says(seed: int, share: float = 0.5) -> dict[str, dict[str, bool]]:
 @given(st.integers(0, 1000))
 def test_figures_are_those_of_other_libraries(seed: int) -> None:
     mine, theirs = random_says(seed), random_says(seed + 5000, 0.6)
-    figure = agreement_figures([some_rater("j", mine)], [some_rater("ann", theirs)])[0]
+    figure = agreement_figures([Rater("j", mine)], [Rater("ann", theirs)])[0]
     pairs = [(mine[p][i], theirs[p][i]) for p in mine for i in mine[p]]
     table = np.array([[sum(pair == (x, y) for pair in pairs) for y in (True, False)] for x in (True, False)])
     assert (figure.compared, figure.products) == (84, 12)
@@ -176,8 +166,8 @@ def test_figures_are_those_of_other_libraries(seed: int) -> None:
 def test_dimensions_and_people_have_figures_of_their_own() -> None:
     one = {"p/0": {"brand_preferences/0": True, "price_sensitivity/0": False, "price_sensitivity/1": True}}
     two = {"p/0": {"brand_preferences/0": True, "price_sensitivity/0": True, "price_sensitivity/1": False}}
-    people = [some_rater("ann", one), some_rater("ben", two)]
-    figures = agreement_figures([some_rater("j", one)], people)
+    people = [Rater("ann", one), Rater("ben", two)]
+    figures = agreement_figures([Rater("j", one)], people)
     by = {(each.rater, each.dimension): each for each in figures}
     assert len(figures) == 14
     assert by["j", None].compared == 6

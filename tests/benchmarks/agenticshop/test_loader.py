@@ -26,12 +26,6 @@ from .profiles import profile, profiles, write_profiles
 REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "agenticshop"
 
 
-def problems(folder: Path, entries: object, key: str = "home") -> list[str]:
-    with pytest.raises(DatasetProblems) as caught:
-        read_curation(write_profiles(folder, entries, key))
-    return [str(problem) for problem in caught.value.problems]
-
-
 def one(folder: Path, key: str = "home", **more: Any) -> CurationTask:
     return read_curation(write_profiles(folder, [profile(**more)], key)).tasks[0]
 
@@ -71,24 +65,22 @@ def test_every_user_with_a_problem_is_said_with_its_place(tmp_path: Path) -> Non
     many = profile(0, user="many", check_list={"brand_preferences": ["an item"] * 201})
     fine = profile(1, user="fine")
     entries += [17, profile(1, user="none", check_list={}), long, many, fine, fine]
-    path = tmp_path / "home_user_profile.json"
-    for problem, begin in zip(
-        problems(tmp_path, entries),
-        (
-            "item 0: user_query: Expected what the user says",
-            "item 1: check_list.price_sensitivity[1]: Expected `str`, got `int`",
-            "item 2: check_list: Object contains unknown field `colour`",
-            "item 3: user_context: Expected `object`, got `str`",
-            "item 4: user: Expected `str` matching regex",
-            "item 5: Expected `object`, got `int`",
-            "item 6: check_list: Expected items",
-            "item 7: situation: Expected `str` of length <= 20000",
-            "item 8: check_list.brand_preferences: Expected `array` of length <= 200",
-            "item 10: user: fine is that of item 9 already",
-        ),
-        strict=True,
-    ):
-        assert problem.startswith(f"{path}: {begin}")
+    expected = (
+        "item 0: user_query: Expected what the user says",
+        "item 1: check_list.price_sensitivity[1]: Expected `str`, got `int`",
+        "item 2: check_list: Object contains unknown field `colour`",
+        "item 3: user_context: Expected `object`, got `str`",
+        "item 4: user: Expected `str` matching regex",
+        "item 5: Expected `object`, got `int`",
+        "item 6: check_list: Expected items",
+        "item 7: situation: Expected `str` of length <= 20000",
+        "item 8: check_list.brand_preferences: Expected `array` of length <= 200",
+        "item 10: user: fine is that of item 9 already",
+    )
+    with pytest.raises(DatasetProblems) as caught:
+        read_curation(write_profiles(tmp_path, entries))
+    for problem, begin in zip(caught.value.problems, expected, strict=True):
+        assert str(problem).startswith(f"{tmp_path / 'home_user_profile.json'}: {begin}")
 
 
 def test_any_of_the_files_will_do_and_the_order_is_the_papers(tmp_path: Path) -> None:
@@ -97,9 +89,8 @@ def test_any_of_the_files_will_do_and_the_order_is_the_papers(tmp_path: Path) ->
     write_profiles(tmp_path, [profile()], "garden")
     found = read_curation(tmp_path)
     assert [task.scenario for task in found.tasks] == ["explicit_title", "low_involvement", "casual_browsing"]
-    assert [task.scenario for task in read_curation(tmp_path, scenarios=["casual_browsing"]).tasks] == [
-        "casual_browsing"
-    ]
+    (task,) = read_curation(tmp_path, scenarios=["casual_browsing"]).tasks
+    assert task.scenario == "casual_browsing"
     with pytest.raises(UserError, match="no users of high_involvement"):
         read_curation(tmp_path, scenarios=["high_involvement", "casual_browsing"])
 
@@ -135,7 +126,6 @@ def test_the_fingerprint_is_of_the_content(tmp_path: Path) -> None:
     changed[2]["check_list"]["price_sensitivity"] = ["other words"]
     other = read_curation(write_profiles(tmp_path / "c", changed))
     assert whole.fingerprint == turned.fingerprint != other.fingerprint
-    assert len(whole.fingerprint) == 64
 
 
 texts = st.text(max_size=20).filter(lambda text: bool(text.strip()))

@@ -85,14 +85,6 @@ def test_of_several_judges_the_majority_counts_and_the_rules_take_no_part(tmp_pa
     assert rescore(BENCHMARK, pair.path).summary.headline == "one"
 
 
-def test_pages_that_are_no_products_are_attribution_errors(tmp_path: Path):
-    folder = write_run(tmp_path / "run", TASKS, HALF, page_class="listing")
-    summary = rescore(BENCHMARK, folder.path).summary
-    assert summary.of("reference").figures[ALL_TASKS]["score"].value == 0.0
-    assert [summary.own.figures[ALL_TASKS][name].value for name in ("wrong", "irrelevant")] == [1.0, 1.0]
-    assert summary.own.figures["low_involvement"]["wrong"].n == 3
-
-
 def test_a_folder_of_something_else_is_refused(tmp_path: Path):
     with pytest.raises(UserError, match="is not a run folder"):
         rescore(BENCHMARK, tmp_path)
@@ -110,8 +102,7 @@ def test_what_a_run_did_not_get_is_said_in_a_line_each(tmp_path: Path) -> None:
     curations, extractions = folder.curations(), folder.extractions()
     urls = ["http://wall.test/1", "http://slow.test/1", "http://large.test/1"]
     curations.append(made_curation(answered, urls))
-    unread = Failure(kind="unparsed", message="the reply holds no JSON: 'I would'")
-    curations.append(made_curation(silent, [], failure=unread))
+    curations.append(made_curation(silent, [], failure=Failure(kind="unparsed", message="no JSON: 'I would'")))
     extractions.append(made_extraction(answered, 0, urls[0], page_class="blocked"))
     for rank, why in ((1, "too-slow: the page was not done within 60 s"), (2, "too-large: a document of 400 MB")):
         page = RenderedPage(url=urls[rank], failure=Failure(kind="missing", message=why))
@@ -120,8 +111,8 @@ def test_what_a_run_did_not_get_is_said_in_a_line_each(tmp_path: Path) -> None:
         journal.close()
     folder.release()
     said = [": ".join(one) for one in losses(read_stored(folder, folder.read_info()))]
-    assert said[:2] == ["no answer: 1 tasks unparsed", "blocked: 1 pages of wall.test"]
-    assert said[2:] == ["no page: 1 too-slow", "no page: 1 too-large"]
+    pages = ["blocked: 1 pages of wall.test", "no page: 1 too-slow", "no page: 1 too-large"]
+    assert said == ["no answer: 1 tasks unparsed", *pages]
 
 
 # --- beside other runs -----------------------------------------------------------------------------------------------
@@ -238,7 +229,5 @@ def test_each_kind_of_failure_is_found(tmp_path: Path) -> None:
 
 def test_queries_of_traces() -> None:
     actions = ("search green tea", "search: green tea", 'search_google {"query": "green tea"}', "Type [1]; green tea")
-    for action in actions:
-        assert queries_of(Curation(step_id="t", key="k", trace=(TraceStep(action=action),))) == ("green tea",)
-    curation = Curation(step_id="t", key="k", trace=(TraceStep(action="click 5"),))
-    assert queries_of(curation) == ()
+    for action, queries in (*((action, ("green tea",)) for action in actions), ("click 5", ())):
+        assert queries_of(Curation(step_id="t", key="k", trace=(TraceStep(action=action),))) == queries

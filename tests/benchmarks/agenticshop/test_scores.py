@@ -76,18 +76,15 @@ def test_three_places_whatever_the_agent_named():
     urls = [f"http://a.test/{rank}" for rank in range(5)]
     extractions = tuple(made_extraction(task, rank, urls[rank]) for rank in range(3))
     judgements = {product_id(task.id, rank): made_judgement(task, rank, ALL[:rank]) for rank in range(3)}
-    found = place_verdicts(
-        task, JudgeAnswers(curation=made_curation(task, urls), extractions=extractions), judgements, "r"
-    )
+    many = JudgeAnswers(curation=made_curation(task, urls), extractions=extractions)
+    found = place_verdicts(task, many, judgements, "r")
     assert [(one.outcome, one.share, one.url) for one in found] == [
-        ("judged", rank / 4, urls[rank]) for rank in range(3)
+        ("judged", rank / 4, urls[rank]) for rank in (0, 1, 2)
     ]
     few = JudgeAnswers(curation=made_curation(task, urls[:1]), extractions=extractions[:1])
     found = place_verdicts(task, few, judgements, "r")
-    assert [(one.outcome, one.share, len(one.items)) for one in found] == [
-        ("judged", 0.0, 4),
-        *[("not-curated", 0.0, 4)] * 2,
-    ]
+    expected = [("judged", 0.0, 4), *[("not-curated", 0.0, 4)] * 2]
+    assert [(one.outcome, one.share, len(one.items)) for one in found] == expected
 
 
 @pytest.mark.parametrize(
@@ -137,36 +134,25 @@ def test_undecided_and_missing_items_are_never_satisfied_and_in_no_figure():
 
 
 @pytest.mark.parametrize(
-    ("words", "low", "high"),
+    ("words", "low", "high", "money", "over"),
     [
-        ("around $10\u2013$14 for a 24-pack", 10.0, 14.0),
-        ("a 2-pack for under $30", None, 30.0),
-        ("around $1,900\u2013$2,100", 1900.0, 2100.0),
-        ("20 \u20ac at most", None, 20.0),
-        ("at least $40", 40.0, None),
-        ("no more than 15 dollars", None, 15.0),
-        (None, None, None),
+        ("around $10\u2013$14 for a 24-pack", 10.0, 14.0, (14.0, "USD"), False),
+        ("a 2-pack for under $30", None, 30.0, (30.01, "USD"), True),
+        ("around $1,900\u2013$2,100", 1900.0, 2100.0, (300_000.0, "JPY"), None),
+        ("20 \u20ac at most", None, 20.0, (30.0, ""), None),
+        ("at least $40", 40.0, None, (300.0, "USD"), None),
+        ("no more than 15 dollars", None, 15.0, (16.0, "USD"), None),
+        ("under JPY 2,500", None, 2500.0, (3000.0, "JPY"), True),
+        ("under 25", None, 25.0, (30.0, "USD"), None),
+        (None, None, None, (30.0, "USD"), None),
     ],
 )
-def test_budgets_as_people_write_them(words: str | None, low: float | None, high: float | None):
+def test_budgets_as_people_write_them_hold_in_their_own_currency(
+    words: str | None, low: float | None, high: float | None, money: tuple[float, str], over: bool | None
+):
     found = spending_limits(words)
     assert (found.low, found.high) == (low, high)
-
-
-@pytest.mark.parametrize(
-    ("words", "amount", "currency", "over"),
-    [
-        ("around $15\u2013$25", 30.0, "USD", True),
-        ("around $15\u2013$25", 25.0, "USD", False),
-        ("around $15\u2013$25", 3000.0, "JPY", None),
-        ("around $15\u2013$25", 30.0, "", None),
-        ("under 25", 30.0, "USD", None),
-        ("under JPY 2,500", 3000.0, "JPY", True),
-        ("at least $40", 300.0, "USD", None),
-    ],
-)
-def test_a_limit_holds_in_its_own_currency(words: str, amount: float, currency: str, over: bool | None):
-    assert spending_limits(words).exceeded_by(Money(amount=amount, currency=currency)) is over
+    assert found.exceeded_by(Money(amount=money[0], currency=money[1])) is over
 
 
 def test_over_budget_counts_shipping_and_a_target_is_found_by_brand_and_type():
@@ -244,21 +230,15 @@ def place(rank: int, outcome: PlaceOutcome = "judged", user: str = "a", **more: 
 def drawn_verdicts(seed: int) -> list[TaskVerdicts]:
     """Verdicts over drawn tasks, some places of which hold no product."""
     draw, tasks = random.Random(seed), []
+    outcomes: list[PlaceOutcome] = ["judged", "judged", "judged", "unreachable", "not-product", "not-curated"]
     for user in range(12):
         scenario: Scenario = draw.choice(SCENARIOS)
         sizes = {dimension: draw.randint(0, 4) for dimension in DIMENSIONS} | {"brand_preferences": 2}
-        tasks.append(
-            tuple(
-                place(
-                    rank,
-                    draw.choice(("judged", "judged", "judged", "unreachable", "not-product", "not-curated")),
-                    f"u{user}",
-                    scenario=scenario,
-                    satisfied={name: [draw.random() < 0.4 for _ in range(size)] for name, size in sizes.items()},
-                )
-                for rank in range(3)
-            )
-        )
+        places = []
+        for rank in range(3):
+            satisfied = {name: [draw.random() < 0.4 for _ in range(size)] for name, size in sizes.items()}
+            places.append(place(rank, draw.choice(outcomes), f"u{user}", scenario=scenario, satisfied=satisfied))
+        tasks.append(tuple(places))
     return tasks
 
 
@@ -325,28 +305,14 @@ def test_what_was_not_measured_is_in_no_figure():
 
 def test_errors_of_attribution_are_of_the_pages_that_could_be_looked_at():
     failed: Any = {"price_sensitivity": [False]}
-    tasks = [
-        (
-            place(0, has_reviews=False, satisfied=failed, over_budget=True),
-            place(1, "unreachable"),
-            place(2, "not-product"),
-        ),
-        (
-            place(0, user="b", has_reviews=True, satisfied=failed, over_budget=False),
-            place(1, "blocked", "b"),
-            place(2, "not-curated", "b"),
-        ),
-    ]
+    dear = place(0, has_reviews=False, satisfied=failed, over_budget=True)
+    cheap = place(0, user="b", has_reviews=True, satisfied=failed, over_budget=False)
+    others = place(1, "blocked", "b"), place(2, "not-curated", "b")
+    tasks = [(dear, place(1, "unreachable"), place(2, "not-product")), (cheap, *others)]
     figures = judge_scores("one", tasks).figures["all tasks"]
     # Four pages could be looked at; the one that wanted to see a human says nothing of the agent.
-    assert {
-        name: (figures[name].value, figures[name].n) for name in ("blocked", "wrong", "no_review", "over_budget")
-    } == {
-        "blocked": (0.2, 5),
-        "wrong": (0.5, 4),
-        "no_review": (0.5, 2),
-        "over_budget": (0.5, 2),
-    }
+    expected = {"blocked": (0.2, 5), "wrong": (0.5, 4), "no_review": (0.5, 2), "over_budget": (0.5, 2)}
+    assert {name: (figures[name].value, figures[name].n) for name in expected} == expected
     assert figures["invalid"].value == figures["irrelevant"].value == 0.5
     open_item = ItemVerdict(item="price_sensitivity/0", satisfied=False, flags=("undecided",))
     undecided = judge_scores("one", [(place(0, items=(open_item,), over_budget=True),)])
@@ -386,11 +352,12 @@ def said(percentage: float | None, **dimensions: str) -> Reported:
     return Reported(satisfaction_percentage=percentage, dimensions=dimensions)
 
 
-def test_percentages_are_averaged_as_the_judge_wrote_them():
-    # A judge that answers 0.5 and means 50 is averaged as 0.5.
+def test_percentages_are_averaged_as_the_judge_wrote_them_and_dimensions_are_summed_within_a_user():
+    # A judge that answers 0.5 and means 50 is averaged as 0.5; what is no sum of a dimension is nought.
+    one = said(50.0, price_sensitivity_percentage="1 / 3", review_sensitivity_percentage="2 of 3")
     users: list[TaskVerdicts] = [
-        (place(0, reported=said(50.0)), place(1, reported=said(0.5)), place(2)),
-        (place(0, user="b", reported=said(30.0)),),
+        (place(0, reported=one), place(1, reported=said(0.5, price_sensitivity="2/3", review_sensitivity="66%"))),
+        (place(0, user="b", reported=said(30.0, price_sensitivity="0/0")),),
         # A user without reports adds nought, and one without products is absent.
         (place(0, "unreachable", "c"),),
         tuple(place(rank, "not-curated", "d") for rank in range(3)),
@@ -398,16 +365,5 @@ def test_percentages_are_averaged_as_the_judge_wrote_them():
     found = official_figures(users)
     assert found.satisfaction_percentage == pytest.approx((25.25 + 30.0 + 0) / 3, abs=1e-4)
     assert (found.users, found.products) == (3, 3)
-    assert official_figures([(place(0),)]).satisfaction_percentage is None
-
-
-def test_dimensions_are_summed_within_a_user_and_nought_where_they_are_empty():
-    users: list[TaskVerdicts] = [
-        (
-            place(0, reported=said(1.0, price_sensitivity_percentage="1 / 3", review_sensitivity_percentage="2 of 3")),
-            place(1, reported=said(1.0, price_sensitivity="2/3", review_sensitivity="66%")),
-        ),
-        (place(0, user="b", reported=said(1.0, price_sensitivity="0/0")),),
-    ]
-    dimensions = official_figures(users).dimensions
-    assert (dimensions["price_sensitivity"], dimensions["review_sensitivity"]) == (25.0, 0.0)
+    assert found.dimensions["price_sensitivity"] == pytest.approx(50 / 3, abs=1e-4)
+    assert found.dimensions["review_sensitivity"] == 0.0

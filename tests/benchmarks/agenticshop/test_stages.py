@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from grounding.benchmarks.agenticshop.extraction.base import Extracted
+from grounding.benchmarks.agenticshop.extraction.structural import Extracted
 from grounding.benchmarks.agenticshop.records import CuratedPage, Extraction, RenderedPage
 from grounding.benchmarks.agenticshop.stages import CurationStage, extract_stage
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder

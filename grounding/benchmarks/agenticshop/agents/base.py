@@ -34,7 +34,7 @@ from grounding.errors import Halted, UserError
 from grounding.records import Failure
 
 if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.extraction.base import Extractor
+    from grounding.benchmarks.agenticshop.extraction.structural import Extractor
     from grounding.benchmarks.agenticshop.options import CurationOptions
     from grounding.benchmarks.agenticshop.web.browser import WebBrowser
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder

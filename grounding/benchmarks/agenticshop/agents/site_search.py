@@ -26,7 +26,7 @@ from grounding.errors import UserError
 from grounding.records import Failure
 
 if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.extraction.base import Extractor
+    from grounding.benchmarks.agenticshop.extraction.structural import Extractor
     from grounding.benchmarks.agenticshop.web.render import BrowserTab
 
 VERSION = 5
@@ -245,7 +245,7 @@ class Results(NamedTuple):
 
 def read_results(url: str, html: str, links: Sequence[tuple[str, str]] = ()) -> Results:
     """A page of results, in its order: what a product's page takes for tiles of other products."""
-    from grounding.benchmarks.agenticshop.extraction.dom import read_document
+    from grounding.benchmarks.agenticshop.extraction.document import read_document
 
     document, cards = read_document(html, url), dict[str, str]()
     home = re.sub(r"(//[^/?#]*).*", r"\1/", url, flags=re.DOTALL)

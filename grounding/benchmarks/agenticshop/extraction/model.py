@@ -10,14 +10,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from grounding.benchmarks.agenticshop.asking import ask, fence_for, largest_sizes, picture_part, reply_objects
-from grounding.benchmarks.agenticshop.extraction.base import Extracted
-from grounding.benchmarks.agenticshop.extraction.structural import VERSION, page_class_of
+from grounding.benchmarks.agenticshop.extraction.structural import VERSION, Extracted, extract_page
 from grounding.benchmarks.agenticshop.records import FactSource, PageClass, ProductFacts, RenderedPage, Segment
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, fill, read_wording
@@ -28,10 +27,7 @@ from grounding.records import Failure, Record
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 
-MAX_PAGE_CHARS = 40_000
-MAX_DATA_CHARS = 20_000
-MAX_TEXT_CHARS = 5_000
-MAX_ENTRIES = 200
+MAX_PAGE_CHARS, MAX_DATA_CHARS, MAX_TEXT_CHARS, MAX_ENTRIES = 40_000, 20_000, 5_000, 200
 MAX_PICTURES = 5
 """Segments that are shown, from the top of the page (the release cuts a page into one to five parts)."""
 
@@ -49,7 +45,6 @@ class ExtractionPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_field
     output: str
 
 
-@cache
 def extraction_prompts() -> ExtractionPrompts:
     return read_wording("agenticshop", "extraction", ExtractionPrompts)
 
@@ -87,9 +82,10 @@ class ModelExtractor:
 
         segments = page.segments[:MAX_PICTURES]
         try:
-            classed = await asyncio.to_thread(lambda: page_class_of(page, load_html(page, evidence)))
+            classed = await asyncio.to_thread(lambda: extract_page(page, load_html(page, evidence)))
             if classed.sure and classed.page_class != "product":
                 return classed
+            classed = msgspec.structs.replace(classed, facts=None)
             sizes = largest_sizes(segments, self.card.image)
         except (UserError, OSError, ValueError) as error:
             return Extracted(failure=Failure(kind="error", message=f"{page.url}: {error}"))
@@ -125,17 +121,16 @@ class _Quote(Record, frozen=True):
 class _Facts(ProductFacts, frozen=True):
     """The facts as a model says them, quotes in place of sources."""
 
+    rating: Annotated[float, Meta(ge=0, le=5)] | None = None
+    rating_count: Annotated[int, Meta(ge=0, le=10**9)] | None = None
     quotes: tuple[_Quote, ...] = ()
 
     def __post_init__(self) -> None:
         for one in (self.price, self.list_price, self.shipping, *(each.price for each in self.variants)):
             if one is not None and not (0 <= one.amount <= 1e8 and re.fullmatch("([A-Z]{3})?", one.currency)):
                 raise ValueError(f"expected an amount and a code of three letters, got {one.amount:g} {one.currency!r}")
-        for stars in (self.rating, *(one.rating for one in self.reviews)):
-            if not 0 <= (stars or 0) <= 5:
-                raise ValueError(f"expected a rating out of five, got {stars:g}")
-        if not 0 <= (self.rating_count or 0) <= 1e9:
-            raise ValueError(f"expected a number of ratings, got {self.rating_count}")
+        if any(not 0 <= (one.rating or 0) <= 5 for one in self.reviews):
+            raise ValueError("expected ratings of reviews out of five")
 
 
 class _Reply(Record, frozen=True):

@@ -11,23 +11,30 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.extraction.base import Extracted
-from grounding.benchmarks.agenticshop.extraction.dom import (
+from grounding.benchmarks.agenticshop.asking import StageModel
+from grounding.benchmarks.agenticshop.extraction.document import (
+    CALLED,
+    MAX_MANY,
+    SAID,
     Element,
+    FoundPrice,
     Line,
     Page,
+    PageData,
     ancestors,
+    find_prices,
     named,
+    out_of_five,
+    read_data,
     read_document,
+    structured_data,
     words_of,
 )
-from grounding.benchmarks.agenticshop.extraction.prices import CALLED, SAID, FoundPrice, find_prices
-from grounding.benchmarks.agenticshop.extraction.structured import PageData, out_of_five, read_data, structured_data
 from grounding.benchmarks.agenticshop.records import (
     Attribute,
     Availability,
@@ -40,7 +47,7 @@ from grounding.benchmarks.agenticshop.records import (
     Variant,
 )
 from grounding.errors import UserError
-from grounding.records import Failure
+from grounding.records import Call, Failure, Record
 
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
@@ -48,9 +55,7 @@ if TYPE_CHECKING:
 VERSION = 4
 """Goes up in a release whose rules find other facts: part of the extractor's identity."""
 
-SHORT_PAGE_CHARS = 3_000
-MAX_MANY = 100
-MAX_TEXT_CHARS = 400
+SHORT_PAGE_CHARS, MAX_TEXT_CHARS = 3_000, 400
 _SOURCED = ("brand", "seller", "rating", "rating_count", "availability", "description")
 UNKNOWN = (None, "", (), "unknown")
 CURRENCY_OF_LANGUAGE = {"en-ca": "CAD", "fr-ca": "CAD", "en-au": "AUD", "en-nz": "NZD", "es-mx": "MXN", "zh-cn": "CNY"}
@@ -63,6 +68,28 @@ _NUMBER_WORDS = ("", "one", "two", "three", "four", "five")
 _NAMED_LINE = re.compile(
     r"^(?!(?i:ship|deliver|return|price|sold|seller|rated|rating))(?P<name>[A-Z][\w /&-]{1,30}): (?P<value>\S.{0,200})$"
 )
+
+
+class Extracted(Record, frozen=True, kw_only=True):
+    """What one page says, a part of ``records.Extraction``; ``page_class`` is None only beside a ``failure``.
+
+    Where structure alone is not ``sure`` of the class, a model may decide. ``facts`` is None where the page is no
+    product's. ``raw`` is a model's reply as it came.
+    """
+
+    page_class: PageClass | None = None
+    class_reason: str = ""
+    sure: bool = True
+    facts: ProductFacts | None = None
+    raw: str = ""
+    call: Call | None = None
+    failure: Failure | None = None
+
+
+class Extractor(StageModel, Protocol):
+    """Raises BudgetReached where the cost limit leaves no room, UserError where every request is refused."""
+
+    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted: ...
 
 
 class StructuralExtractor:
@@ -106,10 +133,6 @@ def extract_page(page: RenderedPage, html: str) -> Extracted:
     return Extracted(page_class=page_class, class_reason=reason, sure=sure, facts=facts)
 
 
-def page_class_of(page: RenderedPage, html: str) -> Extracted:
-    return msgspec.structs.replace(extract_page(page, html), facts=None)
-
-
 def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) -> tuple[PageClass, str, bool]:
     """The class, why, and whether structure alone is sure of it."""
     own = " ".join(line.text for line in document.lines)
@@ -121,9 +144,9 @@ def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) 
         said = said or (SAID["guards"].search(document.guards) if len(text) < 400 else None)
         if said is not None:
             return "blocked", f"asks whether we are human: {said[0]!r}", True
-    missing = SAID["missing"].search(document.document_title) or SAID["missing"].search(document.title)
-    if missing is None and not sells and short and not document.title:
-        missing = SAID["missing"].search(text[:1_500])
+    untitled = text[:1_500] if short and not sells and not document.title else ""
+    titles = (document.document_title, document.title, untitled)
+    missing = next((found for said in titles if (found := SAID["missing"].search(said))), None)
     if missing is not None and not (price and sells):
         return "error", f"says that there is no such page: {missing[0]!r}", True
     tiles = len({urlsplit(one.url).path for one in document.tiles})
@@ -148,10 +171,7 @@ def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) 
 
 
 class Offer(NamedTuple):
-    """The price that a page asks, the one it struck out, and the buttons with which it sells.
-
-    ``clear``: no other price speaks as loud. ``quote`` is the line of the price.
-    """
+    """What a page asks and struck out, and the buttons with which it sells; ``clear``: no other price is as loud."""
 
     buttons: tuple[Element, ...]
     price: FoundPrice | None = None
@@ -195,10 +215,9 @@ def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPri
         for price in filter(lambda one: page.can_be_seen(one.text), prices):
             up = list(ancestors(_owner(line, price.text), 4))
             called = [named(one) for one in up]
-            kind = price.kind
+            now, close, kind = CALLED["now"], named(*up[:2]), price.kind
             if kind == "current" and price.start == 0 and label:
                 kind = next((one.kind for one in find_prices(f"{label} {price.text}")), kind)
-            now, close = CALLED["now"], named(*up[:2])
             if any(one.tag in ("del", "s", "strike") for one in up) or (close & CALLED["old"] and not close & now):
                 kind = "list"
             elif any(one & CALLED["other_price"] and not one & now for one in called[:3]):
@@ -228,8 +247,10 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
     brand = known.get("brand") or known.get("maker") or known.get("manufacturer") or _brand(page)
     seller = next((match["name"] for line in page.lines if (match := SAID["seller"].search(line.text))), "").strip()
     rating, count, rated = _rating(page)
+    shown = ("", "home", "start", page.title.casefold())
+    pictures = len({(one.get("src") or "").partition("?")[0] for one in page.body.iter("img")})
     shipping, shipping_text = _shipping(page, price, hint)
-    # What the page says of each, and its words for it.
+    # What the page says of each, and its words for it where they are kept.
     said: dict[str, tuple[Any, str]] = {
         "brand": ((told.brand or brand)[:80], brand),
         "price": (price, offer.quote),
@@ -241,30 +262,26 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
         "title": (page.title, page.title),
         "seller": (seller[:80], seller[:80]),
         **{name: (text, text) for name, text in _terms(page, attributes).items()},
-    }
-    shown = ("", "home", "start", page.title.casefold())
-    values = {name: value for name, (value, _) in said.items()} | {
-        "shipping_text": shipping_text,
-        "categories": tuple(one for one in page.crumbs if one.casefold() not in shown),
-        "attributes": (*attributes, *(one for one in told.attributes if one.name.casefold() not in known)),
-        "reviews": _reviews(page),
-        "description": _description(page),
-        "features": _features(page),
-        "variants": _variants(page, offer, hint),
-        "picture_count": len({(one.get("src") or "").partition("?")[0] for one in page.body.iter("img")}) or None,
+        "shipping_text": (shipping_text, ""),
+        "categories": (tuple(one for one in page.crumbs if one.casefold() not in shown), ""),
+        "attributes": ((*attributes, *(one for one in told.attributes if one.name.casefold() not in known)), ""),
+        "reviews": (_reviews(page), ""),
+        "description": (_description(page), ""),
+        "features": (_features(page), ""),
+        "variants": (_variants(page, offer, hint), ""),
+        "picture_count": (pictures or None, ""),
     }
     in_data: dict[str, Any] = {"price": told.price and f"{told.price.amount:g} {told.price.currency}"}
     in_data |= {name: getattr(told, name) for name in _SOURCED}
-    on_page = {name: words for name, (value, words) in said.items() if value not in UNKNOWN}
     found = [(name, data.source, text) for name, text in in_data.items()]
-    found += [(name, "page", text) for name, text in on_page.items()]
+    found += [(name, "page", words) for name, (value, words) in said.items() if value not in UNKNOWN]
     sources = (
         FactSource(field=name, source=where, quote=" ".join(str(text).split())[:240])
         for name, where, text in found
         if text not in UNKNOWN
     )
     # Where nobody has rated it yet, an older figure of the data is not taken.
-    kept = {name: value for name, value in values.items() if value not in UNKNOWN or (name == "rating" and count == 0)}
+    kept = {name: one for name, (one, _) in said.items() if one not in UNKNOWN or (name == "rating" and count == 0)}
     return msgspec.structs.replace(told, **kept, sources=tuple(sources))
 
 
@@ -281,9 +298,9 @@ def _terms(page: Page, attributes: tuple[Attribute, ...]) -> dict[str, str]:
         "returns": _saying(lines, "returns"),
         "warranty": _saying(lines, "warranty", but=("money_back",)),
     }
-    for name, texts in said.items():
-        texts += [] if texts else [f"{one.name}: {one.value}" for one in attributes if SAID[name].search(one.name)]
-    return {f"{name}_text": " | ".join(dict.fromkeys(texts[:3]))[: 2 * MAX_TEXT_CHARS] for name, texts in said.items()}
+    rows = {name: [f"{one.name}: {one.value}" for one in attributes if SAID[name].search(one.name)] for name in said}
+    texts = {name: " | ".join(dict.fromkeys((said[name] or rows[name])[:3])) for name in said}
+    return {f"{name}_text": text[: 2 * MAX_TEXT_CHARS] for name, text in texts.items()}
 
 
 def _stock(page: Page, offer: Offer) -> tuple[Availability, str]:
@@ -303,9 +320,7 @@ def _stock(page: Page, offer: Offer) -> tuple[Availability, str]:
 
 def _shipping(page: Page, price: Money | None, hint: str) -> tuple[Money | None, str]:
     """The cost of shipping by the product's own lines, then by the shop's rule, its bound held against the price."""
-    later: list[str] = []
-    rest: list[str] = []
-    before = ""
+    later, rest, before = list[str](), list[str](), ""
     for line in page.lines:
         label = len(before) <= 30 and SAID["shipping"].search(before) and not find_prices(before)
         text = f"{before.rstrip(':')}: {line.text}" if label else line.text
@@ -364,11 +379,9 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
             if value is None and (called or SAID["rated"].search(text)):
                 value = stars_in(text)
             if count is None and (value is not None or called):
-                match = SAID["counted"].search(text)
                 # Beside stars also a bare number in brackets.
-                match = match or (SAID["in_brackets"].match(text.strip()) if value is not None else None)
-                said = match and (match["count"] or match["later"])
-                if said:
+                match = SAID["counted"].search(text) or (value is not None and SAID["in_brackets"].match(text.strip()))
+                if match and (said := match["count"] or match["later"]):
                     count = round(float(said[:-1]) * 1000) if said[-1] in "kK" else int(re.sub(r"\D", "", said))
             quotes += [text[:160]] if before != (value, count) else []
     return value, count, " | ".join(dict.fromkeys(quotes))
@@ -376,15 +389,13 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
 
 def _brand(page: Page) -> str:
     """A line "by NAME" near the title, else one in an element that is called a brand or leads to one's page."""
-    near = sorted(page.lines, key=lambda line: abs(line.place - page.title_place))[:14]
-    said = ((match["name"] or match["store"]).strip() for line in near if (match := SAID["brand"].match(line.text)))
-    called = (
-        line.text
-        for line in near
-        if len(line.text) <= 40
-        if "/brand" in (line.element.get("href") or "") or named(*ancestors(line.element, 2)) & CALLED["brand"]
-    )
-    return next(said, "") or next(called, "")
+    called = ""
+    for line in sorted(page.lines, key=lambda line: abs(line.place - page.title_place))[:14]:
+        if match := SAID["brand"].match(line.text):
+            return (match["name"] or match["store"]).strip()
+        is_called = "/brand" in (line.element.get("href") or "") or named(*ancestors(line.element, 2)) & CALLED["brand"]
+        called = called or (line.text if is_called and len(line.text) <= 40 else "")
+    return called
 
 
 def _attributes(page: Page) -> tuple[Attribute, ...]:
@@ -393,10 +404,8 @@ def _attributes(page: Page) -> tuple[Attribute, ...]:
         cells = [one, one.getnext()] if one.tag == "dt" else [cell for cell in one if cell.tag in ("th", "td")]
         if len(cells) == 2 and cells[1] is not None:
             found.append((words_of(cells[0]).rstrip(":"), words_of(cells[1])))
-    for line in page.lines:
-        match = _NAMED_LINE.match(line.text) if line.place > page.title_place else None
-        if match is not None and not find_prices(line.text):
-            found.append((match["name"], match["value"]))
+    later = (line.text for line in page.lines if line.place > page.title_place and not find_prices(line.text))
+    found += [(match["name"], match["value"]) for match in map(_NAMED_LINE.match, later) if match]
     pairs: dict[str, str] = {}
     for name, value in found:
         if name and value and len(name) <= 120:
@@ -425,18 +434,15 @@ def _description(page: Page) -> str:
 
 
 def _variants(page: Page, offer: Offer, hint: str) -> tuple[Variant, ...]:
-    found: list[tuple[str, Element]] = []
-    for select in page.body.iter("select"):
-        if not SAID["quantity"].search(f"{' '.join(named(select))} {select.get('name') or ''}"):
-            found += [(words_of(one), one) for one in select.iter("option")]
-    radios = {one.get("id"): one for one in page.body.iterfind(".//input[@type='radio']")}
-    for label in page.body.iter("label"):
-        chosen = label.find(".//input[@type='radio']")
-        chosen = radios.get(label.get("for") or "-") if chosen is None else chosen
-        found += [] if chosen is None else [(words_of(label), chosen)]
+    selects = page.body.iter("select")
+    own = [one for one in selects if not SAID["quantity"].search(f"{' '.join(named(one))} {one.get('name') or ''}")]
+    found = [(words_of(one), one) for select in own for one in select.iter("option")]
+    for radio in islice(page.body.iterfind(".//input[@type='radio']"), MAX_MANY):
+        labels = (up for up in ancestors(radio) if up.tag == "label")
+        label = next(labels, None) if radio.label is None else radio.label
+        found += [] if label is None else [(words_of(label), radio)]
     if not found:
-        roles = ("radio", "option", "button")
-        small = [one for one in page.body.iter("*") if one.tag == "button" or one.get("role") in roles]
+        small = page.body.xpath(".//*[self::button or @role='radio' or @role='option' or @role='button']")
         like = Counter((one.getparent(), one.tag, one.get("role")) for one in small)
         several = [one for one in small if like[one.getparent(), one.tag, one.get("role")] > 1]
         found = [(words_of(one) or one.get("aria-label") or "", one) for one in several if one not in offer.buttons]
@@ -459,12 +465,11 @@ def _reviews(page: Page) -> tuple[CustomerReview, ...]:
     """What customers wrote: what is marked as a review, else the repeated children of the part in which they speak."""
     parts = (page.body, *page.reviews)
     marked = [one for part in parts for one in part.iter() if "review" in (one.get("itemprop") or "").split()]
-    if not marked:
-        groups: defaultdict[Any, list[Element]] = defaultdict(list)
-        for one in (one for part in page.reviews for one in part.iter("li", "article", "div", "blockquote")):
-            groups[one.getparent(), one.tag, one.get("class")].append(one)
-        several = [group for group in groups.values() if len(group) > 1 or group[0].tag in ("article", "blockquote")]
-        marked = max(several, key=lambda group: sum(len(words_of(one)) for one in group), default=[])
+    groups: defaultdict[Any, list[Element]] = defaultdict(list)
+    for one in (one for part in page.reviews for one in part.iter("li", "article", "div", "blockquote")):
+        groups[one.getparent(), one.tag, one.get("class")].append(one)
+    several = [group for group in groups.values() if len(group) > 1 or group[0].tag in ("article", "blockquote")]
+    marked = marked or max(several, key=lambda group: sum(len(words_of(one)) for one in group), default=[])
     found: dict[str, CustomerReview] = {}
     for one in marked[:MAX_MANY]:
         title = next((words_of(part) for part in one.iter("h3", "h4", "h5", "strong", "b")), "")

@@ -7,19 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from grounding.benchmarks.agenticshop.asking import StageModel
-from grounding.benchmarks.agenticshop.records import (
-    ChecklistItem,
-    Condition,
-    Extraction,
-    ItemVerdict,
-    Judgement,
-    VerdictFlag,
-)
+from grounding.benchmarks.agenticshop.records import ChecklistItem, Condition, Extraction, ItemVerdict, Judgement
 from grounding.benchmarks.agenticshop.scores import UNDECIDED
 from grounding.records import Failure, Record
 
@@ -94,19 +87,16 @@ MAJORITY = "majority"
 def majority(judgements: Sequence[Judgement], checklist: Sequence[ChecklistItem]) -> Judgement:
     """What most judges say of each item of a product.
 
-    An item is satisfied if strictly more judges say so than say that it is not; who doesn't decide it or failed takes
-    no part. One that nobody decides is ``undecided``, or ``missing`` where no judge left it open on purpose. The
-    quote or place is that of the first of the majority whose evidence was found. Where every judge failed, the first
-    error among theirs, which asking again may mend, is the failure.
+    An item is satisfied if strictly more judges say so than say that it is not. One that nobody decides is
+    ``undecided``, or ``missing`` where no judge left it open on purpose. The evidence is that of the first of the
+    majority. Where every judge failed, an error, which asking again may mend, is the failure before others.
     """
     failures = sorted((one.failure for one in judgements if one.failure), key=lambda one: one.kind != "error")
     standing = [one for one in judgements if one.failure is None]
-    conditions = {one.condition for one in judgements}
     return Judgement(
         step_id=judgement_id(judgements[0].product, MAJORITY),
         key=hashlib.sha256(msgspec.json.encode([(one.judge, one.key) for one in judgements])).hexdigest()[:32],
         judge=MAJORITY,
-        condition=conditions.pop() if len(conditions) == 1 else "full",
         verdicts=tuple(_verdict(item, standing) for item in checklist),
         failure=None if standing else failures[0],
     )
@@ -114,15 +104,13 @@ def majority(judgements: Sequence[Judgement], checklist: Sequence[ChecklistItem]
 
 def _verdict(item: ChecklistItem, judgements: Sequence[Judgement]) -> ItemVerdict:
     said = [(each.judge, one) for each in judgements for one in each.verdicts if one.item == item.id]
-    sides: dict[bool, list[tuple[str, ItemVerdict]]] = {True: [], False: []}
-    for judge, one in said:
-        if UNDECIDED.isdisjoint(one.flags):
-            sides[one.satisfied].append((judge, one))
-    yes, no = sides[True], sides[False]
-    if not yes and not no:
-        flag: VerdictFlag = "undecided" if any("undecided" in one.flags for _, one in said) else "missing"
-        return ItemVerdict(item=item.id, satisfied=False, reasoning="no judge decides it", flags=(flag,))
-    agreeing = [one for _, one in sides[len(yes) > len(no)]]
+    decided = [(judge, one) for judge, one in said if UNDECIDED.isdisjoint(one.flags)]
+    yes, no = ([pair for pair in decided if pair[1].satisfied is side] for side in (True, False))
+    if not decided:
+        open_ = any("undecided" in one.flags for _, one in said)
+        flags: Any = ("undecided" if open_ else "missing",)
+        return ItemVerdict(item=item.id, satisfied=False, reasoning="no judge decides it", flags=flags)
+    agreeing = [one for _, one in (yes if len(yes) > len(no) else no)]
     best = next((one for one in agreeing if (one.quote or one.place) and not one.flags), agreeing[0])
     of_side = {"satisfied": yes, "not satisfied": no}
     told = "; ".join(f"{what}: {', '.join(judge for judge, _ in of)}" for what, of in of_side.items() if of)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -28,8 +28,8 @@ from grounding.benchmarks.agenticshop.asking import (
     reply_objects,
 )
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, no_product, unjudged
+from grounding.benchmarks.agenticshop.loader import checklist_of
 from grounding.benchmarks.agenticshop.records import (
-    DIMENSIONS,
     ChecklistItem,
     Condition,
     ItemVerdict,
@@ -37,7 +37,6 @@ from grounding.benchmarks.agenticshop.records import (
     PlaceOnPage,
     Reported,
     Segment,
-    VerdictFlag,
 )
 from grounding.benchmarks.agenticshop.release import extraction_json, read_evaluation, read_reported
 from grounding.benchmarks.asking import Opened
@@ -53,11 +52,7 @@ if TYPE_CHECKING:
 VERSION = 1
 """Goes up when the same product is shown, or a reply read, otherwise: part of a judge's identity."""
 
-MAX_URL_CHARS = 2_000
-MAX_FACTS_CHARS = 20_000
-MAX_DATA_CHARS = 16_000
-MAX_TEXT_CHARS = 40_000
-MAX_PICTURES = 8
+MAX_URL_CHARS, MAX_FACTS_CHARS, MAX_DATA_CHARS, MAX_TEXT_CHARS, MAX_PICTURES = 2_000, 20_000, 16_000, 40_000, 8
 
 
 class ProductJudgePrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,7 +71,6 @@ class ProductJudgePrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fiel
     schema: str = ""
 
 
-@cache
 def judge_prompt(name: str | None = None) -> ProductJudgePrompt:
     """The bundled wording of this name, or a YAML file of one's own; raises a UserError where it can't be used."""
     prompt = read_wording("agenticshop", name or "evidence", ProductJudgePrompt, prefix="judge-")
@@ -109,7 +103,7 @@ def shown_evidence(subject: JudgedProduct, condition: Condition) -> ShownEvidenc
         address += [f"leads to: {one_line(page.final_url)}"] if page.final_url not in ("", url) else []
         address += [f"seen on: {one_line(page.fetched_at[:10])}"] if page.fetched_at else []
         lines = "\n".join(f"{name}: {words}" for _, name, words in (fact_lines(facts) if facts is not None else ()))
-        data = "\n".join(f"{one.source}: {_readable_json(one.json)}" for one in page.data)
+        data = "\n".join(f"{one.source}: {one.json}" for one in page.data)
         text = bounded(f"{one_line(page.title)}\n{page.text}" if page.title else page.text, MAX_TEXT_CHARS)
         pieces = {
             "ADDRESS": bounded("\n".join(address), MAX_URL_CHARS),
@@ -118,17 +112,9 @@ def shown_evidence(subject: JudgedProduct, condition: Condition) -> ShownEvidenc
             "TEXT": text + ("\n[the page's text was cut off when it was kept]" if page.text_cut else ""),
         }
         pieces = {name: words for name, words in pieces.items() if words}
-    fence = fence_for(*pieces.values())
-    segments = () if page is None or condition == "url-only" else page.segments
+    fence, segments = fence_for(*pieces.values()), () if page is None or condition == "url-only" else page.segments
     fenced = "\n\n".join(fence.around(name, text) for name, text in pieces.items())
     return ShownEvidence(fenced, tuple(pieces.values()), segments[:MAX_PICTURES], len(segments))
-
-
-def _readable_json(text: str) -> str:
-    """JSON with its letters instead of their escapes, as a model will quote it; other text as it is."""
-    with suppress(msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return msgspec.json.encode(msgspec.json.decode(text)).decode()
-    return one_line(text)
 
 
 def _words(*texts: str) -> TextPart:
@@ -136,12 +122,9 @@ def _words(*texts: str) -> TextPart:
 
 
 def official_messages(prompt: ProductJudgePrompt, subject: JudgedProduct) -> tuple[Message, ...]:
-    checklist: dict[str, list[str]] = {dimension: [] for dimension in DIMENSIONS}
-    for item in subject.checklist:
-        checklist[item.dimension].append(item.text)
-    response = json.dumps(extraction_json(subject.extraction), ensure_ascii=False, indent=2)
+    said = {"response": extraction_json(subject.extraction), "checklist": checklist_of(subject.checklist)}
     # One pass, so that nothing in the extraction is taken for a place to be filled.
-    text = fill(prompt.full, response=response, checklist=json.dumps(checklist, ensure_ascii=False, indent=2))
+    text = fill(prompt.full, **{name: json.dumps(one, ensure_ascii=False, indent=2) for name, one in said.items()})
     system = Message(role="system", parts=(TextPart(text=prompt.system),))
     return system, Message(role="user", parts=(TextPart(text=text),))
 
@@ -194,11 +177,9 @@ def read_verdicts(text: str, items: Sequence[ChecklistItem], shown: ShownEvidenc
 def read_official(text: str, items: Sequence[ChecklistItem]) -> Read | None:
     """Read a reply in the release's form, which asks for no evidence and gets none; None where it is none."""
     read = read_evaluation("", reply_object(text, "annotated_checklist"), items)
-    if read.failure is not None:
-        return None
-    flags = ("no-evidence",)
-    flagged = (msgspec.structs.replace(one, flags=flags) if one.satisfied else one for one in read.verdicts)
-    return tuple(flagged), read.reported
+    bare = partial(msgspec.structs.replace, flags=("no-evidence",))
+    flagged = tuple(bare(one) if one.satisfied else one for one in read.verdicts)
+    return None if read.failure is not None else (flagged, read.reported)
 
 
 def _verdict(item: ChecklistItem, said: list[_Said], shown: ShownEvidence) -> ItemVerdict:
@@ -208,12 +189,12 @@ def _verdict(item: ChecklistItem, said: list[_Said], shown: ShownEvidence) -> It
         return ItemVerdict(item=item.id, satisfied=False, reasoning=why, flags=("missing",))
     one, satisfied = said[0], True in answers
     quote, place = one.quote.strip()[:1_000], _place(one, shown)
-    odd: dict[VerdictFlag, bool] = {
-        "quote-not-found": bool(quote) and not is_quoted(quote, shown.words),
+    odd = {
+        "quote-not-found": quote and not is_quoted(quote, shown.words),
         "region-off-page": one.box is not None and place is None,
         "no-evidence": satisfied and not quote and one.box is None,
     }
-    flags = tuple(flag for flag, so in odd.items() if so)
+    flags: Any = tuple(flag for flag, so in odd.items() if so)
     reasoning = one.reasoning.strip()[:2_000]
     return ItemVerdict(item=item.id, satisfied=satisfied, reasoning=reasoning, quote=quote, place=place, flags=flags)
 
@@ -228,8 +209,8 @@ def _place(said: _Said, shown: ShownEvidence) -> PlaceOnPage | None:
         return None
     size = shown.pictures[int(named) - 1].size
     scale = (size.width / 1_000, size.height / 1_000) * 2
-    left, top, right, bottom = (round(side * unit, 2) for side, unit in zip(said.box, scale, strict=True))
-    box = Box(left_px=left, top_px=top, right_px=right, bottom_px=bottom)
+    sides = [round(side * unit, 2) for side, unit in zip(said.box, scale, strict=True)]
+    box = Box(**dict(zip(Box.__struct_fields__, sides, strict=True)))
     return PlaceOnPage(segment=int(named) - 1, box=box)
 
 
@@ -310,10 +291,9 @@ class ModelJudge:
         items, sizes = subject.checklist, NO_PICTURES
         if subject.extraction.failure is not None:
             return unjudged(self, subject, key, failure=subject.extraction.failure)
-        if self._prompt.style == "official":
-            render: Render = partial(official_messages, self._prompt, subject)
-            read = partial(read_official, items=items)
-        else:
+        render: Render = partial(official_messages, self._prompt, subject)
+        read: Callable[[str], Read | None] = partial(read_official, items=items)
+        if self._prompt.style == "evidence":
             why = no_product(subject.extraction) if self.condition == "full" else ""
             if why or not items:
                 return unjudged(self, subject, key, why=why)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,14 +16,7 @@ import msgspec
 
 from grounding.benchmarks.agenticshop.asking import money_text
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, judgement_id, no_product, unjudged
-from grounding.benchmarks.agenticshop.records import (
-    ChecklistItem,
-    Condition,
-    ItemVerdict,
-    Judgement,
-    ProductFacts,
-    VerdictFlag,
-)
+from grounding.benchmarks.agenticshop.records import ChecklistItem, Condition, ItemVerdict, Judgement, ProductFacts
 from grounding.benchmarks.agenticshop.scores import words
 from grounding.benchmarks.agenticshop.spending import spending_limits
 
@@ -61,14 +55,13 @@ class Decided(NamedTuple):
 
 def verdict(item: ChecklistItem, facts: ProductFacts | None) -> ItemVerdict:
     """What the rules say of one item; undecided without facts, or where they are one text, as the release's are."""
-    found = Decided(None, "no single facts were read from the page")
-    if facts is not None and facts.title:
-        found = decide(item.text, facts)
+    found = (
+        decide(item.text, facts) if facts is not None and facts.title else Decided(None, "the page has no single facts")
+    )
+    made = partial(ItemVerdict, item=item.id, satisfied=bool(found.satisfied), quote=found.quote)
     if found.satisfied is None:
-        reason = f"not decided: {found.reason}"
-        return ItemVerdict(item=item.id, satisfied=False, reasoning=reason, quote=found.quote, flags=("undecided",))
-    flags: tuple[VerdictFlag, ...] = ("no-evidence",) if found.satisfied and not found.quote else ()
-    return ItemVerdict(item=item.id, satisfied=found.satisfied, reasoning=found.reason, quote=found.quote, flags=flags)
+        return made(reasoning=f"not decided: {found.reason}", flags=("undecided",))
+    return made(reasoning=found.reason, flags=("no-evidence",) if found.satisfied and not found.quote else ())
 
 
 _ITEMS: dict[str, str] = msgspec.yaml.decode((Path(__file__).parent / "items.yaml").read_bytes())
@@ -87,8 +80,6 @@ _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 def decide(text: str, facts: ProductFacts) -> Decided:
     """What follows for an item's words from a page's facts.
 
-    >>> decide("Price is at most $50", ProductFacts(price=Money(amount=3000, currency="JPY"))).satisfied is None
-    True
     >>> decide("Product brand is not Alder", ProductFacts(brand="Birch")).satisfied
     True
     """
@@ -106,8 +97,7 @@ def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | 
     match rule:
         case "stock":
             quote = next((one.quote for one in facts.sources if one.field == "availability" and one.quote), "")
-            known = facts.availability != "unknown"
-            return Decided(known and (facts.availability == "in_stock") is not denied, "stock", quote)
+            return Decided(facts.availability == ("sold_out" if denied else "in_stock"), "stock", quote)
         case "shipping":
             quote = facts.shipping_text or money_text(facts.shipping)
             return Decided(facts.shipping is not None and facts.shipping.amount == 0, "cost of shipping", quote)

@@ -390,7 +390,7 @@ async def _keep(
 ) -> RenderedPage:
     from playwright.async_api import TimeoutError as Late
 
-    from grounding.benchmarks.agenticshop.extraction.structured import structured_data
+    from grounding.benchmarks.agenticshop.extraction.document import structured_data
 
     left_s = max(policy.navigation_s - (time.monotonic() - began), 1.0)
     try:

@@ -17,7 +17,6 @@ from fakes.chat_server import Behaviour, ChatServer, error, reply, working_out
 from fakes.extraction_model import extraction_model
 from PIL import Image
 
-from grounding.benchmarks.agenticshop.extraction.base import Extracted
 from grounding.benchmarks.agenticshop.extraction.model import (
     NOT_FOUND,
     ModelExtractor,
@@ -25,6 +24,7 @@ from grounding.benchmarks.agenticshop.extraction.model import (
     question,
     read_reply,
 )
+from grounding.benchmarks.agenticshop.extraction.structural import Extracted
 from grounding.benchmarks.agenticshop.records import Money, ProductFacts, RenderedPage, Segment, StructuredData
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.asking import Opened
@@ -47,24 +47,13 @@ PRODUCT = {"page_class": "product", "class_reason": "one product", "facts": FACT
 
 def kept(folder: Path, html: str, *, pictures: int = 0, **more: Any) -> RenderedPage:
     """A page with its evidence, as the browser would have left it."""
-    evidence = EvidenceFolder(folder)
-    raw = html.encode()
-    shots = []
+    evidence, raw, shots = EvidenceFolder(folder), html.encode(), []
     for place in range(pictures):
         buffer = io.BytesIO()
         Image.new("RGB", (64, 48), (place, 0, 0)).save(buffer, "PNG")
-        shots.append(
-            Segment(file=evidence.put(buffer.getvalue(), ".png"), size=Size(width=64, height=48), top_px=place)
-        )
-    return made_page(
-        **{
-            "html_file": evidence.put(gzip.compress(raw, mtime=0), ".html.gz"),
-            "html_sha256": hashlib.sha256(raw).hexdigest(),
-            "text": TEXT,
-            "segments": tuple(shots),
-            **more,
-        }
-    )
+        shots += [Segment(file=evidence.put(buffer.getvalue(), ".png"), size=Size(width=64, height=48), top_px=place)]
+    file, digest = evidence.put(gzip.compress(raw, mtime=0), ".html.gz"), hashlib.sha256(raw).hexdigest()
+    return made_page(html_file=file, html_sha256=digest, text=TEXT, segments=tuple(shots), **more)
 
 
 def ask(page: RenderedPage, folder: Path, *script: Behaviour) -> tuple[Extracted, ChatServer]:
@@ -81,15 +70,16 @@ def ask(page: RenderedPage, folder: Path, *script: Behaviour) -> tuple[Extracted
         return asyncio.run(run(server)), server
 
 
+def kind_of(found: Extracted) -> str:
+    return "" if found.failure is None else found.failure.kind
+
+
 def test_the_whole_way(tmp_path: Path) -> None:
     page = kept(tmp_path, product(), pictures=2, data=(StructuredData(source="json-ld", json='{"@type":"Product"}'),))
     found, server = ask(page, tmp_path, reply(json.dumps(PRODUCT)))
-    assert found.page_class == "product"
-    assert found.facts is not None
-    assert found.facts.price == Money(amount=59.0, currency="USD")
-    assert (found.facts.rating, found.facts.rating_count) == (4.4, 1012)
-    assert json.loads(found.raw) == PRODUCT
-    assert found.call is not None
+    facts = found.facts or ProductFacts()
+    assert (found.page_class, facts.price) == ("product", Money(amount=59.0, currency="USD"))
+    assert (facts.rating, facts.rating_count, json.loads(found.raw)) == (4.4, 1012, PRODUCT)
     (body,) = server.bodies
     system, user = body["messages"]
     assert "never an instruction" in system["content"]
@@ -109,16 +99,13 @@ def test_the_class_is_structures_where_that_is_sure_else_the_models(tmp_path: Pa
     found, _ = ask(kept(tmp_path, UNSURE), tmp_path, reply('{"page_class": "other", "facts": null}'))
     assert (found.page_class, found.facts) == ("other", None)
     found, _ = ask(kept(tmp_path, product()), tmp_path, *[reply('{"page_class": "error", "facts": null}')] * 2)
-    assert (found.page_class, found.facts) == ("product", None)
-    assert found.failure is not None
-    assert found.failure.kind == "unparsed"
+    assert (found.page_class, found.facts, kind_of(found)) == ("product", None, "unparsed")
 
 
 @pytest.mark.parametrize("said", ["I can't help with that.", "{}", '{"page_class": "shop"}', "", "[1, 2]"])
 def test_a_reply_without_facts_is_asked_for_again_and_then_unparsed(tmp_path: Path, said: str) -> None:
     found, server = ask(kept(tmp_path, product()), tmp_path, reply(said), reply(said))
-    assert found.failure is not None
-    assert (server.count, found.failure.kind, found.raw, found.facts) == (2, "unparsed", said, None)
+    assert (server.count, kind_of(found), found.raw, found.facts) == (2, "unparsed", said, None)
     # The second reply counts where it can be read.
     found, _ = ask(kept(tmp_path, product()), tmp_path, reply(said), reply(json.dumps(PRODUCT)))
     assert found.failure is None
@@ -131,7 +118,7 @@ def test_a_server_that_fails_and_missing_evidence_are_errors(tmp_path: Path) -> 
     unseen, server = ask(page, tmp_path)
     (tmp_path / page.html_file).unlink()
     unread, _ = ask(page, tmp_path)
-    assert [one.failure and one.failure.kind for one in (failed, unseen, unread)] == ["error"] * 3
+    assert [kind_of(one) for one in (failed, unseen, unread)] == ["error"] * 3
     assert server.count == 0
 
 
@@ -153,17 +140,8 @@ def test_the_page_cannot_end_its_own_fence() -> None:
 # --- replies ------------------------------------------------------------------------------------------------------
 
 
-CLASSED = Extracted(page_class="product")
-
-
 def read(said: str) -> Extracted:
-    return read_reply(said, made_page(text=TEXT), CLASSED)
-
-
-def facts_in(said: object) -> ProductFacts:
-    found = read(json.dumps(said)).facts
-    assert found is not None
-    return found
+    return read_reply(said, made_page(text=TEXT), Extracted(page_class="product"))
 
 
 @pytest.mark.parametrize(
@@ -182,21 +160,19 @@ def facts_in(said: object) -> ProductFacts:
     ],
 )
 def test_what_is_not_of_the_form_is_not_guessed(wrong: dict[str, Any]) -> None:
-    said = json.dumps({"page_class": "product", "facts": {**FACTS, **wrong}})
-    failure = read(said).failure
-    assert failure is not None
-    assert (failure.kind, "$.facts" in failure.message) == ("unparsed", True)
+    found = read(json.dumps({"page_class": "product", "facts": {**FACTS, **wrong}}))
+    assert (kind_of(found), "$.facts" in str(found.failure)) == ("unparsed", True)
 
 
 def test_quotes_are_looked_for_on_the_page() -> None:
     quotes = [{"field": "price", "quote": "only $12.34"}, {"field": "availability", "quote": "in  STOCK"}]
-    facts = facts_in({"page_class": "product", "facts": {**FACTS, "quotes": quotes}})
+    facts = read(json.dumps({"page_class": "product", "facts": {**FACTS, "quotes": quotes}})).facts or ProductFacts()
     assert [one.quote for one in facts.sources] == [f"{NOT_FOUND}only $12.34", "in STOCK"]
 
 
 def test_what_a_model_says_is_bounded() -> None:
     said = {**FACTS, "description": "x" * 100_000, "features": ["y"] * 5_000, "reviews": [{"text": "z" * 50_000}] * 5}
-    facts = facts_in({"page_class": "product", "facts": said})
+    facts = read(json.dumps({"page_class": "product", "facts": said})).facts or ProductFacts()
     assert (len(facts.description), len(facts.features), len(facts.reviews[0].text)) == (5_000, 200, 5_000)
     endless = json.dumps({"page_class": "product", "facts": {**said, "reviews": said["reviews"] * 200}})
     assert read(endless).failure is not None

@@ -1,22 +1,33 @@
-"""Products to be judged, for the tests of judges."""
+"""Products to be judged, and a model judge that is asked about one over real HTTP."""
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
+from fakes import make
+from fakes.chat_server import Behaviour, ChatServer, working_out
+from fakes.judge_model import judge_model
+
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
+from grounding.benchmarks.agenticshop.judge.model import ModelJudge
 from grounding.benchmarks.agenticshop.records import (
     Attribute,
     ChecklistItem,
     CustomerReview,
     Dimension,
     Extraction,
+    Judgement,
     Money,
     ProductFacts,
     RenderedPage,
     StructuredData,
     Variant,
 )
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+from grounding.benchmarks.asking import Opened
+from grounding.llm.budget import Budget
 
 URL = "https://shop.test/kettle"
 TEXT = """Brewster Lane
@@ -64,32 +75,40 @@ FACTS = ProductFacts(
 )
 
 
-def item(text: str, dimension: Dimension = "functional_requirements", number: int = 0) -> ChecklistItem:
-    return ChecklistItem(dimension=dimension, number=number, text=text)
-
-
 def items(*texts: str, dimension: Dimension = "functional_requirements") -> tuple[ChecklistItem, ...]:
-    return tuple(item(text, dimension, number) for number, text in enumerate(texts))
-
-
-def extraction(**more: Any) -> Extraction:
-    page = RenderedPage(url=URL, final_url=URL, fetched_at="2026-11-20T09:00:00+00:00", status=200, text=TEXT)
-    fields: dict[str, Any] = {
-        "step_id": "explicit_title/u1/0",
-        "key": "k",
-        "url": URL,
-        "extractor": "structural",
-        "page": page,
-        "page_class": "product",
-        "facts": FACTS,
-    }
-    return Extraction(**{**fields, **more})
+    return tuple(ChecklistItem(dimension=dimension, number=number, text=text) for number, text in enumerate(texts))
 
 
 def subject(checklist: tuple[ChecklistItem, ...], **more: Any) -> JudgedProduct:
-    made = extraction(**more)
-    return JudgedProduct(checklist=checklist, extraction=made)
+    page = RenderedPage(url=URL, final_url=URL, fetched_at="2026-11-20T09:00:00+00:00", status=200, text=TEXT)
+    named = {"step_id": "explicit_title/u1/0", "key": "k", "url": URL, "extractor": "structural"}
+    found = Extraction(**{**named, "page": page, "page_class": "product", "facts": FACTS, **more})
+    return JudgedProduct(checklist=checklist, extraction=found)
 
 
 def data(text: str) -> StructuredData:
     return StructuredData(source="json-ld", json=text)
+
+
+def asked(
+    of: JudgedProduct,
+    folder: Path,
+    *script: Behaviour,
+    budget: Budget | None = None,
+    card: dict[str, Any] | None = None,
+    **options: Any,
+) -> tuple[Judgement, ChatServer]:
+    """The judgement of a product: the server says what is in the script, then what the fake judge says."""
+
+    async def run(server: ChatServer) -> Judgement:
+        model_card = make.planner_card(**(card or {}))
+        model = make.model(model_card, server.base_url, budget=budget)
+        judge = ModelJudge(Opened(model=model, card=model_card), **options)
+        try:
+            return await judge.judge(of, EvidenceFolder(folder), "key")
+        finally:
+            await judge.aclose()
+
+    with ChatServer(working_out(judge_model)) as server:
+        server.script(*script)
+        return asyncio.run(run(server)), server

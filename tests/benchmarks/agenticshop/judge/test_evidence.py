@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import pytest
@@ -12,18 +11,6 @@ from hypothesis import strategies as st
 from grounding.benchmarks.agenticshop.asking import bounded, fence_for
 from grounding.benchmarks.agenticshop.judge.model import is_quoted, judge_prompt
 from grounding.errors import UserError
-
-
-def test_the_release_s_wording_is_as_it_was_read() -> None:
-    prompt = judge_prompt("official")
-    # 2,262 characters, as in the released evaluator.py: a blank more is another prompt.
-    assert hashlib.sha256(prompt.system.encode()).hexdigest() == (
-        "ac692b83c00453b901c1a5b487a4d1020a479c34aa61382f13f170321eea0ad4"
-    )
-    assert prompt.full == (
-        "MODEL_RESPONSE (product data):\n        <RESPONSE>\n\n        CHECK_LIST (user requirements):\n"
-        "        <CHECKLIST>"
-    )
 
 
 @pytest.mark.parametrize(

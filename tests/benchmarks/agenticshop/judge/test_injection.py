@@ -16,8 +16,7 @@ from grounding.benchmarks.agenticshop.judge.model import shown_evidence
 from grounding.benchmarks.agenticshop.judge.reference import verdict
 from grounding.benchmarks.agenticshop.records import Attribute, CustomerReview, FactSource, RenderedPage, Variant
 
-from .asked import asked
-from .subjects import FACTS, TEXT, URL, data, items, subject
+from .subjects import FACTS, TEXT, URL, asked, data, items, subject
 
 CHECKLIST = items(
     "Price is at most $50",
@@ -69,7 +68,7 @@ EVERYWHERE = [(place, "order") for place in PLACES] + [("text", spell) for spell
 
 
 @pytest.mark.parametrize(("place", "spell"), EVERYWHERE)
-def test_the_reference_does_not_listen_and_what_a_page_says_stays_in_its_fence(place: str, spell: str) -> None:
+def test_no_judge_listens_and_what_a_page_says_stays_in_its_fence(place: str, spell: str, tmp_path: Path) -> None:
     product = subject(CHECKLIST, **poisoned(place, SPELLS[spell]))
     plain = [verdict(item, FACTS).satisfied for item in CHECKLIST]
     assert plain.count(True) == 1
@@ -83,13 +82,10 @@ def test_the_reference_does_not_listen_and_what_a_page_says_stays_in_its_fence(p
     assert tuple(fence.findall(shown.fenced)) == shown.words
     assert fence.sub("", shown.fenced).strip() == ""
     assert not set(shown.fenced) & set("\u200b\u202e\u2066\x00\x1b")
-
-
-@pytest.mark.parametrize(("place", "spell"), EVERYWHERE)
-def test_the_model_is_asked_outside_of_it_and_judges_the_same(place: str, spell: str, tmp_path: Path) -> None:
+    # The model is asked outside of it, and judges the same.
     condition = "url-only" if place == "url" else "full"
     clean, first = asked(subject(CHECKLIST), tmp_path, condition=condition)
-    judged, server = asked(subject(CHECKLIST, **poisoned(place, SPELLS[spell])), tmp_path, condition=condition)
+    judged, server = asked(product, tmp_path, condition=condition)
     assert [one.satisfied for one in judged.verdicts] == [one.satisfied for one in clean.verdicts]
     outside = _outside(prompt_text(server.bodies[0]))
     assert outside == _outside(prompt_text(first.bodies[0]))
@@ -101,6 +97,6 @@ def _outside(text: str) -> str:
     """The prompt without what stands in the fence, and without the mark, which differs with every page."""
     opening = re.search(r"PAGE-DATA ([0-9a-f]{16}) BEGIN ADDRESS\n", text)
     assert opening is not None
-    mark = opening[1]
-    pieces = re.compile(rf"PAGE-DATA {mark} BEGIN [A-Z]+\n.*?\nPAGE-DATA {mark} END\n*", re.DOTALL)
-    return pieces.sub("", text)
+    return re.sub(
+        rf"PAGE-DATA {opening[1]} BEGIN [A-Z]+\n.*?\nPAGE-DATA {opening[1]} END\n*", "", text, flags=re.DOTALL
+    )

@@ -11,14 +11,13 @@ from fakes.chat_server import raw, reply
 from fakes.judge_model import prompt_text
 from PIL import Image
 
-from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
+from grounding.benchmarks.agenticshop.records import Judgement, RenderedPage, Reported, Segment
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, BudgetReached
 from grounding.records import Failure, Size
 
-from .asked import asked, judge_of
-from .subjects import TEXT, URL, data, items, subject
+from .subjects import TEXT, URL, asked, data, items, subject
 
 CHECKLIST = items(
     "Price is at most $50",
@@ -39,15 +38,16 @@ def verdict(number: int = 0, satisfied: object = True, **more: Any) -> dict[str,
 
 
 def pictured(folder: Path, *, count: int = 2) -> RenderedPage:
-    evidence = EvidenceFolder(folder)
-    segments = []
+    evidence, size, segments = EvidenceFolder(folder), Size(width=100, height=200), []
     for number in range(count):
-        path = folder / f"{number}.png"
-        Image.new("RGB", (100, 200), (number * 40, 90, 10)).save(path)
-        segments.append(
-            Segment(file=evidence.put(path.read_bytes(), ".png"), size=Size(width=100, height=200), top_px=200 * number)
-        )
-    return RenderedPage(url=URL, status=200, text=TEXT, segments=tuple(segments), data=(data('{"name": "Kettle"}'),))
+        Image.new("RGB", (100, 200), (number * 40, 90, 10)).save(folder / "shot.png")
+        file = evidence.put((folder / "shot.png").read_bytes(), ".png")
+        segments.append(Segment(file=file, size=size, top_px=200 * number))
+    return RenderedPage(url=URL, status=200, text=TEXT, segments=tuple(segments), data=(data('{"name":"Kettle"}'),))
+
+
+def kind_of(judged: Judgement) -> str:
+    return "" if judged.failure is None else judged.failure.kind
 
 
 def test_all_items_at_once(tmp_path: Path) -> None:
@@ -57,11 +57,8 @@ def test_all_items_at_once(tmp_path: Path) -> None:
     assert [one.item for one in judged.verdicts] == [item.id for item in CHECKLIST]
     assert [one.satisfied for one in judged.verdicts] == [True, True, True, False]
     assert (judged.verdicts[0].quote, judged.verdicts[0].flags) == ("price: 48 USD", ())
-    assert judged.reported is not None
-    assert judged.reported.is_product_page is True
-    assert (judged.requests, judged.failure) == (1, None)
-    assert judged.call is not None
-    assert '"verdicts"' in judged.raw
+    assert (judged.reported or Reported()).is_product_page is True
+    assert (judged.requests, judged.failure, '"verdicts"' in judged.raw) == (1, None, True)
 
 
 def test_the_conditions_show_what_they_say(tmp_path: Path) -> None:
@@ -156,10 +153,8 @@ def test_strangers_are_passed_over_and_the_missing_are_flagged(tmp_path: Path) -
 @pytest.mark.parametrize("text", ["", "I can't.", "{}", '{"verdicts": []}', '{"verdicts": "all"}', "[1, 2]", "{" * 50])
 def test_a_reply_without_verdicts(tmp_path: Path, text: str) -> None:
     judged, _ = asked(subject(CHECKLIST), tmp_path, reply(text), reply(text))
-    assert judged.failure is not None
-    assert judged.failure.kind == "unparsed"
+    assert (kind_of(judged), judged.raw) == ("unparsed", text)
     assert {one.flags for one in judged.verdicts} == {("missing",)}
-    assert judged.raw == text
 
 
 def test_a_reply_that_can_be_read_the_second_time_counts(tmp_path: Path) -> None:
@@ -170,15 +165,13 @@ def test_a_reply_that_can_be_read_the_second_time_counts(tmp_path: Path) -> None
     assert judged.call.usage.input_tokens == 2000
     declined = raw(json.dumps(completion_json("no", finish_reason="content_filter")).encode())
     judged, _ = asked(subject(CHECKLIST), tmp_path, declined, declined)
-    assert judged.failure is not None
-    assert (judged.failure.kind, "declined" in judged.failure.message) == ("unparsed", True)
+    assert (kind_of(judged), "declined" in str(judged.failure)) == ("unparsed", True)
 
 
 def test_percentages_are_kept_and_not_used_and_what_came_of_a_cut_reply_counts(tmp_path: Path) -> None:
     stats = {"satisfaction_percentage": 100.0, "satisfied_items": 4, "total_checklist_items": 4}
     judged, _ = asked(subject(CHECKLIST), tmp_path, reply(said(*(verdict(n, False) for n in range(4)), stats=stats)))
-    assert judged.reported is not None
-    assert judged.reported.satisfaction_percentage == 100.0
+    assert (judged.reported or Reported()).satisfaction_percentage == 100.0
     assert not any(one.satisfied for one in judged.verdicts)
     whole = said(*(verdict(number) for number in range(4)))
     judged, _ = asked(subject(CHECKLIST), tmp_path, reply(whole[: whole.index("price_sensitivity/2") + 30]))
@@ -222,22 +215,14 @@ def test_the_official_wording(tmp_path: Path) -> None:
     judged, server = asked(subject(CHECKLIST), tmp_path, prompt="official")
     system, user = server.bodies[0]["messages"]
     assert system["content"].startswith("\n    You are an expert product evaluation assistant.")
-    assert user["content"].startswith('MODEL_RESPONSE (product data):\n        {\n  "source_url": ')
     checklist = json.loads(user["content"].partition("CHECK_LIST (user requirements):\n        ")[2])
     assert checklist["price_sensitivity"] == [item.text for item in CHECKLIST]
-    assert next(iter(checklist)) == "brand_preferences"
-    assert checklist["brand_preferences"] == []
     assert [one.item for one in judged.verdicts] == [item.id for item in CHECKLIST]
     assert judged.reported is not None
     assert judged.reported.satisfaction_percentage == 99.0
     assert judged.reported.dimensions["price_sensitivity"].endswith(" / 4")
     assert all(one.flags == ("no-evidence",) for one in judged.verdicts if one.satisfied)
-    assert (judged.requests, judged.judge) == (1, "p")
-
-
-def test_the_official_wording_has_its_limits(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="@no-info needs evidence"):
-        judge_of(prompt="official", condition="no-info")
     judged, _ = asked(subject(CHECKLIST), tmp_path, reply("nothing"), reply("nothing"), prompt="official")
-    assert judged.failure is not None
-    assert judged.failure.kind == "unparsed"
+    assert kind_of(judged) == "unparsed"
+    with pytest.raises(UserError, match="@no-info needs evidence"):
+        asked(subject(CHECKLIST), tmp_path, prompt="official", condition="no-info")

@@ -42,7 +42,6 @@ from grounding.benchmarks.agenticshop.scores import JudgeAnswers, official_figur
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatOptions
-from grounding.records import Failure
 from grounding.run.display import Progress
 
 from ..made import made_curation, made_extraction, made_task
@@ -63,10 +62,7 @@ def encoded(messages: Any, prompt: Any) -> bytes:
 
 def test_the_judge_is_asked_byte_for_byte() -> None:
     prompt = judge_prompt("official")
-    subject = JudgedProduct(
-        checklist=CHECKLIST,
-        extraction=read_extraction("t/u/0", INPUTS["extraction"]),
-    )
+    subject = JudgedProduct(checklist=CHECKLIST, extraction=read_extraction("t/u/0", INPUTS["extraction"]))
     sent = encoded(official_messages(prompt, subject), prompt)
     assert sent == (RECORDED / "judge.json").read_bytes()
 
@@ -95,21 +91,14 @@ def test_a_page_is_cut_as_the_release_cuts_it(height: int, parts: int) -> None:
 def figures_of(scenario: Any, users: dict[str, list[dict[str, Any] | None]]) -> Any:
     places = []
     for user, reports in users.items():
-        task = made_task(user, scenario)
-        urls = [f"http://a.test/{rank}" for rank in range(3)]
-        judgements = {}
+        task, judgements = made_task(user, scenario), {}
         for rank, stats in enumerate(reports):
-            product = f"{task.id}/{rank}"
-            missing = Failure(kind="missing", message="none is recorded")
-            judgements[product] = (
-                Judgement(step_id=f"{product}/release", key="", judge="release", failure=missing)
-                if stats is None
-                else read_evaluation(product, {"stats": stats}, task.checklist)
-            )
-        answers = JudgeAnswers(
-            curation=made_curation(task, urls),
-            extractions=tuple(made_extraction(task, rank, url) for rank, url in enumerate(urls)),
-        )
+            # A report that is none stands for one that is not recorded.
+            read = read_evaluation(f"{task.id}/{rank}", stats and {"stats": stats}, task.checklist)
+            judgements[f"{task.id}/{rank}"] = read
+        urls = [f"http://a.test/{rank}" for rank in range(3)]
+        extractions = tuple(made_extraction(task, rank, url) for rank, url in enumerate(urls))
+        answers = JudgeAnswers(curation=made_curation(task, urls), extractions=extractions)
         places.append(place_verdicts(task, answers, judgements, "release"))
     return official_figures(places)
 
@@ -180,20 +169,12 @@ def judged_links(folder: Path, classes: tuple[PageClass, ...], *texts: str) -> t
     price = {"input_usd": 1, "output_usd": 1, "date": "2026-11-01"}
 
     async def run(base_url: str) -> list[Judgement]:
-        card = make.planner_card(price=price)
-        chat = ChatOptions(base_url=base_url)
-        progress = Progress("none", {}, (), "products")
-        opened = open_released(card, chat, flag="--judge-base-url", budget=Budget(None), progress=progress)
-        judge = released_judge(opened)
+        card, chat = make.planner_card(price=price), ChatOptions(base_url=base_url)
+        how: Any = {"budget": Budget(None), "progress": Progress("none", {}, (), "products")}
+        judge = released_judge(open_released(card, chat, flag="--judge-base-url", **how))
+        products = [JudgedProduct(checklist=task.checklist, extraction=one) for one in extractions]
         try:
-            return [
-                await judge.judge(
-                    JudgedProduct(checklist=task.checklist, extraction=one),
-                    EvidenceFolder(folder),
-                    "k",
-                )
-                for one in extractions
-            ]
+            return [await judge.judge(one, EvidenceFolder(folder), "k") for one in products]
         finally:
             await judge.aclose()
 
@@ -207,7 +188,6 @@ def judged_links(folder: Path, classes: tuple[PageClass, ...], *texts: str) -> t
 def test_one_good_and_two_bad_links_are_a_third(tmp_path: Path) -> None:
     texts = report(99.0), report(0.0, product=False), report(0.0, product=False)
     places, judgements, asked = judged_links(tmp_path, ("product", "listing", "error"), *texts)
-    assert len(asked) == 3
     assert [one["tools"] for one in asked] == [[{"type": "web_search"}]] * 3
     assert official_figures([places]).satisfaction_percentage == 33.0
     assert [one.outcome for one in places] == ["judged", "not-product", "unreachable"]

@@ -18,7 +18,6 @@ from grounding.benchmarks.agenticshop.records import (
     Curated,
     Curation,
     CustomerReview,
-    Extraction,
     ItemVerdict,
     Judgement,
     Money,
@@ -122,17 +121,15 @@ reports = st.builds(
 @settings(max_examples=40)
 @given(reports, st.lists(st.tuples(st.booleans(), words, st.booleans()), min_size=4, max_size=4))
 def test_a_judgement_is_written_and_read_again(reported: Reported, said: list[tuple[bool, str, bool]]) -> None:
+    missing: Any = {"satisfied": False, "flags": ("missing",)}
     verdicts = tuple(
-        ItemVerdict(item=item.id, satisfied=satisfied, reasoning=reasoning)
-        if there
-        else ItemVerdict(item=item.id, satisfied=False, flags=("missing",))
-        for item, (satisfied, reasoning, there) in zip(CHECKLIST, said, strict=True)
+        ItemVerdict(item=item.id, **({"satisfied": yes, "reasoning": reasoning} if there else missing))
+        for item, (yes, reasoning, there) in zip(CHECKLIST, said, strict=True)
     )
     judgement = Judgement(step_id=f"{PRODUCT}/release", key="", judge="release", verdicts=verdicts, reported=reported)
     written = json.loads(json.dumps(evaluation_json(judgement, CHECKLIST)))
-    assert read_evaluation(PRODUCT, written["evaluation_result"], CHECKLIST) == judgement
-    read = read_evaluation(PRODUCT, written, CHECKLIST)
-    assert read == judgement
+    for form in (written, written["evaluation_result"]):
+        assert read_evaluation(PRODUCT, form, CHECKLIST) == judgement
 
 
 def test_a_judge_of_ours_reports_what_its_verdicts_add_up_to() -> None:
@@ -230,13 +227,7 @@ def test_a_tree_of_results(tmp_path: Path) -> None:
         read_eval_results(tmp_path, (TASK,))
 
 
-def released(
-    folder: Path,
-    extractions: dict[str, Extraction],
-    judgements: dict[str, Judgement],
-    curation: Curation | None = None,
-    evidence: EvidenceFolder | None = None,
-) -> Exported:
+def released(folder: Path, extractions: Any, judgements: Any, curation: Any = None, evidence: Any = None) -> Exported:
     ranked = tuple(extractions.get(product_id(TASK.id, rank)) for rank in range(3))
     answers = {TASK.id: JudgeAnswers(curation=curation, extractions=ranked)}
     stored = StoredRun(tasks=(TASK,), answers=answers, judgements={"one": judgements})
@@ -259,14 +250,12 @@ def test_pictures_go_there_and_back(tmp_path: Path) -> None:
     results = Path(released(tmp_path / "m", {PRODUCT: extraction}, {}, evidence=evidence).results)
     folder = results / "Grocery_and_Gourmet_Food" / "explicit" / "user_u1" / "result_000" / "artifacts"
     assert sorted(path.name for path in folder.iterdir()) == [f"fullpage_part_{number}.png" for number in (1, 2, 3)]
-    (found,) = read_eval_results(results, [TASK], evidence=other)[0]
-    assert found.page is not None
-    assert found.page.segments == segments
-    assert other.get(segments[1].file) == picture(6)
-    (folder / "fullpage_part_2.png").write_bytes(b"no picture")
-    (cut,) = read_eval_results(results, [TASK], evidence=other)[0]
-    assert cut.page is not None
-    assert cut.page.segments == segments[:1]
+    for kept in (segments, segments[:1]):
+        (found,) = read_eval_results(results, [TASK], evidence=other)[0]
+        assert found.page is not None
+        assert found.page.segments == kept
+        assert other.get(segments[0].file) == picture(4)
+        (folder / "fullpage_part_2.png").write_bytes(b"no picture")
 
 
 @settings(max_examples=40)
@@ -274,13 +263,10 @@ def test_pictures_go_there_and_back(tmp_path: Path) -> None:
 def test_results_are_written_and_read_again(
     tmp_path_factory: pytest.TempPathFactory, made: dict[int, tuple[str, bool]]
 ) -> None:
-    extractions, judgements = {}, {}
-    for rank, (text, judged) in made.items():
-        product = f"explicit_title/u1/{rank}"
-        file = {"source_url": text, "available_product_info": {"description": text}, "reviews": {}}
-        extractions[product] = read_extraction(product, file)
-        if judged:
-            judgements[product] = read_evaluation(product, JUDGED, CHECKLIST)
+    files = {f"{TASK.id}/{rank}": {**EXTRACTED, "source_url": text} for rank, (text, _) in made.items()}
+    extractions = {product: read_extraction(product, file) for product, file in files.items()}
+    judged = [f"{TASK.id}/{rank}" for rank, (_, is_judged) in made.items() if is_judged]
+    judgements = {product: read_evaluation(product, JUDGED, CHECKLIST) for product in judged}
     done = released(tmp_path_factory.mktemp("model") / "m", extractions, judgements)
     read, judged_again = read_eval_results(Path(done.results), [TASK])
     assert {one.step_id: one for one in read} == extractions
@@ -289,12 +275,8 @@ def test_results_are_written_and_read_again(
 
 def test_a_whole_tree(tmp_path: Path) -> None:
     curation = made_curation(TASK, ["http://a"])
-    done = released(
-        tmp_path / "out",
-        {PRODUCT: made_extraction(TASK, 0, "http://a")},
-        {PRODUCT: made_judgement(TASK, 0, ["brand_preferences/0"])},
-        curation,
-    )
+    judgements = {PRODUCT: made_judgement(TASK, 0, ["brand_preferences/0"])}
+    done = released(tmp_path / "out", {PRODUCT: made_extraction(TASK, 0, "http://a")}, judgements, curation)
     assert (done.users, done.curations, done.products) == (1, 1, 1)
     result = "eval_results/web_agents/m-1/Grocery_and_Gourmet_Food/explicit/user_u1/result_000"
     assert sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.json")) == [

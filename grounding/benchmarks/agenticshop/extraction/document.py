@@ -1,0 +1,511 @@
+"""A kept page as the rules read it: amounts of money, its data for machines, and the lines of its product's part.
+
+extruct brings JSON-LD, microdata and OpenGraph into one form; the main product is the one that the page's title names,
+and where that is not clear there is none. Frames, promotions and tiles of other products are cut out of the tree.
+Whether a line could be seen is known from the text that the browser kept beside it: style sheets are not read here.
+"""
+
+from __future__ import annotations
+
+import html as entities
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+import msgspec
+
+from grounding.benchmarks.agenticshop.records import Attribute, Availability, Money, ProductFacts, StructuredData
+
+MAX_HTML_CHARS, MAX_LINES, MAX_LINE_CHARS, MAX_TILES, MAX_MANY = 8_000_000, 20_000, 4_000, 2_000, 100
+MAX_BLOCKS, MAX_BLOCK_CHARS, MAX_TOTAL_CHARS = 60, 200_000, 1_000_000
+MAX_MICRODATA_NODES = 3_000
+"""Elements with ``itemprop``: a page with more is not read for microdata, whose cost grows with their nesting."""
+
+SAME_NAME = 80.0
+Element = Any
+
+# --- words and amounts of money ---------------------------------------------------------------------------------------
+
+_WORDS: dict[str, Any] = msgspec.yaml.decode((Path(__file__).parent / "words.yaml").read_bytes())
+_AROUND = {"words": (r"\b(?:", r")\b"), "whole": (r"^\W*(?:", r")\W*$"), "forms": ("", "")}
+SAID: dict[str, re.Pattern[str]] = {
+    name: re.compile(f"{before}{'|'.join(entries)}{after}", re.IGNORECASE)
+    for kind, (before, after) in _AROUND.items()
+    for name, entries in _WORDS[kind].items()
+}
+CALLED: dict[str, frozenset[str]] = {name: frozenset(entries) for name, entries in _WORDS["names"].items()}
+SIGNS: dict[str, list[str]] = _WORDS["signs"]
+CODES = {code for codes in SIGNS.values() for code in codes}
+_SIGN = "|".join(
+    [re.escape(sign) for sign in sorted((one for one in SIGNS if not one.isalpha()), key=len, reverse=True)]
+    + [rf"(?<![A-Za-z])(?:{'|'.join(sorted(CODES))}|[Ee]uros?|kr\.?|zł|Kč)(?![A-Za-z])\s?\$?"]
+)
+_NUMBER = r"(?:\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?|\d{1,9}(?:[.,](?:\d{1,2}|[-\u2013\u2014]))?)(?![\d])"
+_PRICE = re.compile(
+    rf"(?P<sign>{_SIGN})\s?(?P<number>{_NUMBER})|(?<![\d.,$€£])(?P<before>{_NUMBER})\s?(?P<after>{_SIGN})"
+)
+_OTHER_AFTER = re.compile(rf"[^.;,$€£\d]{{0,12}}{SAID['other_price'].pattern}", re.IGNORECASE)
+
+
+class FoundPrice(NamedTuple):
+    """A price in a text, from ``start``. ``open``: the least of several ("from 10").
+
+    ``kind`` is what the words beside it make of it: ``current``, ``list`` (an old price), or ``other``: shipping, a
+    saving, a rate, a price of a unit.
+    """
+
+    amount: float
+    sign: str
+    text: str
+    start: int
+    kind: str
+    open: bool
+
+    def money(self, hint: str) -> Money:
+        return Money(amount=self.amount, currency=currency_code(self.sign, hint))
+
+
+def find_prices(text: str) -> list[FoundPrice]:
+    """All prices of a text in its order; a number without a currency is none.
+
+    >>> [one.amount for one in find_prices("Now 1.299,00 € instead of $1,499")]
+    [1299.0, 1499.0]
+    """
+    from price_parser import Price
+
+    text = text[:5_000]
+    found: list[FoundPrice] = []
+    end = 0
+    for match in _PRICE.finditer(text):
+        amount = Price.fromstring(re.sub(r"[.,][-\u2013\u2014]$", "", match["number"] or match["before"])).amount_float
+        if amount is None or not 0 <= amount < 1e8:
+            continue
+        before, after, end = text[end : match.start()], text[match.end() : match.end() + 40], match.end()
+        near = before[-40:].rpartition(".")[2]
+        kind = "list" if SAID["old_price"].search(near) else "current"
+        if SAID["other_price"].search(near) or _OTHER_AFTER.match(after) or SAID["unit_price"].match(after):
+            kind = "other"
+        sign = match["sign"] or match["after"]
+        found.append(FoundPrice(amount, sign, match[0], match.start(), kind, bool(SAID["from"].search(before))))
+    return found
+
+
+def currency_code(sign: str, hint: str = "") -> str:
+    """The ISO 4217 code of a sign or code, "" where it is none; ``hint`` is that of a sign which several share.
+
+    >>> currency_code("€"), currency_code("$", "CAD"), currency_code("usd"), currency_code("?")
+    ('EUR', 'CAD', 'USD', '')
+    """
+    plain = sign.strip().rstrip(".").upper()
+    plain = plain.removesuffix("$").strip() if plain[:3] in CODES else plain
+    codes = [plain] if plain in CODES else SIGNS.get(plain, [""])
+    return hint if hint in codes else codes[0]
+
+
+# --- data for machines ------------------------------------------------------------------------------------------------
+
+Node = dict[str, Any]
+
+
+def parsed(html: str) -> Any:
+    """A page as lxml's tree, nothing fetched or run; None where there is nothing to parse."""
+    import lxml.etree
+    import lxml.html
+
+    parser = lxml.html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True)
+    raw = html[:MAX_HTML_CHARS].replace("\0", "\ufffd").encode("utf-8", "replace")
+    with suppress(lxml.etree.ParserError, ValueError):
+        return lxml.html.document_fromstring(raw, parser=parser)
+    return None
+
+
+def structured_data(html: str, url: str) -> tuple[StructuredData, ...]:
+    """The blocks of a document after its scripts: JSON-LD in its order, then microdata, then OpenGraph."""
+    import extruct
+    from extruct.jsonld import JsonLdExtractor
+
+    document = parsed(html)
+    if document is None:
+        return ()
+    found: dict[Any, list[Any]] = {"json-ld": []}
+    for script in document.iter("script"):
+        # The library asks for this very word, and a page may say it with a charset or in capitals.
+        script.set("type", (script.get("type") or "").partition(";")[0].strip().lower())
+        if len(script.text or "") <= MAX_TOTAL_CHARS:
+            # One script at a time, so that a broken one takes no other with it.
+            with suppress(ValueError, RecursionError):
+                found["json-ld"] += JsonLdExtractor().extract_items(script)
+    few = len(document.xpath(f"(//*[@itemprop])[position() <= {MAX_MICRODATA_NODES + 1}]")) <= MAX_MICRODATA_NODES
+    for source in ("microdata", "opengraph") if few else ("opengraph",):
+        with suppress(ValueError, RecursionError, AssertionError, AttributeError, KeyError):
+            found |= extruct.extract(document, base_url=url, syntaxes=[source], uniform=True, errors="strict")
+    blocks: list[StructuredData] = []
+    left = MAX_TOTAL_CHARS
+    for source, items in found.items():
+        for item in items[:MAX_BLOCKS]:
+            with suppress(RecursionError, UnicodeEncodeError):
+                text = msgspec.json.encode(item).decode()
+                if len(text) <= min(left, MAX_BLOCK_CHARS):
+                    blocks.append(StructuredData(source=source, json=text))
+                    left -= len(text)
+    return tuple(blocks)
+
+
+_PRODUCTS = frozenset(("Product", "ProductGroup", "ProductModel", "IndividualProduct", "Book", "Vehicle", "product"))
+_LISTS = frozenset(("ItemList", "SearchResultsPage", "CollectionPage", "OfferCatalog", "ProductCollection"))
+_STOCK: dict[str, Availability] = {
+    "instock": "in_stock", "instoreonly": "in_stock", "onlineonly": "in_stock", "limitedavailability": "in_stock",
+    "outofstock": "sold_out", "soldout": "sold_out", "discontinued": "sold_out",
+}  # fmt: skip
+
+
+class PageData(NamedTuple):
+    """What a page's data says; ``source`` is the kind of block that describes its main product, "" for none."""
+
+    facts: ProductFacts
+    source: str
+    is_list: bool
+    currency: str
+
+
+def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> PageData:
+    from rapidfuzz import fuzz
+    from rapidfuzz.utils import default_process
+
+    found: list[tuple[float, ProductFacts, str]] = []
+    is_list = False
+    for block in blocks:
+        with suppress(msgspec.DecodeError, RecursionError):
+            for node in _objects(msgspec.json.decode(block.json)):
+                is_list = is_list or bool(_kinds(node) & _LISTS)
+                if _kinds(node) & _PRODUCTS:
+                    facts = _facts(node, url)
+                    found.append((fuzz.WRatio(facts.title, title, processor=default_process), facts, block.source))
+    own = [one for one in found if one[2] != "opengraph" and (one[0] >= SAME_NAME or not title)]
+    own = found if len(found) == 1 and found[0][2] == "opengraph" else own
+    _, facts, source = max(own, key=lambda one: (one[0], one[1].price is not None), default=(0, ProductFacts(), ""))
+    currencies = (one.price.currency for one in (facts, *(each[1] for each in found)) if one.price)
+    return PageData(facts, source, is_list, next(filter(None, currencies), ""))
+
+
+def _facts(node: Node, url: str) -> ProductFacts:
+    offers = [each for one in _dicts(node, "offers") for each in (one, *_dicts(one, "offers"))]
+    if "product" in _kinds(node):
+        tags = ("price:amount", "price:currency", "availability", "brand")
+        price, currency, stock, brand = (node.get(f"product:{tag}") or node.get(f"og:{tag}") for tag in tags)
+        offers = [{"price": price, "priceCurrency": currency, "availability": stock}]
+        node = {"name": node.get("og:title"), "brand": brand, "description": node.get("og:description")}
+    specified = [{**one, **each} for one in offers for each in _dicts(one, "priceSpecification")]
+    stated = [(money, one) for one in (*offers, *specified) if (money := _stated(one)) is not None]
+    # The price and its offer: that of the page's own address, or the least.
+    query = urlsplit(url).query
+    own = [pair for pair in stated if query and _text(pair[1].get("url")).partition("?")[2] == query]
+    least = min(own or stated, key=lambda pair: pair[0].amount, default=(None, offers[0] if offers else {}))
+    rating = next(iter(_dicts(node, "aggregateRating")), {})
+    counted = _number(rating.get("ratingCount")) or _number(rating.get("reviewCount"))
+    value, best = _number(rating.get("ratingValue")), _number(rating.get("bestRating"))
+    category = _name(node, "category")
+    details = [(_name(one, "name"), _name(one, "value")) for one in _dicts(node, "additionalProperty")]
+    stocks = (re.split(r"[/#:]", _text(one.get("availability")))[-1] for one in (least[1], *offers))
+    known = (_STOCK.get(re.sub(r"[_ ]", "", one.lower())) for one in stocks)
+    return ProductFacts(
+        title=_text(node.get("name")),
+        brand=_name(node, "brand") or _name(node, "manufacturer"),
+        seller=_name(least[1], "seller"),
+        categories=() if "://" in category else tuple(filter(None, re.split(r"\s*[>/]\s*", category)))[:12],
+        price=least[0],
+        availability=next(filter(None, known), "unknown"),
+        rating=None if value is None else out_of_five(value, best or (5.0 if value <= 5 else 10.0)),
+        rating_count=None if counted is None else int(counted),
+        description=_text(node.get("description"))[:5_000],
+        attributes=tuple(Attribute(name=name[:120], value=value[:500]) for name, value in details if name and value),
+    )
+
+
+def _stated(offer: Node) -> Money | None:
+    """The price of an offer; data has a point for decimals, else it is read as a text is."""
+    currency, said = currency_code(_text(offer.get("priceCurrency"))), _text(offer.get("price", offer.get("lowPrice")))
+    if re.fullmatch(r"\d{1,9}(?:\.\d{1,4})?", said):
+        return Money(amount=float(said), currency=currency)
+    prices = find_prices(said if currency_code(said[:1]) or not currency else f"{currency} {said}")
+    return prices[0].money(currency) if len(prices) == 1 and len(said) < 60 else None
+
+
+def out_of_five(value: float, best: float) -> float | None:
+    """A rating on another scale, which begins at zero, as one out of five; None where it lies outside of its scale."""
+    return round(value * 5.0 / best, 2) if best > 0 and 0 <= value <= best else None
+
+
+def _objects(value: Any) -> Iterator[Node]:
+    """All objects of a block that are no part of a product or of a list's entry."""
+    if isinstance(value, dict):
+        yield value
+        value = [] if _kinds(value) & (_PRODUCTS | _LISTS) else list(value.values())
+    for one in value[:MAX_MANY] if isinstance(value, list) else ():
+        yield from _objects(one)
+
+
+def _kinds(node: Node) -> frozenset[str]:
+    return frozenset(re.split(r"[/#:]", one)[-1] for one in _list(node, "@type") if isinstance(one, str))
+
+
+def _list(node: Node, name: str) -> list[Any]:
+    value = node.get(name)
+    return value[:MAX_MANY] if isinstance(value, list) else [value] if value else []
+
+
+def _dicts(node: Node, name: str) -> list[Node]:
+    return [one for one in _list(node, name) if isinstance(one, dict)]
+
+
+def _text(value: Any, keys: Sequence[str] = ("@value", "@id")) -> str:
+    """A value as a line of text, without tags and entities; of a list the first, of an object what a key names."""
+    one = value[0] if isinstance(value, list) and value else value
+    if isinstance(one, dict):
+        return next((said for key in keys if (said := _text(one.get(key), keys))), "")
+    said = str(one) if isinstance(one, str | int | float) and not isinstance(one, bool) else ""
+    return " ".join(entities.unescape(re.sub(r"<[^<>]{1,200}>", " ", said)).split())
+
+
+def _name(node: Node, name: str) -> str:
+    return _text(node.get(name), ("name", "value", "@value"))
+
+
+def _number(value: Any) -> float | None:
+    """A value as a number, such as 4.4 of "4,4 / 5"; None where it is none. "1,284" counts."""
+    match = re.match(r"\d{1,12}(?:[.,]\d{1,4})?", _text(value))
+    if match is None:
+        return None
+    return float(match[0].replace(",", "" if re.fullmatch(r"\d+,\d{3}", match[0]) else "."))
+
+
+# --- the document -----------------------------------------------------------------------------------------------------
+
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_CRUMB = re.compile(r"\s*[\u203a/>»]\s*")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+class Line(NamedTuple):
+    """A run of text that no block breaks. ``element`` is the innermost around its first words."""
+
+    text: str
+    element: Element
+    place: int
+
+
+class Tile(NamedTuple):
+    """Another product, shown in a small block with its price."""
+
+    url: str
+    text: str
+    element: Element
+
+
+class Page(NamedTuple):
+    """A parsed page: ``body`` and ``lines`` are the product's part, all else is cut out of them.
+
+    ``framed`` are the lines that were cut out, still read for a shop's terms; ``reviews`` the elements in which
+    customers speak. ``title_place`` is the line of the title, or -1; ``seen`` what the browser showed, squeezed.
+    """
+
+    body: Element
+    title: str
+    document_title: str
+    guards: str
+    seen: str
+    crumbs: Sequence[str]
+    tiles: list[Tile]
+    lines: list[Line]
+    framed: list[str]
+    reviews: list[Element]
+    title_place: int
+
+    def can_be_seen(self, text: str) -> bool:
+        """Whether a text is in what the browser showed; True where that is not known. Raised cents have no point."""
+        bare = "".join(text.split()).casefold()
+        return not self.seen or bare in self.seen or bare.replace(".", "") in self.seen
+
+    def after_title(self, most: int = 10_000) -> list[Line]:
+        """The lines from the title on, then those before it."""
+        return sorted(self.lines, key=lambda line: line.place <= self.title_place)[:most]
+
+
+def read_document(html: str, url: str, *, seen: str = "", name: str = "") -> Page | None:
+    """Parse a document after its scripts; None where there is nothing to parse.
+
+    ``seen`` is what the browser showed of it, "" where that is not known, ``name`` what its data calls its product.
+    """
+    root = parsed(html)
+    body = None if root is None else root.find("body")
+    if body is None:
+        return None
+    document_title = " ".join((root.findtext(".//title") or "").split())[:1_000]
+    guards = " ".join((one.get("src") or "")[:300] for one in root.iter("iframe", "frame", "script"))
+    # References such as &#x1f; bring signs that lxml reads and won't write, as it does where an element is taken out.
+    for one in body.iter("*"):
+        one.text, one.tail = (said and _UNWRITABLE.sub(" ", said) for said in (one.text, one.tail))
+    for one in list(body.iter(*CALLED["dropped"])):
+        one.drop_tree()
+    heading = _find_title(body, [one.casefold() for one in (name, document_title) if one])
+    holders = frozenset(() if heading is None else ancestors(heading))
+    path = next((one for one in body.iter("p", "div", "nav", "ul", "ol") if named(one) & CALLED["crumbs"]), None)
+    crumbs = () if path is None else [words_of(one) for one in path.iter("li")] or _CRUMB.split(words_of(path))
+    outside, reviews = _outside(body, holders)
+    cut, reviews = _cut(body, outside), _cut(body, reviews)
+    tiles = list(_tiles(body, url, holders))
+    cut += _cut(body, (one.element for one in tiles))
+    lines = list(lines_of(body))
+    return Page(
+        body=body,
+        title="" if heading is None else words_of(heading)[:500],
+        document_title=document_title,
+        guards=guards,
+        seen="".join(seen.split()).casefold(),
+        crumbs=crumbs,
+        tiles=tiles,
+        lines=lines,
+        framed=[line.text for one in cut for line in lines_of(one)],
+        reviews=reviews,
+        title_place=next((one.place for one in lines if heading in ancestors(one.element)), -1),
+    )
+
+
+def _cut(body: Element, elements: Iterable[Element]) -> list[Element]:
+    return [one for one in elements if body in ancestors(one) and one.drop_tree() is None]
+
+
+def _find_title(body: Element, known: list[str]) -> Element | None:
+    """The heading of the page: of all headings and elements called a title the one that its names confirm."""
+    best, best_score = None, 0
+    for one in body.iter("h1", "h2", "div", "span", "p"):
+        if one.tag not in ("h1", "h2") and not (len(one) < 3 and CALLED["title"] & named(one)):
+            continue
+        words, around = words_of(one).casefold(), {up.tag for up in ancestors(one)}
+        if not 2 <= len(words) <= 400 or around & {"a", "nav", "footer", "aside"}:
+            continue
+        # The name of a shop is often a heading of its frame, and stands in the document's title, too.
+        confirmed = any(words in title or title in words for title in known)
+        score = 4 * (one.tag == "h1") + 3 * confirmed - 3 * ("header" in around and "main" not in around)
+        if score > best_score:
+            best, best_score = one, score
+    return best
+
+
+def named(*elements: Element) -> frozenset[str]:
+    """The words that elements are called by: ``priceNow-main`` is price, now and main."""
+    return frozenset(word for one in elements for word in _naming(one).split())
+
+
+def _naming(element: Element) -> str:
+    names = ((element.get(one) or "")[:300] for one in ("class", "id", "itemprop", "data-testid", "aria-label"))
+    return " ".join(_WORD.findall(" ".join(names))).lower()
+
+
+def words_of(element: Element) -> str:
+    return " ".join(line.text for line in lines_of(element))
+
+
+def ancestors(element: Element, most: int = 10_000) -> Iterator[Element]:
+    """The element itself, then those around it, nearest first."""
+    yield element
+    yield from islice(element.iterancestors(), most - 1)
+
+
+def lines_of(root: Element) -> Iterator[Line]:
+    """The lines of a tree, walked without recursion: however deep it is, it is read."""
+    import lxml.etree
+
+    pieces: list[str] = []
+    owner, place = root, 0
+    for event, element in [*lxml.etree.iterwalk(root, events=("start", "end", "comment", "pi")), ("end", None)]:
+        if event in ("start", "end") and (element is None or element.tag in CALLED["blocks"]):
+            text = " ".join("".join(pieces).split())[:MAX_LINE_CHARS]
+            pieces = []
+            if text:
+                yield Line(text=text, element=owner, place=place)
+                place += 1
+            if element is None or place > MAX_LINES:
+                return
+        said = element.text if event == "start" else element.tail if element is not root else ""
+        if said:
+            if event == "start" and element.tag == "sup" and re.search(r"\d \d\d$", f"{''.join(pieces[-1:])} {said}"):
+                said = f".{said}"
+            if said.strip() and not "".join(pieces).strip():
+                owner = element if event == "start" else element.getparent()
+            # Words of neighbouring elements are words of their own.
+            apart = event == "start" and said[0].isupper() and pieces and pieces[-1][-1:].isalpha()
+            pieces.append(f" {said}" if apart else said)
+
+
+def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element], list[Element]]:
+    """The elements that are no part of the product's, by tag, role, name and heading; and those of reviews."""
+    outside, reviews = list[Element](), list[Element]()
+    for one in body.iter("*"):
+        if one in holders:
+            continue
+        called = _naming(one)
+        promoted = one.tag not in CALLED["inline"] and SAID["promoted"].search(called) and "price" not in called.split()
+        hidden = one.get("hidden") is not None or SAID["hidden"].search(one.get("style") or "")
+        framed = {one.tag, one.get("role")} & CALLED["frames"] or (one.tag == "header" and one.getparent() is body)
+        if framed or promoted or hidden:
+            outside.append(one)
+        elif one.tag in ("div", "section", "ul", "ol") and SAID["reviews"].search(called):
+            # One that is called after reviews may hold their mean alone.
+            reviews += [one] if one.find(".//li") is not None or len(words_of(one)) > 120 else []
+        claim = one.tag in ("div", "p", "span", "b", "strong") and not len(one) and (one.get("class") or one.get("id"))
+        if (claim and not any(up.tag == "a" for up in ancestors(one, 4))) or re.fullmatch("h[2-5]", one.tag):
+            said = words_of(one)
+            if len(said) <= 60 and SAID["promoting"].match(said):
+                outside += _section(one, holders, promoted=True)
+            if len(said) <= 60 and SAID["reviews_heading"].match(said):
+                reviews += _section(one, holders, promoted=False)
+    return outside, reviews
+
+
+def _section(heading: Element, holders: Collection[Element], *, promoted: bool) -> list[Element]:
+    """What a heading is over: it, and what follows it or the block that holds it alone, up to the next heading."""
+    block = heading
+    while (parent := block.getparent()) not in holders and parent.tag != "body" and words_of(parent) == words_of(block):
+        block = parent
+    if parent.tag == "section" and parent not in holders and next(filter(words_of, parent), None) is block:
+        return [parent]
+    found = [block]
+    for one in block.itersiblings("*"):
+        if one in holders or re.fullmatch(r"h[1-4]", one.tag):
+            break
+        # Promoted products are links; where they end without another heading, the product goes on.
+        if promoted and one.tag != "a" and one.find(".//a") is None and words_of(one):
+            break
+        found.append(one)
+    return found
+
+
+def _tiles(body: Element, url: str, holders: Collection[Element]) -> Iterator[Tile]:
+    tiled: set[Element] = set()
+    own = urlsplit(url).path.rstrip("/")
+    for link in list(body.iter("a"))[:MAX_TILES]:
+        href = (link.get("href") or "").partition("#")[0]
+        try:
+            target = urljoin(url, href)
+            if not href or urlsplit(target).path.rstrip("/") == own:
+                continue
+        except ValueError:
+            continue
+        for up in ancestors(link, 6):
+            words = words_of(up)
+            if up in holders or up.tag in ("body", "main", "html") or up in tiled or len(words) > 600:
+                break
+            if find_prices(words):
+                like = [one for one in up.getparent() if (one.tag, one.get("class")) == (up.tag, up.get("class"))]
+                several = sum(one.find(".//a") is not None for one in like) > 1
+                links = {one.get("href") for one in up.iter("a")}
+                pictured = len(links) == 1 and link.find(".//img") is not None
+                if up is link or pictured or (several and len(links) <= 3):
+                    tiled.add(up)
+                    yield Tile(url=target, text=words, element=up)
+                break
