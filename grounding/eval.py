@@ -123,7 +123,6 @@ def evaluate_command(
     questions: str | None = None,
     transcript: str | None = None,
     asr_base_url: str | None = None,
-    normaliser: str | None = None,
     noise_dir: Path | None = None,
     participant: Annotated[tuple[str, ...], _Several] = (),
     kind: TaskKind | ShopKind | None = None,
@@ -243,7 +242,6 @@ def evaluate_command(
             recordings, with its options and in noise (`whisper:turbo,language=en`, `pocketsphinx@babble:10dB`), or
             recorded transcripts (`file:transcriptions_Wturbo.json`). `python -m grounding.asr --help` has more.
         asr_base_url: The endpoint that whisper-api asks, such as http://127.0.0.1:8000/v1.
-        normaliser: What word error rates are computed after: grounding-en [default], or whisper-en, that of Whisper.
         noise_dir: Noises of your own, named as in MS-SNSD (Babble_1.wav, Typing_2.wav); beside the built-in ones.
         participant: Only these participants.
         kind: Only tasks of this kind: preference or routine on a desktop; search, recommend or review in a shop.

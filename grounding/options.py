@@ -60,7 +60,6 @@ class EvalOptions(RunOptions, frozen=True, kw_only=True):
     transcript: str | None = None
     noise_dir: Path | None = None
     asr_base_url: str | None = None
-    normaliser: str | None = None
     history_file: str | None = None
     planner: str = "none"
     planner_prompt: str | None = None

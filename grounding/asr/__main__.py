@@ -41,8 +41,8 @@ python -m grounding.asr --transcript truth whisper whisper@babble:5dB \\
 python -m grounding.asr --transcript truth pocketsphinx \\
     pocketsphinx@babble:{-5,0,5,10,15,20}dB
 
-# Finished runs, after the normaliser of Whisper's paper
-python -m grounding.asr table results/RUN_TRUTH results/RUN_HEARD --normaliser whisper-en
+# Finished runs side by side
+python -m grounding.asr table results/RUN_TRUTH results/RUN_HEARD
 ```
 """
 

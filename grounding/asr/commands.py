@@ -100,19 +100,18 @@ def transcribe_recordings(
     return EXIT_PARTIAL if failed else EXIT_OK
 
 
-def table_command(*runs: Path, normaliser: str | None = None, published: Annotated[bool, _Flag] = False) -> int:
+def table_command(*runs: Path, published: Annotated[bool, _Flag] = False) -> int:
     """Print the table over finished runs that differ in their transcripts only. Asks and hears nothing again.
 
     Args:
         runs: Run folders, in the order of the table. One of them should be over the true words.
-        normaliser: What words are compared after: grounding-en or whisper-en [default: that of the runs].
         published: Put the paper's Table 4 beside, whatever the data.
     """
     from grounding.asr.table import print_table
     from grounding.report.matrix import WIDE
     from grounding.run.scorebook import read_run
 
-    print_table(wide_console(WIDE), [read_run(run) for run in runs], normaliser=normaliser, published=published)
+    print_table(wide_console(WIDE), [read_run(run) for run in runs], published=published)
     return EXIT_OK
 
 

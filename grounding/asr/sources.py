@@ -20,7 +20,6 @@ import msgspec
 from msgspec.structs import replace
 
 from grounding.asr.noise import noise_identity, open_sources
-from grounding.asr.normaliser import open_normaliser
 from grounding.asr.recogniser import Recogniser, RecogniserOptions, open_recogniser
 from grounding.asr.transcribe import Heard, listen, say, store_beside
 from grounding.data.folders import match_name
@@ -38,7 +37,7 @@ from grounding.errors import UserError
 from grounding.options import EvalOptions
 from grounding.records import Failure, HistoryEntry, Record, Session, Step, TaskLabel
 from grounding.run.folder import AskedTranscript
-from grounding.scoring.words import Spoken, Transcripts, word_errors
+from grounding.scoring.words import NORMALISER, Spoken, Transcripts, word_errors
 
 AUDIO = "audio"
 """The folder of a participant's recordings."""
@@ -78,7 +77,7 @@ def obtain(
     recogniser or noise, or the recogniser can't go on.
     """
     condition = parse_condition(options.transcript or TRUTH)
-    needed, normaliser = _needed_steps(sessions, chosen), open_normaliser(options.normaliser)
+    needed = _needed_steps(sessions, chosen)
     made: dict[str, Any] = {"condition": condition.label, "recogniser": "", "noise": ""}
     device = ""
     if condition.is_heard:
@@ -106,10 +105,10 @@ def obtain(
     else:
         units = _recorded(condition, sessions, folders, needed)
         made["source"] = _digest([(one.steps, one.heard, one.failure) for one in units])
-    asked = AskedTranscript(**made, normaliser=normaliser.id)
+    asked = AskedTranscript(**made, normaliser=NORMALISER)
     if options.dry_run:
         return Obtained(asked=asked, transcripts=None)
-    score = word_errors([(one.reference, one.heard) for one in units], normaliser)
+    score = word_errors([(one.reference, one.heard) for one in units])
     told = Transcripts(**made, score=score, spoken=tuple(units), made_on=device)
     if condition.is_heard:
         say(f"{condition}: {told.speed}", options.display)

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from grounding.asr.normaliser import open_normaliser
 from grounding.cards.places import published_dir
 from grounding.data.release import data_name
 from grounding.data.speech import TRUTH, parse_condition
@@ -27,7 +26,7 @@ from grounding.run.scorebook import ScoredClicks, scored_tasks
 from grounding.scoring import Comparison, Summary, compare, registered
 from grounding.scoring.metrics import Metric
 from grounding.scoring.published import read_published
-from grounding.scoring.words import WORD_ERROR_RATE, Transcripts, read_spoken, word_errors
+from grounding.scoring.words import WORD_ERROR_RATE, Transcripts, read_spoken
 
 NOISE_NOTE = (
     "noise      the paper names its noises (MS-SNSD: people talking, typing) and neither their level nor the files: "
@@ -51,15 +50,9 @@ class HeardRun(Record, frozen=True, kw_only=True):
         return TRUTH if self.told is None else self.told.condition
 
 
-def heard_run(scored: ScoredClicks, normaliser: str | None = None) -> HeardRun:
-    """A run with its word error rate, anew after another normaliser where one is named.
-
-    Raises UserError: what the run was told can't be read, or there is no such normaliser.
-    """
+def heard_run(scored: ScoredClicks) -> HeardRun:
+    """A run with its word error rate. Raises UserError: what the run was told can't be read."""
     told, summary = read_spoken(scored.folder), scored.summary
-    if told is not None and normaliser is not None:
-        pairs = [(one.reference, one.heard) for one in told.spoken]
-        told = replace(told, score=word_errors(pairs, open_normaliser(normaliser)))
     if told is not None:
         scores = summary.scores
         scores = replace(scores, extra={**scores.extra, WORD_ERROR_RATE: told.score.estimate})
@@ -130,10 +123,10 @@ def draw_levels(runs: Sequence[HeardRun], folder: Path, subtitle: str) -> tuple[
 # --- finished runs ------------------------------------------------------------------------------------------------
 
 
-def print_table(console: Console, runs: Sequence[ScoredClicks], *, normaliser: str | None, published: bool) -> None:
+def print_table(console: Console, runs: Sequence[ScoredClicks], *, published: bool) -> None:
     """Print the table over finished runs that differ in their transcripts only; asks and hears nothing again.
 
-    Raises UserError: no run, runs that differ in more, or over other steps; no such normaliser.
+    Raises UserError: no run, runs that differ in more, or over other steps.
     """
     if not runs:
         raise UserError("no run was given: name run folders, one of them over the true words")
@@ -147,7 +140,7 @@ def print_table(console: Console, runs: Sequence[ScoredClicks], *, normaliser: s
                 f"{first.folder} and {run.folder} differ in more than their transcripts ({', '.join(names)}): "
                 "compare runs of one planner, grounder and data set"
             )
-    heard = [heard_run(run, normaliser) for run in runs]
+    heard = [heard_run(run) for run in runs]
     base = next((number for number, run in enumerate(heard) if run.told is None), 0)
     tasks, asked, compared = scored_tasks(runs[base]), first.info.asked, dict[int, Comparison]()
     try:

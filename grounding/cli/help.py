@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 GROUPS: dict[str, tuple[str, ...]] = {
     "Data": (
         *("dataset", "data_dir", "participant", "scenario", "user", "kind", "split", "sample_id", "limit"),
-        *("questions", "transcript", "asr_base_url", "normaliser", "noise_dir"),
+        *("questions", "transcript", "asr_base_url", "noise_dir"),
     ),
     "Who answers": (
         *("planner", "planner_prompt", "planner_model", "plan_ahead", "plans", "plan_store", "no_plan_store"),
@@ -33,8 +33,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """Every option of ``grounding eval``, in the order in which help shows them."""
 
-_SPEECH = ("transcript", "asr_base_url", "normaliser", "noise_dir")
-_SAID_ELSEWHERE = ("planner_model", "no_plan_store", "asr_base_url", "normaliser", "noise_dir")
+_SPEECH = ("transcript", "asr_base_url", "noise_dir")
+_SAID_ELSEWHERE = ("planner_model", "no_plan_store", "asr_base_url", "noise_dir")
 """Said by ``--planner NAME``, ``--plan-store none`` and ``--transcript``; ``grounding.asr --help`` has the others."""
 
 

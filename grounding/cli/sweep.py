@@ -44,7 +44,7 @@ ONE_FOR_ALL = frozenset(
     {
         *("log_dir", "display", "fresh", "json", "scoring", "baseline", "cost_limit"),
         *("plan_store", "no_plan_store", "no_probe", "no_report", "dry_run", "tolerance", "published"),
-        *("clusters", "epochs", "asr_base_url", "normaliser", "noise_dir", "executor", "workers", "ray_address"),
+        *("clusters", "epochs", "asr_base_url", "noise_dir", "executor", "workers", "ray_address"),
     }
 )
 """Options of ``eval`` that say how the command works and not what is run: they have one value in a sweep as well."""

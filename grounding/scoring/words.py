@@ -1,13 +1,14 @@
 """Word error rate: what was said and what was heard in; counts and the rate with its interval out.
 
 The rate is that of the corpus, all errors over all words that were said: a mean of the clips' own rates would let an
-instruction of one word count as much as one of thirty. Words are aligned by jiwer (least edits) after a normaliser.
+instruction of one word count as much as one of thirty. Words are aligned by jiwer (least edits) after Whisper's own
+normaliser of English, as in its paper; rates under different normalisers can't be compared, so its name stands beside.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -23,13 +24,7 @@ TRANSCRIPTS = "transcripts.json"
 MOST_BYTES = 256 << 20
 WORD_ERROR_RATE = "word_error_rate"
 """What the rate is called among the scores of a run."""
-
-
-class Normaliser(Record, frozen=True, kw_only=True):
-    """A named way to make words of a text. Rates under different ones can't be compared: ``id`` stands beside them."""
-
-    id: str
-    words: Callable[[str], Sequence[str]]
+NORMALISER = "whisper-en"
 
 
 class Errors(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -80,18 +75,20 @@ _KINDS = {"equal": "hits", "substitute": "substitutions", "delete": "deletions",
 """jiwer's words for what became of a run of words."""
 
 
-def word_errors(pairs: Sequence[tuple[str, str]], normaliser: Normaliser) -> WordScore:
+def word_errors(pairs: Sequence[tuple[str, str]]) -> WordScore:
     """Compare what was said with what was heard, a pair of texts for each recording.
 
     Nothing was heard is "". A recording in which no word was said adds no words, only what was heard in it, as
     insertions.
     """
     import jiwer
+    from whisper_normalizer.english import EnglishTextNormalizer
 
+    normalised = EnglishTextNormalizer()
     split = jiwer.Compose([jiwer.ReduceToListOfListOfWords()])
     output = jiwer.process_words(
-        [" ".join(normaliser.words(said)) for said, _ in pairs],
-        [" ".join(normaliser.words(heard)) for _, heard in pairs],
+        [normalised(said) for said, _ in pairs],
+        [normalised(heard) for _, heard in pairs],
         reference_transform=split,
         hypothesis_transform=split,
     )
@@ -106,7 +103,7 @@ def word_errors(pairs: Sequence[tuple[str, str]], normaliser: Normaliser) -> Wor
     wrong: Matrix = np.array([[float(100 * one.errors)] for one in found]).reshape(-1, 1)
     said: Matrix = np.array([[float(one.reference_words)] for one in found]).reshape(-1, 1)
     return WordScore(
-        normaliser=normaliser.id,
+        normaliser=NORMALISER,
         errors=total,
         rate_percent=total.rate_percent,
         interval=bootstrap(wrong, said)[0],

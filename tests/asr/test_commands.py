@@ -67,7 +67,7 @@ def test_a_table_of_finished_runs_asks_nothing_again(tmp_path: Path, data_dir: P
     assert [row[0] for row in rows[:4]] == ["truth", "counting", "counting@pink:0dB", "counting@pink:5dB"]
     assert (rows[0][-1], rows[1][-1]) == ("-", "0.0")
     assert [row[0] for row in rows[4:7]] == ["counting", "counting@pink:0dB", "counting@pink:5dB"]
-    assert "normaliser grounding-en-1; intervals over recordings" in shown
+    assert "normaliser whisper-en; intervals over recordings" in shown
     assert "a level stands beside every noise" in shown
     # RealWebAssist's own data have the paper's table beside.
     assert rows[-1] == ["Whisper Large-V3 (Noise)", "28.1", "63.4", "20.6", "6.5"]

@@ -138,12 +138,12 @@ def test_steps_without_words_are_wrong_and_counted_by_reason(tmp_path: Path, arg
 def test_the_run_says_where_its_words_come_from(tmp_path: Path, args: list[str], data_dir: Path) -> None:
     done = shell.call(*args, "--grounder", "center", "--transcript", "file:transcriptions_W.json")
     assert "|transcript:file:transcriptions_W.json@" in done.stdout
-    assert "|wer:33.33%/grounding-en-" in done.stdout
+    assert "|wer:33.33%/whisper-en" in done.stdout
     folder = runs(tmp_path)["file:transcriptions_W.json"]
     assert "_center_file-transcriptions_W.json_" in folder.name
     asked = json.loads((folder / "run.json").read_text())["asked"]["transcript"]
     assert asked["condition"] == "file:transcriptions_W.json"
-    assert asked["normaliser"].startswith("grounding-en-")
+    assert asked["normaliser"] == "whisper-en"
     # Other words under the same name are another run; true words are the run that they always were.
     write_heard(data_dir, {0: "something else"})
     again = shell.call(*args, "--grounder", "center", "--transcript", "file:transcriptions_W.json")

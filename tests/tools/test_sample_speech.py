@@ -16,7 +16,6 @@ import soundfile
 
 from grounding.asr.audio import read_audio
 from grounding.asr.noise import noise_identity, open_sources, rms_dbfs
-from grounding.asr.normaliser import NORMALISER
 from grounding.asr.recogniser import open_recogniser
 from grounding.asr.transcribe import heard_key, transcribe
 from grounding.data.speech import Clip, Noisy, Transcript, file_sha256, read_transcripts
@@ -108,7 +107,7 @@ def test_noise_costs_words() -> None:
             for name in PARTICIPANTS
             for said, heard in zip(truth(name), read_transcripts(SAMPLE / name / file), strict=True)
         ]
-        rate = word_errors(pairs, NORMALISER).rate_percent
+        rate = word_errors(pairs).rate_percent
         assert rate is not None
         rates.append(rate)
     clean, *noisy = rates
@@ -124,7 +123,7 @@ def test_the_louder_the_noise_the_more_words_are_lost() -> None:
         heard = transcribe([clip_of(name, item) for name, item in chosen], open_recogniser("pocketsphinx"), noise=noise)
         assert all(found.failure is None for found in heard)
         pairs = [(item.text, found.text) for (_, item), found in zip(chosen, heard, strict=True)]
-        rate = word_errors(pairs, NORMALISER).rate_percent
+        rate = word_errors(pairs).rate_percent
         assert rate is not None
         rates.append(rate)
     clean, at_25_db, at_10_db = rates

@@ -17,7 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from grounding.asr.noise import noise_identity, open_sources  # noqa: E402  (runs from a checkout, too)
-from grounding.asr.normaliser import NORMALISER  # noqa: E402
 from grounding.asr.recogniser import open_recogniser  # noqa: E402
 from grounding.asr.transcribe import TranscriptStore, transcribe, transcript_of  # noqa: E402
 from grounding.data.speech import Clip, Transcript, file_sha256, parse_noise, read_transcripts, write_transcripts  # noqa: E402
@@ -67,7 +66,7 @@ def main() -> int:
             write_transcripts(options.out / name / file_name(noise), written)
         pairs = [(item.text, found.text) for (_, item, _), found in zip(with_clips, heard, strict=True)]
         failed = sum(found.failure is not None for found in heard)
-        score = word_errors(pairs, NORMALISER)
+        score = word_errors(pairs)
         print(f"{noise or 'clean'}: WER {score.rate_percent:.1f} % {score.interval}, {failed} failed", flush=True)
     made = {
         "recogniser": open_recogniser(RECOGNISER).identity,

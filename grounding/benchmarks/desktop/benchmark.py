@@ -148,7 +148,7 @@ _SENSELESS = {
         "planner planner_prompt planner_model planner_base_url plan_ahead plans": "an agent gets no plan",
         "history history_file history_scope": "an agent is told its memory and no history; see --memory",
         "questions": "desktop tasks have one file each and no questions file",
-        "transcript asr_base_url normaliser noise_dir": "desktop tasks have no recordings",
+        "transcript asr_base_url noise_dir": "desktop tasks have no recordings",
         "participant": "desktop tasks have no participants; choose with --kind or --sample-id",
         "clusters": "desktop tasks have no participants: their intervals are over tasks",
         "send": "agents are sent their screenshots in the request",

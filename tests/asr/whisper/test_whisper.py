@@ -10,12 +10,14 @@ from typing import cast
 import numpy as np
 import pytest
 import torch
-import whisper
+import whisper.normalizers
+import whisper_normalizer.english as words
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from asr.speech import clip, tone, write
 from asr.whisper.tiny_whisper import write_checkpoint
 from grounding.asr.audio import Audio
-from grounding.asr.normaliser import open_normaliser
 from grounding.asr.recogniser import Recogniser, Recognition, open_recogniser
 from grounding.asr.transcribe import transcribe
 from grounding.errors import UserError
@@ -158,6 +160,10 @@ def test_what_it_refuses(spec: str, said: str) -> None:
         open_recogniser(spec)
 
 
-def test_the_packages_own_normaliser() -> None:
-    words = open_normaliser("whisper-en").words
-    assert list(words("Um, I don't like twenty one colours.")) == ["i", "do", "not", "like", "21", "colors"]
+SAID = "Um I don't won't it's twenty-one 21st 2,000 $5.50 1.5 per cent half double oh colour's Mr. é [Music] 1990s"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(SAID.split()), max_size=8).map(" ".join))
+def test_words_are_compared_after_whispers_own_normaliser(text: str) -> None:
+    assert words.EnglishTextNormalizer()(text) == whisper.normalizers.EnglishTextNormalizer()(text)

@@ -34,7 +34,6 @@ from grounding.errors import Halted, UserError
 from grounding.records import Failure
 
 if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.extraction.structural import Extractor
     from grounding.benchmarks.agenticshop.options import CurationOptions
     from grounding.benchmarks.agenticshop.web.browser import WebBrowser
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
@@ -232,13 +231,12 @@ def _path(url: str) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class CurationServices:
-    """What an agent may be made of; ``pages`` may be shown at once, ``extractor`` is None where they are recorded."""
+    """What an agent may be made of; ``pages`` is how many may be shown at once."""
 
     options: CurationOptions
     budget: Budget
     progress: Progress
     pages: int
-    extractor: Extractor | None = None
 
 
 Make = Callable[[CurationServices], CurationAgent]

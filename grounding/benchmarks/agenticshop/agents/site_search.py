@@ -26,7 +26,6 @@ from grounding.errors import UserError
 from grounding.records import Failure
 
 if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.extraction.structural import Extractor
     from grounding.benchmarks.agenticshop.web.render import BrowserTab
 
 VERSION = 5
@@ -285,15 +284,15 @@ async def _search(tab: BrowserTab, query: str) -> None:
 
 
 class SiteSearchAgent(Browses):
-    """Searches the shops of a data set by their own search boxes; ``extractor`` reads the pages of products."""
+    """Searches the shops of a data set by their own search boxes."""
 
     name = "site-search"
 
-    def __init__(self, *, max_concurrency: int = 2, extractor: Extractor | None = None) -> None:
+    def __init__(self, *, max_concurrency: int = 2) -> None:
         from grounding.benchmarks.agenticshop.extraction.structural import StructuralExtractor
 
         self.max_concurrency = max_concurrency
-        self.extractor = extractor or StructuralExtractor()
+        self.extractor = StructuralExtractor()
         self.identity = f"site-search:{VERSION}|pages:{MAX_PAGES}|{self.extractor.identity}"
         self._room = asyncio.Semaphore(max_concurrency)
         self._known: dict[tuple[str, str], Results] = {}
@@ -438,6 +437,4 @@ def _step(action: str, began: float, url: str, said: str, **more: Any) -> TraceS
     browses=True,
 )
 def _site_search(given: CurationServices) -> SiteSearchAgent:
-    # What it has read of a page is not read again, where the run's extractor is its own.
-    shared = given.extractor if given.options.extractor == "structural" else None
-    return SiteSearchAgent(max_concurrency=given.pages, extractor=shared)
+    return SiteSearchAgent(max_concurrency=given.pages)
