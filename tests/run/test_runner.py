@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grounding.llm.budget import BudgetReached
 from grounding.records import Failure, Record
 from grounding.run.journal import Journal
 from grounding.run.runner import MIN_ERRORS_IN_A_ROW, Runner
@@ -124,6 +125,20 @@ def test_items_are_drawn_only_as_fast_as_they_are_worked_off(tmp_path: Path) -> 
     assert most <= 3 * 2 + 1
 
 
+def test_what_is_stored_is_not_asked_again(tmp_path: Path) -> None:
+    go(three(tmp_path), names(5))
+    again = three(tmp_path)
+    done: list[tuple[str, bool]] = []
+    texts: list[str] = []
+    go(again, names(7), on_record=lambda *one: done.append(one), on_item=lambda _item, last: texts.append(last.text))
+    assert all(stage.asked == Counter(["w5", "w6"]) for stage in again)
+    assert len(texts) == 7
+    assert Counter(done) == {
+        (name, stored): count for name in ("upper", "double", "count") for stored, count in ((True, 5), (False, 2))
+    }
+    assert all(stage.journal.path.read_bytes().count(b"\n") == 7 for stage in again)
+
+
 @pytest.mark.parametrize("kind", ["error", "unparsed", "missing"])
 def test_a_failed_record_ends_its_chain_and_no_other(tmp_path: Path, kind: Any) -> None:
     failure = Failure(kind=kind, message="no")
@@ -137,12 +152,79 @@ def test_a_failed_record_ends_its_chain_and_no_other(tmp_path: Path, kind: Any) 
     assert again[0].asked == (Counter("b") if kind == "error" else Counter())
 
 
+def test_many_errors_in_a_row_end_the_run(tmp_path: Path) -> None:
+    stages = three(tmp_path, lambda _item, _earlier: ERROR)
+    stopped = go(stages, names(10_000))
+    assert "errors in a row" in stopped
+    assert "the pump is down" in stopped
+    assert "upper" in stopped
+    asked = stages[0].asked.total()
+    assert MIN_ERRORS_IN_A_ROW <= asked <= MIN_ERRORS_IN_A_ROW + 3 * 4
+    assert len(stages[0].journal) == asked
+
+
 def test_an_answer_now_and_then_keeps_the_run_going(tmp_path: Path) -> None:
     every = MIN_ERRORS_IN_A_ROW - 10
     work: Work = lambda item, _: "fine" if int(item[1:]) % every == 0 else ERROR  # noqa: E731
     stages = three(tmp_path, work, max_concurrency=1)
     assert go(stages, names(1_000)) == ""
     assert stages[0].asked.total() == 1_000
+
+
+def test_the_cost_limit_ends_the_run_and_what_is_in_flight_is_kept(tmp_path: Path) -> None:
+    sent = 0
+
+    def paid(item: str, _: Word | None) -> str | Failure:
+        nonlocal sent
+        sent += 1
+        if sent > 10:
+            raise BudgetReached("the cost limit of $1 is reached")
+        return item
+
+    stages = three(tmp_path, paid)
+    items = iter(names(1_000))
+    assert go(stages, items) == "the cost limit of $1 is reached"
+    assert len(list(items)) > 1_000 - 10 - 2 * 3 * 4, "nothing more is drawn after the halt"
+    assert len(stages[0].journal) == 10
+    assert stages[0].asked.total() <= 10 + 3 * 4
+    again = three(tmp_path)
+    assert go(again, names(20)) == ""
+    assert again[0].asked.total() == 10
+
+
+def test_a_disk_that_is_full_comes_out_once_as_itself(tmp_path: Path) -> None:
+    stages = three(tmp_path)
+    real = stages[1].journal.append
+
+    def full(record: Word) -> None:
+        if len(stages[1].journal) >= 5:
+            raise OSError(28, "No space left on device")
+        real(record)
+
+    stages[1].journal.append = full  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="No space left") as caught:
+        go(stages, names(100))
+    assert type(caught.value) is OSError
+    assert len(stages[1].journal) == 5
+
+
+def test_cancelled_in_mid_run_what_was_answered_is_kept(tmp_path: Path) -> None:
+    stages = three(tmp_path)
+
+    async def cancelled() -> None:
+        def stop_at_ten(_item: str, _last: Word) -> None:
+            if len(stages[2].journal) == 10:
+                running.cancel()
+
+        running = asyncio.ensure_future(Runner[str](stages, on_item=stop_at_ten).run(names(1_000)))
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(cancelled())
+    assert 10 <= len(stages[2].journal) < 100
+    again = three(tmp_path)
+    assert go(again, names(50)) == ""
+    assert again[2].asked.total() == 50 - len(list(stages[2].journal))
 
 
 @given(

@@ -19,6 +19,7 @@ from grounding.benchmarks.personalwab.options import ShopOptions
 from grounding.cli.sweep import ONE_FOR_ALL, sweepable, swept_values
 from grounding.eval import evaluate_command
 from grounding.options import EvalOptions
+from grounding.report.plot import x_axis
 
 # --- which options, which combinations ----------------------------------------------------------------------------
 
@@ -60,6 +61,12 @@ def test_values_are_as_eval_has_them() -> None:
     assert found["history_file"] == (None, "x.json")
     assert found["dataset"] == ("sample-web",)
     assert found["limit"] == (None,)
+
+
+def test_the_axis_is_the_number_with_the_most_values() -> None:
+    assert x_axis({"planner": ("a", "b"), "history": (0, 1, 2), "temperature": (0.0, 1.0)}) == "history"
+    assert x_axis({"plan_ahead": (True, False), "plans": (None, "a")}) == ""
+    assert x_axis({"temperature": (None, 0.5)}) == ""
 
 
 # --- whole sweeps -------------------------------------------------------------------------------------------------
@@ -104,7 +111,7 @@ def test_a_sweep_over_history(tmp_path: Path, args: list[str]) -> None:
         assert server.texts == asked
     folder = folder_of(tmp_path)
     assert {path.name for path in folder.iterdir()} == {
-        *("queue.json", "sweep.json", "sweep.csv", "sweep.png", "sweep.svg")
+        *("queue.json", "sweep.json", "sweep.csv", "sweep.png", "sweep.svg"),
     }
     result = json.loads((folder / "sweep.json").read_text())
     assert result["swept"] == {"history": [0, 2, 10]}
@@ -159,6 +166,21 @@ def test_who_is_told_of_no_history_is_run_once_without(tmp_path: Path, args: lis
     signed = [row["summary"]["signature"] for row in rows]
     assert ["history:0|" in signed[0], "history:2/" in signed[1], "history:5/" in signed[2]] == [True] * 3
     assert "none + center: --history 2 is left out: nobody is told of it" in done.stderr
+
+
+def test_what_fails_in_one_combination_is_in_the_table(tmp_path: Path, args: list[str]) -> None:
+    planner = shell.planner_card(tmp_path)
+    with slow_server(reply) as server:
+        server.status = 500
+        where = ["--planner-base-url", server.url, "--plan-store", tmp_path / "store", "--max-retries", "0"]
+        command = [*args, "--planner", "none", planner, "--grounder", "center", *where]
+        done = grounding(*command)
+        assert done.returncode == 1
+        assert "thinker (partial)" in done.stdout
+        server.status = None
+        assert grounding(*command).returncode == 0
+    (line,) = [one for one in csv.DictReader((folder_of(tmp_path) / "sweep.csv").open()) if one["planner"] == "thinker"]
+    assert (line["status"], line["error"]) == ("complete", "0")
 
 
 @pytest.mark.parametrize(

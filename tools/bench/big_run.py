@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
 
@@ -42,7 +42,15 @@ SHOTS = tuple(
 PLATFORMS = ("web", "desktop", "mobile")
 
 
-def write_run(folder: Path, steps: int, *, participants: int = 10, seed: int = 0, labelled: bool = False) -> None:
+def write_run(
+    folder: Path,
+    steps: int,
+    *,
+    participants: int = 10,
+    seed: int = 0,
+    labelled: bool = False,
+    shots: Sequence[Screenshot] = SHOTS,
+) -> None:
     """Write ``run.json``, ``steps.jsonl``, ``plans.jsonl`` and ``predictions.jsonl`` of a run of so many steps.
 
     Args:
@@ -51,6 +59,7 @@ def write_run(folder: Path, steps: int, *, participants: int = 10, seed: int = 0
         participants: Whose they are.
         seed: Of everything that varies.
         labelled: Give every step a platform.
+        shots: The screenshots, one after the other.
     """
     folder.mkdir(parents=True, exist_ok=True)
     encode = msgspec.json.Encoder().encode
@@ -61,7 +70,7 @@ def write_run(folder: Path, steps: int, *, participants: int = 10, seed: int = 0
         (folder / "plans.jsonl").open("wb") as plans,
         (folder / "predictions.jsonl").open("wb") as predictions,
     ):
-        for step in _steps(steps, participants, generator, labelled=labelled):
+        for step in _steps(steps, participants, generator, labelled=labelled, shots=shots):
             told.write(encode(step) + b"\n")
             if step.region is not None:
                 for plan, prediction in _answers(step, generator):
@@ -70,8 +79,10 @@ def write_run(folder: Path, steps: int, *, participants: int = 10, seed: int = 0
                         predictions.write(encode(prediction) + b"\n")
 
 
-def _steps(count: int, participants: int, generator: random.Random, *, labelled: bool) -> Iterator[Step]:
-    following = cycle(SHOTS)
+def _steps(
+    count: int, participants: int, generator: random.Random, *, labelled: bool, shots: Sequence[Screenshot]
+) -> Iterator[Step]:
+    following = cycle(shots)
     for participant in range(1, participants + 1):
         own = count // participants + (participant <= count % participants)
         number, task = 0, 0

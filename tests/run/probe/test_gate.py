@@ -109,6 +109,16 @@ def test_a_model_that_says_nothing_readable_stops_before_the_data_set(
     assert (code, server.count) == (0, 2 * PROBES + STEPS)
 
 
+def test_what_the_probe_cost_counts(server: ChatServer, evaluated: Evaluated, tmp_path: Path) -> None:
+    server.default = reply("(500, 500)")  # 1000 tokens in, 10 out: $0.00101.
+    price = {"input_usd": 1.0, "output_usd": 1.0, "date": "2026-01-01"}
+    code, _, _ = evaluated(card("rel_1000", price=price))
+    assert code == 0
+    cost = read(tmp_path, "summary.json")["cost"]
+    assert cost["usd"] == pytest.approx(0.00101 * (PROBES + STEPS))
+    assert cost["input_tokens"] == 1000 * (PROBES + STEPS)
+
+
 def test_a_cost_limit_holds_for_the_probe_and_a_resumed_run_remembers_it(
     server: ChatServer, evaluated: Evaluated, tmp_path: Path
 ) -> None:
