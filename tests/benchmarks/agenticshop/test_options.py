@@ -8,6 +8,16 @@ import pytest
 from grounding.benchmarks.agenticshop.options import CurationOptions, as_released, check_options
 from grounding.errors import UserError
 
+MANY_JUDGES = ("reference", "gpt-4o", "gpt-4o@no-info", "gpt-5-mini@official")
+
+
+def test_the_usual_options_are_fine():
+    check_options(CurationOptions())
+    check_options(CurationOptions(agent="browsing", model="gpt-4o", grounder="ocr", max_steps=5, max_seconds=9.5))
+    check_options(CurationOptions(agent="replay", curations=Path("x.json"), judge=MANY_JUDGES))
+    assert CurationOptions().judges == ("reference",)
+    assert CurationOptions(judgements=Path("x")).judges == ()
+
 
 @pytest.mark.parametrize(
     ("options", "words"),
