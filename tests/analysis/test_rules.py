@@ -59,7 +59,7 @@ def verdict(outcome: Outcome) -> Verdict:
 def test_the_table(text: str | None, outcome: Outcome | None, said: Said) -> None:
     wrong = wrong_step(step(), plan("click it"), answer())
     assert wrong is not None
-    given = ReferenceAnswer(step_id="1/1", text=text, verdict=None if outcome is None else verdict(outcome))
+    given = ReferenceAnswer(text=text, verdict=None if outcome is None else verdict(outcome))
     opinion = reference_opinion(wrong, given)
     assert (opinion.source, opinion.step_id, opinion.said) == ("reference", "1/1", said)
     assert opinion.because
