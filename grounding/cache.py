@@ -96,7 +96,7 @@ class Cache:
                 )
 
 
-def kept_files(folder: Path, *, before: float | None = None) -> dict[str, tuple[tuple[Path, ...], int]]:
+def cached_files(folder: Path, *, before: float | None = None) -> dict[str, tuple[tuple[Path, ...], int]]:
     """The files of each group and their bytes; only our own, and with ``before`` those written earlier than that."""
     found = {}
     for own in _folders(folder):

@@ -22,7 +22,7 @@ from grounding.records import Call, Failure, Record
 from grounding.run.display import Progress
 from grounding.run.journal import Journal, Keyed
 from grounding.run.lock import LockedFolder
-from grounding.run.runner import Runner, Stage, attended
+from grounding.run.runner import Runner, Stage, run_interruptible
 
 ItemT = TypeVar("ItemT")
 COLOURS = {"done": "green", "unparsed": "magenta", "error": "red"}
@@ -183,7 +183,7 @@ def last_answer(stage: Stage[ItemT], item: ItemT) -> Any:
 
 def finished(work: Coroutine[Any, Any, str], kept: Path) -> str:
     """Run to the end or to a stop; why it stopped, "" where it did not. ``kept`` is where answers are."""
-    return attended(lambda: work, kept)
+    return run_interruptible(lambda: work, kept)
 
 
 def calls_of(journals: Iterable[Journal[Any]]) -> Iterator[Call]:
@@ -197,7 +197,7 @@ def paid(journals: Iterable[Journal[Any]]) -> float | None:
     return sum(known) if known else None
 
 
-class Kept(Record, frozen=True, kw_only=True):
+class StoredAnswer(Record, frozen=True, kw_only=True):
     """An answer as it is kept: to what, under which key, the reply as it came, why there is none, and what it took."""
 
     step_id: str = ""
@@ -213,7 +213,7 @@ class HasId(Protocol):
         """Unique among the items."""
 
 
-KeptT = TypeVar("KeptT", bound=Kept)
+AnswerT = TypeVar("AnswerT", bound=StoredAnswer)
 AboutT = TypeVar("AboutT", bound=HasId)
 
 
@@ -239,11 +239,11 @@ class Asking(Record, frozen=True, kw_only=True):
         )
 
 
-class StageAnswers(Record, Generic[KeptT], frozen=True, kw_only=True):
+class StageAnswers(Record, Generic[AnswerT], frozen=True, kw_only=True):
     """The last answers by item, and what became of the asking."""
 
     by: str
-    answers: dict[str, KeptT]
+    answers: dict[str, AnswerT]
     tally: Tally
     cost_usd: float | None = None
     stopped: str = ""
@@ -259,17 +259,17 @@ class StageAnswers(Record, Generic[KeptT], frozen=True, kw_only=True):
         return said + ([f"stopped before the end: {self.stopped}"] if self.stopped else [])
 
 
-class KeptStage(Generic[AboutT, KeptT]):
+class AnswerStage(Generic[AboutT, AnswerT]):
     """Has each item answered by itself; ``told`` gives everything that an answer hangs on."""
 
     def __init__(
         self,
         name: str,
-        journal: Journal[KeptT],
+        journal: Journal[AnswerT],
         max_concurrency: int,
         *,
         told: Callable[[AboutT], tuple[object, ...]],
-        answer: Callable[[AboutT], Awaitable[KeptT]],
+        answer: Callable[[AboutT], Awaitable[AnswerT]],
     ) -> None:
         self.name, self.journal, self.max_concurrency = name, journal, max_concurrency
         self._told, self._answer = told, answer
@@ -280,18 +280,18 @@ class KeptStage(Generic[AboutT, KeptT]):
     def key(self, item: AboutT, earlier: None) -> str:  # noqa: ARG002
         return hashlib.sha256(msgspec.json.encode(self._told(item))).hexdigest()[:32]
 
-    async def run(self, item: AboutT, earlier: None, key: str) -> KeptT:  # noqa: ARG002
+    async def run(self, item: AboutT, earlier: None, key: str) -> AnswerT:  # noqa: ARG002
         return msgspec.structs.replace(await self._answer(item), step_id=item.id, key=key)
 
 
 async def answer_of(
     opened: Opened,
-    kept: type[KeptT],
+    kept: type[AnswerT],
     prompt: str,
     read: Callable[[str], Mapping[str, Any] | Failure],
     *,
     system: str = "",
-) -> KeptT:
+) -> AnswerT:
     """Ask one question in words; ``read`` gives the answer's own fields, or why a reply can't be read."""
     reply = await ask_in_words(opened.model, opened.card, prompt, system=system)
     found = reply.failure or read(reply.text)
@@ -323,11 +323,11 @@ def ask_and_figure(
     out: Path,
     names: tuple[str, str],
     unit: str,
-    kept: type[KeptT],
+    kept: type[AnswerT],
     question: Callable[[AboutT], str],
     read: Callable[[AboutT, str], Mapping[str, Any] | Failure],
-    figures: Callable[[StageAnswers[KeptT]], FiguresT],
-) -> tuple[FiguresT, StageAnswers[KeptT]]:
+    figures: Callable[[StageAnswers[AnswerT]], FiguresT],
+) -> tuple[FiguresT, StageAnswers[AnswerT]]:
     """Have every question answered, or those that are left, and work the figures out.
 
     ``names`` are the files of figures and of replies in ``out``; ``read`` is as in :func:`answer_of`. What was answered
@@ -337,7 +337,7 @@ def ask_and_figure(
     opened = asking.opened(budget, progress)
     with figures_folder(out, names) as folder, closing(Journal(out / names[1], kept)) as journal:
         budget.take_up(calls_of([journal]))
-        stage: KeptStage[AboutT, KeptT] = KeptStage(
+        stage: AnswerStage[AboutT, AnswerT] = AnswerStage(
             "ask",
             journal,
             opened.model.max_concurrency,

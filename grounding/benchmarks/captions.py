@@ -22,8 +22,8 @@ from grounding.analysis.prompts import NamedPrompt, find_prompt
 from grounding.atomic import atomic_write
 from grounding.benchmarks.asking import (
     FLAG,
-    Kept,
-    KeptStage,
+    AnswerStage,
+    StoredAnswer,
     Tally,
     asked_with,
     find_card,
@@ -138,7 +138,7 @@ MAX_CAPTION_CHARS = 1000
 """A longer text is no sentence on one action: ten of them are told to a planner at each step."""
 
 
-class Caption(Kept, frozen=True, kw_only=True):
+class Caption(StoredAnswer, frozen=True, kw_only=True):
     """What was done at a step, in words, or the reason why nobody can say."""
 
     text: str | None = None
@@ -160,7 +160,7 @@ def read_caption(card: PlannerCard, said: Completion) -> str | Failure:
 
 def caption_stage(
     prompt: CaptionPrompt, model: ChatModel, card: PlannerCard, journal: Journal[Caption]
-) -> KeptStage[Moment, Caption]:
+) -> AnswerStage[Moment, Caption]:
     """The stage that asks for captions: once a step; a reply that is no sentence is ``unparsed``, kept in full."""
     who = identity(prompt, model)
 
@@ -193,7 +193,7 @@ def caption_stage(
     def told(moment: Moment) -> tuple[object, ...]:
         return who, moment.instruction, moment.before.sha256, None if moment.after is None else moment.after.sha256
 
-    return KeptStage("caption", journal, model.max_concurrency, told=told, answer=answer)
+    return AnswerStage("caption", journal, model.max_concurrency, told=told, answer=answer)
 
 
 def identity(prompt: CaptionPrompt, model: ChatModel) -> str:

@@ -11,9 +11,9 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from grounding.cache import kept_files
+from grounding.cache import cached_files
 from grounding.cards.places import cache_dir
-from grounding.data.fetch import KeptSource, forget, kept_sources
+from grounding.data.fetch import CachedSource, cached_sources, forget
 from grounding.errors import UserError
 from grounding.records import Record
 
@@ -51,7 +51,7 @@ class CacheEntry(Record, frozen=True, kw_only=True):
     what: str
     files: tuple[Path, ...]
     size_bytes: int
-    source: KeptSource | None = None
+    source: CachedSource | None = None
 
 
 @cache_app.default
@@ -147,14 +147,14 @@ def _folders(plan_store: Path | None) -> dict[str, Path | None]:
 
 
 def _kept(store: str, folder: Path | None, before: float | None) -> list[CacheEntry]:
-    found = {} if folder is None else kept_files(folder, before=before)
+    found = {} if folder is None else cached_files(folder, before=before)
     return [CacheEntry(store=store, what=who, files=files, size_bytes=size) for who, (files, size) in found.items()]
 
 
 def _data(before: float | None) -> list[CacheEntry]:
     found = [
         CacheEntry(store="data sets", what=one.shown, files=one.files, size_bytes=one.size_bytes, source=one)
-        for one in kept_sources(before)
+        for one in cached_sources(before)
     ]
     folder = cache_dir()
     pictures: dict[Path, int] = {}

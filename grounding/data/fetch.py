@@ -436,7 +436,7 @@ def _read_state(folder: Path) -> _State | None:
         return None
 
 
-class KeptSource(Record, frozen=True, kw_only=True):
+class CachedSource(Record, frozen=True, kw_only=True):
     """What the cache holds of one address, for ``grounding cache``."""
 
     shown: str
@@ -445,7 +445,7 @@ class KeptSource(Record, frozen=True, kw_only=True):
     size_bytes: int
 
 
-def kept_sources(before: float | None = None) -> tuple[KeptSource, ...]:
+def cached_sources(before: float | None = None) -> tuple[CachedSource, ...]:
     """What the cache holds of every address; only what was last used before a time (in seconds since 1970)."""
     cache, found = cache_dir(), []
     for path in (cache / "data").glob("*") if cache is not None else ():
@@ -454,11 +454,11 @@ def kept_sources(before: float | None = None) -> tuple[KeptSource, ...]:
             shown = whole.address if whole else f"{begun.address if begun else path.name} (not all of it)"
             files = tuple(one for one in path.rglob("*") if one.is_symlink() or one.is_file())
             size = sum(one.lstat().st_size for one in files)
-            found.append(KeptSource(shown=shown, folder=path, files=files, size_bytes=size))
+            found.append(CachedSource(shown=shown, folder=path, files=files, size_bytes=size))
     return tuple(sorted(found, key=lambda one: one.shown))
 
 
-def forget(kept: KeptSource) -> None:
+def forget(kept: CachedSource) -> None:
     """Delete what the cache holds of an address; the cache of huggingface_hub is left alone.
 
     Raises UserError: it can't be deleted.

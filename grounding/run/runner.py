@@ -51,7 +51,7 @@ INTERRUPTED = "interrupted"
 """Why a run stopped that the user broke off."""
 
 
-def attended(
+def run_interruptible(
     ask: Callable[[], Coroutine[Any, Any, str]], folder: Path, *, around: AbstractContextManager[object] | None = None
 ) -> str:
     """Ask everything there is to ask; returns why that stopped early, or nothing. ``around`` is what has to be there

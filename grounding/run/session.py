@@ -20,7 +20,7 @@ from grounding.records import Call
 from grounding.run.benchmark import AnyBenchmark, Benchmark, OptionsT, Pass, ScoredT, Shared, Work
 from grounding.run.display import Progress, write_progress
 from grounding.run.journal import Journal, PaidCalls, rows_for
-from grounding.run.runner import Runner, Stage, attended
+from grounding.run.runner import Runner, Stage, run_interruptible
 
 if TYPE_CHECKING:
     from grounding.run.ray.cluster import Workers
@@ -77,7 +77,9 @@ def evaluate(
             work = Work(folder.path, opened, progress)
             money = lambda: (budget.spent_usd - others_usd[0], budget.unreported_usd - others_usd[1])  # noqa: E731
             around = benchmark.around(prepared, work, shared)
-            stopped = attended(lambda: _ask(benchmark, prepared, work, budget, money), folder.path, around=around)
+            stopped = run_interruptible(
+                lambda: _ask(benchmark, prepared, work, budget, money), folder.path, around=around
+            )
         write_progress(folder.path, None)
         wall_s = info.wall_s + time.monotonic() - started
         folder.write_info(msgspec.structs.replace(info, stopped=stopped, wall_s=wall_s))

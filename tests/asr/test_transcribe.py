@@ -17,7 +17,7 @@ from asr.fake_recogniser import FakeRecogniser
 from asr.speech import clip, tone, write
 from grounding.asr.audio import SAMPLE_RATE_HZ
 from grounding.asr.transcribe import Heard, TranscriptStore, cut_at_pauses, heard_key, transcribe
-from grounding.cache import kept_files
+from grounding.cache import cached_files
 from grounding.data.speech import Clip
 from grounding.errors import UserError
 
@@ -169,8 +169,8 @@ def test_the_cache_command_shows_and_clears_transcripts(tmp_path: Path, monkeypa
     shown = shell.call("cache", module="grounding").stdout
     assert "whisper_turbo" in shown
     assert f"transcripts {folder}\n" in shown
-    assert list(kept_files(folder)) == ["whisper_turbo"]
-    assert kept_files(folder, before=0.0) == {}
+    assert list(cached_files(folder)) == ["whisper_turbo"]
+    assert cached_files(folder, before=0.0) == {}
     done = shell.call("cache", "clear", "--transcripts", "--yes", module="grounding")
     assert done.stdout == "deleted 1 transcripts\n"
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["mine.txt"]

@@ -13,7 +13,7 @@ from fakes.make import query
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.cache import kept_files
+from grounding.cache import cached_files
 from grounding.errors import UserError
 from grounding.planners.base import Context
 from grounding.planners.store import PlanStore, StoredPlanner, plan_store_dir
@@ -104,7 +104,7 @@ def test_a_store_that_cannot_be_written_is_said_once(tmp_path: Path, capsys: pyt
     with pytest.raises(UserError, match=r"can't be written: .*--plan-store"):
         blocked.prepare()
     store(tmp_path / "fine").prepare()
-    assert kept_files(tmp_path / "fine" / "store") == {}
+    assert cached_files(tmp_path / "fine" / "store") == {}
 
 
 # --- the planner before the store ---------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import pytest
 
 from grounding.benchmarks.calls import fill
 from grounding.benchmarks.personalwab.agents.puma import Tokens
-from grounding.benchmarks.personalwab.embeddings import kept_embeddings
+from grounding.benchmarks.personalwab.embeddings import cached_embeddings
 from grounding.benchmarks.personalwab.loader import read_shop
 from grounding.benchmarks.personalwab.prompts import puma_prompts
 from grounding.benchmarks.personalwab.records import ShopTask
@@ -38,7 +38,7 @@ def test_prompts_labels_and_pairs_are_the_release_s(tmp_path: Path) -> None:
     instructions = {"train": THEIRS["tasks"], "test": []}
     (tmp_path / "user_instructions.json").write_text(json.dumps(instructions))
     shop = read_shop(tmp_path, splits=("train",))
-    inputs = Inputs(dataset=shop, tokenizer=Tokens(Letters()), embed=kept_embeddings(), length=4, tokens=150)
+    inputs = Inputs(dataset=shop, tokenizer=Tokens(Letters()), embed=cached_embeddings(), length=4, tokens=150)
     functions = sft_examples(shop.tasks, inputs, lambda _: "", "function")
     assert [[one.prompt, one.chosen] for one in functions] == THEIRS["functions"]
 

@@ -24,9 +24,9 @@ from grounding.run.building import chat_options, grounder_card, grounder_of
 from grounding.run.display import Progress
 from grounding.run.ray import cluster
 from grounding.run.ray.worker import StageWork
-from grounding.serving.beside import Beside
 from grounding.serving.command import ServerOptions
 from grounding.serving.keeper import descendants
+from grounding.serving.worker_server import WorkerServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -61,7 +61,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StageWork:
         identity=own.grounder.identity,
         part="grounder",
         given=(card, ""),
-        beside=Beside(card=card, options=server),
+        worker_server=WorkerServer(card=card, options=server),
     )
 
 

@@ -26,7 +26,7 @@ from grounding.benchmarks.agenticshop.loader import read_curation
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, CurationTask
 from grounding.benchmarks.agenticshop.rows import NOTHING
 from grounding.benchmarks.agenticshop.scenarios import row_of
-from grounding.benchmarks.asking import Asking, Kept, StageAnswers, ask_and_figure
+from grounding.benchmarks.asking import Asking, StageAnswers, StoredAnswer, ask_and_figure
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.benchmarks.rawusers import RawProduct, RawReview, RawUser, details_of, read_raw_users
 from grounding.cards.places import published_dir
@@ -73,7 +73,7 @@ class PairQuestion(Record, frozen=True, kw_only=True):
         return f"{self.domain}/{self.user}/{self.representation}.{self.variant}/{self.order}-first"
 
 
-class Choice(Kept, frozen=True, kw_only=True):
+class Choice(StoredAnswer, frozen=True, kw_only=True):
     chosen: Side | None = None
 
 

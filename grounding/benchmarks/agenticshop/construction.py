@@ -180,7 +180,7 @@ OTHER_NAMES = {"performance_standards": "functional_requirements", "design_sensi
 """What the prompt of open exploration calls two of the dimensions."""
 
 
-class Made(asking.Kept, frozen=True, kw_only=True):
+class Made(asking.StoredAnswer, frozen=True, kw_only=True):
     context: UserContext | None = None
     need: Need | None = None
     checklist: tuple[ChecklistItem, ...] = ()
@@ -285,7 +285,7 @@ def construct(
         keep({"recipe": recipe})
         budget.take_up(asking.calls_of([journal]))
         most = writer.model.max_concurrency
-        stage = asking.KeptStage[Question, Made]("construct", journal, most, told=told, answer=answer)
+        stage = asking.AnswerStage[Question, Made]("construct", journal, most, told=told, answer=answer)
         stopped = asking.finished(through(), journal.path)
         tasks = _tasks(subjects, known, scenarios, prompts.open_query)
         write_profiles(out, tasks)

@@ -127,7 +127,7 @@ class Clicks(Benchmark[EvalOptions, PreparedClicks, ScoredClicks]):
     def queued(self, prepared: PreparedClicks) -> Mapping[str, str]:
         asked, options = prepared.asked, prepared.options
         name = " · ".join(filter(None, (f"{asked.planner} + {asked.grounder}", options.transcript)))
-        server = "" if prepared.servers is None and prepared.beside is None else prepared.grounder.grounder.name
+        server = "" if prepared.servers is None and prepared.worker_server is None else prepared.grounder.grounder.name
         return {"name": name, "planner": asked.planner, "grounder": asked.grounder, "server": server}
 
     def progress(self, display: Any) -> Progress:
@@ -285,7 +285,7 @@ class _Clicking:
         plans, predictions = self._left()
         if plans and prepared.planner.base_url:
             await prepared.planner.planner.check()
-        if predictions and prepared.grounder.base_url and prepared.servers is None and prepared.beside is None:
+        if predictions and prepared.grounder.base_url and prepared.servers is None and prepared.worker_server is None:
             await prepared.grounder.grounder.check()
 
     async def _start(self, grounder: Grounder) -> None:
@@ -308,7 +308,7 @@ class _Clicking:
             built = prepared.grounder
             if self._zoom is not None:  # Crops are cut, and looks are kept, where the run is written.
                 built = msgspec.structs.replace(built, grounder=self._zoom.inner)
-            remote = remote_grounder(workers, options, built, prepared.beside)
+            remote = remote_grounder(workers, options, built, prepared.worker_server)
             if remote is not None:
                 grounder = remote if self._zoom is None else self._zoom.over(remote)
         await self._check(planner, grounder)
@@ -323,7 +323,7 @@ class _Clicking:
         """
         prepared, probe, progress, folder = self._prepared, self._prepared.probe, self._work.progress, self._work.folder
         # Servers that the run started have the card's limits; these are believed where nobody can or will ask them.
-        untouched = prepared.own_servers and (probe is None or prepared.beside is not None)
+        untouched = prepared.own_servers and (probe is None or prepared.worker_server is not None)
         if probe is not None and grounder is not prepared.grounder.grounder:
             probe = probe.on_workers(grounder.inner if isinstance(grounder, ZoomGrounder) else grounder)
         if probe is not None:

@@ -19,7 +19,7 @@ from grounding.records import Failure, Plan, Prediction, Query
 from grounding.run.building import chat_options, grounder_card, grounder_of
 from grounding.run.ray.cluster import AHEAD, Pool, Workers
 from grounding.run.ray.worker import Lost, ModelAddress, OpenedStage, StageWork, seen
-from grounding.serving.beside import Beside
+from grounding.serving.worker_server import WorkerServer
 
 _STAY = frozenset({"none", "replay", "center", "random", "oracle"})
 """They only look things up, which is done where the run is written."""
@@ -117,7 +117,7 @@ def remote_planner(workers: Workers, options: EvalOptions, built: BuiltPlanner, 
 
 
 def remote_grounder(
-    workers: Workers, options: EvalOptions, built: BuiltGrounder, beside: Beside | None
+    workers: Workers, options: EvalOptions, built: BuiltGrounder, worker_server: WorkerServer | None
 ) -> RemoteGrounder | None:
     """The grounder in workers; None for one that only looks things up. Raises UserError: there is no cluster."""
     card, own = built.card, built.grounder
@@ -131,9 +131,9 @@ def remote_grounder(
         options=options,
         identity=own.identity,
         part="grounder",
-        given=(card, "" if beside is not None else built.base_url),
+        given=(card, "" if worker_server is not None else built.base_url),
         models=() if card is None or not built.base_url else (ModelAddress(card, address, "--base-url"),),
         in_process=sam or (card is not None and not built.base_url),
-        beside=beside,
+        worker_server=worker_server,
     )
     return RemoteGrounder(own, Pool(workers, work, AHEAD))

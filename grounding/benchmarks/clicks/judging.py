@@ -23,9 +23,9 @@ from grounding.analysis.labels import JudgeInfo, Opinion, Said, WrongStep
 from grounding.analysis.prompts import NamedPrompt, find_prompt
 from grounding.atomic import atomic_write
 from grounding.benchmarks.asking import (
+    AnswerStage,
     AskingResult,
-    Kept,
-    KeptStage,
+    StoredAnswer,
     asked_with,
     calls_of,
     find_card,
@@ -202,7 +202,7 @@ _SAYS: dict[Answer, Literal["reasoning", "grounding", "unclear"]]
 _SAYS = {"yes": "grounding", "no": "reasoning", "unclear": "unclear"}
 
 
-class BlameJudgement(Kept, frozen=True, kw_only=True):
+class BlameJudgement(StoredAnswer, frozen=True, kw_only=True):
     """One answer of the judge, as its journal keeps it. ``raw`` is the beginning of the reply, which is what was read.
 
     ``plan_cut`` marks a plan that was too long to be shown whole.
@@ -214,7 +214,7 @@ class BlameJudgement(Kept, frozen=True, kw_only=True):
 
 def _judge_stage(
     judge: Judge, journal: Journal[BlameJudgement], pictures: Path
-) -> KeptStage[WrongStep, BlameJudgement]:
+) -> AnswerStage[WrongStep, BlameJudgement]:
     """Frames the gold place of each wrong step, asks, and throws the picture away."""
     identity = judge.identity
 
@@ -233,7 +233,7 @@ def _judge_stage(
     def told(item: WrongStep) -> tuple[object, ...]:
         return identity, item.id, item.plan, item.step.screenshot.sha256, item.step.region
 
-    return KeptStage("judge", journal, judge.model.max_concurrency, told=told, answer=answer)
+    return AnswerStage("judge", journal, judge.model.max_concurrency, told=told, answer=answer)
 
 
 def _framed(item: WrongStep, path: Path) -> Screenshot:

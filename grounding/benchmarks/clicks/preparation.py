@@ -45,8 +45,8 @@ from grounding.run.journal import Journal
 from grounding.run.probe.gate import EvalProbe, eval_probe
 from grounding.run.ray.cluster import check_executor
 from grounding.run.steps import StepItem, StepSelection, plan_query, select_steps, step_items
-from grounding.serving.beside import ANYWHERE, Beside
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere, starts_servers
+from grounding.serving.worker_server import ANYWHERE, WorkerServer
 
 if TYPE_CHECKING:
     from grounding.asr.sources import Obtained
@@ -64,7 +64,7 @@ class PreparedClicks(Record, frozen=True, kw_only=True):
     planner: BuiltPlanner
     grounder: BuiltGrounder
     servers: ManagedServers | None
-    beside: Beside | None
+    worker_server: WorkerServer | None
     probe: EvalProbe | None
     asked: RunSettings
     info: RunInfo
@@ -163,12 +163,16 @@ def prepare(
         )
     seed = options.seed or 0
     starts = not local and not options.dry_run
-    beside = _beside(card, options, dataset.sessions) if starts and options.executor == "ray" else None
+    worker_server = _worker_server(card, options, dataset.sessions) if starts and options.executor == "ray" else None
     servers = manage_servers(card, options, dataset.sessions) if starts and options.executor == "local" else None
     if servers is not None:
         servers = shared.servers.matching(servers)
-    own = servers is not None or beside is not None or (options.dry_run and not local and starts_servers(card, options))
-    address = servers.base_url if servers else ANYWHERE if beside else " ".join(options.base_url)
+    own = (
+        servers is not None
+        or worker_server is not None
+        or (options.dry_run and not local and starts_servers(card, options))
+    )
+    address = servers.base_url if servers else ANYWHERE if worker_server else " ".join(options.base_url)
     chat = chat_options(options, address)
     grounder = grounder_of(
         options, chat, card=card, sessions=dataset.sessions, budget=budget, on_retry=progress.retried
@@ -231,7 +235,7 @@ def prepare(
         planner=planner,
         grounder=grounder,
         servers=servers,
-        beside=beside,
+        worker_server=worker_server,
         probe=probe,
         asked=asked,
         info=info,
@@ -239,10 +243,10 @@ def prepare(
     )
 
 
-def _beside(card: GrounderCard | None, options: EvalOptions, sessions: Sequence[Session]) -> Beside | None:
+def _worker_server(card: GrounderCard | None, options: EvalOptions, sessions: Sequence[Session]) -> WorkerServer | None:
     """The server that each worker on a cluster starts for itself; None where none is to be."""
     server = server_elsewhere(card, options, sessions)
-    return None if server is None or card is None else Beside(card=card, options=server)
+    return None if server is None or card is None else WorkerServer(card=card, options=server)
 
 
 def _transcripts(

@@ -54,8 +54,8 @@ from grounding.run.folder import image_rule_text, library_versions, run_id, utc_
 from grounding.run.ray.cluster import AHEAD, RemoteStage, Workers, check_executor
 from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork, seen
 from grounding.scoring.desktop import DESKTOP_RULES, TOLERANCE_PX, judge_desktop
-from grounding.serving.beside import ANYWHERE, Beside
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere, starts_servers
+from grounding.serving.worker_server import ANYWHERE, WorkerServer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,7 +83,7 @@ def select_desktop(
 class PreparedDesktop(Record, frozen=True, kw_only=True):
     """Everything that a run needs.
 
-    ``beside`` is the server that each worker on a cluster starts for itself. ``model`` is the agent's card as the user
+    ``worker_server`` is the server that each worker on a cluster starts for itself. ``model`` is the agent's card as the user
     named it, None without a model; ``served`` the same where one serves it oneself.
     """
 
@@ -94,7 +94,7 @@ class PreparedDesktop(Record, frozen=True, kw_only=True):
     agent: Agent
     base_url: str
     servers: ManagedServers | None
-    beside: Beside | None
+    worker_server: WorkerServer | None
     info: DesktopRunInfo
     warnings: tuple[str, ...]
 
@@ -119,7 +119,7 @@ async def in_workers(own: ActStage, prepared: PreparedDesktop, workers: Workers)
         identity=own.identity,
         given=None if model is None else model.model,
         models=() if model is None else (ModelAddress(model.card, " ".join(options.base_url), "--base-url"),),
-        beside=prepared.beside,
+        worker_server=prepared.worker_server,
     )
     return await workers.stage(own, work, AHEAD)
 
@@ -203,14 +203,14 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
             dataset = shared.once(what, lambda: load_desktop(options.dataset, options.data_dir))
         tasks, selected = select_desktop(dataset.tasks, options.kind, options.sample_id, options.limit)
         served = model.model if model is not None and isinstance(model.model, GrounderCard) else None
-        servers = beside = None
+        servers = worker_server = None
         if options.executor == "local":
             if not dry and (servers := manage_servers(served, options, ())) is not None:
                 servers = shared.servers.matching(servers)
         elif not dry and served is not None and (elsewhere := server_elsewhere(served, options, ())) is not None:
-            beside = Beside(card=served, options=elsewhere)
-        own = servers is not None or beside is not None or (dry and starts_servers(served, options))
-        address = ANYWHERE if beside else servers.base_url if servers else " ".join(options.base_url)
+            worker_server = WorkerServer(card=served, options=elsewhere)
+        own = servers is not None or worker_server is not None or (dry and starts_servers(served, options))
+        address = ANYWHERE if worker_server else servers.base_url if servers else " ".join(options.base_url)
         chat = chat_options(options, address)
         agent, base_url = build_agent(options, model, dataset.tasks, chat, budget, progress.retried)
         _check_card(options, agent, model)
@@ -251,7 +251,7 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
             agent=agent,
             base_url=base_url,
             servers=servers,
-            beside=beside,
+            worker_server=worker_server,
             info=signed(info),
             warnings=dataset.warnings,
         )
@@ -273,7 +273,7 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
 
         async def check() -> None:
             await agent.check()
-            if prepared.served is not None and not prepared.options.no_probe and not prepared.beside:
+            if prepared.served is not None and not prepared.options.no_probe and not prepared.worker_server:
                 assert model is not None
                 await agent_probe(model, agent).run(work.folder, work.progress)
 
@@ -287,7 +287,7 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
             progress=work.progress,
             outcome=outcome,
             check=check,
-            early=bool(prepared.base_url) and prepared.servers is None and prepared.beside is None,
+            early=bool(prepared.base_url) and prepared.servers is None and prepared.worker_server is None,
             elsewhere=None if isinstance(agent, Floor) else partial(in_workers, stage, prepared),
             asks=tuple(asks),
         )

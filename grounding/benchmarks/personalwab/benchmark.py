@@ -16,7 +16,7 @@ from grounding.benchmarks.personalwab import options as asked_for
 from grounding.benchmarks.personalwab import rows, scoring
 from grounding.benchmarks.personalwab.agents.chat import Given, Play, ShopAgent
 from grounding.benchmarks.personalwab.agents.puma import LocalTextModel, read_predictions
-from grounding.benchmarks.personalwab.embeddings import kept_embeddings, needs
+from grounding.benchmarks.personalwab.embeddings import cached_embeddings, needs
 from grounding.benchmarks.personalwab.episode import EpisodeStage, HumanUser, ModelUser, ScriptedUser, view_of
 from grounding.benchmarks.personalwab.loader import find_files, load_shop
 from grounding.benchmarks.personalwab.options import AGENTS, HUMAN, OWN_MEMORY, WITHOUT_MODEL, ShopOptions
@@ -152,7 +152,7 @@ class PersonalWab(AgentBenchmark[ShopOptions, "PreparedShop", ShopScored]):
             max_tokens=options.memory_tokens,
             seed=options.seed or 0,
             # torch is loaded only by runs that need it.
-            embed=kept_embeddings() if options.memory_kind in ("relevant", "task-specific") else None,
+            embed=cached_embeddings() if options.memory_kind in ("relevant", "task-specific") else None,
             cut=None if local is None else local.tokens.cut,
             react=options.agent in ("react", "reflexion"),
         )

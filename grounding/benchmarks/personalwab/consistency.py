@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from rich.table import Table
 
-from grounding.benchmarks.asking import Asking, Kept, StageAnswers, ask_and_figure, new_progress
+from grounding.benchmarks.asking import Asking, StageAnswers, StoredAnswer, ask_and_figure, new_progress
 from grounding.benchmarks.calls import fill
 from grounding.benchmarks.personalwab.construction import chance_rank
 from grounding.benchmarks.personalwab.loader import read_shop
@@ -48,7 +48,7 @@ class ProfileQuestion(Record, frozen=True, kw_only=True):
         return f"{self.kind}/{self.user_id}"
 
 
-class Ranking(Kept, frozen=True, kw_only=True):
+class Ranking(StoredAnswer, frozen=True, kw_only=True):
     order: Order = ()
 
 

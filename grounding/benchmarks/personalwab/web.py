@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from grounding.benchmarks.personalwab.embeddings import IDENTITY, kept_embeddings, needs
+from grounding.benchmarks.personalwab.embeddings import IDENTITY, cached_embeddings, needs
 from grounding.benchmarks.personalwab.prompts import product_text
 from grounding.benchmarks.personalwab.records import FunctionCall, Observation, Product
 from grounding.cards.places import models_dir
@@ -239,7 +239,7 @@ def _products_hash(products: Mapping[str, Product]) -> str:
 class DenseSearch:
     def __init__(self, products: Mapping[str, Product]) -> None:
         self._asins = tuple(sorted(products))
-        self._embed = kept_embeddings()
+        self._embed = cached_embeddings()
         self._vectors = self._embed([product_text(products[asin]) for asin in self._asins])
         self.identity = f"dense:{VERSION};{IDENTITY};{_products_hash(products)}"
 

@@ -31,8 +31,8 @@ from grounding.options import RunOptions
 from grounding.records import Failure
 from grounding.run.display import Progress
 from grounding.run.ray.worker import Lost, StageWork, StageWorker, packed, unpacked
-from grounding.serving.beside import gpus_per_replica
 from grounding.serving.command import DEFAULT_COMMAND, LOOPBACK
+from grounding.serving.worker_server import gpus_per_replica
 
 LOCAL = "local"  # The address that stands for a cluster of our own, whatever else runs on the machine.
 LOST_AFTER_S = 20.0
@@ -150,20 +150,20 @@ def staff(nodes: Sequence[tuple[float, float]], work: StageWork, options: Any) -
 
     Only GPUs are taken up, so that each stage finds a place. Raises UserError.
     """
-    workers, beside, models = options.workers, work.beside, work.models
+    workers, worker_server, models = options.workers, work.worker_server, work.models
     most = max(gpus for _, gpus in nodes)
     gpus = int(work.in_process and most > 0)
-    if beside is not None:
-        workers = workers or (beside.options.replicas if beside.options.replicas > 1 else None)
-        if most or beside.options.command == DEFAULT_COMMAND:  # The user's own may need none.
-            gpus = gpus_per_replica(beside.card, beside.options)
+    if worker_server is not None:
+        workers = workers or (worker_server.options.replicas if worker_server.options.replicas > 1 else None)
+        if most or worker_server.options.command == DEFAULT_COMMAND:  # The user's own may need none.
+            gpus = gpus_per_replica(worker_server.card, worker_server.options)
     if gpus:
         if not (room := sum(int(there // gpus) for _, there in nodes)):
             raise UserError(
                 f"a worker needs {gpus} GPUs on one node, of which none has more than {most:g}; see --base-url"
             )
         return Staff(workers or room, gpus)
-    if work.in_process or beside is not None:
+    if work.in_process or worker_server is not None:
         return Staff(workers or len(nodes))
     if not models:
         return Staff(workers or max(1, int(sum(cpus for cpus, _ in nodes))))

@@ -21,8 +21,8 @@ from grounding.errors import Halted, UserError
 from grounding.llm.budget import Budget, BudgetReached
 from grounding.records import Record
 from grounding.run.display import Progress
-from grounding.serving.beside import REPLY_S, Beside, server_beside
 from grounding.serving.process import ask_health
+from grounding.serving.worker_server import REPLY_S, WorkerServer, start_worker_server
 
 GATHER_S = 0.003  # What is said within it goes out in one message: a call of Ray costs more than an item.
 
@@ -44,7 +44,7 @@ class StageWork(Record, frozen=True, kw_only=True):
 
     It is called with this, the budget, and a progress that is the journal, too. ``part`` says which of a benchmark's
     stages is meant, ``given`` is what else the opener needs, ``identity`` what the records hang on by the writer's own
-    stage. ``models`` are asked over the network; ``in_process``: one is in the worker's process; ``beside``: each
+    stage. ``models`` are asked over the network; ``in_process``: one is in the worker's process; ``worker_server``: each
     worker starts a server for itself, at ``base_url``. ``connections`` is how many requests a worker may have open.
     ``folder`` is the run's; paths in the options are meant from ``here``.
     """
@@ -56,7 +56,7 @@ class StageWork(Record, frozen=True, kw_only=True):
     given: Any = None
     models: Sequence[ModelAddress] = ()
     in_process: bool = False
-    beside: Beside | None = None
+    worker_server: WorkerServer | None = None
     base_url: str = ""
     connections: int | None = None
     folder: str = ""
@@ -137,9 +137,9 @@ class StageWorker:
             os.environ.pop("OMP_NUM_THREADS", None)  # Ray says 1, as a worker takes up no processor.
         with contextlib.suppress(OSError):
             os.chdir(work.here)
-        if work.beside is not None:
+        if work.worker_server is not None:
             logs = Path(tempfile.mkdtemp(prefix="grounding-worker-"))
-            server = server_beside(work.beside, logs, partial(self._tell, "lost"))
+            server = start_worker_server(work.worker_server, logs, partial(self._tell, "lost"))
             work = msgspec.structs.replace(work, base_url=await self._stack.enter_async_context(server))
         self._base_url = work.base_url
         stage = self._stage = work.opener(work, self._budget, _Run(self._tell))

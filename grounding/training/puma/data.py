@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grounding.benchmarks.asking import Kept, KeptStage, last_answer, new_progress, open_model, paid
+from grounding.benchmarks.asking import AnswerStage, StoredAnswer, last_answer, new_progress, open_model, paid
 from grounding.benchmarks.asking import run_stage as ask_all
 from grounding.benchmarks.calls import fill
 from grounding.benchmarks.personalwab.agents.offline import meant_category
@@ -42,7 +42,7 @@ from grounding.options import Display
 from grounding.planners.prompts import plan_outcome
 from grounding.records import Failure, Record
 from grounding.run.journal import Journal
-from grounding.run.runner import attended
+from grounding.run.runner import run_interruptible
 from grounding.training.recipes import LabelRule
 from grounding.training.records import TextExample
 
@@ -203,7 +203,7 @@ def label_of(
     return " ".join([*words, category_meant]).strip()
 
 
-class WrittenQuery(Kept, frozen=True, kw_only=True):
+class WrittenQuery(StoredAnswer, frozen=True, kw_only=True):
     """A line of ``labels.jsonl``: the query for a task or why there is none, and what it took."""
 
     text: str = ""
@@ -261,14 +261,14 @@ def write_queries(
 
     try:
         budget.take_up(one.call for one in journal.every() if one.call is not None)
-        stage: KeptStage[ShopTask, WrittenQuery] = KeptStage(
+        stage: AnswerStage[ShopTask, WrittenQuery] = AnswerStage(
             "labels",
             journal,
             opened.model.max_concurrency,
             told=lambda task: (opened.model.identity, prompt(task)),
             answer=answer,
         )
-        stopped = attended(ask, folder)
+        stopped = run_interruptible(ask, folder)
         answers = {task.id: last_answer(stage, task) for task in searches}
         cost_usd = paid([journal])
     finally:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from grounding.benchmarks.asking import Kept
+from grounding.benchmarks.asking import StoredAnswer
 from grounding.benchmarks.personalwab.agents.puma import parameter_of, read_parameter
 from grounding.benchmarks.personalwab.embeddings import review_similarity
 from grounding.benchmarks.personalwab.episode import view_of
@@ -38,7 +38,7 @@ class Drawn(Record, frozen=True, kw_only=True, omit_defaults=False):
     times: int = 1
 
 
-class TaskCandidates(Kept, frozen=True, kw_only=True):
+class TaskCandidates(StoredAnswer, frozen=True, kw_only=True):
     """The different candidates of one task, in the order in which they were first drawn. A line of candidates.jsonl."""
 
     candidates: tuple[Drawn, ...] = ()

@@ -19,7 +19,7 @@ from rich.console import Console
 from grounding.atomic import flush_tree
 from grounding.benchmarks.personalwab.agents.puma import FILE, Tokens, TrainedAs, folder_hash
 from grounding.benchmarks.personalwab.benchmark import BENCHMARK, dataset_of, web_of
-from grounding.benchmarks.personalwab.embeddings import kept_embeddings, needs
+from grounding.benchmarks.personalwab.embeddings import cached_embeddings, needs
 from grounding.benchmarks.personalwab.loader import TESTED, load_shop
 from grounding.benchmarks.personalwab.options import ShopOptions
 from grounding.benchmarks.personalwab.prompts import puma_prompts, shop_prompts
@@ -273,7 +273,7 @@ class _Run:
         inputs = Inputs(
             dataset=opened.shop,
             tokenizer=Tokens(load_tokenizer(str(opened.base))),
-            embed=kept_embeddings(),
+            embed=cached_embeddings(),
             length=memory.length,
             tokens=memory.tokens,
             told=memory.told,

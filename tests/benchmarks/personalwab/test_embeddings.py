@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.benchmarks.personalwab.embeddings import FILE, KeptEmbeddings, Rows
+from grounding.benchmarks.personalwab.embeddings import FILE, CachedEmbeddings, Rows
 
 
 class Counting:
@@ -25,7 +25,7 @@ class Counting:
 @given(st.lists(st.text(max_size=5), min_size=1, max_size=12))
 def test_rows_are_the_models_own_and_each_is_made_once(texts: list[str]) -> None:
     model = Counting()
-    embed = KeptEmbeddings(model, "model", None)
+    embed = CachedEmbeddings(model, "model", None)
     assert np.array_equal(embed(texts), Counting()(texts))
     assert np.array_equal(embed(texts[::-1]), Counting()(texts[::-1]))
     assert sorted(model.asked) == sorted(set(texts))
@@ -33,8 +33,8 @@ def test_rows_are_the_models_own_and_each_is_made_once(texts: list[str]) -> None
 
 def test_another_run_finds_what_was_made(tmp_path: Path) -> None:
     first, second = Counting(), Counting()
-    made = KeptEmbeddings(first, "model", tmp_path / "kept")(["a", "b", "\ud800"])
-    found = KeptEmbeddings(second, "model", tmp_path / "kept")(["b", "\ud800", "c"])
+    made = CachedEmbeddings(first, "model", tmp_path / "kept")(["a", "b", "\ud800"])
+    found = CachedEmbeddings(second, "model", tmp_path / "kept")(["b", "\ud800", "c"])
     assert np.array_equal(found, [[1, 98], made[2], [1, 99]])
     assert second.asked == ["c"]
 
@@ -43,8 +43,8 @@ def test_a_store_that_cannot_be_used_is_told_of_and_done_without(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / FILE).write_bytes(b"no database at all, but long enough to be read as the head of one" * 20)
-    embed = KeptEmbeddings(Counting(), "model", tmp_path)
+    embed = CachedEmbeddings(Counting(), "model", tmp_path)
     assert embed(["a"]).tolist() == [[1, 97]]
     assert capsys.readouterr().err.count("embeddings are not kept") == 1
     (tmp_path / "file").write_text("")
-    assert KeptEmbeddings(Counting(), "model", tmp_path / "file")(["b"]).tolist() == [[1, 98]]
+    assert CachedEmbeddings(Counting(), "model", tmp_path / "file")(["b"]).tolist() == [[1, 98]]

@@ -14,7 +14,7 @@ import pytest
 
 from grounding.data import fetch as fetching
 from grounding.data import filesystems
-from grounding.data.fetch import forget, kept_sources
+from grounding.data.fetch import cached_sources, forget
 from grounding.data.option import local_folder
 from grounding.errors import UserError
 
@@ -78,7 +78,7 @@ def test_a_server_that_says_no(web: Web) -> None:
     ):
         with pytest.raises(UserError, match=said):
             fetch(url)
-    assert kept_sources() == ()  # Nothing came: no folder was made.
+    assert cached_sources() == ()  # Nothing came: no folder was made.
 
 
 def test_large_files_go_on_where_they_broke_off(web: Web, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +113,7 @@ def test_killed_in_the_middle_and_resumed(web: Web, cache: Path) -> None:
     assert 10 <= len(there) < len(files)
     assert all(files[name] == each for name, each in there.items())
     assert not list(cache.glob("*/files"))
-    assert "(not all of it)" in kept_sources()[0].shown
+    assert "(not all of it)" in cached_sources()[0].shown
     web.slow_s = 0.0
     web.asked.clear()
     assert fetch(url) == files
@@ -132,11 +132,11 @@ def test_two_processes_fetch_once(web: Web) -> None:
 def test_the_cache_is_listed_and_cleared(web: Web) -> None:
     fill(web)
     fetch(f"{web.url}set/")
-    (kept,) = kept_sources()
+    (kept,) = cached_sources()
     assert (kept.shown, kept.size_bytes > 11_000) == (f"{web.url}set/", True)
-    assert kept_sources(before=time.time() - 3600) == ()
+    assert cached_sources(before=time.time() - 3600) == ()
     forget(kept)
-    assert kept_sources() == ()
+    assert cached_sources() == ()
 
 
 def test_without_a_network(web: Web, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,4 +180,4 @@ def test_nothing_secret_is_written(web: Web, cache: Path) -> None:
     written = b"".join(path.read_bytes() for path in cache.rglob("*") if path.is_file())
     assert b"geheim" not in written
     assert b"s3cr3t" not in written
-    assert "…@127.0.0.1" in kept_sources()[0].shown
+    assert "…@127.0.0.1" in cached_sources()[0].shown

@@ -232,7 +232,7 @@ def beside(lab: Lab, takes_s: float, *more: str) -> tuple[Path, tuple[str, ...]]
 
 
 def test_a_server_beside_a_worker_that_dies_costs_no_answer(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grounding.serving.beside.EVERY_S", 0.5)
+    monkeypatch.setattr("grounding.serving.worker_server.EVERY_S", 0.5)
     record, args = beside(lab, 0.7)
     when(lambda: len(asked(record)) >= 8, lambda: os.kill(started(record)[0]["pid"], signal.SIGKILL))
     done = shell.call(*args)

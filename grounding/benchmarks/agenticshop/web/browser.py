@@ -73,7 +73,7 @@ class WebBrowser:
             try:
                 if self._idle:
                     tab, stack = self._idle.pop()
-                    tab.lane.renew()
+                    tab.proxy.renew()
                 else:
                     tab = await stack.enter_async_context(self._tab(browser, self.policy.max_page_bytes))
                 async with stack:
@@ -90,8 +90,8 @@ class WebBrowser:
     @asynccontextmanager
     async def _tab(self, browser: Browser, max_bytes: int) -> AsyncIterator[BrowserTab]:
         async with (
-            self._guard.lane(max_bytes) as lane,
-            open_tab(browser, lane, self._user_agent, self.policy, self._profile) as tab,
+            self._guard.proxy(max_bytes) as proxy,
+            open_tab(browser, proxy, self._user_agent, self.policy, self._profile) as tab,
         ):
             yield tab
 
@@ -110,8 +110,8 @@ class WebBrowser:
             if self._running is None or not self._running.is_connected():
                 await self.aclose()
                 # What belongs to no page goes nowhere.
-                own = await self._stack.enter_async_context(Guard(WebPolicy(open_web=False)).lane(1))
-                self._running = await self._stack.enter_async_context(start_chromium(own.proxy_url))
+                own = await self._stack.enter_async_context(Guard(WebPolicy(open_web=False)).proxy(1))
+                self._running = await self._stack.enter_async_context(start_chromium(own.url))
                 session = await self._running.new_browser_cdp_session()
                 name = (await session.send("Browser.getVersion"))["userAgent"]
                 await session.detach()

@@ -1,6 +1,6 @@
 """A SOCKS5 server on loopback that all of a browser's traffic goes through, and that decides what may pass (RFC 1928).
 
-Every page gets a lane, a port of its own, on which its traffic is counted. The name of each connection is resolved
+Every page gets a proxy, a port of its own, on which its traffic is counted. The name of each connection is resolved
 here, and the connection is made to the very address that was found to be public.
 """
 
@@ -63,15 +63,15 @@ class Guard:
         self._known: dict[str, tuple[float, tuple[str, ...]]] = {}
 
     @asynccontextmanager
-    async def lane(self, max_bytes: int) -> AsyncIterator[Lane]:
-        lane = Lane(self, max_bytes)
-        server = await asyncio.start_server(lane.serve, "127.0.0.1", 0)
-        lane.proxy_url = f"socks5://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async def proxy(self, max_bytes: int) -> AsyncIterator[PageProxy]:
+        proxy = PageProxy(self, max_bytes)
+        server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+        proxy.url = f"socks5://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         try:
-            yield lane
+            yield proxy
         finally:
             server.close()
-            tasks = tuple(lane.tasks)
+            tasks = tuple(proxy.tasks)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -119,11 +119,11 @@ class Refusal(NamedTuple):
     trouble: PageTrouble
 
 
-class Lane:
+class PageProxy:
     """One page's way to the web. ``refusals`` tell what did not pass or was broken off, ``refused`` counts it."""
 
     def __init__(self, guard: Guard, max_bytes: int) -> None:
-        self.proxy_url = ""
+        self.url = ""
         self.renew()
         self._guard, self._policy, self._most_bytes = guard, guard.policy, max_bytes
         self.tasks: set[asyncio.Task[None]] = set()
@@ -153,7 +153,7 @@ class Lane:
             self._remember(host, port, trouble)
             writer.write(_reply(_REFUSED if trouble.trouble == "refused" else _UNREACHABLE))
         except (OSError, EOFError, TimeoutError, asyncio.CancelledError):
-            # One of the two sides has gone, too much came, or the lane ends, of which asyncio would print a traceback.
+            # One of the two sides has gone, too much came, or the proxy ends, of which asyncio would print a traceback.
             writer.transport.abort()
         finally:
             self.tasks.discard(task)

@@ -1,4 +1,4 @@
-"""One fresh browser context with one page, which has nothing but its lane to the web; and pages rendered and kept."""
+"""One fresh browser context with one page, which has nothing but its proxy to the web; and pages rendered and kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import msgspec
 
 from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder, put_html
-from grounding.benchmarks.agenticshop.web.guard import Lane
+from grounding.benchmarks.agenticshop.web.guard import PageProxy
 from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost, PageTrouble, Trouble, WebPolicy, check_url
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ class BrowserTab:
     where it is ``bounded`` do the limits of a single page hold.
     """
 
-    def __init__(self, page: Page, session: CDPSession, lane: Lane, policy: WebPolicy) -> None:
-        self.page, self.lane = page, lane
+    def __init__(self, page: Page, session: CDPSession, proxy: PageProxy, policy: WebPolicy) -> None:
+        self.page, self.proxy = page, proxy
         self.traffic = Traffic(session)
         self.bounded = True
         self.popups: list[str] = []
@@ -166,7 +166,7 @@ class BrowserTab:
             raise self.trouble.result()
         if shown and not shown.startswith("chrome-error:"):
             return
-        if (refusal := next(filter(None, map(self.lane.refusal_of, reversed(self.hops))), None)) is not None:
+        if (refusal := next(filter(None, map(self.proxy.refusal_of, reversed(self.hops))), None)) is not None:
             raise refusal
         if shown:
             raise PageTrouble("no-answer", "nothing came from where the page went to")
@@ -284,7 +284,7 @@ def content_type(response: Response) -> str:
 
 @asynccontextmanager
 async def open_tab(
-    browser: Browser, lane: Lane, user_agent: str, policy: WebPolicy, profile: Path | None = None
+    browser: Browser, proxy: PageProxy, user_agent: str, policy: WebPolicy, profile: Path | None = None
 ) -> AsyncIterator[BrowserTab]:
     """A tab that is open within the block; all that it held is gone after."""
     from playwright.async_api import Error
@@ -294,7 +294,7 @@ async def open_tab(
         try:
             async with asyncio.timeout(_OPEN_S):
                 context = await browser.new_context(
-                    proxy={"server": lane.proxy_url, "bypass": "<-loopback>"},
+                    proxy={"server": proxy.url, "bypass": "<-loopback>"},
                     viewport={"width": VIEWPORT.width, "height": VIEWPORT.height},
                     device_scale_factor=1,
                     locale="en-US",
@@ -309,7 +309,7 @@ async def open_tab(
                 )
                 page = await context.new_page()
                 session = await context.new_cdp_session(page)
-                tab = BrowserTab(page, session, lane, policy)
+                tab = BrowserTab(page, session, proxy, policy)
                 await session.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
                 await session.send("Page.enable")
         except TimeoutError:
@@ -380,7 +380,7 @@ async def render_page(tab: BrowserTab, url: str, policy: WebPolicy, evidence: Ev
         redirects=tuple(tab.hops[1:-1]),
         status=response.status if response is not None else None,
         content_type=content_type(response) if response is not None else "",
-        blocked_requests=tab.lane.refused,
+        blocked_requests=tab.proxy.refused,
         seconds=round(time.monotonic() - began, 3),
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from grounding.benchmarks.agenticshop.web.guard import Guard, Lane
+from grounding.benchmarks.agenticshop.web.guard import Guard, PageProxy
 from grounding.benchmarks.agenticshop.web.policy import WebPolicy
 
 from .sites import Site, http, serving
@@ -22,9 +22,9 @@ def rules(site: Site, **options: Any) -> WebPolicy:
 
 
 @asynccontextmanager
-async def open_lane(policy: WebPolicy, *, most: int = 1_000_000, **options: Any) -> AsyncIterator[Lane]:
-    async with Guard(policy, **options).lane(most) as lane:
-        yield lane
+async def open_proxy(policy: WebPolicy, *, most: int = 1_000_000, **options: Any) -> AsyncIterator[PageProxy]:
+    async with Guard(policy, **options).proxy(most) as proxy:
+        yield proxy
 
 
 GET = b"GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n"
@@ -35,9 +35,9 @@ def asking(host: str, port: int = 80) -> bytes:
     return b"\x05\x01\x00\x03" + bytes([len(host)]) + host.encode() + port.to_bytes(2)
 
 
-async def ask(lane: Lane, request: bytes, more: bytes = GET) -> tuple[int, bytes]:
+async def ask(proxy: PageProxy, request: bytes, more: bytes = GET) -> tuple[int, bytes]:
     """How the guard answers a request for a connection (0: it is made), and what comes over it; -1: it broke off."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", int(lane.proxy_url.rpartition(":")[2]))
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(proxy.url.rpartition(":")[2]))
     writer.write(b"\x05\x01\x00" + request + more)
     try:
         whole = await asyncio.wait_for(reader.read(), 10)
@@ -73,21 +73,21 @@ NO_CONNECTIONS = [
 
 @runs
 async def test_what_the_rules_forbid_is_refused() -> None:
-    async with serving({"/": http("in")}) as site, open_lane(rules(site)) as lane:
+    async with serving({"/": http("in")}) as site, open_proxy(rules(site)) as proxy:
         for number, (host, port) in enumerate(FORBIDDEN):
-            assert await ask(lane, asking(host, port)) == (2, b""), host
-            assert (lane.refused, lane.refusals[-1].trouble.trouble) == (number + 1, "refused")
+            assert await ask(proxy, asking(host, port)) == (2, b""), host
+            assert (proxy.refused, proxy.refusals[-1].trouble.trouble) == (number + 1, "refused")
         for request in NO_CONNECTIONS:
-            assert (await ask(lane, request))[0] == 2
+            assert (await ask(proxy, request))[0] == 2
         assert site.connections == 0
-        assert (await ask(lane, asking("Shop.test.")))[1].endswith(b"in")
+        assert (await ask(proxy, asking("Shop.test.")))[1].endswith(b"in")
 
 
 @runs
 async def test_what_is_no_request_breaks_off() -> None:
-    async with serving({"/": http("in")}) as site, open_lane(rules(site)) as lane:
+    async with serving({"/": http("in")}) as site, open_proxy(rules(site)) as proxy:
         for said in (b"", b"GET / HTTP/1.1\r\n\r\n", b"\x05\x01\x02", b"\x05\x01\x00\x05\x01"):
-            reader, writer = await asyncio.open_connection("127.0.0.1", int(lane.proxy_url.rpartition(":")[2]))
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(proxy.url.rpartition(":")[2]))
             writer.write(said)
             writer.write_eof()
             assert b"in" not in await reader.read()
@@ -107,8 +107,8 @@ async def test_a_name_is_asked_for_once_and_connected_to_where_it_was_checked(mo
         asked.append(host)
         return answers[host].pop(0)
 
-    async with serving({"/": http("public")}) as site, open_lane(rules(site), resolve=resolve) as lane:
-        own = int(lane.proxy_url.rpartition(":")[2])
+    async with serving({"/": http("public")}) as site, open_proxy(rules(site), resolve=resolve) as proxy:
+        own = int(proxy.url.rpartition(":")[2])
 
         async def connecting(host: str, port: int, **options: Any) -> Any:
             if port == own:
@@ -118,13 +118,13 @@ async def test_a_name_is_asked_for_once_and_connected_to_where_it_was_checked(mo
 
         monkeypatch.setattr(asyncio, "open_connection", connecting)
         for _ in range(2):
-            assert (await ask(lane, asking("turning.example")))[1].endswith(b"public")
+            assert (await ask(proxy, asking("turning.example")))[1].endswith(b"public")
         assert asked == ["turning.example"]
         assert reached == [("93.184.215.14", 80)] * 2
         for host in ("mixed.example", "inside.example"):
-            assert (await ask(lane, asking(host, 443)))[0] == 2
-        assert (await ask(lane, asking("none.example")))[0] == 4
-        assert lane.refusals[-1].trouble.trouble == "no-such-host"
+            assert (await ask(proxy, asking(host, 443)))[0] == 2
+        assert (await ask(proxy, asking("none.example")))[0] == 4
+        assert proxy.refusals[-1].trouble.trouble == "no-such-host"
         assert len(reached) == 2
 
 
@@ -137,10 +137,10 @@ async def test_connections_pass_both_ways_and_end() -> None:
 
     server = await asyncio.start_server(echo, "127.0.0.1", 0)
     policy = WebPolicy(hosts={"shop.test": ("127.0.0.1", server.sockets[0].getsockname()[1])}, idle_s=0.5)
-    async with server, open_lane(policy) as lane:
+    async with server, open_proxy(policy) as proxy:
         # Nothing more is said, so that the connection ends by itself.
-        assert (await ask(lane, asking("shop.test", 443), b"hello"))[1] in (b"HELLO", b"")
-        assert lane.received_bytes == 5
+        assert (await ask(proxy, asking("shop.test", 443), b"hello"))[1] in (b"HELLO", b"")
+        assert proxy.received_bytes == 5
 
 
 @runs
@@ -150,17 +150,17 @@ async def test_pages_have_a_size_and_a_number_of_connections() -> None:
             writer.write(b"x" * 1000)
             await writer.drain()
 
-    async with serving({"/": flood}) as site, open_lane(rules(site), most=100_000) as lane:
-        assert len((await ask(lane, asking("shop.test")))[1]) <= 101_000
+    async with serving({"/": flood}) as site, open_proxy(rules(site), most=100_000) as proxy:
+        assert len((await ask(proxy, asking("shop.test")))[1]) <= 101_000
         for told in ("http://shop.test/untold#part", "http://somebody:secret@shop.test/untold"):
-            refusal = lane.refusal_of(told)
+            refusal = proxy.refusal_of(told)
             assert refusal is not None
             assert refusal.trouble == "too-large"
-        assert (await ask(lane, asking("shop.test")))[0] == 4
-        lane.renew()
-        assert lane.refusal_of("http://shop.test/") is None
-    async with serving({"/": http("x")}) as site, open_lane(rules(site, max_connections=3)) as lane:
-        assert [(await ask(lane, asking("shop.test")))[0] for _ in range(5)] == [0] * 3 + [2] * 2
+        assert (await ask(proxy, asking("shop.test")))[0] == 4
+        proxy.renew()
+        assert proxy.refusal_of("http://shop.test/") is None
+    async with serving({"/": http("x")}) as site, open_proxy(rules(site, max_connections=3)) as proxy:
+        assert [(await ask(proxy, asking("shop.test")))[0] for _ in range(5)] == [0] * 3 + [2] * 2
 
 
 @runs
@@ -171,15 +171,15 @@ async def test_a_site_that_is_gone_has_a_name_and_a_lane_that_closes_leaves_noth
     told: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
     async with serving({"/": silent}) as site:
-        async with open_lane(rules(site, idle_s=30.0)) as lane:
-            waiting = [asyncio.create_task(ask(lane, asking("shop.test"))) for _ in range(3)]
+        async with open_proxy(rules(site, idle_s=30.0)) as proxy:
+            waiting = [asyncio.create_task(ask(proxy, asking("shop.test"))) for _ in range(3)]
             while site.connections < 3:
                 await asyncio.sleep(0.01)
         assert all(body == b"" for _, body in await asyncio.gather(*waiting))
-        assert not [task for task in asyncio.all_tasks() if "Lane" in repr(task)]
+        assert not [task for task in asyncio.all_tasks() if "PageProxy" in repr(task)]
         assert not told
         with pytest.raises(OSError):
-            await ask(lane, asking("shop.test"))
-    async with open_lane(rules(site)) as lane:
-        assert (await ask(lane, asking("shop.test")))[0] == 4
-        assert lane.refusals[0].trouble.trouble == "no-answer"
+            await ask(proxy, asking("shop.test"))
+    async with open_proxy(rules(site)) as proxy:
+        assert (await ask(proxy, asking("shop.test")))[0] == 4
+        assert proxy.refusals[0].trouble.trouble == "no-answer"

@@ -16,9 +16,9 @@ import aiohttp
 import pytest
 from fakes.make import grounder_card
 
-from grounding.serving import beside as module
-from grounding.serving.beside import Beside, own_port, server_beside
+from grounding.serving import worker_server as module
 from grounding.serving.command import ServerOptions, consecutive_ports
+from grounding.serving.worker_server import WorkerServer, own_port, start_worker_server
 from serving.helpers import FAKE, environment, is_alive, pids, started, until
 
 
@@ -35,9 +35,9 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.logs, self.record = folder / "logs", folder / "started.jsonl"
 
-    def beside(self, *flags: str, **options: Any) -> Beside:
+    def beside(self, *flags: str, **options: Any) -> WorkerServer:
         flags = ("--fake-record", str(self.record), *flags)
-        return Beside(card=grounder_card(), options=ServerOptions(command=FAKE, flags=flags, **options))
+        return WorkerServer(card=grounder_card(), options=ServerOptions(command=FAKE, flags=flags, **options))
 
     @property
     def server(self) -> int:
@@ -57,7 +57,7 @@ class Bench:
                 reasons.append(reason)
                 lost.set()
 
-            told = server_beside(self.beside(*flags), self.logs, on_lost)
+            told = start_worker_server(self.beside(*flags), self.logs, on_lost)
             async with told:
                 await asyncio.sleep(0.3)
                 assert reasons == []
@@ -85,7 +85,7 @@ def test_it_is_healthy_in_the_block_and_gone_after_it(bench: Bench, monkeypatch:
 
     async def scenario() -> str:
         wanted = bench.beside("--fake-delay", "0.5", "--fake-stubborn", port=80, replicas=3, host="0.0.0.0")
-        async with server_beside(wanted, bench.logs, never) as url:
+        async with start_worker_server(wanted, bench.logs, never) as url:
             async with aiohttp.ClientSession() as session, session.get(f"{url}/models") as response:
                 assert (await response.json())["data"] == [{"id": "m"}]
             assert not bench.nothing_left()
@@ -116,7 +116,7 @@ def test_one_that_is_busy_now_and_then_is_not_given_up(bench: Bench, monkeypatch
     monkeypatch.setattr(module, "FAILURES", 60)
 
     async def scenario() -> None:
-        async with server_beside(bench.beside(), bench.logs, never):
+        async with start_worker_server(bench.beside(), bench.logs, never):
             for _ in range(2):
                 os.kill(bench.server, signal.SIGSTOP)
                 await asyncio.sleep(0.7)  # Longer than one answer may take.
@@ -130,7 +130,7 @@ def test_one_that_is_busy_now_and_then_is_not_given_up(bench: Bench, monkeypatch
 def test_who_no_longer_waits_for_it_leaves_nothing(bench: Bench) -> None:
     async def waits() -> None:
         late = bench.beside("--fake-delay", "600")
-        async with server_beside(late, bench.logs, never):
+        async with start_worker_server(late, bench.logs, never):
             raise AssertionError("it is not healthy yet")
 
     async def scenario() -> None:
@@ -148,11 +148,11 @@ def test_who_no_longer_waits_for_it_leaves_nothing(bench: Bench) -> None:
 WORKER = """
 import asyncio, pickle, sys
 from pathlib import Path
-from grounding.serving.beside import server_beside
+from grounding.serving.worker_server import start_worker_server
 
 async def main():
     beside = pickle.loads(Path(sys.argv[1]).read_bytes())
-    async with server_beside(beside, Path(sys.argv[2]), print) as url:
+    async with start_worker_server(beside, Path(sys.argv[2]), print) as url:
         print(url, flush=True)
         await asyncio.sleep(600)
 
