@@ -102,18 +102,18 @@ def own_port() -> Iterator[int]:
 
 @asynccontextmanager
 async def start_worker_server(
-    worker_server: WorkerServer, log_dir: Path, on_lost: Callable[[str], None]
+    wanted: WorkerServer, log_dir: Path, on_lost: Callable[[str], None]
 ) -> AsyncIterator[str]:
     """A server that is healthy when the block begins and gone, with all that it started, after it; yields its address.
     It gets the environment of this process, and so the GPUs that this process was given (CUDA_VISIBLE_DEVICES). If this
     process dies the server's keeper ends it. Host, port and number of replicas are not the user's to choose here.
     ``on_lost`` is called once, in this event loop, with the reason, if the server ends or is silent for too long.
     """
-    options = msgspec.structs.replace(worker_server.options, host=LOOPBACK, port=None, replicas=1)
-    check_weights(worker_server.card, options)
+    options = msgspec.structs.replace(wanted.options, host=LOOPBACK, port=None, replicas=1)
+    check_weights(wanted.card, options)
     find_program(options.command)
     with own_port() as port:
-        arguments = server_arguments(worker_server.card, options, port)
+        arguments = server_arguments(wanted.card, options, port)
         log = log_dir / f"server-{port}.log"
         server = Server(arguments, base_url(LOOPBACK, port), log, environment=dict(os.environ), apart=True)
         given_up = threading.Event()
