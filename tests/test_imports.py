@@ -23,7 +23,7 @@ FLOORS = (
     ("records", "atomic"),
     ("errors", "cache", "terminal"),
     ("console",),
-    ("geometry", "regions"),
+    ("geometry",),
     ("actions",),
     ("cards",),
     ("data",),

@@ -6,8 +6,8 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grounding.geometry import distance_px, is_finite, is_hit
 from grounding.records import Box, Point, Polygon, Region
-from grounding.regions import distance_px, is_finite, is_hit
 
 
 def point(x: float, y: float) -> Point:

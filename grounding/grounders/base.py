@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from grounding.cards import AnswerRule
-from grounding.geometry import ModelBox, ModelPoint, Space, box_to_original, point_to_original
+from grounding.geometry import ModelBox, ModelPoint, Space, box_to_original, is_hit, point_to_original
 from grounding.records import Box, Failure, ImageSizes, Point, Prediction, Query, Record, Region, Session
-from grounding.regions import is_hit
 
 
 class Answerer(Protocol):

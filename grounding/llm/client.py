@@ -16,16 +16,19 @@ import tenacity
 
 from grounding.cards import ChatCard, Price
 from grounding.errors import Halted
-from grounding.llm.addresses import AWAITED, ENDED, Addresses, ServerAddress
 from grounding.llm.budget import Budget, BudgetReached, added, cost_usd
 from grounding.llm.endpoint import LOOK_S, Endpoint, check_address, sign_of_life
 from grounding.llm.http import (
+    AWAITED,
+    ENDED,
     MAX_REFUSAL_BYTES,
     MAX_WAIT_S,
     RETRIED_STATUS,
+    Addresses,
     BodyTooLong,
     CallFailed,
     Fault,
+    ServerAddress,
     TryAgain,
     clean,
     led_on,

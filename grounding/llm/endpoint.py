@@ -11,8 +11,7 @@ import aiohttp
 
 from grounding.cards import ChatCard
 from grounding.errors import UserError, printable
-from grounding.llm.addresses import Addresses, ServerAddress
-from grounding.llm.http import BodyTooLong, clean, led_on, read_body
+from grounding.llm.http import Addresses, BodyTooLong, ServerAddress, clean, led_on, read_body
 from grounding.llm.wire import CHAT, Wire
 from grounding.records import Record
 

@@ -29,8 +29,8 @@ from rich.text import Text
 
 from grounding.atomic import atomic_write
 from grounding.errors import UserError, printable
-from grounding.llm.addresses import AWAITED
 from grounding.llm.budget import dollars
+from grounding.llm.http import AWAITED
 from grounding.options import Display
 from grounding.records import Point, Record, Region, Screenshot
 from grounding.run.lock import LockedFolder

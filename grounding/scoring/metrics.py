@@ -25,8 +25,8 @@ import msgspec
 import numpy as np
 
 from grounding.errors import UserError
+from grounding.geometry import is_hit
 from grounding.records import Box, Point, Polygon, Record, Region, TaskLabel
-from grounding.regions import is_hit
 from grounding.scoring.intervals import RESAMPLES, Matrix, bootstrap, wilson
 from grounding.scoring.scored import (
     AnyTask,

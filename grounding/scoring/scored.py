@@ -9,8 +9,8 @@ from typing import Literal, Protocol, Self, TypeVar
 import msgspec
 import numpy as np
 
+from grounding.geometry import distance_px, is_finite, is_hit
 from grounding.records import NEVER_ASKED, Failure, Outcome, Point, Record, Session, Step, TaskLabel, Verdict
-from grounding.regions import distance_px, is_finite, is_hit
 from grounding.scoring.intervals import Interval, Matrix, alike
 
 

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from grounding.cards import ChatCard, GrounderCard
 from grounding.errors import UserError
-from grounding.llm.addresses import ENDED
+from grounding.llm.http import ENDED
 from grounding.options import Display, EvalOptions, ImageSend
 from grounding.records import Record, Session
 from grounding.serving.command import (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grounding.asr.recogniser import RecogniserOptions
 from grounding.data.speech import HOW_FAST, Transcript, Word, parse_condition, read_transcripts, write_transcripts
 from grounding.errors import UserError
-from grounding.run.combinations import combine
+from grounding.run.several import combine
 
 
 def saved(path: Path, content: Any) -> Path:

@@ -12,9 +12,9 @@ from fakes.make import query, screenshot
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grounding.geometry import is_hit
 from grounding.grounders.base import Grounder, Oracle, Random
 from grounding.records import Box, Point, Polygon, Prediction, Query, Region, Session, Step
-from grounding.regions import is_hit
 
 
 def ask(grounder: Grounder, queries: Sequence[Query]) -> list[Prediction]:

@@ -12,8 +12,8 @@ from fakes.make import client
 from fakes.slow_server import SlowServer, slow_server
 
 from grounding.llm import CallFailed, ChatClient, ChatReply, Reply
-from grounding.llm.addresses import AWAITED
 from grounding.llm.client import MOST_LOST, ServerGone
+from grounding.llm.http import AWAITED
 
 BODIES = [b'{"messages": [{"role": "user", "content": "%d"}], "model": "m"}' % number for number in range(30)]
 Outcome = ChatReply | CallFailed | ServerGone

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from grounding.benchmarks.clicks.benchmark import BENCHMARK
 from grounding.errors import UserError
-from grounding.run.combinations import addresses, combine
+from grounding.run.several import addresses, combine
 
 
 @given(

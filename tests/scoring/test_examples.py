@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-MODULES = ("regions", "scoring.intervals", "scoring.metrics", "scoring.paired", "scoring.desktop")
+MODULES = ("geometry", "scoring.intervals", "scoring.metrics", "scoring.paired", "scoring.desktop")
 
 
 @pytest.mark.parametrize("name", MODULES)

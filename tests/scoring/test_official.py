@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grounding.geometry import is_hit
 from grounding.records import Failure, Prediction, Region, Session, Verdict
-from grounding.regions import is_hit
 from grounding.scoring.metrics import gap_px
 from grounding.scoring.scored import join
 from scoring.builders import judge_all, official_scores

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from grounding.cards import GrounderCard
 from grounding.data.images import picture_sizes
-from grounding.geometry import ModelPoint, point_to_original
+from grounding.geometry import ModelPoint, is_hit, point_to_original
 from grounding.grounders.base import read_reply
 from grounding.records import Box, Region, Size
-from grounding.regions import is_hit
 from grounding.run.steps import GroundStage, step_items
 from grounding.training.examples import gold_answer, judged, prepare, reward, trained_card
 from training.steps import box, example, recipe, session, small_card, step

@@ -12,11 +12,11 @@ from grounders.hf.tiny import write_plain
 
 from grounding.cards import GrounderCard
 from grounding.cards.schema import AdapterRule
+from grounding.geometry import is_hit
 from grounding.grounders.hf import HfOptions, open_hf
 from grounding.grounders.hf.generation import model_inputs
 from grounding.grounders.hf.loading import Loaded, load
 from grounding.llm.chat import ChatOptions
-from grounding.regions import is_hit
 from grounding.training.examples import GrounderExample
 from grounding.training.recipes import HeldOutRule, LoraRule, Precision, SftRule
 from grounding.training.records import METRICS, TrainStage, read_lines

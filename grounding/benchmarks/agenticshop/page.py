@@ -19,7 +19,7 @@ from grounding.benchmarks.agenticshop.rows import row_name, run_notes, summary_t
 from grounding.benchmarks.agenticshop.scorebook import CurationScored
 from grounding.benchmarks.agenticshop.scores import WRONG, PlaceVerdict, share_of
 from grounding.data.release import data_name
-from grounding.report.html.embed import embedded_json, page_html, static_text
+from grounding.report.html.content import embedded_json, page_html, static_text
 
 REPORT = "report.html"
 MAX_TEXT_CHARS = 20_000

@@ -33,12 +33,12 @@ from grounding.planners.store import StoredPlanner
 from grounding.records import Call, Plan, Prediction
 from grounding.run import session
 from grounding.run.benchmark import Benchmark, Pass, Result, Shared, Work, void_words
-from grounding.run.combinations import combine
 from grounding.run.display import LatestStep, Progress
 from grounding.run.folder import RunFolder
 from grounding.run.journal import Journal, paid_calls
 from grounding.run.probe.replies import probe_predictions
 from grounding.run.scorebook import ScoredClicks, score_run, scored_tasks
+from grounding.run.several import combine
 from grounding.run.steps import GroundStage, PlanAheadStage, PlanStage, StepItem
 from grounding.scoring.metrics import registered, spread
 from grounding.scoring.scored import ClusterName, judge

@@ -47,12 +47,12 @@ from grounding.records import Record
 from grounding.report.html.written import written_or_warned
 from grounding.run.benchmark import Pass, Shared, Takes, Work, void_words
 from grounding.run.building import chat_options, check_numbers
-from grounding.run.combinations import combine
 from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
 from grounding.run.folder import image_rule_text, library_versions, run_id, utc_now
 from grounding.run.ray.cluster import AHEAD, RemoteStage, Workers, check_executor
 from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork, seen
+from grounding.run.several import combine
 from grounding.scoring.desktop import DESKTOP_RULES, TOLERANCE_PX, judge_desktop
 from grounding.serving.managed import MANAGED, ManagedServers, manage_servers, server_elsewhere, starts_servers
 from grounding.serving.worker_server import ANYWHERE, WorkerServer

@@ -11,8 +11,7 @@ from urllib.parse import quote
 from grounding.atomic import atomic_write
 from grounding.errors import UserError
 from grounding.report.compare import ALL, ComparedRun, ComparisonResult, closing, compare_runs, lines_of, metric_cells
-from grounding.report.html.content import SummaryTable
-from grounding.report.html.embed import embedded_json, page_html, static_text
+from grounding.report.html.content import SummaryTable, embedded_json, page_html, static_text
 
 Link = Callable[[Path], str]
 """Where a run's own page is; "" for nowhere."""

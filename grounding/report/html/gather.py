@@ -37,7 +37,7 @@ from grounding.report.html.content import (
     StepRow,
     SummaryTable,
 )
-from grounding.report.html.steps import PackedSteps
+from grounding.report.html.pictures import PackedSteps
 from grounding.report.html.triage import LABELS_FILE, read_triage, triage_lines
 from grounding.report.rows import ItemRow, Note, RunRows, read_rows, tasks_of
 from grounding.report.table import metrics_of, partial_words, run_lines, run_warnings

@@ -25,12 +25,10 @@ from grounding.errors import UserError
 from grounding.records import Record, Screenshot
 from grounding.report.compare import compare_runs
 from grounding.report.html.comparison import paired_tables, render_comparison
-from grounding.report.html.content import PageContent, RunPage, SummaryTable
-from grounding.report.html.embed import embedded_json, page_html, static_text
+from grounding.report.html.content import PageContent, RunPage, SummaryTable, embedded_json, page_html, static_text
 from grounding.report.html.gather import DATA_FILES, ClicksSource, version_of
 from grounding.report.html.page import page_over, render
-from grounding.report.html.pictures import UNREADABLE, thumbnail, thumbnail_name
-from grounding.report.html.steps import PackedSteps
+from grounding.report.html.pictures import UNREADABLE, PackedSteps, thumbnail, thumbnail_name
 from grounding.report.html.triage import MOST_NOTE, append_label
 from grounding.report.html.watch import Overview, Watch
 from grounding.run.folder import RunFolder, utc_now

@@ -9,11 +9,17 @@ import msgspec
 
 from grounding.atomic import atomic_write
 from grounding.report.html.comparison import paired_tables
-from grounding.report.html.content import Fact, PageContent, RunPage, SummaryTable
-from grounding.report.html.embed import embedded_json, page_html, static_text
+from grounding.report.html.content import (
+    Fact,
+    PageContent,
+    RunPage,
+    SummaryTable,
+    embedded_json,
+    page_html,
+    static_text,
+)
 from grounding.report.html.gather import ClicksSource, ItemSource, PageAbout
-from grounding.report.html.pictures import small_pictures
-from grounding.report.html.steps import PackedSteps
+from grounding.report.html.pictures import PackedSteps, small_pictures
 from grounding.report.html.triage import CHOICES
 from grounding.report.rows import RunRows
 from grounding.run.scorebook import ScoredClicks

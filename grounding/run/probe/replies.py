@@ -20,10 +20,18 @@ import numpy as np
 from grounding.atomic import atomic_write
 from grounding.cards.schema import Family
 from grounding.errors import UserError
-from grounding.geometry import ModelBox, ModelPoint, Space, point_from_original, point_to_original, smart_resize
+from grounding.geometry import (
+    ModelBox,
+    ModelPoint,
+    Space,
+    distance_px,
+    is_hit,
+    point_from_original,
+    point_to_original,
+    smart_resize,
+)
 from grounding.llm.tokens import PIXELS_PER_SIDE, image_tokens
 from grounding.records import ImageSizes, Point, Prediction, Record, Region, Size
-from grounding.regions import distance_px, is_hit
 
 PROBE_FILE = "probe.json"
 SPACES: tuple[Space, ...] = get_args(Space)

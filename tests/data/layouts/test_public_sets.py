@@ -22,9 +22,9 @@ from grounding.cli import run
 from grounding.data import DatasetProblems, load_dataset
 from grounding.data.packed import Unpacker
 from grounding.errors import UserError
+from grounding.geometry import is_hit
 from grounding.grounders.base import Center, Grounder, Oracle, Random
 from grounding.records import Box, Dataset, Query, Step
-from grounding.regions import is_hit
 from grounding.run.probe.command import audit_run
 from grounding.scoring.summary import Summary
 

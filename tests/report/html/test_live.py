@@ -13,7 +13,7 @@ import pytest
 
 from grounding.errors import UserError
 from grounding.records import Point, Prediction
-from grounding.report.html import steps
+from grounding.report.html import pictures
 from grounding.report.html.live import LOOPBACK, LiveFolder, LivePage, bound_socket, serve
 from grounding.report.html.pictures import thumbnail_name
 from grounding.run.journal import Journal
@@ -247,7 +247,7 @@ def test_the_steps_of_a_large_run_are_not_told_again(tmp_path: Path, monkeypatch
     make_run(tmp_path / "run", predict=lambda number, step: answer(number, step) if number < 30 else None)
     live = LivePage([tmp_path / "run"])
     assert len(live.page().runs[0].steps) == 40
-    monkeypatch.setattr(steps, "LARGE_STEPS", 10)
+    monkeypatch.setattr(pictures, "LARGE_STEPS", 10)
     live = LivePage([tmp_path / "run"])
 
     async def asking(session: aiohttp.ClientSession, _: LivePage, base: str) -> None:

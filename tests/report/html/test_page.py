@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from grounding.data.history import history_window
 from grounding.records import GroupLabel, Point, Prediction, Step
-from grounding.report.html import steps
-from grounding.report.html.content import MOST_TEXT, Fact
-from grounding.report.html.embed import embedded_json
+from grounding.report.html import pictures
+from grounding.report.html.content import MOST_TEXT, Fact, embedded_json
 from grounding.report.html.gather import cut, windows
 from grounding.report.html.page import write_page
 from grounding.report.html.pictures import FILES
@@ -198,7 +197,7 @@ def test_several_runs_have_a_page_that_leads_to_their_pages_and_differences(tmp_
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every run of more than ten steps is large, and nothing is drawn, which takes longest."""
     monkeypatch.setattr("grounding.report.html.plots.draw_diagrams", lambda *_, **__: ())
-    monkeypatch.setattr(steps, "LARGE_STEPS", 10)
+    monkeypatch.setattr(pictures, "LARGE_STEPS", 10)
 
 
 def unpacked(run: dict[str, Any]) -> dict[str, Any]:
@@ -225,7 +224,7 @@ def two_people(folder: Path) -> ScoredClicks:
 def test_a_large_page_has_what_a_small_one_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scored = two_people(tmp_path / "run")
     (run,) = data_of(write_page([scored], tmp_path / "large.html"))["runs"]
-    monkeypatch.setattr(steps, "LARGE_STEPS", 100)
+    monkeypatch.setattr(pictures, "LARGE_STEPS", 100)
     (small,) = data_of(write_page([scored], tmp_path / "small.html"))["runs"]
     lists = ("shots", "tasks", "steps", "told")
     assert unpacked(run) == {name: small[name] for name in lists}
@@ -240,7 +239,7 @@ def test_a_large_page_has_what_a_small_one_has(tmp_path: Path, monkeypatch: pyte
 def test_a_page_says_what_it_has_no_room_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, listed: int
 ) -> None:
-    monkeypatch.setattr(steps, limit, most)
+    monkeypatch.setattr(pictures, limit, most)
     (run,) = data_of(write_report(make_run(tmp_path / "run", 40)))["runs"]
     assert len(run["steps"]) == listed
     assert f"the first {listed} of 40 steps are listed here; run.frame() and export have all" in run["warnings"]
