@@ -35,9 +35,7 @@ COMMANDS = {
     "check": ("formats", "List everything that is wrong with boxes and files."),
     "convert": ("formats", "Turn native folders into COCO, YOLO or VOC, and back."),
     "segment": ("recording", "Cut a screen recording into steps."),
-}
-"""Each command, ``NAME_command`` in the module ``commands`` of a room, and the line that stands for it."""
-
+}  # Each command, `NAME_command` in the module `commands` of a room, and the line that stands for it.
 app = App(
     name="annotate",
     help="Annotate GUI grounding: boxes on screenshots, words beside them, recordings cut into steps.",

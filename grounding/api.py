@@ -57,7 +57,6 @@ def evaluate(
 
 
 def _evaluated(benchmark: Benchmark[Any, Any, Any], options: Mapping[str, Any]) -> Path:
-    """The folder of a run, from options of ``grounding eval``."""
     from grounding.eval import evaluate_command
 
     usual = {name: each.default for name, each in inspect.signature(evaluate_command).parameters.items()}
@@ -110,7 +109,6 @@ def _named(who: str | Function) -> str:
 
 
 def _outside_loops(work: Callable[[], Any]) -> Any:
-    """Run it where no event loop runs, as one does in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

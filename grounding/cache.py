@@ -122,5 +122,4 @@ def _files(folder: Path, before: float | None) -> Iterator[tuple[Path, int]]:
 
 
 def _folder_name(group: str) -> str:
-    """A group's name as that of a folder: it may hold a path or a model's name from anywhere."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", group)[:80].lstrip(".") or "_"

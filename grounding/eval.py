@@ -84,9 +84,7 @@ grounding eval --dataset agenticshop --data-dir DIR --agent search --preset offi
 
 _Several = Parameter(consume_multiple=True, negative="", show_default=False)
 
-EACH = "each value is a run"
-"""Marks an option whose every value is a run of its own."""
-
+EACH = "each value is a run"  # Marks an option whose every value is a run of its own.
 _CLUSTER = Parameter(group=Group("Past one process", sort_key=0))
 _WEB = Parameter(group=Group("Web agents (personalwab, agenticshop)", sort_key=1))
 _SHOP = Parameter(group=Group("Web functions (personalwab)", sort_key=2))

@@ -64,7 +64,6 @@ def hanging(text: Text, width: int) -> Text:
 
 
 def _lines(text: str, width: int) -> list[str]:
-    """The text in parts that begin with a word and have room in a line; together they are the text."""
     parts = [""]
     for word in re.findall(r"\s*\S+\s*", text):
         if parts[-1] and len(parts[-1] + word.rstrip()) > width:
@@ -112,7 +111,6 @@ def _least_most(console: Console, column: Column, *, whole: bool) -> tuple[int, 
 
 
 def _listed(table: Table) -> Iterator[RenderableType]:
-    """Each row as a list of its cells below the first one."""
     if table.title:
         yield Text.assemble(table.title if isinstance(table.title, Text) else str(table.title), style="bold")
     first, *others = table.columns

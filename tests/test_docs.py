@@ -58,11 +58,8 @@ NOT_RUN = {
     "python -m tools.training_proof.tinyllama": "tests/training/test_proof.py makes one",
     "python -m grounding.eval --grounder gta1 --executor ray --ray-address": "needs a cluster: tests/run/ray",
     "ray job submit": "needs a cluster with a dashboard",
-}
-"""Beginnings of commands that aren't run here, and why; the longest that fits counts."""
-
-SERVERS = ("grounding serve", "grounding view")
-"""What prints its address and runs until it is stopped."""
+}  # Beginnings of commands that aren't run here, and why; the longest that fits counts.
+SERVERS = ("grounding serve", "grounding view")  # What prints its address and runs until it is stopped.
 
 
 def shown() -> list[str]:

@@ -42,13 +42,10 @@ FLOORS = (
     ("cli",),
     ("api",),
     ("__main__",),
-)
-"""The rooms from the ground up: each imports itself and what lies below it."""
-
+)  # The rooms from the ground up: each imports itself and what lies below it.
 UPWARDS = {
     ("grounding.eval", "cli"): "python -m grounding.eval ends as every program of ours",
-}
-"""What looks up all the same, and why."""
+}  # What looks up all the same, and why.
 
 
 def room(module: str) -> str:

@@ -16,8 +16,7 @@ from grounding.records import Record, Size
 if TYPE_CHECKING:
     from PIL import Image
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
-"""What the evaluation reads."""
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")  # What the evaluation reads.
 _LISTED = 12
 _ORIENTATION = 0x0112
 

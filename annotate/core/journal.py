@@ -22,8 +22,7 @@ from grounding.atomic import draft_of, flush_to_disk
 from grounding.errors import UserError
 
 FOLDER = ".annotate"
-Event = dict[str, Any]
-"""``do`` says what it is; see :mod:`annotate.core.document` for each."""
+Event = dict[str, Any]  # `do` says what it is; see `annotate.core.document` for each.
 
 
 class ChangedOnDisk(UserError):

@@ -30,13 +30,10 @@ KINDS: tuple[Kind, ...] = (
     Kind(name="", words="Not said", class_name="target"),
     Kind(name="text", words="Text", class_name="text"),
     Kind(name="icon", words="Icon", class_name="icon"),
-)
-"""All kinds, in the order in which the key goes through them; another kind is another line."""
-
+)  # All kinds, in the order in which the key goes through them; another kind is another line.
 Handle = Literal["nw", "n", "ne", "e", "se", "s", "sw", "w"]
 HANDLES: tuple[Handle, ...] = ("nw", "n", "ne", "e", "se", "s", "sw", "w")
-MIN_SIDE_PX = 2
-"""No box that a hand draws has a side shorter than this, unless the picture itself is smaller."""
+MIN_SIDE_PX = 2  # No box that a hand draws has a side shorter than this, unless the picture itself is smaller.
 
 
 class MarkedBox(Record, frozen=True, kw_only=True):

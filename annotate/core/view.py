@@ -17,8 +17,7 @@ from .records import nearest_whole
 
 MIN_SCALE, MAX_SCALE = 0.05, 32.0
 _STEPS_TO_DOUBLE = 3
-_KEPT_VISIBLE_VIEW = 48
-"""How much of the picture stays in sight, in view pixels, however far it is pushed."""
+_KEPT_VISIBLE_VIEW = 48  # How much of the picture stays in sight, in view pixels, however far it is pushed.
 
 
 class ViewPoint(NamedTuple):

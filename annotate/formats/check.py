@@ -15,8 +15,7 @@ from .labels import Finding, FindingKind, FormatName, LabelItem, LabelPlace, Rea
 
 WHOLE_PIXELS: frozenset[FormatName] = frozenset({"voc"})
 """Formats whose numbers are whole pixels by definition; elsewhere a fraction is a note."""
-SIMILAR = 0.8
-"""From this likeness on (of words, 0 to 1) two neighbouring instructions may have been one."""
+SIMILAR = 0.8  # From this likeness on (of words, 0 to 1) two neighbouring instructions may have been one.
 
 
 def check_reading(reading: Reading) -> Iterator[Finding]:

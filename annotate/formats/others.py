@@ -232,7 +232,6 @@ def _snapped(share: float, length_px: int) -> float:
 
 
 def _class_names(source: LabelFolder, root: Path) -> Mapping[int, str] | None:
-    """The names of the classes by number; None where no file names them."""
     folders = (root, root / "labels")
     file = next((folder / name for folder in folders for name in CLASS_FILES if (folder / name).is_file()), None)
     if file is None:

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from ..window.session import WindowSession
 
 COLOUR, _OVERLAY = "#2563eb", "proposals"
-_PICTURE_MS = 40
-"""How often a picture is waited for that is still being decoded."""
-
+_PICTURE_MS = 40  # How often a picture is waited for that is still being decoded.
 ACTIONS = actions(
     "Proposals",
     ("proposals", "Show proposals, or hide them", "P"),
@@ -98,7 +96,6 @@ class ProposalPanel:
         self._refresh()
 
     def _look(self) -> None:
-        """Have the picture looked at, as soon as there is one, unless it was."""
         picture = self._session.picture
         if picture is None and (self._shown.get() or self._taking):
             self._session.root.after(_PICTURE_MS, self._look)

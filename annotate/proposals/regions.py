@@ -21,29 +21,22 @@ from ..core.records import MarkedBox, overlap
 
 Marks = npt.NDArray[np.bool_]
 Shares = npt.NDArray[np.float64]
-Pixels = npt.NDArray[np.uint8]
-"""A picture as height x width x 3 bytes."""
-
+Pixels = npt.NDArray[np.uint8]  # A picture as height x width x 3 bytes.
 CONTRAST = 6
 """The least difference between two neighbouring pixels, in one of the colours (0 to 255), that counts as an edge."""
 EDGE_SHARE, EDGE_BEST = 0.7, 0.9
 """An edge runs along at least this share of the side, and along nearly as much of it as the best one within reach."""
 OUTSIDE_SHARE, UNBROKEN_SHARE = 0.05, 0.95
 """Outside an edge at most so much is not plain, unless the edge runs along at least this share of the side."""
-CORNER_SHARE = 0.15
-"""This much of a side at each end is left out: corners may be round."""
-BORDER_PX = 3
-"""A border line is at most so thick; the box goes around it, not inside it."""
+CORNER_SHARE = 0.15  # This much of a side at each end is left out: corners may be round.
+BORDER_PX = 3  # A border line is at most so thick; the box goes around it, not inside it.
 GAP_SHARE, LEAST_GAP_PX = 0.4, 2
 """The gap before ink where text begins: in heights of the box for the left and right sides, at least so many pixels."""
-INK_REACH_PX, INK_PAD_PX = 8, 2
-"""A side goes no further than this to reach ink, and leaves so much room beside it."""
+INK_REACH_PX, INK_PAD_PX = 8, 2  # A side goes no further than this to reach ink, and leaves so much room beside it.
 LEAST_SIDE_PX = 2
 _ROUNDS = 4
-PROPOSED_REACH_PX = 4
-"""Found boxes are off by two or three pixels, never more: contours are those of thickened edges."""
-TAKEN_SHARE = 0.9
-"""A proposal that overlaps a box of the step so far (intersection over union) was taken already."""
+PROPOSED_REACH_PX = 4  # Found boxes are off by two or three pixels, never more: contours are those of thickened edges.
+TAKEN_SHARE = 0.9  # A proposal that overlaps a box of the step so far (intersection over union) was taken already.
 
 
 class Frame(NamedTuple):

@@ -322,7 +322,6 @@ class ChangeFinder:
         self._settle()
 
     def _settle(self) -> None:
-        """The screen is settled as it is, the pointer a part of it, which leaves a hole there when it goes."""
         self._settled, self._differs = self._previous.copy(), np.zeros_like(self._differs)
         self._first_seen[:] = -1
         self._scrolls = self._majors = 0

@@ -143,7 +143,6 @@ def _with_step(plan: CutPlan, index: int, **fields: float | None) -> CutPlan:
 
 
 def _with_steps(plan: CutPlan, steps: Iterable[CutStep]) -> CutPlan:
-    """The plan with other steps; words that were typed for a step that is gone were never said."""
     steps = tuple(steps)
     carried = {step.instruction for step in steps}
     told = tuple(one for one in plan.instructions if one.id in carried or one.is_spoken)

@@ -62,7 +62,6 @@ def propose(recording: Recording, *, recogniser: Recogniser | None, store: Trans
 def _hear(
     sound: Sound, spoken: Sequence[Instruction], recogniser: Recogniser, store: TranscriptStore | None
 ) -> tuple[list[Instruction], list[str]]:
-    """What was heard in each stretch of speech, and why in others not."""
     import soundfile
 
     clips: list[Clip] = []

@@ -65,7 +65,6 @@ class Timeline(tk.Canvas):
         self._look(0)
 
     def _look(self, spans: float) -> None:
-        """Move along by so many spans, as far as the recording goes."""
         self._start_s = min(max(0.0, self._start_s + spans * self._span_s), self._whole_s - self._span_s)
         self._draw()
 

@@ -152,7 +152,6 @@ class CutWindow:
             self.root.destroy()
 
     def _choose(self, index: int) -> None:
-        """Choose a step, and put the cursor at its screenshot."""
         self._commit()
         self._index = index
         self._show()
@@ -245,7 +244,6 @@ class CutWindow:
             self._move(self._cursor_s)
 
     def _draw_preview(self) -> None:
-        """The screen at the cursor, and a ring where the pointer was."""
         canvas, picture, step = self._preview, self._picture, self._step
         canvas.delete("all")
         wide, high = canvas.winfo_width(), canvas.winfo_height()

@@ -27,8 +27,7 @@ from ..core.words import ClipWords, CorrectedFile, machine_file
 from .plan import CutPlan, Instruction, save_plan
 from .video import Recording
 
-MARGIN_S = 0.2
-"""What a clip has before and after the words; never into the words of another instruction."""
+MARGIN_S = 0.2  # What a clip has before and after the words; never into the words of another instruction.
 
 
 def write_participant(plan: CutPlan, recording: Recording, folder: Path, *, overwrite: bool = False) -> str:
@@ -87,7 +86,6 @@ def clip_bounds(instruction: Instruction, others: Sequence[Instruction], duratio
 
 
 def _write_clips(plan: CutPlan, recording: Recording, folder: Path) -> int:
-    """The clips, the machine's words for them and the words that count; how many clips there are."""
     import soundfile
 
     sound = recording.sound(rate_hz=None)

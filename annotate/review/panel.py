@@ -134,7 +134,6 @@ class ReviewPanel:
             session.opener(folder, index)
 
     def _label(self, name: LabelName) -> None:
-        """Label the case, if there is one. Raises UserError: the label can't be written, which the window says."""
         if self._case is None:
             self._session.status("this step was not scored in the run: there is nothing to label")
             return
@@ -151,7 +150,6 @@ class ReviewPanel:
         self._show()
 
     def _note_done(self) -> None:
-        """Return in the field: a label that was given gets the note, too."""
         mine = self._reviewer.mine(self._ids[self._session.index])
         if mine is not None and mine.note != self._note.get().strip():
             self._reviewer.label(mine.step, mine.label, self._note.get())

@@ -13,8 +13,7 @@ from .lists import StepList
 from .mouse import Mouse
 from .session import Handler, WindowSession
 
-_SAME_MOVEMENT_S = 0.7
-"""Nudges that follow each other so quickly are one movement, which one undo takes back."""
+_SAME_MOVEMENT_S = 0.7  # Nudges that follow each other so quickly are one movement, which one undo takes back.
 _WAYS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 _EDGES = {"narrower": (-1, 0), "wider": (1, 0), "lower": (0, -1), "higher": (0, 1)}
 
@@ -42,7 +41,6 @@ class Commands:
         session.bind_keys(handlers)
 
     def _selected(self) -> tuple[int, MarkedBox, Size] | None:
-        """The selected box with its number and the picture's size; with a hint where there is none."""
         session, number, size = self._session, self._session.selected, self._session.picture_size
         if number is not None and size is not None:
             return number, session.entry.boxes[number], size
@@ -56,7 +54,6 @@ class Commands:
             self._nudge(number, box.moved(dx_px, dy_px, size), "move box")
 
     def _push_edge(self, dx_px: int, dy_px: int) -> None:
-        """The right or the bottom edge, which stops where the box would be too small."""
         if found := self._selected():
             number, box, size = found
             right = box.x_px + max(box.width_px + dx_px, MIN_SIDE_PX)

@@ -71,7 +71,6 @@ class Speech(ttk.Frame):
         self._keep(self._session.entry.transcript)
 
     def _make_instruction(self) -> None:
-        """In all steps of the recording: an instruction that needs several steps is the same at each."""
         session = self._session
         session.finish_edits()
         entries, here = session.document.entries, session.entry
@@ -163,7 +162,6 @@ class StepFields(ttk.Frame):
                 session.change_together({at: replace(entries[at], **{name: value}) for at in run}, f"edit {name}")
 
     def _split(self) -> None:
-        """Edit the words of this step alone: an instruction of its own from the first letter on."""
         self.commit()
         self._run = range(self._session.index, self._session.index + 1)
         self._name_heads()
@@ -191,7 +189,6 @@ class StepFields(ttk.Frame):
             self._fill(index)
 
     def _fill(self, index: int) -> None:
-        """Show the entry's words; a field that is being typed into, or shows them already, keeps what it has."""
         entry = self._session.entry
         another, self._shown = self._shown != index, index
         if another or self.focus_displayof() is not self.fields["instruction"]:
@@ -208,7 +205,6 @@ class StepFields(ttk.Frame):
             self._put[name] = self._text_of(name)
 
     def _name_heads(self) -> None:
-        """Say which steps the instruction is edited in, and whose words the transcript is."""
         run, index = self._run, self._session.index
         several = f" · steps {run[0] + 1} to {run[-1] + 1}" if len(run) > 1 else ""
         if len(run) == 1 and len(same_instruction(self._session.document.entries, index)) > 1:

@@ -122,7 +122,6 @@ class StepState(ttk.Frame):
         session.watch(step=self._show, change=self._show, selection=self._show)
 
     def _toggle_verified(self) -> None:
-        """Verified, or not any more. What nobody looked at can't be verified."""
         self._session.finish_edits()
         entry = self._session.entry
         if entry.state == "todo" and not entry.verified:
@@ -133,7 +132,6 @@ class StepState(ttk.Frame):
         self._show()
 
     def _toggle_no_click(self) -> None:
-        """An answer of its own, or to do again; its boxes go."""
         session = self._session
         session.finish_edits()
         state: State = "todo" if session.entry.state == "no-click" else "no-click"

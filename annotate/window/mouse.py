@@ -16,8 +16,7 @@ _CURSORS: dict[Handle, str] = {
     "se": "bottom_right_corner", "s": "sb_v_double_arrow", "sw": "bottom_left_corner", "w": "sb_h_double_arrow",
 }  # fmt: skip
 _REACH_VIEW = 6
-_STILL_VIEW = 3
-"""A press that moves less than this is a click: it never moves a box and never draws one."""
+_STILL_VIEW = 3  # A press that moves less than this is a click: it never moves a box and never draws one.
 _WHEEL_VIEW = 60
 
 Doing = Literal["", "pan", "draw", "move box", "resize box"]
@@ -160,7 +159,6 @@ class Mouse:
         self._canvas.pan(distance if shift else 0, 0 if shift else distance)
 
     def _hover(self, event: _Event) -> None:
-        """Show by the cursor's shape what a press would take hold of."""
         self._canvas.pointer_moved(ViewPoint(event.x, event.y))
         if self._doing:
             return

@@ -16,8 +16,7 @@ from ..core.view import ViewTransform, VisiblePart
 if TYPE_CHECKING:
     from PIL import Image, ImageTk
 
-_PIXELS_FROM = 2.0
-"""From this scale on single pixels are shown as squares."""
+_PIXELS_FROM = 2.0  # From this scale on single pixels are shown as squares.
 
 
 class PreparedPicture(NamedTuple):
@@ -60,7 +59,6 @@ class PictureStore:
 
 
 def _prepared(picture: Image.Image, scale: float) -> PreparedPicture:
-    """With all of it made small where the scale is below 1, its corner on a whole view pixel."""
     from PIL.Image import Resampling
 
     size = Size(width=picture.width, height=picture.height)

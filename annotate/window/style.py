@@ -76,7 +76,6 @@ class Style:
             root.option_add(f"*TCombobox*Listbox.{name}", value)
 
     def _value(self, value: Any) -> Any:
-        """A colour by its name, lengths in view pixels."""
         if isinstance(value, str):
             return globals().get(value, value) if value.isupper() else value
         return [self.px(one) for one in value] if isinstance(value, list) else self.px(value)

@@ -180,8 +180,7 @@ HEADS = {
     kind: re.compile(entry.words.replace("_", GAP) + END, re.IGNORECASE | re.ASCII)
     for kind, entry in ENTRIES.items()
     if entry.words
-}
-"""What begins a line that means an action."""
+}  # What begins a line that means an action.
 
 
 def read_said(kind: ActionKind, said: Any) -> Action:

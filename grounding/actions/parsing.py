@@ -79,7 +79,6 @@ def parse_reply(reply: str, *, space: Space = "original_px") -> Action | Unparse
 
 
 def _read(text: str, space: Space, *, announced: bool = False) -> Action | Unparsed:
-    """The action that a text begins with, under any number of wrappings: as it is, then unwrapped layer by layer."""
     reason = ""
     for _ in range(_MOST_LAYERS):
         text = text.strip("\r\n\t \ufeff\u200b")

@@ -209,10 +209,8 @@ class Labels(Record, frozen=True, kw_only=True):
 
 
 def read_labels(paths: Iterable[Path], wrongs: Sequence[WrongStep], known: Mapping[str, object]) -> Labels:
-    """Read files of labels for a run.
-
-    Raises:
-        UserError: a file can't be read, a line is no label, or a step is not part of the run; says file, line, field.
+    """Read files of labels for a run. Raises UserError: a file can't be read, a line is no label, or a step is not part
+    of the run; says file, line, field.
     """
     by_step = {wrong.step.id: wrong for wrong in wrongs}
     kept: dict[str, dict[str, Label]] = {}

@@ -34,9 +34,7 @@ from grounding.records import Box, Region, Size
 if TYPE_CHECKING:
     from PIL import ImageDraw
 
-VERSION = 1
-"""Goes up with every change of how the frame looks: a judge may answer differently."""
-
+VERSION = 1  # Goes up with every change of how the frame looks: a judge may answer differently.
 OUTSIDE, MIDDLE, INSIDE = (0, 0, 0), (255, 0, 255), (255, 255, 255)
 MIN_LINE_PX = 2
 LINE_SHARE = 0.002

@@ -24,9 +24,7 @@ SAMPLE_RATE_HZ = 16_000
 READER = "audio-1"
 """Name and version of what is done here to a file; part of every key, since it can change what is heard."""
 
-LONGEST_S = 3 * 3600.0
-"""A longer recording is refused: its samples alone would take 700 MB."""
-
+LONGEST_S = 3 * 3600.0  # A longer recording is refused: its samples alone would take 700 MB.
 SILENT_DBFS = -70.0
 """Quieter than this over the whole clip counts as silence; a quiet room in a good microphone is near -60."""
 
@@ -105,7 +103,6 @@ def flac(samples: Samples) -> bytes:
 
 
 def _frames(path: Path) -> tuple[Any, int]:
-    """All samples of a file, of shape (frames, channels), and how many there are in a second."""
     import soundfile
 
     try:

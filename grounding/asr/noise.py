@@ -30,15 +30,9 @@ from grounding.errors import UserError
 from grounding.records import Record
 
 DRAW: Final = "draw-1"
-MIXER: Final = "ms-snsd-1"
-"""Name and version of the draw and of the mixing: part of every key of a noisy transcript."""
-
-LEVEL_DBFS: Final = -25.0
-"""What speech is brought to before noise is added."""
-
-PEAK: Final = 0.99
-"""No sample of a noisy clip is beyond this; full scale is 1."""
-
+MIXER: Final = "ms-snsd-1"  # Name and version of the draw and of the mixing: part of every key of a noisy transcript.
+LEVEL_DBFS: Final = -25.0  # What speech is brought to before noise is added.
+PEAK: Final = 0.99  # No sample of a noisy clip is beyond this; full scale is 1.
 _QUIET_DB: Final = 15.0
 _DRAWS: Final = 8
 
@@ -65,8 +59,7 @@ class Source(Record, frozen=True, kw_only=True):
     identity: str
 
 
-Sources = dict[str, Source]
-"""What can be added: noises by their names in small letters."""
+Sources = dict[str, Source]  # What can be added: noises by their names in small letters.
 
 
 def add_noise(speech: Samples, noisy: Noisy, *, clip_key: str, sources: Sources) -> Mixed:
@@ -101,7 +94,6 @@ def _amplified(samples: Samples, gain_db: float) -> Samples:
 
 
 def _cut(source: Source, length: int, key: str) -> Samples:
-    """As much noise as is asked for; the loudest of the places drawn where all are next to silent."""
     recording = _read(source.files[_drawn(key, "recording", len(source.files))]) if source.files else made(source.name)
     enough_dbfs = (rms_dbfs(recording) or 0.0) - _QUIET_DB
     best, best_dbfs = np.zeros(length, np.float32), -math.inf
@@ -183,9 +175,7 @@ def _read(path: Path) -> Samples:
 
 # --- noises of our own -----------------------------------------------------------------------------------------------
 
-VERSION: Final = 1
-"""Part of the identity of each noise made by a program: whoever changes one of them counts this up."""
-
+VERSION: Final = 1  # Part of the identity of each noise made by a program: whoever changes one of them counts this up.
 _COUNT: Final = 30 * SAMPLE_RATE_HZ
 _MADE_DBFS: Final = -30.0
 _FULL_SCALE: Final = 1 << 15

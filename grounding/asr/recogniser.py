@@ -148,9 +148,7 @@ def attempt(hear: Callable[[Audio], Recognition], audio: Audio) -> Recognition |
 
 # --- pocketsphinx -------------------------------------------------------------------------------------------------
 
-LONGEST_S = 30.0
-"""Its lattice grows with the utterance; dictated sentences are what its models were made of."""
-
+LONGEST_S = 30.0  # Its lattice grows with the utterance; dictated sentences are what its models were made of.
 FLOOR = 1e-3
 """Standard deviation of the noise that is added to every clip, -60 dB below full scale: about that of a quiet room.
 
@@ -191,7 +189,6 @@ class PocketSphinx:
     def _pool(
         self, pieces: Iterator[Audio], processes: int
     ) -> Generator[tuple[Audio, Recognition | str], None, list[Audio]]:
-        """Work pieces off until they end or a process dies; returns those that had no answer then."""
         if (first := next(pieces, None)) is None:
             return []
         pieces, running = itertools.chain([first], pieces), dict[Future[Recognition | str], Audio]()
@@ -283,7 +280,6 @@ def _decoded(audio: Audio) -> Recognition:
 
 
 def _pcm(samples: Samples) -> bytes:
-    """16-bit samples with the floor of noise, which is the same for all clips."""
     import numpy as np
 
     floor = np.random.default_rng(0).standard_normal(len(samples), dtype=np.float32) * np.float32(FLOOR)

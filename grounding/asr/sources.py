@@ -39,12 +39,8 @@ from grounding.records import Failure, HistoryEntry, Record, Session, Step, Task
 from grounding.run.folder import AskedTranscript
 from grounding.scoring.words import NORMALISER, Spoken, Transcripts, word_errors
 
-AUDIO = "audio"
-"""The folder of a participant's recordings."""
-
-MANIFEST = "transcriptions_GT.json"
-"""The true transcripts of a release, which say to which steps a recording belongs."""
-
+AUDIO = "audio"  # The folder of a participant's recordings.
+MANIFEST = "transcriptions_GT.json"  # The true transcripts of a release, which say to which steps a recording belongs.
 NOTHING_HEARD = Failure(kind="unparsed", message="no transcript: nothing was heard")
 NO_RECORDING = Failure(kind="missing", message="no transcript: there is no recording of these words")
 NO_ENTRY = Failure(kind="missing", message="no transcript: the file has no entry for this step")
@@ -154,7 +150,6 @@ def _told(unit: Spoken, heard: Heard | None) -> Spoken:
 
 
 def _instructions_of(session: Session) -> list[Spoken]:
-    """The instructions of a session, in order of their first step, those without a click too; nothing was heard yet."""
     found: dict[tuple[TaskLabel, int], list[Step]] = {}
     for step in session.steps:
         found.setdefault((step.task, step.instruction_index), []).append(step)
@@ -259,7 +254,6 @@ def _manifest(folder: Path) -> Sequence[Transcript]:
 
 
 def _inside(folder: Path, written: str) -> Path:
-    """A recording's path; it may not lead out of its participant's folder."""
     path = PurePosixPath(written.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts:
         raise UserError(f"{folder / MANIFEST}: {written!r} leads out of the participant's folder: name a file in it")
@@ -275,7 +269,6 @@ def _hashed(path: Path, _changed_ns: int, _size_bytes: int) -> Clip:
 def _by_step(
     entries: Sequence[Transcript], session: Session, folder: Path, instructions: Sequence[Spoken], file: Path
 ) -> dict[str, Transcript]:
-    """The entry of each step: by its picture where entries name pictures, else by the instruction's or step's place."""
     if not any(entry.steps for entry in entries):
         if len(entries) == len(instructions):
             return {step: entry for one, entry in zip(instructions, entries, strict=True) for step in one.steps}
@@ -300,7 +293,6 @@ def _by_step(
 
 
 def _plain(picture: str) -> str:
-    """One spelling, whatever the case and the slashes."""
     return PurePosixPath(picture.replace("\\", "/")).as_posix().casefold()
 
 

@@ -24,12 +24,8 @@ from grounding.asr.recogniser import Answers, RecogniserOptions, Recognition, at
 from grounding.data.speech import Word, file_sha256
 from grounding.errors import UserError, install
 
-DEFAULT_MODEL = "large-v3"
-"""What the RealWebAssist paper transcribes with (section 8.1.3)."""
-
-LONGEST_S = 600.0
-"""A longer recording is cut at pauses, so that what was heard of it is kept piece by piece."""
-
+DEFAULT_MODEL = "large-v3"  # What the RealWebAssist paper transcribes with (section 8.1.3).
+LONGEST_S = 600.0  # A longer recording is cut at pauses, so that what was heard of it is kept piece by piece.
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """The package's own series: the next one where a text is too repetitive or too improbable."""
 

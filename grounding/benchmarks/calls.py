@@ -140,7 +140,6 @@ def _own(value: float | None, digits: int) -> str:
 
 
 def _notes(figures: Sequence[PublishedFigure]) -> list[str]:
-    """What is odd about printed figures: each remark once for all the cells of a row, or of all rows, that it is on."""
     columns: dict[tuple[str, str], list[str]] = {}
     for one in figures:
         if one.note:
@@ -157,8 +156,7 @@ def _notes(figures: Sequence[PublishedFigure]) -> list[str]:
     ]
 
 
-MAX_TRIES = 200
-"""So many places of a text are tried as the beginning of JSON."""
+MAX_TRIES = 200  # So many places of a text are tried as the beginning of JSON.
 _BEGINNING = re.compile(r"[\[{]")
 
 

@@ -134,8 +134,7 @@ def render(prompt: CaptionPrompt, moment: Moment, before: Picture, after: Pictur
     return (*system, Message(role="user", parts=tuple(part(each) for each in parts)))
 
 
-MAX_CAPTION_CHARS = 1000
-"""A longer text is no sentence on one action: ten of them are told to a planner at each step."""
+MAX_CAPTION_CHARS = 1000  # A longer text is no sentence on one action: ten of them are told to a planner at each step.
 
 
 class Caption(StoredAnswer, frozen=True, kw_only=True):
@@ -310,10 +309,8 @@ def caption_dataset(
     fresh: bool,
     display: Display | None,
 ) -> Captioned:
-    """Caption every step of a data set, or go on where an earlier run stopped, and write the history file.
-
-    Raises:
-        UserError: something is missing or wrong; nothing was asked yet, or the disk failed (what was answered is kept).
+    """Caption every step of a data set, or go on where an earlier run stopped, and write the history file. Raises
+    UserError: something is missing or wrong; nothing was asked yet, or the disk failed (what was answered is kept).
     """
     progress, budget = new_progress(display, "steps"), Budget(cost_limit)
     asking = find_prompt(prompt, CaptionPrompt, "captions", flag="--prompt")

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 TAKEN = frozenset({"json", "scoring", "published", "dry_run", "epochs", "baseline", "no_report"})
 """Options of ``grounding eval`` beside those of a run."""
-HARMLESS = {"no_probe": True, "no_plan_store": True}
-"""Often set in the environment, for all runs."""
+HARMLESS = {"no_probe": True, "no_plan_store": True}  # Often set in the environment, for all runs.
 
 
 def combinations(given: Mapping[str, Any], axes: Sequence[str], fields: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -110,9 +110,7 @@ Context = Literal["history", "goal", "steps_done", "step_id"]
 Who reads ``step_id`` answers by the step, not by what is seen and said there: a file of answers that is played back.
 """
 
-CONTEXT: tuple[Context, ...] = ("history", "goal", "steps_done")
-"""What of it a prompt may have a place for."""
-
+CONTEXT: tuple[Context, ...] = ("history", "goal", "steps_done")  # What of it a prompt may have a place for.
 MAX_INSTRUCTION_CHARS = 16_000
 """Ten times the longest of the 4,990 plans released with RealWebAssist (1,467 characters)."""
 

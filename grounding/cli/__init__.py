@@ -50,8 +50,7 @@ COMMANDS = {
     "train": ("grounding.cli.train:train_app", "Tune a grounder on other people's clicks, or a web agent on its user."),
     "transcribe": ("grounding.asr.commands:transcribe_recordings", "Have recordings heard by a recogniser."),
     "view": ("grounding.cli.view:view_command", "Show runs in the browser, also while they go on."),
-}
-"""Where each command is, and the line that stands for it: a command is imported when it is asked for."""
+}  # Where each command is, and the line that stands for it: a command is imported when it is asked for.
 
 
 def _panel(error: CycloptsError) -> object:

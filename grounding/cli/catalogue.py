@@ -29,24 +29,18 @@ SERVED = {
     "vllm-flags": "vLLM, with flags",
     "in-process": "in this process",
     "recorded": "recorded answers",
-}
-"""How a model can be run, in words."""
-
+}  # How a model can be run, in words.
 WAYS = {
     "vLLM": "--grounder NAME where there is a GPU; or grounding serve NAME, and --base-url http://HOST:PORT/v1",
     "in this process": f"--grounder NAME --backend hf after {install('hf')}; this runs Qwen-VL models, too",
     "recorded answers": "--predictions FILE",
     "hosted": "--grounder NAME, with its vendor's key: OPENAI_API_KEY, GEMINI_API_KEY or ANTHROPIC_API_KEY",
-}
-"""What to type for each."""
-
+}  # What to type for each.
 VERIFIED = {
     "run": "the authors' own code was run beside the card: words, sizes of pictures and reading of replies agree",
     "read": "the authors' text or code was read; there was none to run, or it was not",
     "second-hand": "what others than the authors say or send",
-}
-"""How far a card was held against its source."""
-
+}  # How far a card was held against its source.
 WIDE = 120
 LONGEST_ID = 34
 
@@ -58,8 +52,7 @@ KINDS: dict[Kind, tuple[str, str]] = {
     "grounders": ("--grounder", "who finds the place on the screenshot"),
     "agents": ("--agent", "who acts: on desktops, in shops, through web functions"),
     "search": ("--model", "models that search the web themselves, for --agent search"),
-}
-"""What can be listed: the option that names one of them, and what they are."""
+}  # What can be listed: the option that names one of them, and what they are.
 
 
 def print_kinds() -> None:
@@ -179,7 +172,6 @@ def _prompt_table() -> Table:
 
 
 def _grounder_table(width: int) -> Table:
-    """One row each; on a narrow page without the columns that ``grounding list`` can do without."""
     rows = [(name, what, "pixels", "", _builtin_needs(name)) for name, what in grounders.BUILTIN.items()]
     for card in _grounders():
         # Aliases that are ids are long, and the model's own is beside them.

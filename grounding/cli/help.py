@@ -30,9 +30,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("judgements", "published", "clusters", "epochs", "baseline"),
     ),
     "The run": ("dry_run", "cost_limit", "fresh", "log_dir", "no_report", "display", "json"),
-}
-"""Every option of ``grounding eval``, in the order in which help shows them."""
-
+}  # Every option of `grounding eval`, in the order in which help shows them.
 _SPEECH = ("transcript", "asr_base_url", "noise_dir")
 _SAID_ELSEWHERE = ("planner_model", "no_plan_store", "asr_base_url", "noise_dir")
 """Said by ``--planner NAME``, ``--plan-store none`` and ``--transcript``; ``grounding.asr --help`` has the others."""

@@ -46,9 +46,7 @@ ONE_FOR_ALL = frozenset(
         *("plan_store", "no_plan_store", "no_probe", "no_report", "dry_run", "tolerance", "published"),
         *("clusters", "epochs", "asr_base_url", "noise_dir", "executor", "workers", "ray_address"),
     }
-)
-"""Options of ``eval`` that say how the command works and not what is run: they have one value in a sweep as well."""
-
+)  # Options of `eval` that say how the command works and not what is run: they have one value in a sweep as well.
 _DOC = """Run every combination of options that have several values, and show how the scores change.
 
 Takes the options of `grounding eval`; each may have several values (`true` and `false` for a switch, `none` for an

@@ -17,9 +17,7 @@ from grounding.cards.places import cache_dir
 from grounding.errors import UserError
 from grounding.records import Record
 
-HIDDEN = "…"
-"""Stands in a shown URL for what is not shown."""
-
+HIDDEN = "…"  # Stands in a shown URL for what is not shown.
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::)")
 _LINK = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
 _ENDING = re.compile(r"\.(?:(zip)|tar|tgz|tbz2|txz|tar\.gz|tar\.bz2|tar\.xz)$", re.IGNORECASE)
@@ -33,9 +31,7 @@ _SIGNATURE = re.compile(
     r"x-(amz|goog)-.*|awsaccesskeyid|googleaccessid|signature|expires|policy|key-pair-id|token|access_token"
     r"|auth|auth_?token|api_?key|s(ig|e|p|v|r|s|t|ip|pr|rt|koid|ktid)",
     re.IGNORECASE,
-)
-"""Parameters of a query that sign it, of S3, Google, CloudFront and Azure: the same file has others tomorrow."""
-
+)  # Parameters of a query that sign it, of S3, Google, CloudFront and Azure: the same file has others tomorrow.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
 _MOST_NAME_BYTES, _MOST_PATH_BYTES = 255, 3000  # Linux takes 255 and 4096, the cache folder's own path included.
 
@@ -154,7 +150,6 @@ def _from_url(text: str, *, is_bare: bool = False) -> Address:
 
 
 def _path(link: str) -> str:
-    """The path of a URL, the bucket or host before it, without query and revision; of a path, itself."""
     found = _LINK.fullmatch(link)
     if found is None:
         return link
@@ -199,7 +194,6 @@ def is_loopback(host: str) -> bool:
 
 
 def _shown(link: str) -> str:
-    """A link without user, password, query and fragment."""
     found = _LINK.fullmatch(link)
     if found is None:
         return link

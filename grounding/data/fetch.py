@@ -244,7 +244,6 @@ def _fill(address: Address, source: _Source) -> None:
 
 
 def _transfer(address: Address, source: _Source, files: Sequence[File], into: Path) -> None:
-    """Fetch files, several at once; the first failure ends all and is raised."""
     stop, sizes = threading.Event(), [one.size_bytes for one in files]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     _check_room(address, total or 0)

@@ -24,8 +24,7 @@ _PACKAGES = {
     **dict.fromkeys(("s3", "s3a"), ("s3fs", "s3")),
     **dict.fromkeys(("gs", "gcs"), ("gcsfs", "gs")),
     "hf": ("huggingface_hub", "remote"),
-}
-"""The package behind a file system, and the extra of ours that brings it."""
+}  # The package behind a file system, and the extra of ours that brings it.
 
 
 def is_set(variable: str) -> bool:
@@ -139,8 +138,7 @@ def failures() -> tuple[type[Exception], ...]:
 _UNREACHED = re.compile(
     r"Client(Connect|OS|Payload).*|ServerDisconnected.*|.*Connect(ion|ionClosed)?Error|.*Timeout(Error)?|TransportError"
     r"|IncompleteReadError|LocalEntryNotFoundError|IncompleteSnapshotError"
-)
-"""Names of the errors of the libraries behind fsspec where nobody answered, or the answer was cut off."""
+)  # Names of the errors of the libraries behind fsspec where nobody answered, or the answer was cut off.
 
 
 def is_unreachable(error: BaseException) -> bool:

@@ -141,9 +141,7 @@ _KINDS = (
     (b"\x89PNG\r\n\x1a\n", "image/png", b"eXIf"),
     (b"\xff\xd8\xff", "image/jpeg", b"Exif\0"),
     (b"RIFF", "image/webp", b"EXIF"),
-)
-"""How a file begins, its media type, and what stands before the camera's notes in it, if it has any."""
-
+)  # How a file begins, its media type, and what stands before the camera's notes in it, if it has any.
 _NOTES_BYTES = 1 << 16
 """They stand before or after the pixels, and to search all of a picture takes as long as to hash it."""
 
@@ -190,11 +188,8 @@ def picture_sizes(original: Size, rule: ImageRule) -> ImageSizes:
 
 
 def prepare_picture(screenshot: Screenshot, rule: ImageRule) -> Picture:
-    """Read a screenshot and make it what the rule asks for; untouched where the rule allows it.
-
-    Raises:
-        OSError: the file can't be read or is not a picture.
-        ValueError: the model refuses a picture of this shape.
+    """Read a screenshot and make it what the rule asks for; untouched where the rule allows it. Raises OSError: the
+    file can't be read or is not a picture. Raises ValueError: the model refuses a picture of this shape.
     """
     sizes = picture_sizes(screenshot.size, rule)
     path = Path(screenshot.path)

@@ -150,11 +150,8 @@ class WireError(ValueError):
 
 
 def read_records(path: Path) -> Iterator[bytes]:
-    """The records of a TFRecord file compressed with gzip, one after the other.
-
-    Raises:
-        WireError: The file is cut off, not compressed, or not made of records.
-        OSError: It can't be read.
+    """The records of a TFRecord file compressed with gzip, one after the other. Raises WireError: The file is cut off,
+    not compressed, or not made of records. Raises OSError: It can't be read.
     """
     try:
         with gzip.open(path, "rb") as file:

@@ -19,8 +19,7 @@ class StepLine(Protocol):
 LineT = TypeVar("LineT", bound=StepLine)
 ValueT = TypeVar("ValueT")
 
-MOST_FAULTS = 10
-"""How many lines that can't be used are spelled out."""
+MOST_FAULTS = 10  # How many lines that can't be used are spelled out.
 
 
 class RecordedLines(msgspec.Struct, Generic[ValueT], frozen=True):

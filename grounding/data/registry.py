@@ -24,8 +24,7 @@ from grounding.errors import UserError
 from grounding.records import Dataset, Record, Session
 
 ENTRY_POINTS = "grounding.data"
-WEB_LAYOUTS = ("personalwab", "agenticshop")
-"""Layouts of benchmarks that read them themselves."""
+WEB_LAYOUTS = ("personalwab", "agenticshop")  # Layouts of benchmarks that read them themselves.
 
 
 class ExpectedCounts(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -299,10 +298,8 @@ def load_desktop(
     name: str, data_dir: Path | str | None = None, *, tasks: Collection[str] = (), deep: bool = False
 ) -> DesktopDataset:
     """Load a data set of desktop tasks (all, or those of these ids) by the name or path of a card or a layout's name.
-
-    Raises:
-        DatasetProblems: The data is wrong; every problem is in it.
-        UserError: The name is not known, the files are not there, or the data set holds no desktop tasks.
+    Raises DatasetProblems: The data is wrong; every problem is in it. Raises UserError: The name is not known, the
+    files are not there, or the data set holds no desktop tasks.
     """
     source = locate(name, data_dir)
     if not source.is_desktop:
@@ -358,10 +355,8 @@ def participant_folders(
     name: str, data_dir: Path | str | None = None, *, questions: str | None = None
 ) -> dict[str, Path]:
     """The participants' folders of a data set in RealWebAssist's layout, where its recordings and transcripts lie.
-
-    Raises:
-        DatasetProblems: There are no such folders.
-        UserError: The name is not known, the files are not there, or the layout has no participants' folders.
+    Raises DatasetProblems: There are no such folders. Raises UserError: The name is not known, the files are not there,
+    or the layout has no participants' folders.
     """
     source = locate(name, data_dir)
     if source.layout != realwebassist.NAME:

@@ -94,8 +94,7 @@ WORDS: dict[Convention, str] = {
 OVERHANG = 0.02
 """How far a sound box may hang over its screenshot, as a share of the picture's side: they are drawn by hand."""
 
-SUSPICIOUS = 0.1
-"""The share of boxes that do not fit from which on the convention is doubted instead of the boxes."""
+SUSPICIOUS = 0.1  # The share of boxes that do not fit from which on the convention is doubted instead of the boxes.
 
 
 def to_box(numbers: Four, convention: Convention, size: Size) -> Box:
@@ -206,11 +205,8 @@ def build_dataset(
 
     A box that does not fit its screenshot is kept as it is, since the released evaluators score it too, and told in
     ``Dataset.oddities``; where many do not, the ``convention`` is doubted and nothing is loaded. ``problems`` are what
-    was wrong with the files already, ``order`` sorts all of them.
-
-    Raises:
-        DatasetProblems: Something is wrong; every problem is in it.
-        UserError: The participants are not there.
+    was wrong with the files already, ``order`` sorts all of them. Raises DatasetProblems: Something is wrong; every
+    problem is in it. Raises UserError: The participants are not there.
     """
     known = list(dict.fromkeys(sample.participant for sample in samples))
     if samples and (unknown := [each for each in participants if each not in known]):

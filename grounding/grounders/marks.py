@@ -102,9 +102,7 @@ def _covered(places: npt.NDArray[np.int64], boxes: npt.NDArray[np.int64]) -> npt
     return covered
 
 
-Pixels = npt.NDArray[np.uint8]
-"""A picture as height x width x 3 bytes, red first."""
-
+Pixels = npt.NDArray[np.uint8]  # A picture as height x width x 3 bytes, red first.
 Outline = tuple[tuple[float, float], ...]
 
 
@@ -135,12 +133,8 @@ def box_region(left: float, top: float, right: float, bottom: float) -> Proposed
     return Proposed(box=box, point=box.center, area_px=(right - left) * (bottom - top))
 
 
-VERSION = 2
-"""Goes up with every change of how marks look: a model may answer differently."""
-
-TEXT_SHARE = 0.017
-"""Height of the numbers, as a share of the picture's shorter side."""
-
+VERSION = 2  # Goes up with every change of how marks look: a model may answer differently.
+TEXT_SHARE = 0.017  # Height of the numbers, as a share of the picture's shorter side.
 MIN_TEXT_PX = 9
 PAD_PX = 2
 

@@ -29,10 +29,8 @@ from grounding.records import Box, Failure, Point, Prediction, Query, Record, Sc
 
 OFF, CARDS, DEFAULT = "none", "card", "half"
 """No zoom; what the grounder's card says; and what that is where it says nothing."""
-ZOOMED = "\nzoom "
-"""Stands in an identity between the grounder's own and the recipe."""
-CROPS = "crops"
-"""The folder in a run's where crops lie while they are asked about."""
+ZOOMED = "\nzoom "  # Stands in an identity between the grounder's own and the recipe.
+CROPS = "crops"  # The folder in a run's where crops lie while they are asked about.
 _SIZE = re.compile(r"(?:(?P<share>0?\.\d+)|(?P<width>[1-9]\d*)(?:x(?P<height>[1-9]\d*))?)")
 
 
@@ -251,11 +249,7 @@ class ZoomGrounder:
         return self.zoom.rule.passes + (self.zoom.rule.patches or 0) ** 2
 
     async def ground(self, query: Query) -> Prediction:
-        """Look as often as the recipe says.
-
-        Raises:
-            As the grounder does; looks that were answered are kept.
-        """
+        """Look as often as the recipe says. Raises As the grounder does; looks that were answered are kept."""
         rule, size = self.zoom.rule, query.screenshot.size
         looks = [whole(size), *patches(rule, size)]
         begun = await asyncio.gather(
@@ -308,7 +302,6 @@ class ZoomGrounder:
         return look.size if resize is None else Size(width=resize[0], height=resize[1])
 
     async def _look(self, query: Query, number: int, look: Look) -> Prediction:
-        """One look, as it was kept or asked for now; its answer in pixels of the original."""
         name, key = f"{query.step_id}#{number}", f"{query.key}#{number}@{','.join(map(str, look.cut))}"
         kept = None if self.passes is None else self.passes.settled(name, key)
         if kept is not None:
@@ -358,7 +351,6 @@ def _is_error(one: Prediction) -> bool:
 
 
 def _chosen(rule: ZoomRule, looks: Sequence[Look], made: Sequence[Prediction]) -> tuple[Prediction, Point | None]:
-    """The answer of the first looks that counts, and its point: a patch's where it is near that of the whole."""
     first = made[0]
     others = [(one, one.point or look.view.center) for one, look in zip(made[1:], looks[1:], strict=True)]
     if not others:
@@ -371,7 +363,6 @@ def _chosen(rule: ZoomRule, looks: Sequence[Look], made: Sequence[Prediction]) -
 
 
 def _cut(screenshot: Screenshot, look: Look, shown: Size) -> bytes:
-    """The crop as a PNG. Raises OSError: the screenshot can't be read."""
     from PIL import Image
 
     picture = opened(Path(screenshot.path).read_bytes(), screenshot.size).crop(look.cut)
@@ -381,7 +372,6 @@ def _cut(screenshot: Screenshot, look: Look, shown: Size) -> bytes:
 
 
 def _ended(query: Query, made: Sequence[Prediction], best: Prediction, point: Point | None = None) -> Prediction:
-    """The step's record: where it ends, and every look."""
     calls = [one.call for one in made if one.call is not None]
     call = together(calls)
     if call is not None:  # Another look is no other try.

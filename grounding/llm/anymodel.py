@@ -20,12 +20,10 @@ from grounding.cards.places import models_dir
 from grounding.errors import UserError
 from grounding.geometry import Space
 
-ANY = "any"
-"""Stands for the only model at an address."""
+ANY = "any"  # Stands for the only model at an address.
 SPACES: tuple[Space, ...] = ("original_px", "rel_1", "rel_999", "rel_1000")
 """What the numbers of a grounder without a card can mean; for the others a card says how its pictures are resized."""
-UNKNOWN = "@?"
-"""Ends the name of a grounder whose space is still to be found out."""
+UNKNOWN = "@?"  # Ends the name of a grounder whose space is still to be found out.
 CardT = TypeVar("CardT", bound=ChatCard)
 
 
@@ -141,7 +139,6 @@ def _at(card: CardT, base_url: str | None) -> CardT:
 
 
 def _host(url: str) -> tuple[str, str]:
-    """The scheme and the host of an address; that it is none at all is said where it is first used."""
     try:
         parts = urlsplit(url)
         return parts.scheme, parts.hostname or ""

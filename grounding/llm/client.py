@@ -112,12 +112,9 @@ class TryBills:
         return CallFailed(message, status=status, attempts=len(self.bills), call=self.failed_call(), unparsed=unparsed)
 
 
-SERVER_WAIT_S = 600.0
-"""How long a run waits for its servers, unless the user says otherwise."""
-MOST_LOST = 3
-"""So many servers may go away while they work on one request, before it counts as the reason."""
-_LOOK_AGAIN_S = 0.25
-"""A server that is being ended may still answer a moment after it has dropped its requests."""
+SERVER_WAIT_S = 600.0  # How long a run waits for its servers, unless the user says otherwise.
+MOST_LOST = 3  # So many servers may go away while they work on one request, before it counts as the reason.
+_LOOK_AGAIN_S = 0.25  # A server that is being ended may still answer a moment after it has dropped its requests.
 _MOST_BETWEEN_LOOKS_S = 5.0
 _TELL_EVERY_S = 60.0
 
@@ -231,8 +228,7 @@ class ServerHealth:
 
 
 CONNECT_S = 30.0
-TOLD_PAUSE_S = 5.0
-"""A pause of all requests that is at least so long is told on standard error."""
+TOLD_PAUSE_S = 5.0  # A pause of all requests that is at least so long is told on standard error.
 
 
 class Reply(Record, Generic[AnswerT], frozen=True, kw_only=True):

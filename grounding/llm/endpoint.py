@@ -75,8 +75,7 @@ def _address(chosen: str, flag: str, wire: Wire[Any], model: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{path}"
 
 
-LOOK_S = 30.0
-"""A busy server may answer late: its front end makes pictures ready beside everything else."""
+LOOK_S = 30.0  # A busy server may answer late: its front end makes pictures ready beside everything else.
 
 
 async def check_address(
@@ -112,7 +111,6 @@ def only_model(card: ChatCard, base_url: str | None, *, flag: str, name_flag: st
 async def _listed(
     session: aiohttp.ClientSession, address: ServerAddress, card: ChatCard, endpoint: Endpoint, wire: Wire[Any]
 ) -> list[str]:
-    """The models that an address lists; none where it has no such list: then the first request will tell."""
     url, timeout = f"{address.base_url}{wire.models_path}", aiohttp.ClientTimeout(total=30)
     try:
         async with session.get(url, timeout=timeout, proxy=address.proxy, allow_redirects=False) as response:

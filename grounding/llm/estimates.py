@@ -25,8 +25,7 @@ from grounding.llm.budget import dollars
 from grounding.llm.tokens import RequestTokens
 from grounding.records import Record
 
-MIN_REPLIES = 5
-"""Fewer real replies say less than the card."""
+MIN_REPLIES = 5  # Fewer real replies say less than the card.
 
 
 class TokenRange(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -66,8 +65,7 @@ def output_spread(
 
 
 Role = Literal["planner", "grounder", "probe", "agent", "user", "extractor", "judge"]
-TEXT_ERROR = 0.05
-"""How far the count of a long text may be off: part of the low and the high figure."""
+TEXT_ERROR = 0.05  # How far the count of a long text may be off: part of the low and the high figure.
 
 
 class AlreadyAnswered(Record, frozen=True, kw_only=True):
@@ -209,7 +207,6 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def _without_pictures(node: Any, pictures: dict[str, bytes]) -> Any:
-    """The body with the name of a file in the place of every picture."""
     if isinstance(node, dict):
         return {key: _without_pictures(value, pictures) for key, value in node.items()}
     if isinstance(node, list):

@@ -74,10 +74,8 @@ def clean(text: str, key: str | None) -> str:
     return text if len(text) <= MAX_MESSAGE_CHARS else text[:MAX_MESSAGE_CHARS] + "…"
 
 
-MAX_BODY_BYTES = 16 << 20
-"""After decompression. The longest replies of models have some hundred kilobytes."""
-MAX_REFUSAL_BYTES = 1 << 16
-"""Of a refusal only its first sentences are of use."""
+MAX_BODY_BYTES = 16 << 20  # After decompression. The longest replies of models have some hundred kilobytes.
+MAX_REFUSAL_BYTES = 1 << 16  # Of a refusal only its first sentences are of use.
 
 
 class BodyTooLong(ValueError):

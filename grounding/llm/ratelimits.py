@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from grounding.cards import ChatCard
 from grounding.llm.endpoint import Endpoint
 
-WINDOW_S = 61.0
-"""A minute, and a second because requests don't arrive exactly as far apart as they were sent."""
+WINDOW_S = 61.0  # A minute, and a second because requests don't arrive exactly as far apart as they were sent.
 
 
 @dataclass(slots=True)

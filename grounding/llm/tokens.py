@@ -143,14 +143,11 @@ _PIECE = re.compile(
 
 _SHORT_WORD, _LONG_WORD, _COMMON_LETTERS, _LONG_LETTERS = 1.0, 1.1, 7, 11
 """The tokens of a word of ASCII letters: of at most seven, and of at most eleven."""
-_MORE_LETTERS = 0.4
-"""For each letter beyond: such a word is rare, or several in one."""
-_CONTRACTION = 0.8
-"""For the end of "user's" or "don't"."""
+_MORE_LETTERS = 0.4  # For each letter beyond: such a word is rare, or several in one.
+_CONTRACTION = 0.8  # For the end of "user's" or "don't".
 _OTHER_LETTERS, _IDEOGRAPHS = 0.3, 0.75
 """For each letter of other alphabets, and for each sign of the scripts that are written without blanks."""
-_FIRST_UNSPACED = "\u2e80"
-"""Where those scripts begin (Chinese, Japanese, Korean)."""
+_FIRST_UNSPACED = "\u2e80"  # Where those scripts begin (Chinese, Japanese, Korean).
 _MARK, _MORE_MARKS, _OTHER_BYTES = 0.95, 0.25, 0.4
 """For a run of ASCII marks, for each mark of it beyond the first, and for each byte of other marks."""
 

@@ -27,8 +27,7 @@ from grounding.llm.wire import (
 )
 from grounding.records import Usage
 
-ANTHROPIC_VERSION = "2023-06-01"
-"""The version of Anthropic's interface; the anthropic package sends it too."""
+ANTHROPIC_VERSION = "2023-06-01"  # The version of Anthropic's interface; the anthropic package sends it too.
 
 
 class _Counts(msgspec.Struct):

@@ -42,8 +42,7 @@ def prompted(card: PlannerCard, name: str | None, folder: Path, *, ahead: bool =
     return found
 
 
-SOON_DAYS = 60
-"""How long before its last day a model's end is told: vendors give at least this much notice."""
+SOON_DAYS = 60  # How long before its last day a model's end is told: vendors give at least this much notice.
 
 
 def today_utc() -> datetime.date:
@@ -96,8 +95,7 @@ def check_card(
 
 MAX_LINE_CHARS = 400
 """A reply without the tags it was asked for is still the plan where it is one line of at most this length."""
-MAX_REFUSAL_CHARS = 250
-"""A longer reply is not taken for a refusal, however it begins."""
+MAX_REFUSAL_CHARS = 250  # A longer reply is not taken for a refusal, however it begins.
 _THINKING = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 
 # Five of the 1,714 plans that RealWebAssist released for gpt-4o are refusals in words; all begin like this.

@@ -16,8 +16,7 @@ from grounding.cards.schema import Context
 from grounding.errors import UserError
 from grounding.records import Failure, Plan, Query, Session
 
-MAX_RANGES = 20
-"""How many ranges of missing steps of one participant are spelled out."""
+MAX_RANGES = 20  # How many ranges of missing steps of one participant are spelled out.
 
 
 def read_plans(path: Path) -> dict[str, str]:
@@ -40,7 +39,6 @@ def read_plans(path: Path) -> dict[str, str]:
 
 
 def _ranges(step_ids: Sequence[str], chosen: Sequence[bool]) -> str:
-    """The chosen steps as ranges of image numbers: ``1-40, 44``; the first so many where there are many."""
     runs = [
         [step_id.partition("/")[2] for step_id, _ in run]
         for is_chosen, run in itertools.groupby(zip(step_ids, chosen, strict=True), key=lambda pair: pair[1])

@@ -22,8 +22,7 @@ from grounding.errors import UserError
 from grounding.planners.base import Planner, planner_reads
 from grounding.records import Plan, Query, Record
 
-MAX_BYTES = 4 << 20
-"""A larger file is none of ours, and a larger plan is not kept."""
+MAX_BYTES = 4 << 20  # A larger file is none of ours, and a larger plan is not kept.
 _BUSY: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 """What is being asked for right now, in any run of this process."""
 

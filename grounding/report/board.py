@@ -112,7 +112,6 @@ def _name_key(name: str) -> str:
 
 
 def _own(run: RunRows, name: str, card: DatasetCard | None) -> list[BoardLine]:
-    """A run's share of steps, and its mean over the groups where the data set has one kind of them."""
     summary, info, asked = run.summary, run.info, run.info.asked
     wanted = None if card is None or card.expected is None else card.expected.scored_steps
     steps, scoring = summary.counts.steps, scoring_of(run.signature)

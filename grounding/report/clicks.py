@@ -23,12 +23,8 @@ from grounding.scoring.metrics import Metric, Part, registered, scoring_of, show
 from grounding.scoring.scored import ScoredStep, ScoredTask
 
 METRICS = registered()
-POSITIONS = (1, 2, 5, 10, 20)
-"""The last steps of a task that are put together."""
-
-AREA_SIDES_PX = (16, 32, 64, 128, 256)
-"""The sides of squares as large as regions that are put together are at most."""
-
+POSITIONS = (1, 2, 5, 10, 20)  # The last steps of a task that are put together.
+AREA_SIDES_PX = (16, 32, 64, 128, 256)  # The sides of squares as large as regions that are put together are at most.
 _WORDS, _SHAPES = (0, 3, 6, 10, 15, 25), (0, 1, 2, 3)
 _DOWN, _ACROSS = ("top", "middle", "bottom"), ("left", "centre", "right")
 _AREAS = (
@@ -77,7 +73,6 @@ def _area_px2(region: Region) -> float:
 
 
 def _place(step: Step, _: int) -> str:
-    """Which ninth of the screen the middle of the first right region is in."""
     region, size = step.region, step.screenshot.size
     if region is None or (not region.boxes and not region.polygons):
         return "absent"

@@ -192,7 +192,6 @@ def item_cells(row: ItemRow) -> Row:
 
 
 def _more_cells(row: ItemRow) -> Row:
-    """The columns that only some runs have."""
     scores = {f"score_{name}": score for name, score in row.scores.items()}
     return scores | {f"group_{kind}": "|".join(names) for kind, names in row.groups.items()}
 

@@ -17,8 +17,7 @@ SURE = (
     "intervals: at 0 % and 100 % Wilson over tasks; none (-) where one task, or tasks all alike, say nothing of others"
 )
 
-MOST_GROUPS = 40
-"""A kind with more groups than that is shown by its averages alone; ``summary.json`` has them all."""
+MOST_GROUPS = 40  # A kind with more groups than that is shown by its averages alone; `summary.json` has them all.
 
 
 def table_of(title: str, names: Iterable[str], figures: Iterable[str] = ()) -> Table:

@@ -76,7 +76,6 @@ def eval_results(run: RunRows) -> str:
 
 
 def _item(row: ItemRow) -> Row:
-    """An item without the paths of this machine."""
     name = None if row.screenshot is None else Path(row.screenshot.path).name
     return item_cells(row) | {"reason": row.reason.replace(str(Path.home()), "~") or None, "screenshot": name}
 

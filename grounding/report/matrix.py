@@ -18,8 +18,7 @@ from grounding.scoring.paired import Comparison
 from grounding.scoring.scored import Estimate, Figure
 from grounding.scoring.summary import Summary
 
-WIDE = 140
-"""Characters in which the tables of most runs have room."""
+WIDE = 140  # Characters in which the tables of most runs have room.
 
 
 class MatrixRow(Record, frozen=True, kw_only=True):

@@ -24,8 +24,7 @@ X_LABELS = {
     "seed": "seed",
     "timeout": "timeout in s",
     "batch_size": "steps at once",
-}
-"""What stands at the axis; other options have their name there."""
+}  # What stands at the axis; other options have their name there.
 
 # Okabe and Ito's colours, which people with any kind of colour blindness tell apart, the darker ones first.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -129,7 +128,6 @@ def picture(plot: SweepPlot) -> Figure:
 
 
 def _lines(figure: Figure, plot: SweepPlot) -> None:
-    """One panel a score, one above the other over the same axis; a line for each series, with a band for one alone."""
     series = tuple(dict.fromkeys(point.series for point in plot.points))
     named = [*series, *(name for name, _ in plot.lines)]
     longest = max(map(len, named))
@@ -193,7 +191,6 @@ def _line(panel: Axes, known: Sequence[tuple[float, Any, PlotPoint]], number: in
 
 
 def _dots(figure: Figure, plot: SweepPlot) -> None:
-    """One row a combination, from above in the order given; a dot with an interval for each score."""
     rows = [textwrap.fill(point.series, 25, max_lines=3, placeholder=" …") for point in plot.points]
     # A metric in a unit of its own has an axis of its own.
     units = dict.fromkeys(metric.unit for metric in plot.metrics)

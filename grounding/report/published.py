@@ -15,9 +15,7 @@ from grounding.run.scorebook import ScoredClicks
 from grounding.scoring.published import PublishedFigure, read_published
 
 PAPER = "realwebassist"
-MARK = "*"
-"""Stands behind every printed figure that is flagged."""
-
+MARK = "*"  # Stands behind every printed figure that is flagged.
 _COLUMNS = {"task success": "task_success", "progress": "average_progress", "step accuracy": "step_accuracy"}
 
 

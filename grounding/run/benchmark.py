@@ -208,24 +208,19 @@ class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
     same command was moved) and ``report`` (the page) are put in by whoever ran it.
     """
 
-    name: ClassVar[str]
-    """The field ``benchmark`` of ``run.json``."""
+    name: ClassVar[str]  # The field `benchmark` of `run.json`.
     takes: ClassVar[Takes]
-    axes: ClassVar[tuple[str, ...]]
-    """The options of ``grounding eval`` whose every value is a run."""
+    axes: ClassVar[tuple[str, ...]]  # The options of `grounding eval` whose every value is a run.
     again: ClassVar[Mapping[str, str]] = {}
     """Options of ``grounding score`` that are this benchmark's, and the parameters of :meth:`score` that take them."""
     folder: ClassVar[type[DescribedFolder[Any]]]
-    answers: ClassVar[Mapping[str, type[Any]]]
-    """The journals of a run and what their lines are."""
+    answers: ClassVar[Mapping[str, type[Any]]]  # The journals of a run and what their lines are.
     episodes: ClassVar[bool] = True
     """Whether an item takes several requests, each of which is kept in ``calls.jsonl`` when it is paid."""
     limits_together: ClassVar[bool] = False
     """Whether :meth:`together` says if a cost limit can be kept, and not each run by itself."""
-    unit: ClassVar[str] = "tasks"
-    """What its items are called."""
-    wide: ClassVar[int]
-    """How many characters its tables take where the output is no terminal."""
+    unit: ClassVar[str] = "tasks"  # What its items are called.
+    wide: ClassVar[int]  # How many characters its tables take where the output is no terminal.
 
     def runs(self, given: Mapping[str, Any], axes: Sequence[str], command: str) -> tuple[OptionsT, ...]:
         """The options of each run, out of the arguments of ``grounding eval``. ``axes`` are the arguments that have a
@@ -359,8 +354,7 @@ _KNOWN = {
     "desktop": "grounding.benchmarks.desktop.benchmark",
     "personalwab": "grounding.benchmarks.personalwab.benchmark",
     "agenticshop": "grounding.benchmarks.agenticshop.benchmark",
-}
-"""Where the benchmarks are, by their names; each module has one as BENCHMARK. Imported when it is asked for."""
+}  # Where the benchmarks are, by their names; each module has one as BENCHMARK. Imported when it is asked for.
 
 
 def benchmark_called(name: str) -> AnyBenchmark:

@@ -38,10 +38,8 @@ from grounding.run.lock import LockedFolder
 QUEUE, PROGRESS = "queue.json", "progress.json"
 LINE_EVERY_S = 5.0
 QUIET_S = 1.5
-NARROW, WIDE_ENOUGH = 72, 120
-"""So many columns have room for the time that is left, and for all that is counted."""
-LATEST = 12
-"""So many of the newest steps are kept to be looked at."""
+NARROW, WIDE_ENOUGH = 72, 120  # So many columns have room for the time that is left, and for all that is counted.
+LATEST = 12  # So many of the newest steps are kept to be looked at.
 _MOST_BYTES = 64 << 20
 _RATE_OVER_S, _RATE_FROM_S, _SAMPLE_EVERY_S = 60.0, 1.0, 0.5
 

@@ -35,10 +35,8 @@ from grounding.records import Record
 from grounding.run.benchmark import AnyBenchmark, Pass, Shared, Work
 from grounding.run.session import journals
 
-SHOWN = 3
-"""How many requests of each model are written out."""
-_DRAWN = 200
-"""How many items' requests are made and counted; the rest is taken to be like these."""
+SHOWN = 3  # How many requests of each model are written out.
+_DRAWN = 200  # How many items' requests are made and counted; the rest is taken to be like these.
 WIDE = 140
 
 

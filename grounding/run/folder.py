@@ -130,8 +130,7 @@ class RunInfo(AboutRun, frozen=True, kw_only=True, omit_defaults=False):
     clusters: ClusterName = "task"
 
 
-TRANSCRIPTS = "transcripts.json"
-"""What a run was told instead of the true words; only there where it was."""
+TRANSCRIPTS = "transcripts.json"  # What a run was told instead of the true words; only there where it was.
 
 
 def utc_now() -> str:

@@ -149,7 +149,6 @@ class Journal(Generic[RecordT]):
         self._end += length
 
     def _row(self, step_id: str) -> int | None:
-        """The row of a step that has a record."""
         row = self._rows.get(step_id)
         # Another journal of the same table may have added a row of its own.
         return row if row is not None and row < len(self._states) and self._states[row] != _NONE else None

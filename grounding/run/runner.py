@@ -47,8 +47,7 @@ def terminated_like_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-INTERRUPTED = "interrupted"
-"""Why a run stopped that the user broke off."""
+INTERRUPTED = "interrupted"  # Why a run stopped that the user broke off.
 
 
 def run_interruptible(

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from grounding.run.ray.cluster import Workers
 
 REPORT = "report.html"
-TOLD_EVERY_S = 1.0
-"""How often a run at work says how far it is."""
+TOLD_EVERY_S = 1.0  # How often a run at work says how far it is.
 
 
 def evaluate(

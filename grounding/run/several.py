@@ -181,7 +181,6 @@ def _baseline(benchmark: AnyBenchmark, planned: Sequence[Planned], varying: Sequ
 
 
 def _varying(runs: Sequence[Any], axes: Sequence[str]) -> tuple[str, ...]:
-    """The options that the runs differ in, without those that follow from the others."""
     fields = (name for name in runs[0].__struct_fields__ if name in axes or name == "seed")
     return tuple(name for name in fields if len({getattr(run, name) for run in runs}) > 1)
 

@@ -185,7 +185,6 @@ def plan_query(item: StepItem, planner: Planner) -> Query:
 
 
 def _unheard(item: StepItem, key: str) -> Plan | None:
-    """The end of a step that has no words; None where there are some."""
     failure = item.step.unheard
     return None if failure is None else Plan(step_id=item.step.id, key=key, text=None, failure=failure)
 

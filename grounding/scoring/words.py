@@ -22,8 +22,7 @@ from grounding.scoring.scored import Estimate, estimated
 
 TRANSCRIPTS = "transcripts.json"
 MOST_BYTES = 256 << 20
-WORD_ERROR_RATE = "word_error_rate"
-"""What the rate is called among the scores of a run."""
+WORD_ERROR_RATE = "word_error_rate"  # What the rate is called among the scores of a run.
 NORMALISER = "whisper-en"
 
 

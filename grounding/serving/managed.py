@@ -40,8 +40,7 @@ from grounding.serving.command import (
 from grounding.serving.process import OnWait, Server
 
 LINE_EVERY_S = 10.0
-MOST_STARTED_AGAIN = 3
-"""A server that ends by itself more often than this would only end again."""
+MOST_STARTED_AGAIN = 3  # A server that ends by itself more often than this would only end again.
 _LONGER_EACH_TIME_S = 10.0
 _LOOK_EVERY_S = 0.3
 
@@ -163,8 +162,7 @@ def running_servers(
         fleet.stop()
 
 
-MANAGED = "managed"
-"""Stands for the address of our own servers in a run's id: their ports are another each time."""
+MANAGED = "managed"  # Stands for the address of our own servers in a run's id: their ports are another each time.
 
 
 def send_as(card: GrounderCard, send: ImageSend | None) -> GrounderCard:

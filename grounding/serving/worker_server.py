@@ -40,8 +40,7 @@ _PARTS = (
     ("--pipeline-parallel-size", "-pp"),
     ("--prefill-context-parallel-size", "-pcp"),
     _DATA,
-)
-"""What multiplies to vLLM's world size (``ParallelConfig``, vLLM 0.32); expert and decode-context parallelism don't."""
+)  # What multiplies to vLLM's world size (`ParallelConfig`, vLLM 0.32); expert and decode-context parallelism don't.
 
 
 class WorkerServer(Record, frozen=True, kw_only=True):

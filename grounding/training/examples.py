@@ -100,11 +100,7 @@ def gold_answer(card: GrounderCard, example: GrounderExample) -> str | None:
 
     The gold shapes are tried in their order; each number is the one next to the centre's that the space has. Of a box
     the centre's nearest number is a hit if any is, so what is left out here can't be answered rightly at all in these
-    numbers.
-
-    Raises:
-        UserError: as ``written_form`` raises.
-        ValueError: the model refuses a picture of this shape.
+    numbers. Raises UserError: as ``written_form`` raises. Raises ValueError: the model refuses a picture of this shape.
     """
     form = written_form(card)
     region = example.step.region

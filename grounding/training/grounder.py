@@ -184,7 +184,6 @@ def _splits(options: GrounderOptions, dataset: Dataset) -> dict[str, Split]:
 
 
 def _select(options: GrounderOptions) -> str:
-    """Which part of the data is used, besides what is held out: all that the user said of it."""
     said = {name: getattr(options, name) for name in ("questions", "test_limit", "shared")}
     asked = [f"{name.replace('_', '-')}={value}" for name, value in said.items() if value not in (None, "refuse")]
     return ";".join(asked) or "all"
@@ -318,7 +317,6 @@ def _tuned_card(opened: OpenedTraining, fold: Fold, adapter: Path, output: Path)
 
 
 def _eval_options(opened: OpenedTraining, fold: Fold, grounder: str, card: GrounderCard) -> EvalOptions:
-    """The held-out steps, asked of the card that the user named or of the tuned one."""
     asked = opened.options
     history = opened.recipe.history if card.uses_history else None
     people = [name for kind, _, name in (held.partition("=") for held in fold.split.held_out) if kind == "participant"]

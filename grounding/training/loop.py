@@ -41,9 +41,7 @@ from grounding.training.records import (
 )
 from grounding.training.trl_private import load_between_steps, save_between_steps, set_data_order, take_back_adapter
 
-MARK = "whole"
-"""The file that makes a checkpoint whole."""
-
+MARK = "whole"  # The file that makes a checkpoint whole.
 KEPT = "What was saved is kept: the same command goes on from the last checkpoint."
 
 Build = Callable[[TrainStage, Path, dict[str, Any]], Any]
@@ -214,7 +212,6 @@ class _Loop:
         return result
 
     def _attend(self, trainer: Any) -> None:
-        """Have the trainer tell this loop what happens, and nobody else."""
         from transformers import TrainerCallback
         from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
@@ -249,7 +246,6 @@ class _Loop:
         set_data_order(more.get("train_dataloader"), int(state.epoch or 0))
 
     def _on_step_end(self, _args: Any, state: Any, control: Any, **_more: Any) -> Any:
-        """Decide, in all processes alike, whether to measure, to save and to stop."""
         every, last, stop = self._stage.saving.every_steps, state.global_step >= state.max_steps, self._stop()
         if self._trainer.accelerator.num_processes > 1:
             # What any of the processes wants, all want: they must go the same way.
@@ -295,7 +291,6 @@ class _Loop:
                 shutil.rmtree(old)
 
     def _write_output(self) -> None:
-        """Write the model or adapter beside its place, and move it there when it is whole."""
         trainer, output, new = self._trainer, self._folder / OUTPUT, self._folder / f".{OUTPUT}.new"
         if self._first:
             shutil.rmtree(new, ignore_errors=True)

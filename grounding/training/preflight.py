@@ -25,8 +25,7 @@ from grounding.training.records import METRICS, TrainStage, read_lines
 from grounding.training.results import line
 from grounding.training.stage import run_stage
 
-STEPS = 2
-"""The first step warms up; the second one takes what the others take."""
+STEPS = 2  # The first step warms up; the second one takes what the others take.
 
 
 class Measured(Record, frozen=True, kw_only=True):

@@ -26,9 +26,7 @@ from grounding.training.trl_private import TRL
 
 CHECKPOINTS, OUTPUT, TENSORBOARD = "checkpoints", "output", "tensorboard"
 STAGE, EXAMPLES, HELD_OUT, RESULT, LOG = "stage.json", "examples.jsonl", "held_out.jsonl", "result.json", "log.txt"
-METRICS = "metrics.jsonl"
-"""The folders and files of a stage."""
-
+METRICS = "metrics.jsonl"  # The folders and files of a stage.
 Metrics = dict[str, Any]
 """A line of ``metrics.jsonl``: ``step`` of ``steps``, ``kind`` (``train``, or ``held_out`` for examples that are never
 trained on), ``seconds`` of training so far, and every figure of the trainer by the trainer's name for it."""
@@ -276,8 +274,7 @@ def read_lines(path: Path, record_type: type[T]) -> tuple[T, ...]:
 PACKAGES = (
     *("torch", "torchvision", "transformers", "trl", "peft", "datasets", "accelerate", "qwen-vl-utils", "tensorboard"),
     "scipy",
-)
-"""Every package of the extra."""
+)  # Every package of the extra.
 
 
 def needs_training() -> None:

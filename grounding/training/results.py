@@ -265,7 +265,6 @@ def _counted(found: Estimate) -> str:
 
 
 def _print_puma(console: Console, summary: PumaSummary) -> None:
-    """A line a model: function and result accuracy, and that by type; then DPO's preference, and what was left out."""
     heads = ("function", "result", *get_args(TaskType))
     table = table_of(f"before and after · {summary.reading} scoring, result accuracy by type", ["model"], heads)
     for name, found in summary.figures.items():

@@ -34,12 +34,8 @@ from grounding.training.examples import GrounderExample, gold_answer, reward
 from grounding.training.recipes import LoraRule, Precision, check_batches
 from grounding.training.records import EXAMPLES, HELD_OUT, TextExample, TrainStage, read_lines
 
-EXAMPLE = "example"
-"""The column with an example's place in the list; rewards find by it what was right."""
-
-IGNORED = -100
-"""The label of a token that is not learned."""
-
+EXAMPLE = "example"  # The column with an example's place in the list; rewards find by it what was right.
+IGNORED = -100  # The label of a token that is not learned.
 VISION = "visual"
 """The part of a module's name that tells the vision tower, with its projection, from the language model."""
 
@@ -248,7 +244,6 @@ def _dataset(rows: Sequence[dict[str, Any]]) -> Any:
 
 
 def _numbers(places: range) -> Any:
-    """Nothing but examples' places in the list: prompts and pictures are made when a batch is put together."""
     return _dataset([{EXAMPLE: place} for place in places])
 
 
@@ -259,8 +254,7 @@ def _asked(
     return stage.card, read_lines(folder / EXAMPLES, GrounderExample), read_lines(folder / HELD_OUT, GrounderExample)
 
 
-Supervised = tuple[GrounderExample, str]
-"""An example and the text that the model should write."""
+Supervised = tuple[GrounderExample, str]  # An example and the text that the model should write.
 
 
 def supervised(card: GrounderCard, examples: Sequence[GrounderExample]) -> list[Supervised]:

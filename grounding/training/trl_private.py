@@ -10,9 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-TRL = "1.16"
-"""The version whose attributes these are; ``pyproject.toml`` keeps the next one out."""
-
+TRL = "1.16"  # The version whose attributes these are; `pyproject.toml` keeps the next one out.
 BETWEEN_STEPS = {
     "SFTTrainer": ("_total_train_tokens",),
     "DPOTrainer": ("_total_train_tokens",),

@@ -178,5 +178,4 @@ NOTHING = [
     ('{"arguments": {"action": "mouse_move", "coordinate": [1, 2]}}', "mouse move"),
     ("{'action': 'HOVER', 'value': None, 'position': [0.1, 0.2]}", "hover"),
     ("<answer>[{'action': 'type', 'point': [1, 1], 'input_text': 'no input text'}]</answer>", "types no text"),
-]
-"""Replies that name no action, and words of the reason."""
+]  # Replies that name no action, and words of the reason.

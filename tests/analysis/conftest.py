@@ -14,22 +14,17 @@ from fakes.chat_server import ChatServer, answering
 
 from analysis.looking import FollowingGrounder
 
-BLIND = 4
-"""The step that the grounder never finds, whatever it is told."""
-
+BLIND = 4  # The step that the grounder never finds, whatever it is told.
 PLANS = {
     "1": {"1": "click thing 0", "2": "click thing 3", "3": "", "4": "the cheaper one", "5": "click thing 4"},
     "2": {"1": "click thing 1", "2": "click thing 1", "4": "click thing 9", "5": "push thing 4"},
-}
-"""Of ten steps 1/1 and 2/2 are hits; 1/3 is an empty plan and 2/3 has none. The others are misses."""
-
+}  # Of ten steps 1/1 and 2/2 are hits; 1/3 is an empty plan and 2/3 has none. The others are misses.
 REFERENCE = {
     participant: {str(number + 1): f"click thing {number}" for number in range(5)} for participant in ("1", "2")
 }
 
 MISSES = {"1/2": "reasoning", "1/4": "reasoning", "1/5": "grounding", "2/1": "reasoning", "2/4": "reasoning"}
-MISSES["2/5"] = "grounding"
-"""What is true of them: only thing 4 is not found although it is named."""
+MISSES["2/5"] = "grounding"  # What is true of them: only thing 4 is not found although it is named.
 
 
 class Setup:

@@ -23,8 +23,7 @@ prefill: "I think"
 price: {input_usd: 10, output_usd: 100, date: "2026-01-01"}
 max_connections: 2
 """
-COST_USD = 1000 * 10e-6 + 10 * 100e-6
-"""Of one answer of the fake server: 1000 tokens in, 10 out."""
+COST_USD = 1000 * 10e-6 + 10 * 100e-6  # Of one answer of the fake server: 1000 tokens in, 10 out.
 
 
 @pytest.fixture

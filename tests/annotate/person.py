@@ -25,8 +25,7 @@ QUESTIONS = "questions_with_task_updated.json"
 SIZE = (1200, 800)
 SQUARE_PX = 20
 MAGENTA_AT, CYAN_AT = (400, 300), (500, 300)
-PATIENCE_S = 60.0
-"""How long anything may take on a busy machine; nothing here is expected to take a hundredth of it."""
+PATIENCE_S = 60.0  # How long anything may take on a busy machine; nothing here is expected to take a hundredth of it.
 
 
 def need_programs() -> None:
@@ -83,8 +82,7 @@ class Person:
     """Somebody who annotates one folder."""
 
     _programs: ClassVar[list[subprocess.Popen[bytes]]] = []
-    named = " annotate$"
-    """The end of the window's title."""
+    named = " annotate$"  # The end of the window's title.
 
     def __init__(self, screen: str, folder: Path, *arguments: object, command: tuple[object, ...] = ()) -> None:
         self.folder, self.log = folder, folder.parent / f"{folder.name}.log"

@@ -18,8 +18,7 @@ from annotate.formats.convert import read_labels
 from annotate.formats.labels import FindingKind, FormatName
 
 PAGE = Path(annotate.__file__).parent.parent / "docs" / "annotating.md"
-NEED_MORE = ("segment", "transcribe", "--annotator")
-"""Commands that need a recording, or a display."""
+NEED_MORE = ("segment", "transcribe", "--annotator")  # Commands that need a recording, or a display.
 
 
 @pytest.fixture(scope="module")

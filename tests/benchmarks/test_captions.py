@@ -24,8 +24,7 @@ from grounding.errors import UserError
 STEPS = 8
 QUESTIONS = "questions_with_task_updated.json"
 PRICE = "price: {input_usd: 10, output_usd: 100, date: '2026-01-01'}\n"
-COST_USD = (1000 * 10 + 10 * 100) / 1e6
-"""Of one request, by what the fake counts."""
+COST_USD = (1000 * 10 + 10 * 100) / 1e6  # Of one request, by what the fake counts.
 
 
 class Bench:

@@ -47,9 +47,7 @@ PATHS: dict[Vendor, str] = {
     "dashscope": "/dashscope/compatible-mode/v1",
     "vllm": "/vllm/v1",
 }
-KEY = "sk-right"
-"""The key that the vendors take; the vLLM server takes any and none."""
-
+KEY = "sk-right"  # The key that the vendors take; the vLLM server takes any and none.
 OPENAI_FIELDS = {
     *(
         "model",

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-Reply = Callable[[str, str], str]
-"""Model and text of the last part of the message in, reply out."""
+Reply = Callable[[str, str], str]  # Model and text of the last part of the message in, reply out.
 
 
 def any_point(model: str, question: str) -> str:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Vendor = Literal["openai", "anthropic", "gemini", "dashscope", "vllm"]
-Count = Callable[[int, int], int]
-"""Width and height of a picture in pixels to its tokens."""
+Count = Callable[[int, int], int]  # Width and height of a picture in pixels to its tokens.
 
 
 def tiles_of_512(base: int, each: int) -> Count:

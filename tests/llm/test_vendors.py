@@ -22,8 +22,7 @@ from grounding.records import Prediction
 
 OPENAI, CLAUDE, OLDER = "openai-computer", "claude-computer", "claude-opus-computer"
 WORDS = "Click on this element of the screenshot, once, and do nothing else: the OK button"
-SIZES = {OPENAI: (5120, 1900), CLAUDE: (2576, 955), OLDER: (2576, 955)}
-"""Of a picture of 5120 x 1900, as it is sent."""
+SIZES = {OPENAI: (5120, 1900), CLAUDE: (2576, 955), OLDER: (2576, 955)}  # Of a picture of 5120 x 1900, as it is sent.
 
 
 def ask(name: str, server: ChatServer, path: Path, size: tuple[int, int] = (5120, 1900)) -> Prediction:

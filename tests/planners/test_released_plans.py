@@ -17,8 +17,7 @@ GPT, O1, CLAUDE = (RELEASED / f"{name}_10.json" for name in ("gpt_reasoning", "g
 
 pytestmark = pytest.mark.skipif(not RELEASED.is_dir(), reason="the released files are not beside this checkout")
 
-MISSING = 152
-"""Steps of participant 7 that the released file of Claude's plans lacks."""
+MISSING = 152  # Steps of participant 7 that the released file of Claude's plans lacks.
 
 
 def sessions() -> tuple[Session, ...]:

@@ -16,8 +16,7 @@ from fakes.slow_server import SlowServer, any_point, slow_server
 
 PLANNERS, GROUNDERS = ("thinker", "muser"), ("pointer", "finder", "seeker")
 PRICE = "price: {input_usd: 1000, output_usd: 1000, date: spring}\n"
-A_REQUEST_USD = 0.11
-"""What a request costs by the server's count of tokens: 100 and 10."""
+A_REQUEST_USD = 0.11  # What a request costs by the server's count of tokens: 100 and 10.
 
 
 def reply(model: str, question: str) -> str:

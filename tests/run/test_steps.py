@@ -202,8 +202,7 @@ def test_a_goal_is_a_label_in_words(label: str | int, goal: str) -> None:
     assert goal_of(label) == goal
 
 
-Said = tuple[str, int, bool]
-"""Task, number of the instruction in it, and whether a click was made."""
+Said = tuple[str, int, bool]  # Task, number of the instruction in it, and whether a click was made.
 
 
 @given(

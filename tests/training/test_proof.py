@@ -27,8 +27,7 @@ DPO = (
     *("candidates.beams=1", "candidates.count=2", "candidates.max_new_tokens=12", "candidates.batch=64"),
     *("memory.tokens=16", "memory.length=5", "held_out_users=0.4", "sft.optimisation.max_steps=30"),
     *("dpo.optimisation.max_steps=30", "dpo.optimisation.learning_rate=1e-3"),
-)
-"""A short memory, and two candidates beside the label: drawing takes seconds, and so do the steps."""
+)  # A short memory, and two candidates beside the label: drawing takes seconds, and so do the steps.
 
 
 def test_dpo_raises_the_preference_on_held_out_pairs(tmp_path: Path) -> None:

@@ -18,9 +18,7 @@ from annotating.stage import Place, Stage, StageError
 from grounding.data.layouts.realwebassist import QUESTIONS
 from grounding.records import Record, Size
 
-MARGIN_VIEW = 12
-"""What the window leaves free around a picture that it fits in."""
-
+MARGIN_VIEW = 12  # What the window leaves free around a picture that it fits in.
 SAMPLE_EVERY_PX = 7
 SAME_SHARE, SAME_LEVELS = 0.97, 12
 """The right picture is on the screen when so much of what was looked at differs by no more than this. The lines through

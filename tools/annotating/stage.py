@@ -21,8 +21,7 @@ PROGRAMS = ("Xvfb", "xdotool")
 PATIENCE_S = 60.0
 SETTLED_S = 1.0
 FILLED_SHARE = 0.5
-_VIEWABLE = 2
-"""X's number for a window that is shown, all that it is in included."""
+_VIEWABLE = 2  # X's number for a window that is shown, all that it is in included.
 
 
 class StageError(Exception):

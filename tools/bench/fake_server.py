@@ -23,8 +23,7 @@ from grounding.records import Size
 from grounding.run.probe.gate import INSTRUCTION
 
 CHARS_PER_TOKEN = 4
-HEADER = 32
-"""The first bytes of a PNG as base64 characters: its size is in them."""
+HEADER = 32  # The first bytes of a PNG as base64 characters: its size is in them.
 
 
 class FakeServer:

@@ -9,8 +9,7 @@ from tools.sample_mall.shapes import LABELS, SHAPES
 GROUNDS = ("#f6f1e7", "#e9eef2", "#f2e8ea", "#eaf1e6")
 SIZE = 400
 INK = "#333333"
-_EM_SHARE = 0.56
-"""How wide a letter is on average, of the size of the type."""
+_EM_SHARE = 0.56  # How wide a letter is on average, of the size of the type.
 
 
 def draw(words: str, label: str, number: int) -> str:

@@ -23,5 +23,4 @@ LABELS: dict[str, tuple[int, int, int, str]] = {
     "ssd": (200, 180, 140, "b"),
     "charger": (200, 170, 120, "b"),
     "powerbank": (200, 230, 120, "b"),
-}
-"""Of shapes with a label: middle and ground of the line, the room it has, and in which colour it is written."""
+}  # Of shapes with a label: middle and ground of the line, the room it has, and in which colour it is written.

@@ -30,8 +30,7 @@ SAME_WORDS = {
     "search": "I need something good, you know my taste.",
     "recommend": "What would you recommend for me?",
     "review": "Write a review for me, please.",
-}
-"""Instructions that several people give in the same words: ids have to keep them apart."""
+}  # Instructions that several people give in the same words: ids have to keep them apart.
 
 
 class Shop:

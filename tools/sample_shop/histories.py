@@ -15,8 +15,7 @@ import msgspec
 from tools.sample_shop.catalogue import GROUPS, Item, Kind
 from tools.sample_shop.people import Person
 
-FIRST_MS, LAST_MS = 1_609_500_000_000, 1_694_000_000_000
-"""Between January 2021 and September 2023."""
+FIRST_MS, LAST_MS = 1_609_500_000_000, 1_694_000_000_000  # Between January 2021 and September 2023.
 FOLLOWS = {"Low": 0.92, "Medium": 0.85, "High": 0.72}
 LOYAL = {"Low": 0.95, "Medium": 0.88, "High": 0.75}
 ODDS_OF_NEXT = (6, 3, 1, 1)

@@ -56,8 +56,7 @@ QUICK = Size(people=3, steps=120, sft_steps=30, grpo_steps=18, tested=20, easy=T
 EASY = (
     *("grpo.max_new_tokens=8", "grpo.optimisation.learning_rate=3e-3"),
     *("held_out.every_steps=1000", "held_out.examples=80", "held_out.batch=320"),
-)
-"""What a place is called is shorter there; all replies to held-out pictures are written at once, before and after."""
+)  # What a place is called is shorter there; all replies to held-out pictures are written at once, before and after.
 
 
 class Hits(Record, frozen=True, kw_only=True, omit_defaults=False):

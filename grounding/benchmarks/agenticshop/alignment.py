@@ -48,9 +48,7 @@ RAW_FILES = {
     "Electronics": "Electronics.json",
     "Fashion": "Clothing_Shoes_and_Jewelry.json",
     "All": "open_curation.json",
-}
-"""The file of raw users of each of the paper's domains."""
-
+}  # The file of raw users of each of the paper's domains.
 AVERAGE = "average"
 MOST_REVIEWS, MOST_REVIEW_CHARS, MOST_FIELD_CHARS = 20, 300, 1_500
 _NUMBER = re.compile(r"(?<![\w.])([12])(?![\w]|\.\d)")
@@ -121,7 +119,6 @@ def make_comparisons(
 def _described(
     tasks: Sequence[CurationTask], user: RawUser, pair: Sequence[RawReview]
 ) -> dict[Representation, list[str]]:
-    """Every way to stand for a user; the history is a line for each of the first reviews but those of the pair."""
     hidden = {one.product.title for one in pair}
     history = [
         fill(
@@ -178,7 +175,6 @@ def question_text(comparison: PairQuestion) -> str:
 
 
 def _plain(text: str, most: int = MOST_FIELD_CHARS) -> str:
-    """One line without markup, cut."""
     return " ".join(html.unescape(re.sub(r"<[^<>]{0,80}>", " ", text)).split())[:most]
 
 

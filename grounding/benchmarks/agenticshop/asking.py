@@ -27,9 +27,7 @@ from grounding.records import Call, Failure, ImageSizes, Record, Screenshot
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 
-TRIES = 2
-"""A reply that can't be read is asked for once more; then it is unparsed."""
-
+TRIES = 2  # A reply that can't be read is asked for once more; then it is unparsed.
 MARK_DIGITS = 16
 Render = Callable[[], Sequence[Message]]
 

@@ -36,14 +36,10 @@ from grounding.records import Failure, Record
 from grounding.run.journal import Journal
 
 OPEN_FILE = "open_curation"
-REVIEWS = 10
-"""So many reviews a context is written from; all of them in open exploration."""
-
+REVIEWS = 10  # So many reviews a context is written from; all of them in open exploration.
 MADE_OF: dict[Scenario, str] = {
     row.scenario: OPEN_FILE if row.scenario == "casual_browsing" else row.category for row in ROWS
-}
-"""The file of raw users, by its name without the ending, that each scenario is made of."""
-
+}  # The file of raw users, by its name without the ending, that each scenario is made of.
 MADE_WITH, REPLIES = "made-with.json", "replies.jsonl"
 
 
@@ -173,9 +169,7 @@ _FORMS: dict[str, Any] = {
     "context": msgspec.defstruct("_CONTEXT", [(name, Paragraph) for name in DIMENSIONS]),
     "need": msgspec.defstruct("_NEED", [("situation", Line), ("budget_range", Line), ("query", _QUERIES)]),
     "checklist": msgspec.defstruct("_CHECKLIST", [(name, Items) for name in DIMENSIONS]),
-}
-"""What is written of a subject, in this order: each needs those before it."""
-
+}  # What is written of a subject, in this order: each needs those before it.
 OTHER_NAMES = {"performance_standards": "functional_requirements", "design_sensibility": "aesthetic_preferences"}
 """What the prompt of open exploration calls two of the dimensions."""
 
@@ -320,7 +314,6 @@ def _refuse_other(out: Path, recipe: dict[str, Any]) -> None:
 def _tasks(
     subjects: Sequence[Subject], known: dict[str, dict[str, Any]], scenarios: Collection[Scenario], open_query: str
 ) -> tuple[CurationTask, ...]:
-    """One for each scenario that is made of a subject's domain."""
     return tuple(
         CurationTask(
             id=f"{scenario}/{one.user}",

@@ -45,9 +45,7 @@ from grounding.errors import UserError
 
 NAME = "agenticshop"
 PREFERRED = "user_profiles"
-SHOPS, PICTURES = "shops", "pictures"
-"""The folders of a mall that its pages are made of."""
-
+SHOPS, PICTURES = "shops", "pictures"  # The folders of a mall that its pages are made of.
 DEPTH, MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_ITEMS = 3, 64 << 20, 20_000, 200
 """Far more than the release has: 50 users a file, texts of 1,300 characters, 6 items in a dimension."""
 
@@ -101,7 +99,6 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
 
 
 def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path]]:
-    """The folder of the files of users, the least deep that has some, and the files."""
     names = {row.file("user_profile"): row.scenario for row in ROWS}
     for depth in range(DEPTH + 1):
         if found := sorted({path.parent for name in names for path in folder.glob("*/" * depth + name)}):
@@ -273,7 +270,6 @@ def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
 
 
 def _pairing(tasks: Sequence[CurationTask]) -> Iterator[str]:
-    """A line for each scenario with queries that look like another user's, and one for each of them."""
     known = {task.id: task for task in tasks}
     for report in check_pairing(tasks):
         if report.doubts:

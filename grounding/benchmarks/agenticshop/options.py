@@ -22,8 +22,7 @@ RELEASED_MODEL, RELEASED_SEARCH = "gpt-5-mini", "gpt-4o-search"
 ``NAME@official`` asks NAME as the release asks it.
 """
 
-LONG_REPLY_TOKENS = 8192
-"""Room for verdicts on twenty items with their reasons and quotes, and for thinking before."""
+LONG_REPLY_TOKENS = 8192  # Room for verdicts on twenty items with their reasons and quotes, and for thinking before.
 
 
 class CurationOptions(RunOptions, frozen=True, kw_only=True):

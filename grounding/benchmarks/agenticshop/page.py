@@ -84,7 +84,6 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
 def _product(
     curated: Curated, extraction: Extraction | None, place: PlaceVerdict | None, judged: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """A product with its page, what is wrong with it (paper, table 6), and what each judge says of it."""
     page, facts = (None, None) if extraction is None else (extraction.page, extraction.facts)
     text = "" if page is None else page.text
     if extraction is not None and page is not None:
@@ -110,7 +109,6 @@ def _product(
 
 
 def _cut(value: Any) -> Any:
-    """Plain values with long texts cut, such as replies of recorded agents."""
     if isinstance(value, dict):
         return {name: _cut(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

@@ -111,8 +111,7 @@ _ASKING = re.compile(
     r"\b(?:a|about|an|and|any|are|as|at|be|but|buy|by|can|check|checking|for|find|from|get|getting|good|has|have|i|in|into|"
     r"is|it|looking|my|need|new|nice|of|on|or|out|purchase|searching|shopping|so|some|that|the|thinking|this|to|up|want|"
     r"wants|with)\b"
-)
-"""What one says to ask for a thing, whatever it is."""
+)  # What one says to ask for a thing, whatever it is.
 
 
 def _words(text: str) -> set[str]:

@@ -106,8 +106,7 @@ FIGURES: dict[str, dict[str, tuple[str, str]]] = {
         title: (dimension, ALL) for dimension, title in DIMENSION_TITLES.items()
     },
     "figure 5 · what steps were for, % of those that say so": {KIND_TITLES[kind]: (kind, ALL) for kind in KINDS},
-}
-"""The paper's figures: heads and figures. It prints no numbers beside its bars; those of 3 stand in its table 4."""
+}  # The paper's figures: heads and figures. It prints no numbers beside its bars; those of 3 stand in its table 4.
 
 
 def print_figures(console: Console, runs: Sequence[CurationScored], out: Path | None) -> None:
@@ -131,7 +130,6 @@ def print_figures(console: Console, runs: Sequence[CurationScored], out: Path | 
 
 
 def _draw(title: str, heads: Sequence[str], rows: dict[str, list[FigureValue | None]], folder: Path) -> Sequence[Path]:
-    """Write a figure as PNG and SVG: at each head a bar for each run, with its interval."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -189,8 +187,7 @@ class Failures(Record, frozen=True, kw_only=True):
 
 
 _KINDS = msgspec.yaml.decode(Path(__file__).with_name("failures.yaml").read_bytes(), type=list[dict[str, str]])
-Case = tuple[str, str, str, bool]
-"""The kind, where it was seen, what was seen, and whether it is a failure."""
+Case = tuple[str, str, str, bool]  # The kind, where it was seen, what was seen, and whether it is a failure.
 
 
 def failures_of(run: CurationScored) -> tuple[Failures, ...]:

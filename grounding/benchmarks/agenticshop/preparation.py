@@ -68,8 +68,7 @@ LIBRARIES = ("playwright", "lxml", "extruct", "price-parser")
 PAGES = min(8, 2 * (os.cpu_count() or 1))
 """How many pages are shown at once, where nobody says otherwise: while some are drawn others are waited for."""
 
-CURATE, EXTRACT = "curate", "extract"
-"""Two of the parts of a run; the others are its judges, as the user named them."""
+CURATE, EXTRACT = "curate", "extract"  # Two of the parts of a run; the others are its judges, as the user named them.
 
 
 class Parts:
@@ -226,11 +225,8 @@ def prepare_curation(
 
 
 async def in_workers(own: Any, part: str, prepared: PreparedCuration, workers: Workers) -> RemoteStage:
-    """One of the stages with its work in workers.
-
-    Raises:
-        UserError: there is no cluster, it has no room, or a worker can't be made ready.
-        Halted: the cluster went away meanwhile.
+    """One of the stages with its work in workers. Raises UserError: there is no cluster, it has no room, or a worker
+    can't be made ready. Raises Halted: the cluster went away meanwhile.
     """
     work = StageWork(
         opener=open_part,

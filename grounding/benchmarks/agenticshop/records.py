@@ -23,9 +23,7 @@ Scenario = Literal[
     "low_involvement",
     "aesthetic_driven",
     "casual_browsing",
-]
-"""The paper's seven columns, in the order of its table 4."""
-
+]  # The paper's seven columns, in the order of its table 4.
 SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
 
 Dimension = Literal[
@@ -35,9 +33,7 @@ Dimension = Literal[
     "functional_requirements",
     "aesthetic_preferences",
     "purchase_preferences",
-]
-"""What a checklist asks about (paper, section 3.3.5)."""
-
+]  # What a checklist asks about (paper, section 3.3.5).
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 
 COUNTED_PRODUCTS = 3

@@ -101,8 +101,7 @@ _NUMBERS = {
     "satisfaction_percentage": "satisfaction_percentage",
     "satisfied_items": "satisfied_items",
     "not_satisfied_items": "not_satisfied_items",
-}
-"""The numbers of a report, and what the release calls them."""
+}  # The numbers of a report, and what the release calls them.
 
 
 def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, ...] = ()) -> Extraction:
@@ -171,7 +170,6 @@ def read_evaluation(product_id: str, decoded: object, checklist: Sequence[Checkl
 
 
 def _placed(items: list[ChecklistItem], entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The entries of one dimension by the id of their item."""
     left, given, unplaced = {item.id: _plain(item.text) for item in items}, {}, []
     for entry in entries:
         words = _plain(text_of(entry.get("context")))
@@ -322,7 +320,6 @@ def search_outputs(path: Path) -> dict[Scenario, Path]:
 
 
 def _model_folder(path: Path) -> Path:
-    """The folder of one model, at or below a path; raises a UserError where there is none, or there are several."""
     categories = {row.category for row in ROWS}
     for depth in range(DEPTH + 1):
         found = sorted({one.parent for name in categories for one in path.glob("*/" * depth + name) if one.is_dir()})
@@ -370,7 +367,6 @@ def _decoded(path: Path) -> list[object]:
 
 
 def _segments(folder: Path, evidence: EvidenceFolder) -> tuple[Segment, ...]:
-    """The pictures of a page in order, one below the other; what is no picture ends the page."""
     from PIL import Image
 
     segments: list[Segment] = []

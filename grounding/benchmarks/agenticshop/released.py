@@ -37,9 +37,7 @@ from grounding.llm.wire import ImagePart, Message, TextPart
 from grounding.records import Failure, ImageSizes, Size
 from grounding.run.display import Progress
 
-SEARCH_USD = 0.01
-"""What one web search costs beside the tokens: 10 US dollars per 1,000 (OpenAI's pricing page)."""
-
+SEARCH_USD = 0.01  # What one web search costs beside the tokens: 10 US dollars per 1,000 (OpenAI's pricing page).
 MAX_PARTS = 5
 _VIEWPORT = Size(width=1280, height=720)
 PICTURE_SIZES = ImageSizes(original=_VIEWPORT, sent=_VIEWPORT, model=_VIEWPORT)

@@ -55,9 +55,7 @@ CONDUCT = {
     "over budget,\nof failed": "over_budget",
     "target\nfound": "found",
     **{f"steps:\n{KIND_TITLES[kind]}": str(kind) for kind in KINDS[:3]},
-}
-"""Errors of attribution, targets found and what steps were for (paper, tables 5 and 6, figure 5): heads and figures."""
-
+}  # Errors of attribution, targets found and what steps were for (paper, tables 5 and 6, figure 5): heads and figures.
 _WARNINGS = {
     "error": "places ended in an error and are not scored; the same command again asks only those",
     "unparsed": "places have replies that could not be read, also when asked again, and are not scored",

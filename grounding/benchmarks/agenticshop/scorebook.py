@@ -47,9 +47,7 @@ from grounding.scoring.summary import CallTotals, TimeTotals, call_totals
 BENCHMARK: Literal["agenticshop"] = "agenticshop"
 EVIDENCE = "evidence"
 ROLES = ("agent", "extractor", "judge")
-SCORING = "agenticshop.2"
-"""Both readings are always computed; the number goes up when the arithmetic of one changes."""
-
+SCORING = "agenticshop.2"  # Both readings are always computed; the number goes up when the arithmetic of one changes.
 AnswerT = TypeVar("AnswerT", Curation, Extraction, Judgement)
 
 

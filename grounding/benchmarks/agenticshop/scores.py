@@ -104,8 +104,7 @@ class PlaceVerdict(Record, frozen=True, kw_only=True):
         return sum(one.satisfied for one in decided) / len(decided) if decided else nothing
 
 
-TaskVerdicts = tuple[PlaceVerdict, ...]
-"""The verdicts of one judge over all places of one task."""
+TaskVerdicts = tuple[PlaceVerdict, ...]  # The verdicts of one judge over all places of one task.
 
 
 class JudgeAnswers(Record, frozen=True, kw_only=True):
@@ -371,9 +370,7 @@ MEASURES: dict[str, Callable[[TaskVerdicts], Parts]] = {
     "over_budget": lambda places: share_of(one.over_budget for one in places if _fails_price(one)),
     # Whether one of the products is of the target's brand and type (table 5), where a target is known.
     "found": _found,
-}
-"""What a task adds to each figure."""
-
+}  # What a task adds to each figure.
 ALL = "all tasks"
 
 

@@ -42,12 +42,8 @@ from grounding.run.benchmark import nothing
 from grounding.run.journal import Journal
 from grounding.run.lock import benchmark_of
 
-_RETRY_S = 5.0
-"""How long a shop that asked whether we are human is left alone before its page is asked for once more."""
-
-MANY = 64
-"""Recorded answers are looked up this many at a time: nothing is waited for but the disk."""
-
+_RETRY_S = 5.0  # How long a shop that asked whether we are human is left alone before its page is asked for once more.
+MANY = 64  # Recorded answers are looked up this many at a time: nothing is waited for but the disk.
 ItemT = TypeVar("ItemT")
 RecordT = TypeVar("RecordT", bound=Any)
 
@@ -233,7 +229,6 @@ def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> tuple[list[Ex
 
 
 def _content(records: Mapping[str, msgspec.Struct]) -> str:
-    """A hash of recorded answers, the same wherever they lie."""
     return hashlib.sha256(msgspec.json.encode(sorted(records.items()), order="sorted")).hexdigest()[:16]
 
 

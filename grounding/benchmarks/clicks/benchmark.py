@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from grounding.run.runner import Stage
 
 
-PASSES = "passes.jsonl"
-"""The looks of a grounder that looks again, each as soon as it was answered."""
+PASSES = "passes.jsonl"  # The looks of a grounder that looks again, each as soon as it was answered.
 
 
 class Clicks(Benchmark[EvalOptions, PreparedClicks, ScoredClicks]):
@@ -100,10 +99,8 @@ class Clicks(Benchmark[EvalOptions, PreparedClicks, ScoredClicks]):
         return f"{prepared.asked.planner} + {prepared.asked.grounder}"
 
     def together(self, runs: Sequence[tuple[EvalOptions, PreparedClicks]]) -> Sequence[EvalOptions]:
-        """Leave out histories that nobody is told of; refuse what not one run can keep, and plans paid twice.
-
-        Raises:
-            UserError: no run has a place for a history, no card states a price, or plans would be paid several times.
+        """Leave out histories that nobody is told of; refuse what not one run can keep, and plans paid twice. Raises
+        UserError: no run has a place for a history, no card states a price, or plans would be paid several times.
         """
         found = []
         asked = [options for options, _ in runs if options.history]
@@ -293,7 +290,6 @@ class _Clicking:
             self._ground.untouched = await self._probe(grounder)
 
     async def _elsewhere(self, workers: Workers) -> tuple[Stage[Any], ...]:
-        """Planner and grounder in workers on a Ray cluster."""
         from grounding.benchmarks.clicks.elsewhere import remote_grounder, remote_planner
 
         prepared, options = self._prepared, self._prepared.options
@@ -346,7 +342,6 @@ def evaluate(options: EvalOptions) -> ScoredClicks:
 
 
 def _both(last: Plan | Prediction) -> tuple[Plan | None, Prediction | None]:
-    """A plan that a step ended at, or its prediction."""
     return (last, None) if isinstance(last, Plan) else (None, last)
 
 
@@ -389,7 +384,6 @@ def _check_limit(limit_usd: float | None, prepared: Sequence[PreparedClicks]) ->
 
 
 def _check_asked_once(prepared: Sequence[PreparedClicks]) -> None:
-    """Refuse runs that would pay for the same plans again because nothing keeps them."""
     paid = [one for one in prepared if one.planner.card and not isinstance(one.planner.planner, StoredPlanner)]
     nobody = {"grounder": "", "grounder_identity": "", "base_url": ""}
     plans = {one.info.run_id: msgspec.structs.replace(one.asked, **nobody) for one in paid}

@@ -56,8 +56,6 @@ def survey(prepared: PreparedClicks, folder: Path, kinds: Mapping[str, type[Any]
 
 
 class _Survey:
-    """The questions that are left, step by step."""
-
     def __init__(self, prepared: PreparedClicks, opened: Mapping[str, Any], asked_for: set[str]) -> None:
         self._prepared, self._asked_for, self._mine = prepared, asked_for, set[str]()
         planner, grounder = prepared.planner.planner, prepared.grounder.grounder
@@ -94,7 +92,6 @@ class _Survey:
         self._to_ground.append((self._ground_stage.query(item, text, key=key), plan is not None))
 
     async def _plan(self, item: StepItem) -> Plan | None:
-        """The step's plan where it is there already; else None, and the question is noted."""
         settled: Plan | None = self._plans.settled(item.step.id, self._plan_stage.key(item, None))
         if settled is not None:
             self._counts["planned"] += 1

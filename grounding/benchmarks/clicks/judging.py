@@ -116,9 +116,7 @@ def read_reply(text: str) -> Answer | None:
     return "yes" if answer == "yes" else "no" if answer == "no" else "unclear"
 
 
-MAX_OUTPUT_TOKENS = 1024
-"""Asked for where the card sets no limit of its own: the reply is a few sentences."""
-
+MAX_OUTPUT_TOKENS = 1024  # Asked for where the card sets no limit of its own: the reply is a few sentences.
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
@@ -215,7 +213,6 @@ class BlameJudgement(StoredAnswer, frozen=True, kw_only=True):
 def _judge_stage(
     judge: Judge, journal: Journal[BlameJudgement], pictures: Path
 ) -> AnswerStage[WrongStep, BlameJudgement]:
-    """Frames the gold place of each wrong step, asks, and throws the picture away."""
     identity = judge.identity
 
     async def answer(item: WrongStep) -> BlameJudgement:
@@ -245,7 +242,6 @@ def _framed(item: WrongStep, path: Path) -> Screenshot:
 
 
 def _judgement(asked: Exchange, *, plan_cut: bool) -> BlameJudgement:
-    """Read a reply: yes, no, unclear, or ``unparsed`` with its beginning kept."""
     said = asked.completion
     if said is None:
         missed = asked.failure or Failure(kind="error", message="no reply")
@@ -271,11 +267,9 @@ class Judged(Record, frozen=True, kw_only=True):
 
 
 def ask_judge(judge: Judge, wrongs: Sequence[WrongStep], folder: Path, budget: Budget) -> Judged:
-    """Ask about every wrong step that the journal has no answer for under the same key.
-
-    Raises:
-        UserError: the server is not there, refuses the key or lacks the model; or the journal is damaged.
-        OSError: an answer can't be written.
+    """Ask about every wrong step that the journal has no answer for under the same key. Raises UserError: the server is
+    not there, refuses the key or lacks the model; or the journal is damaged. Raises OSError: an answer can't be
+    written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     journal = Journal(folder / judge.journal_name, BlameJudgement)

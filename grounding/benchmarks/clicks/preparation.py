@@ -244,7 +244,6 @@ def prepare(
 
 
 def _worker_server(card: GrounderCard | None, options: EvalOptions, sessions: Sequence[Session]) -> WorkerServer | None:
-    """The server that each worker on a cluster starts for itself; None where none is to be."""
     server = server_elsewhere(card, options, sessions)
     return None if server is None or card is None else WorkerServer(card=card, options=server)
 
@@ -262,7 +261,6 @@ def _transcripts(
 
 
 def _with_store(built: BuiltPlanner, options: EvalOptions) -> BuiltPlanner:
-    """The planner with the store of plans before it, where a chat model stands behind it: those are paid for."""
     folder = plan_store_dir(options.plan_store, off=options.no_plan_store)
     if folder is None or built.card is None:
         return built
@@ -344,7 +342,6 @@ def left_to_ask(prepared: PreparedClicks, plans: Journal[Plan], predictions: Jou
 
 
 def _all_stored(prepared: PreparedClicks, plans: Journal[Plan]) -> bool:
-    """Whether every plan that the run has not got yet lies in the store."""
     planner, asked = prepared.planner.planner, prepared.asked
     if not isinstance(planner, StoredPlanner):
         return False
@@ -359,8 +356,7 @@ _UNHEARD = {
     "missing": "without a recording or an entry",
     "unparsed": "unreadable or with nothing to be heard",
     "error": "where the recogniser failed, which the same command tries again",
-}
-"""Why an instruction has no transcript, by the kind of failure."""
+}  # Why an instruction has no transcript, by the kind of failure.
 
 
 def write_transcripts(prepared: PreparedClicks, folder: RunFolder) -> None:

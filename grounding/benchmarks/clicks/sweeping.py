@@ -228,7 +228,6 @@ def _table_row(row: SweepRow, along: str) -> MatrixRow:
 
 
 def _what(result: SweepResult, varying: Sequence[str]) -> str:
-    """What all combinations have in common, and over how much they are measured."""
     there = [row.summary for row in result.rows if row.summary is not None]
     words = []
     for name in ("planner", "grounder"):

@@ -126,7 +126,6 @@ class _Line(msgspec.Struct):
 
 @agent("replay", "replies recorded elsewhere: --predictions FILE")
 def _replay(tasks: Sequence[DesktopTask], path: Path | None) -> Agent:
-    """A step without a line is ``missing``."""
     if path is None:
         raise UserError("--grounder replay needs the file of recorded replies: --predictions FILE")
     known = {step.id for task in tasks for step in task.steps}

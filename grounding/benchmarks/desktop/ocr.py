@@ -209,7 +209,6 @@ def on_the_screen(intent: Intent, screen: Screen) -> tuple[Action, str] | None:
 
 
 def _place(words: str, quoted: tuple[str, ...], screen: Screen) -> tuple[str, ModelPoint] | None:
-    """The named thing's text and middle: a text that the words mention, else what the grounder's matcher takes."""
     found = mentioned(words, quoted, screen)
     if found is None and (choice := choose(parse(words), screen)) is not None:
         found = choice.chosen.text, choice.chosen.box

@@ -158,8 +158,7 @@ MEASURES: tuple[tuple[Kind, str, float, Callable[[Order, Order], float]], ...] =
     ("users", "top-1 accuracy", 1 / (1 + OTHER_USERS), lambda order, right: float(order[:1] == right)),
     ("items", f"NDCG@{AT}", BOUGHT / SHOWN * _gain(range(AT)) / _gain(range(BOUGHT)), ndcg),
     ("items", f"Recall@{AT}", AT / SHOWN, lambda order, right: len({*order[:AT]} & {*right}) / len(right)),
-)
-"""The question, the measure, what it is by chance (every place holds a right one equally often), and how it is had."""
+)  # The question, the measure, what it is by chance (every place holds a right one equally often), and how it is had.
 
 
 def consistency_figures(

@@ -50,9 +50,7 @@ from grounding.run.lock import LockedFolder
 CATEGORIES = (
     *("Electronics", "Home_and_Kitchen", "Grocery_and_Gourmet_Food", "Clothing_Shoes_and_Jewelry"),
     "Health_and_Household",
-)
-"""The five of the paper (section 3.2.1), by their names in Amazon-Reviews-2023."""
-
+)  # The five of the paper (section 3.2.1), by their names in Amazon-Reviews-2023.
 MIN_BEHAVIOURS, MAX_BEHAVIOURS = 5, 500
 """How much a user must have done and may have done to be drawn; the paper doesn't say."""
 

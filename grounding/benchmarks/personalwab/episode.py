@@ -117,7 +117,6 @@ class HumanUser(ScriptedUser):
 
 
 async def _typed(shown: str) -> str:
-    """Read a line in a thread that does not keep the program from ending."""
     loop = asyncio.get_running_loop()
     heard: asyncio.Future[str] = loop.create_future()
 

@@ -27,8 +27,7 @@ FUNCTION_OF: dict[TaskType, str] = {
     "search": "search_product_by_query",
     "recommend": "get_recommendations_by_history",
     "review": "add_product_review",
-}
-"""The function that ends a task of each type."""
+}  # The function that ends a task of each type.
 
 
 @cache

@@ -365,7 +365,6 @@ def write_page(path: Path, out: Path | None) -> Path:
 
 
 def _lines(scored: ShopScored, rule: ShopRule) -> tuple[tuple[str, ...], ...]:
-    """The measures by type, with the mean time of a task's requests (figure 7)."""
     scores, verdicts, lines = scored.summary.scores[rule], scored.verdicts[rule], []
     for name, found in (*scores.types.items(), ("overall", scores.overall)):
         seconds = [one.seconds for one in verdicts if one.seconds is not None and name in (one.type, "overall")]
@@ -376,7 +375,6 @@ def _lines(scored: ShopScored, rule: ShopRule) -> tuple[tuple[str, ...], ...]:
 
 
 def _tries(scored: ShopScored) -> Iterator[tuple[str, ...]]:
-    """The mean result of the first, second, … attempt over the tasks that had one."""
     for kind in TYPES:
         tried = [one.attempts for one in scored.verdicts["paper"] if one.type == kind]
         for number in range(10):

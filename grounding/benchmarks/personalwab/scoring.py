@@ -72,8 +72,7 @@ class ShopVerdict(Record, frozen=True, kw_only=True):
     earlier_behaviours: int = 0
 
 
-Likeness = Mapping[tuple[str, str], float]
-"""The cosine of two reviews, the user's own first."""
+Likeness = Mapping[tuple[str, str], float]  # The cosine of two reviews, the user's own first.
 
 
 def review_pairs(tasks: Iterable[ShopTask], episodes: Mapping[str, Episode]) -> list[tuple[str, str]]:

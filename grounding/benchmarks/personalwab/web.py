@@ -137,8 +137,7 @@ _DIGIT = r"\p{WB=Numeric}"
 _PICTURE = (
     r"(?: (?! [\#*0-9] ) \p{Emoji}"
     r" | [\u2600-\u2605\u2607-\u2612\u2614-\u2685\u2690-\u2705\u2708-\u2712\u2763-\u2767\U0001f000-\U0001faff] )"
-)
-"""Pictograms, with the ones that Unicode called so when Lucene's tables were made."""
+)  # Pictograms, with the ones that Unicode called so when Lucene's tables were made.
 _WORD = rf"""
     [\p{{Script=Han}}\p{{Script=Hiragana}}] {_EXTRA}
   | \p{{Regional_Indicator}}{{2}} {_EXTRA}
@@ -147,8 +146,7 @@ _WORD = rf"""
         (?: (?<= {_LETTER} {_EXTRA} ) [\p{{WB=MidLetter}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}] (?= {_LETTER} )
           | (?<= {_DIGIT} {_EXTRA} ) [\p{{WB=MidNum}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}] (?= {_DIGIT} ) )?
     )+
-"""
-"""Words of Unicode's annex 29 that hold something to find; an ideograph and a pictogram are words of their own."""
+"""  # Words of Unicode's annex 29 that hold something to find; an ideograph and a pictogram are words of their own.
 _CHUNK = re.compile(r"[^ \t\r\n]+")
 _POSSESSIVES = ("'", "\u2019", "\uff07")
 

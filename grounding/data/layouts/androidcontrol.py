@@ -32,9 +32,7 @@ from grounding.errors import UserError
 from grounding.records import GroupLabel, HistoryEntry, Record
 
 PARTICIPANT = "test"
-TOUCHES = ("click", "long_press", "type")
-"""Kinds of action with a place; ``type`` clicks before it writes."""
-
+TOUCHES = ("click", "long_press", "type")  # Kinds of action with a place; `type` clicks before it writes.
 _VERSION = "rows-1"
 _BOUNDS, _VISIBLE = 2, 23
 

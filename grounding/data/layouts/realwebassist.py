@@ -22,8 +22,7 @@ from grounding.data.samples import Sample, build_dataset, step_ids
 from grounding.records import Dataset, Region
 
 NAME = "realwebassist"
-QUESTIONS = "questions_with_task_updated.json"
-"""The one questions file that the official evaluator opens."""
+QUESTIONS = "questions_with_task_updated.json"  # The one questions file that the official evaluator opens.
 
 
 @layout(NAME)

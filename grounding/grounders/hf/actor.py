@@ -39,8 +39,7 @@ from grounding.grounders.hf.local import LocalModel
 from grounding.llm.chat import Exchange
 from grounding.records import Call, Prediction, Query, Record, Usage
 
-HEADS = 8
-"""Attention heads among the patches; the authors' default, which no file of a checkpoint repeats."""
+HEADS = 8  # Attention heads among the patches; the authors' default, which no file of a checkpoint repeats.
 
 
 def read_head(folder: Path, *, width: int, dtype: Any, device: Any) -> Any:
@@ -99,8 +98,7 @@ def pointer_scores(head: Any, patches: Any, pointer: Any) -> Any:
     return torch.softmax(products / patches.shape[1] ** 0.5, dim=-1)
 
 
-ACTIVE_FROM = 0.3
-"""A patch takes part when its score is above this share of the highest."""
+ACTIVE_FROM = 0.3  # A patch takes part when its score is above this share of the highest.
 
 
 class PointerRegion(Record, frozen=True, kw_only=True):
@@ -145,8 +143,7 @@ ASSISTANT = "<|im_start|>assistant<|recipient|>os\npyautogui.click(<|pointer_sta
 
 POINTER_TOKEN = "<|pointer_pad|>"
 
-KEPT_REGIONS = 3
-"""How many of the best regions the record keeps; the authors report three."""
+KEPT_REGIONS = 3  # How many of the best regions the record keeps; the authors report three.
 
 
 class Pointed(Record, frozen=True, kw_only=True):

@@ -26,9 +26,7 @@ from grounding.records import Call, ImageSizes, Query, Record, Size, Usage
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-DEFAULT_MAX_TOKENS = 2048
-"""For a card without ``max_tokens``, where a server would go on to the end of the context."""
-
+DEFAULT_MAX_TOKENS = 2048  # For a card without `max_tokens`, where a server would go on to the end of the context.
 _UNUSED_WHEN_GREEDY = ("top_p", "top_k", "min_p", "seed")
 
 
@@ -151,11 +149,8 @@ class Prompt:
 
 
 def prepare_prompt(card: ChatCard, query: Query) -> Prompt:
-    """Render the card's prompt for a step and read its screenshot. Blocks.
-
-    Raises:
-        OSError: the screenshot can't be read.
-        ValueError: the model refuses a picture of this shape.
+    """Render the card's prompt for a step and read its screenshot. Blocks. Raises OSError: the screenshot can't be
+    read. Raises ValueError: the model refuses a picture of this shape.
     """
     sizes = picture_sizes(query.screenshot.size, card.image)
     messages = conversation(render_messages(card, query, Picture(url_json=msgspec.Raw(b'""'), sizes=sizes)))

@@ -171,9 +171,7 @@ def weight_files(folder: Path, prefix: str) -> dict[str, Path]:
     return {name: single for name in tensor_names(single) if name.startswith(prefix)}
 
 
-POINTER_PREFIX = "multi_patch_pointer_head."
-"""Where GUI-Actor's checkpoints keep what plain Qwen-VL has no place for."""
-
+POINTER_PREFIX = "multi_patch_pointer_head."  # Where GUI-Actor's checkpoints keep what plain Qwen-VL has no place for.
 _MODEL_TYPES: dict[Family, str] = {"qwen2_vl": "qwen2_vl", "qwen2_5_vl": "qwen2_5_vl", "qwen3_vl": "qwen3_vl"}
 _NEEDED = ("qwen_vl_utils", "torch", "torchvision", "transformers")
 _MANY = 3

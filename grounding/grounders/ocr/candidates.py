@@ -114,8 +114,7 @@ def _wrapped(lines: Sequence[TextLine]) -> list[tuple[TextLine, TextLine]]:
 
 _RECALL_WEIGHT = 4.0
 """Words of the phrase that the text lacks count four times as much as words that the text has besides (F2)."""
-_LEAST_LIKENESS = 0.75
-"""Two words less alike than this are different words, not a misreading."""
+_LEAST_LIKENESS = 0.75  # Two words less alike than this are different words, not a misreading.
 _STOP_WEIGHT = 0.3
 _SYNONYM_WEIGHT = 0.93
 _OTHER_NUMBER = 0.6

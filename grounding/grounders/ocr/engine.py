@@ -32,15 +32,11 @@ if TYPE_CHECKING:
     Pixels = npt.NDArray[np.uint8]
     Probabilities = npt.NDArray[np.float32]
 
-RECOGNISER_HEIGHT_PX = 48
-"""The height to which the recogniser was trained to see every line."""
-
-_BLANK = 0
-"""The class by which connectionist temporal classification says "nothing new here"."""
+RECOGNISER_HEIGHT_PX = 48  # The height to which the recogniser was trained to see every line.
+_BLANK = 0  # The class by which connectionist temporal classification says "nothing new here".
 
 
-_TAIL_PX = 32
-"""Empty columns behind every crop: without them the last letters of short texts are misread."""
+_TAIL_PX = 32  # Empty columns behind every crop: without them the last letters of short texts are misread.
 
 
 _WIDTH_STEP = 1.15
@@ -179,16 +175,12 @@ def _normalised(pixels: Pixels) -> Probabilities:
 
 # --- where text is ------------------------------------------------------------------------------------------------
 
-_FULL_SCALE_PIXELS = 1_100_000
-"""Up to this many pixels the detector sees the screenshot as it is."""
+_FULL_SCALE_PIXELS = 1_100_000  # Up to this many pixels the detector sees the screenshot as it is.
 _REDUCED_SCALE = 0.8
 """Beyond that it sees it smaller: at 0.8 the small print of a 1440-line screen is still found, at 0.5 it is not."""
 _TILE_PX = 448
-_HALO_PX = 32
-"""Context around each tile, in detector pixels, so that lines look the same on both sides of a seam."""
-_GRID_PX = 32
-"""The detector halves its input five times."""
-
+_HALO_PX = 32  # Context around each tile, in detector pixels, so that lines look the same on both sides of a seam.
+_GRID_PX = 32  # The detector halves its input five times.
 _CORE_PROBABILITY = 0.3
 _MEAN_PROBABILITY = 0.5
 _UNCLIP = 1.6
@@ -288,25 +280,19 @@ def _boxes(heat: Pixels, x_scale: float, y_scale: float) -> tuple[Box, ...]:
 
 # --- crops --------------------------------------------------------------------------------------------------------
 
-_INK_CONTRAST = 32
-"""How far, of 255 in any channel, a pixel must be from the background to be ink."""
-_REACH_SHARE = 0.1
-"""How far beyond the detector's box to look, as a share of its height: a letter must not be cut."""
-_FLAT_SHARE = 0.35
-"""A background is flat if this share of the box has one colour."""
+_INK_CONTRAST = 32  # How far, of 255 in any channel, a pixel must be from the background to be ink.
+_REACH_SHARE = 0.1  # How far beyond the detector's box to look, as a share of its height: a letter must not be cut.
+_FLAT_SHARE = 0.35  # A background is flat if this share of the box has one colour.
 _MARGIN_SHARE = 0.1
 """Margin around the ink, as a share of its height. More makes letters smaller, and doubled ones are read as one."""
-_LEAST_HEIGHT_PX = 12
-"""A lone dot or dash is not blown up to the height of a letter."""
+_LEAST_HEIGHT_PX = 12  # A lone dot or dash is not blown up to the height of a letter.
 _GAP_SHARE = 1.25
 """A gap wider than this share of the line's height separates two texts: a space between words is a third of it."""
 _LEAST_GAP_PX = 10
-_FRAME_REACH = 2
-"""How many heights of the text away an edge still belongs to its button or field."""
+_FRAME_REACH = 2  # How many heights of the text away an edge still belongs to its button or field.
 _EDGE_CONTRAST = 10
 _EDGE_SHARE = 0.9
-_LONGEST_RATIO = 40.0
-"""A crop longer than this many heights is squeezed rather than read at any cost."""
+_LONGEST_RATIO = 40.0  # A crop longer than this many heights is squeezed rather than read at any cost.
 
 
 class Crop(Record, frozen=True, kw_only=True):

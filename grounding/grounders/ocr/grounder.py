@@ -16,8 +16,7 @@ from grounding.grounders.ocr.reader import READ_AHEAD, OcrReader, UnreadableImag
 from grounding.grounders.ocr.screen import Screen
 from grounding.records import Box, Call, Failure, ImageSizes, Prediction, Query, Record
 
-MATCHER_VERSION = "1"
-"""Goes up whenever the same reading may be answered differently."""
+MATCHER_VERSION = "1"  # Goes up whenever the same reading may be answered differently.
 
 
 class Explanation(Record, frozen=True, kw_only=True):

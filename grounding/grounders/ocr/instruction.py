@@ -36,8 +36,7 @@ _PREAMBLES = (
         r"[^.]{0,160}?\b(?:is|are|would be|should be|will be)\b(?: to\b)?",
         re.IGNORECASE,
     ),
-)
-"""Purpose ("To choose a date, ..."), grounds ("Based on the page, ..."), announcement ("The right element is ...")."""
+)  # Purpose ("To choose a date, ..."), grounds ("Based on the page, ..."), announcement ("The right element is ...").
 
 
 def essential(instruction: str) -> str:
@@ -102,15 +101,11 @@ _RELATIONS: tuple[tuple[Relation, str], ...] = (
         + r"(?:(?:to|on) the |just )?(?:immediate )?right (?:side )?of(?! the (?:page|screen|window))|behind",
     ),
     ("near", r"next to|beside|near(?:est)?(?: to)?|close(?:st)? to|alongside|adjacent to|inside(?: of)?|within"),
-)
-"""Said between the target and something else; the target comes first."""
-
+)  # Said between the target and something else; the target comes first.
 _WEAK = (
     r"in|of|for|from|by|with|on|at|that (?:says|has|costs|is|reads)|that's|which|where|whose|showing|priced"
     r"|belonging to|associated with|corresponding to"
-)
-"""The same, but texts on screens contain these words too."""
-
+)  # The same, but texts on screens contain these words too.
 _VERB_ON = re.compile(r"\b(?:click(?:ing)?|press|tap|focus|go|interact|correct element) (?:on|with|in|for)\b")
 """Here the little word belongs to the verb and relates nothing."""
 
@@ -124,9 +119,7 @@ _MARKERS = re.compile(
 _WHOLE = re.compile(
     r"\b(?:card|poster|image|picture|photo|cover|tile|thumbnail|listing|result|row|entry|line|page|tab)"
     r" (?:of|for|showing|with) (?:the )?$"
-)
-"""The card of a thing is clicked at its name ..."""
-
+)  # The card of a thing is clicked at its name ...
 _PART = re.compile(r"\b(?:button|icon|checkbox|arrow|swatch|plus|minus|link|field|box|menu|heart|star)\b")
 """... unless a part of the card was named before."""
 
@@ -303,8 +296,7 @@ _WIDGETS: tuple[tuple[Widget, str], ...] = (
         r"\bsearch (?:bar|box|field|input|text ?box|area)\b(?: field)?|\bsearch(?:ing)? (?:for|up)\b.*"
         r"|^search (?!button|icon|results?)\w+.*",
     ),
-)
-"""Parts that every browser has, in the order in which they are looked for."""
+)  # Parts that every browser has, in the order in which they are looked for.
 
 
 def parse(instruction: str) -> Parsed:

@@ -19,18 +19,14 @@ FILLERS = _words(
     looking again also too very even still one ones thing things something someone any some
     don't cause because but if as than into onto has have had
     """
-)
-"""Said while thinking, or to be polite: hardly ever what is written on the thing to click."""
-
+)  # Said while thinking, or to be polite: hardly ever what is written on the thing to click.
 ACTIONS = _words(
     """click clicks clicking clicked press presses pressing tap tapping hit hitting select selecting selected choose
     choosing pick picking open opening use using take taking get getting give put set move moving bring navigate
     visit interact focus locate located activate toggle expand make show display type typing enter entering input fill
     write change
     """
-)
-"""What is done to the thing; screens seldom say it themselves."""
-
+)  # What is done to the thing; screens seldom say it themselves.
 KINDS = _words(
     """button buttons link links icon icons field fields box bar textbox input area dropdown drop-down checkbox
     radio toggle switch slider option options item items product products result results card cards listing
@@ -39,18 +35,14 @@ KINDS = _words(
     elements entry suggestion suggestions list day position placeholder popup dialog modal banner header footer
     corner side correct corresponding instruction user says saying reading bold large small big little
     """
-)
-"""What sort of thing it is: describes, but is not written on it."""
-
+)  # What sort of thing it is: describes, but is not written on it.
 COLOURS = _words("red blue green yellow orange white black gray grey purple pink brown teal dark light")
 """In front of a kind of thing they describe it ("the yellow button"); else they may be written ("Blue shirt")."""
 
 CLICKS = _words("click clicks clicking press tap hit select choose pick go navigate")
 """Actions that are never part of a text when they stand in front of it."""
 
-LINKS = _words("a an the of to at for from by with and or")
-"""Words at which no text ends."""
-
+LINKS = _words("a an the of to at for from by with and or")  # Words at which no text ends.
 STOPS = LINKS | _words("in on up out off over not")
 """Little words that texts contain too: they count, but little. "Sign in" and "4 stars and up" end with one."""
 
@@ -80,9 +72,7 @@ DAYS = {
 MONTHS = (
     "january|february|march|april|may|june|july|august|september|october|november|december"
     "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
-)
-"""After a month "1st" is a day, not an ordinal."""
-
+)  # After a month "1st" is a day, not an ordinal.
 SYNONYMS: tuple[tuple[str, ...], ...] = (
     # Different words for one control, in no order.
     ("sign in", "log in", "login", "signin", "log on"),

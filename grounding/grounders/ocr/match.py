@@ -29,11 +29,8 @@ from grounding.records import Box, Record, Size
 
 _T = TypeVar("_T")
 
-GOOD = 0.55
-"""From this fit on a text counts as what was meant."""
-
-EQUAL = 0.08
-"""Texts whose fit differs by less are equally good: misread letters make that much."""
+GOOD = 0.55  # From this fit on a text counts as what was meant.
+EQUAL = 0.08  # Texts whose fit differs by less are equally good: misread letters make that much.
 
 
 def lines_of(context: Context, page: Sequence[TextLine]) -> list[TextCandidate]:
@@ -93,11 +90,8 @@ Rule = Literal[
 
 _SURE = 0.8
 
-_FIELD_BELOW = 2.2
-"""The middle of a field is about this many heights of its caption below the caption."""
-
-_FRAME_FACTOR = 0.85
-"""Tab titles repeat what pages say; they are meant less often."""
+_FIELD_BELOW = 2.2  # The middle of a field is about this many heights of its caption below the caption.
+_FRAME_FACTOR = 0.85  # Tab titles repeat what pages say; they are meant less often.
 
 
 class TextChoice(Record, frozen=True, kw_only=True, omit_defaults=False):

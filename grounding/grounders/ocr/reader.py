@@ -111,8 +111,7 @@ READ_AHEAD = 2
 _SCREENS_KEPT = 512
 _TILES_KEPT = 160
 _CROPS_KEPT = 20_000
-_BATCH_COLUMNS = 1600
-"""A batch holds about as many pixel columns as keep a core busy without filling memory."""
+_BATCH_COLUMNS = 1600  # A batch holds about as many pixel columns as keep a core busy without filling memory.
 _LEAST_CONFIDENCE = 0.5
 
 
@@ -146,11 +145,9 @@ class OcrReader:
         self.crops_recognised = 0
 
     async def read(self, screenshot: Screenshot) -> Screen:
-        """Read a screenshot; callers that ask for the same one at the same time share one reading.
-
-        Raises:
-            UnreadableImageError: If the file is missing or is no image.
-            EngineError: If RapidOCR's models are not installed.
+        """Read a screenshot; callers that ask for the same one at the same time share one reading. Raises
+        UnreadableImageError: If the file is missing or is no image. Raises EngineError: If RapidOCR's models are not
+        installed.
         """
         key = _key(screenshot)
         with self._lock:
@@ -270,7 +267,6 @@ def _load(path: str) -> Pixels:
 
 
 def _batches(crops_by_key: dict[bytes, Pixels]) -> list[list[bytes]]:
-    """Crops of one padded width go together; the widest first, so that no core is left with a long tail."""
     by_width: dict[int, list[bytes]] = {}
     for key, pixels in crops_by_key.items():
         by_width.setdefault(padded_width(pixels.shape[1]), []).append(key)

@@ -62,15 +62,13 @@ _ADDRESS = re.compile(
     r"|type a url|enter (?:a |web )?address",
     re.IGNORECASE,
 )
-_FRAME_SHARE = 0.2
-"""The browser's own rows lie within this share of the screen's height."""
+_FRAME_SHARE = 0.2  # The browser's own rows lie within this share of the screen's height.
 _PRICE = re.compile(r"(?<![\w.])(?:US|CA|AU)?[$€£]\s?(\d{1,3}(?:,\d{3})+|\d+)(?:[.,](\d\d))?(?!\d)")
 _RANGE = re.compile(
     r"\b(?:under|over|above|below|up to|less than|more than|from|min|max|save|off)\b"
     r"|[$€£][\d.,]+ ?(?:to|-|\u2013|\+|&)",
     re.IGNORECASE,
-)
-"""Filters and offers name amounts that nothing costs."""
+)  # Filters and offers name amounts that nothing costs.
 _RATING = re.compile(r"(?<![\d.$€£:])(10[.,]0|\d[.,]\d)(?!\d)")
 _STARS = re.compile(
     r"[★☆⭐*]|stars?|rating|/ ?(?:5|10)\b|out of (?:5|10)\b|score|\(\d[\d,.k]*\)|reviews?", re.IGNORECASE
@@ -175,10 +173,8 @@ def vote_counts(lines: Sequence[TextLine]) -> tuple[Valued, ...]:
 
 _TITLE_LETTERS = 4
 _ALIGNED_PX = 6.0
-_LARGER = 1.2
-"""A title's letters are at least this much wider than those of most lines."""
-_NEARLY = 0.85
-"""Of a card's lines with letters of nearly the largest size the topmost names it."""
+_LARGER = 1.2  # A title's letters are at least this much wider than those of most lines.
+_NEARLY = 0.85  # Of a card's lines with letters of nearly the largest size the topmost names it.
 
 
 class ListItem(Record, frozen=True, kw_only=True, omit_defaults=False):

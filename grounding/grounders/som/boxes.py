@@ -16,19 +16,13 @@ import numpy.typing as npt
 from grounding.grounders.marks import Grid, Mark, Pixels, Proposed, box_region
 from grounding.records import Box, Point, Size
 
-VERSION = 2
-"""Goes up with every change that can move a box: answers given over other marks are not these answers."""
-
-EDGE_LOW, EDGE_HIGH = 12, 40
-"""Contrast of the faintest edges: a white card on a page of 97 % white still has one."""
-
+VERSION = 2  # Goes up with every change that can move a box: answers given over other marks are not these answers.
+EDGE_LOW, EDGE_HIGH = 12, 40  # Contrast of the faintest edges: a white card on a page of 97 % white still has one.
 FRAME_SIDE, FRAME_FILL = 16, 0.75
 """A closed outline of at least this side that encloses this share of its box is a widget; rounded ones do."""
 
 GLYPH_HEIGHT, GLYPH_WIDTH = 48, 160
-GAP_HEIGHTS = 0.35
-"""How far a glyph reaches to either side, in its own heights: where two meet they are of one line."""
-
+GAP_HEIGHTS = 0.35  # How far a glyph reaches to either side, in its own heights: where two meet they are of one line.
 MIN_SIDE, SPECK_REACH, BORDER_BAND, PAD = 8, 5, 9, 3
 """What is thinner is a speck. Specks this near are one icon, such as a menu's three bars; along a frame's edge, a part
 of it."""
@@ -43,9 +37,7 @@ MAX_BUTTON_HEIGHT, LABEL_HEIGHTS, LABEL_WIDTH = 80, 4.0, 0.35
 PICTURE_SIDE, PICTURE_FLAT = 56, 0.35
 """A photograph is a region of some size with little flat colour: what is found inside is texture, not widgets."""
 
-MAX_SHARE = 0.5
-"""A region larger than this share of the picture is the page, which nobody is asked to click."""
-
+MAX_SHARE = 0.5  # A region larger than this share of the picture is the page, which nobody is asked to click.
 Gray = npt.NDArray[np.uint8]
 Boxes = npt.NDArray[np.int64]
 
@@ -113,7 +105,6 @@ def _frames(edges: Gray, unit: float) -> Boxes:
 
 
 def _glyphs(edges: Gray, frames: Boxes, unit: float) -> Boxes:
-    """Boxes of connected edges small enough for glyphs or icons, without the outlines of frames."""
     stats = cv2.connectedComponentsWithStats(edges, connectivity=8)[2][1:].astype(np.int64)  # 0 is the background.
     boxes = np.hstack([stats[:, :2], stats[:, :2] + stats[:, 2:4]])
     across, down = stats[:, 2], stats[:, 3]
@@ -124,7 +115,6 @@ def _glyphs(edges: Gray, frames: Boxes, unit: float) -> Boxes:
 
 
 def _joined(boxes: Boxes, across: Boxes | int, down: Boxes | int, shape: tuple[int, int]) -> Boxes:
-    """The boxes around those that touch once each is so much wider and higher."""
     canvas = np.zeros(shape, np.uint8)
     reach = np.stack(np.broadcast_arrays(across, down, boxes[:, 0])[:2], axis=1)
     for left, top, right, bottom in np.hstack([boxes[:, :2] - reach, boxes[:, 2:] + reach]).tolist():
@@ -138,7 +128,6 @@ def _joined(boxes: Boxes, across: Boxes | int, down: Boxes | int, shape: tuple[i
 
 
 def _icons(specks: Boxes, lines: Boxes, frames: Boxes, unit: float, shape: tuple[int, int]) -> Boxes:
-    """Bars and dots joined to the icons they make up, each of a size that can be pointed at."""
     taken = np.zeros(shape, np.uint8)
     for left, top, right, bottom in frames.tolist():
         cv2.rectangle(taken, (left, top), (right - 1, bottom - 1), 1, max(3, round(BORDER_BAND * unit)))
@@ -227,8 +216,7 @@ def marks_on_original(regions: Iterable[Proposed], looked_at: Size, original: Si
     return tuple(mark(number, region) for number, region in enumerate(regions, start=1))
 
 
-MAX_PIXELS = 16_000_000
-"""A marked picture has at most so many pixels, whatever the shape of the screenshot."""
+MAX_PIXELS = 16_000_000  # A marked picture has at most so many pixels, whatever the shape of the screenshot.
 
 
 def marked_size(original: Size, short_side: int) -> Size:

@@ -147,11 +147,9 @@ class SomGrounder:
         self._run_folder = folder
 
     async def ground(self, query: Query) -> Prediction:
-        """Ask once; a reply that names no mark is ``unparsed``, kept in full.
-
-        Raises:
-            UserError: the marked picture can't be kept, or the endpoint refuses every request.
-            BudgetReached: the cost limit leaves no room; nothing was sent.
+        """Ask once; a reply that names no mark is ``unparsed``, kept in full. Raises UserError: the marked picture
+        can't be kept, or the endpoint refuses every request. Raises BudgetReached: the cost limit leaves no room;
+        nothing was sent.
         """
         long = too_long(self.card, query.instruction)
         if long is not None:
@@ -209,7 +207,6 @@ class SomGrounder:
             raise ValueError(f"{query.screenshot.path}: {error}") from error
 
     def _keep(self, run_folder: Path, query: Query, picture: MarkedPicture) -> None:
-        """Write both files of a step, each at once or not at all."""
         kept = KeptMarks(
             step_id=query.step_id,
             screenshot_sha256=query.screenshot.sha256,

@@ -31,9 +31,7 @@ SETTINGS: dict[str, float] = {
     "pred_iou_thresh": 0.88,
     "stability_score_thresh": 0.95,
     "crops_nms_thresh": 0.7,
-}
-"""The defaults of segment-anything's SamAutomaticMaskGenerator, which Set-of-Mark leaves as they are."""
-
+}  # The defaults of segment-anything's SamAutomaticMaskGenerator, which Set-of-Mark leaves as they are.
 MIN_AREA_PX = 10
 OUTLINE_TOLERANCE_PX = 1.0
 Mask = npt.NDArray[np.bool_]

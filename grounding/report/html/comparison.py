@@ -13,8 +13,7 @@ from grounding.errors import UserError
 from grounding.report.compare import ALL, ComparedRun, ComparisonResult, closing, compare_runs, lines_of, metric_cells
 from grounding.report.html.content import SummaryTable, embedded_json, page_html, static_text
 
-Link = Callable[[Path], str]
-"""Where a run's own page is; "" for nowhere."""
+Link = Callable[[Path], str]  # Where a run's own page is; "" for nowhere.
 
 
 def _rows(run: ComparedRun) -> tuple[tuple[str, ...], ...]:

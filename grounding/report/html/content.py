@@ -17,11 +17,8 @@ from grounding.report.rows import Note
 FailureName = Literal["near", "far", "declined", "no shape", "no plan", "unparsed", "error", "missing"]
 """Why a scored step is no hit. ``near`` and ``far``: a click at most, or more than, ``NEAR_PX`` beside the region."""
 
-NEAR_PX = 50.0
-"""How far a click may be off to count as near; it only sorts misses for people and scores nothing."""
-
-MOST_TEXT = 4_000
-"""Characters of a reply or plan that a page shows; the rest is in the run folder."""
+NEAR_PX = 50.0  # How far a click may be off to count as near; it only sorts misses for people and scores nothing.
+MOST_TEXT = 4_000  # Characters of a reply or plan that a page shows; the rest is in the run folder.
 
 
 class Shot(Record, frozen=True, kw_only=True, omit_defaults=False):

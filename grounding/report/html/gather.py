@@ -97,13 +97,11 @@ class ClicksSource:
 
     @cached_property
     def _rows(self) -> tuple[ItemRow, ...]:
-        """The scored steps with their groups; none of a run that is too large for them."""
         is_large = len(self.scored.verdicts) > MOST_GROUPED
         return () if is_large else tuple(rows_of(scored_tasks(self.scored)))
 
     @cached_property
     def _groups(self) -> dict[str, tuple[str, ...]]:
-        """What can be said of each scored step without labels: the size of its target, its place, its words."""
         rows = self._rows
         kinds = [kind for kind in DERIVED if len({row.groups[kind] for row in rows}) > 1]
         found = {row.id: tuple(f"{kind}: {row.groups[kind][0]}" for kind in kinds) for row in rows}
@@ -115,7 +113,6 @@ class ClicksSource:
 
     @cached_property
     def _group_tables(self) -> tuple[SummaryTable, ...]:
-        """The scores by every kind of group that parts the steps, as ``grounding report --by`` has them."""
         if self.scored.info.status == "started" or not self._rows:
             return ()
         run = dataclasses.replace(read_rows(self.folder), read=lambda: self._rows)
@@ -217,7 +214,6 @@ class ClicksSource:
 
 
 def _row(step: Step, verdict: Verdict | None, plan: Plan | None, prediction: Prediction | None) -> StepRow:
-    """A step and what became of it, without its place on the page."""
     cached = plan is not None and plan.reused
     calls = [each.call for each in (None if cached else plan, prediction) if each is not None and each.call is not None]
     return StepRow(
@@ -294,7 +290,6 @@ def _split_facts(folder: Path) -> tuple[Fact, ...]:
 
 
 def _splits(folder: Path) -> dict[str, tuple[str, ...]]:
-    """What the sources of an error split say of each step; nothing where none was made."""
     lines = _decoded(folder / SPLIT_STEPS, msgspec.json.Decoder(ErrorSplitLine).decode_lines)
     return {line.step_id: tuple(cut(_opinion(one), 300) for one in line.opinions) for line in lines}
 

@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 LOOPBACK = "127.0.0.1"
-_RUN = r"/{run:(?:run/[0-9]{1,9}/)?}"
-"""Before each path: of the page itself, or of a run's own page below it."""
-
+_RUN = r"/{run:(?:run/[0-9]{1,9}/)?}"  # Before each path: of the page itself, or of a run's own page below it.
 _MOST_LABEL_BYTES = 4 * MOST_NOTE + 8_192
 _KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif"}
 """Pictures that are shown; nothing else of the disk is."""
@@ -112,11 +110,8 @@ class LivePage:
         return found or (None if self._watch is None else self._watch.shot(number, name))
 
     def keep_label(self, sent: SentLabel) -> None:
-        """Add a label to its run's file.
-
-        Raises:
-            ValueError: the run or the step is none of these, or the name or the note is not allowed.
-            OSError: it can't be written.
+        """Add a label to its run's file. Raises ValueError: the run or the step is none of these, or the name or the
+        note is not allowed. Raises OSError: it can't be written.
         """
         if not 0 <= sent.run < len(self.folders):
             raise ValueError(f"there is no run number {sent.run} on this page")
@@ -225,11 +220,8 @@ def render_overview(page: Overview) -> str:
 def write_overview(folder: Path, path: Path, comparison: Path | None = None) -> Path:
     """Write a page over all runs of a folder as they stand; it links to the pages that lie in the runs' folders.
 
-    ``comparison`` is the page with their differences, if there is one.
-
-    Raises:
-        UserError: there are no runs, or the queue is damaged.
-        OSError: the page can't be written.
+    ``comparison`` is the page with their differences, if there is one. Raises UserError: there are no runs, or the
+    queue is damaged. Raises OSError: the page can't be written.
     """
 
     def address(file: Path) -> str:

@@ -55,11 +55,8 @@ def page_over(runs: Sequence[RunPage], token: str = "", paired: tuple[SummaryTab
 
 
 def write_page(runs: Sequence[ScoredClicks], path: Path) -> Path:
-    """Write a page over one or several runs of clicks; what belongs to it goes into ``report_files`` beside it.
-
-    Raises:
-        UserError: a file of a run is damaged.
-        OSError: the page can't be written.
+    """Write a page over one or several runs of clicks; what belongs to it goes into ``report_files`` beside it. Raises
+    UserError: a file of a run is damaged. Raises OSError: the page can't be written.
     """
     return _write([ClicksSource(scored) for scored in runs], path)
 

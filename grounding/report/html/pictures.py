@@ -24,12 +24,8 @@ from grounding.report.html.content import Shot, StepRow, TaskRow
 MOST_STEPS = 50_000
 """Steps of a run that its page shows: a browser opens it in a few seconds and holds it in less than a gigabyte."""
 
-MOST_LETTERS = 200_000_000
-"""The same in letters of their texts."""
-
-LARGE_STEPS, LARGE_LETTERS = 10_000, 10_000_000
-"""Of a run with more the steps are deflated."""
-
+MOST_LETTERS = 200_000_000  # The same in letters of their texts.
+LARGE_STEPS, LARGE_LETTERS = 10_000, 10_000_000  # Of a run with more the steps are deflated.
 Addresses = Callable[[Screenshot], tuple[str, str]]
 """Where a screenshot's small picture is, "" where there is none, and where the screenshot itself is."""
 
@@ -92,18 +88,11 @@ class PackedSteps:
         return {"packed": base64.b64encode(zlib.compress(msgspec.json.encode(found), 6)).decode("ascii")}
 
 
-FILES = "report_files"
-"""The folder beside a page that holds its pictures."""
-
-WIDEST_PX = 640
-"""Width of a small screenshot; taller ones are bounded as well, so that no side is longer."""
-
+FILES = "report_files"  # The folder beside a page that holds its pictures.
+WIDEST_PX = 640  # Width of a small screenshot; taller ones are bounded as well, so that no side is longer.
 _QUALITY = 55
-MOST_S = 4.0
-"""A page waits no longer for new small pictures; without one, a screenshot is shown from where it lies."""
-
-_MOST_PIXELS = 200_000_000
-"""A picture that claims more is not opened."""
+MOST_S = 4.0  # A page waits no longer for new small pictures; without one, a screenshot is shown from where it lies.
+_MOST_PIXELS = 200_000_000  # A picture that claims more is not opened.
 
 
 def thumbnail_name(sha256: str) -> str:

@@ -20,12 +20,8 @@ from grounding.scoring.intervals import wilson
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-OFF_PX = (3, 10, 30, 100, 300, 1000)
-"""Distances between which misses are counted together."""
-
-TOLERANCES_PX = (0, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300)
-"""Distances at which the tolerance curve is drawn."""
-
+OFF_PX = (3, 10, 30, 100, 300, 1000)  # Distances between which misses are counted together.
+TOLERANCES_PX = (0, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300)  # Distances at which the tolerance curve is drawn.
 _COLOURS = {"#010203": "currentColor", "#040506": "var(--line)", "#070809": "var(--hit)", "#0a0b0c": "var(--miss)"}
 """Colours that no one would draw in, and what the page has in their place, light or dark."""
 _INK, _LINE, _HIT, _MISS = _COLOURS

@@ -20,8 +20,7 @@ LABELS_FILE = "labels.jsonl"
 CHOICES = ("reasoning", "grounding", "annotation-wrong", "ambiguous", "other")
 """What a person may choose on the page. A file may hold ``unclear``, too."""
 
-MOST_NOTE = 2_000
-"""Characters that a note may have."""
+MOST_NOTE = 2_000  # Characters that a note may have.
 
 
 def read_triage(folder: Path) -> tuple[Label, ...]:
@@ -82,11 +81,8 @@ def triage_lines(labels: Sequence[Label], misses: Iterable[str]) -> tuple[str, .
 
 
 def append_label(folder: Path, label: Label) -> None:
-    """Add a label to a run's file, whole or not at all; several processes may do so at once.
-
-    Raises:
-        ValueError: the labeller's name or the note is not allowed.
-        OSError: the disk is full or failing; nothing was added.
+    """Add a label to a run's file, whole or not at all; several processes may do so at once. Raises ValueError: the
+    labeller's name or the note is not allowed. Raises OSError: the disk is full or failing; nothing was added.
     """
     if not is_labeller(label.labeller):
         raise ValueError(f"a labeller's name has {LABELLER}")

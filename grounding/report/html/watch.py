@@ -38,9 +38,7 @@ from grounding.scoring.intervals import wilson
 from grounding.scoring.metrics import Metric, shown
 from grounding.scoring.scored import Estimate
 
-QUIET_S = 10.0
-"""Folders in which nothing has moved for so long are asked whether anybody is at work on them."""
-
+QUIET_S = 10.0  # Folders in which nothing has moved for so long are asked whether anybody is at work on them.
 STARTING_QUIET_S = 120.0
 """The same while a run is starting: before it holds its folder's lock, data are read, which leaves no trace."""
 
@@ -223,7 +221,6 @@ def _read_clicks(folder: Path, info: Described) -> Seen:
 
 
 def _read_items(folder: Path, info: Described) -> Seen:
-    """A run of another benchmark by the rows that are shown of it, once it is scored."""
     if not (folder / "summary.json").exists():
         return Seen(info=info, state=read_progress(folder) or RunState())
     run = read_rows(folder)
@@ -322,7 +319,6 @@ class Watch:
         )
 
     def _find(self, queue: QueueState | None) -> dict[Path, QueuedRun | None]:
-        """The runs by their folders with what the queue says of them."""
         if queue is not None:
             return {folder_of(self.folder, run): run for run in queue.runs}
         if (self.folder / "run.json").exists():
@@ -382,7 +378,6 @@ _OF_STATE = ("rate_per_s", "doing", "waiting_s", "retries", "spent_usd", "unrepo
 
 
 def _names(queued: dict[Path, QueuedRun | None], seen: dict[Path, Seen]) -> tuple[str, ...]:
-    """Each run's name in the queue, or who answered; runs over different data may have one name."""
     names, data = [], []
     for path, run in queued.items():
         info = seen[path].info

@@ -52,8 +52,7 @@ grounding probe my-org/pointer --base-url http://127.0.0.1:8000/v1
 
 AUDIT_EXAMPLES = "Example: grounding audit results/sample-web_none_gta1_0123456789"
 EXIT_WARNINGS = 1
-AUDIT_TOLERANCE = 24
-"""The words of instructions take one token more or fewer than their length lets expect."""
+AUDIT_TOLERANCE = 24  # The words of instructions take one token more or fewer than their length lets expect.
 _STYLES = {"ok": "", "warning": "yellow", "broken": "red"}
 
 
@@ -232,7 +231,6 @@ def _print_probe(console: Console, report: ProbeReport) -> None:
 
 
 def _print_spaces(console: Console, report: ProbeReport) -> None:
-    """The outcome for a model without a card: which spaces would explain its answers."""
     found = [f"--grounder {report.model}@{space}" for space in report.spaces if space in SPACES]
     words = f"{report.model} answers in {' or '.join(WORDS[space] for space in report.spaces)}"
     none = f"no known space explains what {report.model} answers: a card of its own can say more (prompt, resizing)"
@@ -265,5 +263,4 @@ def _print_fits(console: Console, fits: Sequence[SpaceFit], declared: Space | No
 
 
 def _say(console: Console, text: str, style: str = "") -> None:
-    """One line, never broken."""
     console.print(Text(text, style=style), soft_wrap=True, highlight=False)

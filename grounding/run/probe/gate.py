@@ -62,17 +62,13 @@ _LAYOUT = (
     *((1920, 1080, "upper right", 1.0, 0.0), (2560, 1440, "lower right", 1.0, 1.0)),
     *((2560, 1440, "inside", 0.75, 0.7), (2560, 1440, "left edge", 0.0, 0.7)),
     *((1080, 1920, "centre", 0.5, 0.5), (1080, 1920, "lower edge", 0.65, 1.0)),
-)
-"""Width, height, and where the button is: in words, and in fractions of the room that there is for it."""
+)  # Width, height, and where the button is: in words, and in fractions of the room that there is for it.
 SIZES = tuple(dict.fromkeys(Size(width=width, height=height) for width, height, *_ in _LAYOUT))
 TOKEN_TOLERANCE = 8
 """Sizes in a prompt are written digit by digit, so that a larger screenshot can take a few tokens more of text."""
 MOST_SIZES = 4
-MOST_DIGITS = 4
-"""A prompt that names the picture's size takes up to so many tokens more for a larger one."""
-
-Reader = Callable[[Prediction], ModelPoint | ModelBox | None]
-"""The numbers of a reply that is no failure."""
+MOST_DIGITS = 4  # A prompt that names the picture's size takes up to so many tokens more for a larger one.
+Reader = Callable[[Prediction], ModelPoint | ModelBox | None]  # The numbers of a reply that is no failure.
 
 
 class ProbeTarget(Record, frozen=True, kw_only=True):
@@ -250,7 +246,6 @@ async def _fits(card: GrounderCard, grounder: Grounder, shots: Sequence[Screensh
 
 
 def _tokens(card: GrounderCard, size: Size) -> int:
-    """A picture's tokens; 0 where the model refuses its shape."""
     try:
         seen = picture_sizes(size, card.image).model
     except ValueError:

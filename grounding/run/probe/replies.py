@@ -43,8 +43,7 @@ WORDS: dict[Space, str] = {
     "rel_999": "a grid of 0 to 999",
     "rel_1000": "a grid of 0 to 1000",
 }
-MIN_JUDGED = 6
-"""Fewer replies than this tell nothing about a space."""
+MIN_JUDGED = 6  # Fewer replies than this tell nothing about a space.
 MOST_OUTSIDE, MOST_UNREAD, MIN_HITS = 0.01, 0.25, 0.5
 """Shares: more replies beyond the card's range are no slip of the model; more unread, or fewer hits, are told."""
 MOST_LUCK, MOST_LUCK_FOLLOWING = 0.02, 0.005

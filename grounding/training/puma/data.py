@@ -160,9 +160,7 @@ _ASKED_BY = (
     "hello help here hey hi i i'd i'll i'm if in is it it's just know like look looking me my need nothing of on "
     "one or please really search should show some someone something something's sort thank thanks that the there "
     "thing think this to want was what where will with would you your"
-)
-"""Words of asking, which say nothing of what is asked for."""
-
+)  # Words of asking, which say nothing of what is asked for.
 _ASKING = frozenset(_ASKED_BY.split())
 
 

@@ -22,8 +22,7 @@ from annotate.recording.video import Recording
 from grounding.asr.recogniser import open_recogniser
 
 FPS = 20
-TOLERANCE_S = 2 / FPS + 1e-6
-"""Two frames of the recording, to either side."""
+TOLERANCE_S = 2 / FPS + 1e-6  # Two frames of the recording, to either side.
 PERSON = SAMPLE / "1"
 
 pytestmark = pytest.mark.slow

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-MULTILINGUAL = 51865
-"""large-v3 and turbo have 128 mels and one more language."""
+MULTILINGUAL = 51865  # large-v3 and turbo have 128 mels and one more language.
 
 
 def write_checkpoint(

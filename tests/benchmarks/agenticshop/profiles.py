@@ -14,8 +14,7 @@ NEEDS = {
     "desk lamp": "Needs a dimmable lamp with a clamp for the desk, warm light while reading books",
     "wool blanket": "Would like a heavy blanket of merino wool for the sofa, plaid pattern, moth proof",
     "bicycle bell": "Seeks a loud brass bell for the handlebar of a city bicycle, easy to mount",
-}
-"""What five users want, and what is told of each."""
+}  # What five users want, and what is told of each.
 
 
 def profile(number: int = 0, **more: Any) -> dict[str, Any]:

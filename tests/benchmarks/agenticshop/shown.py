@@ -54,9 +54,7 @@ CHECKLIST = tuple(
     )
 )
 CLASSES: tuple[PageClass, ...] = ("product", "listing", "error", "product", "product", "blocked")
-JUDGES = {"reference": 2, "looker": 0}
-"""Who judges, and which third of the items each finds unsatisfied."""
-
+JUDGES = {"reference": 2, "looker": 0}  # Who judges, and which third of the items each finds unsatisfied.
 FAR = "Returned within thirty days, no questions asked."
 
 

@@ -194,8 +194,7 @@ def test_what_is_not_whole_is_unparsed(part: str, said: object, why: str) -> Non
 
 USERS = 6
 PRICE = "price: {input_usd: 10, output_usd: 100, date: '2026-01-01'}\n"
-COST_USD = (1000 * 10 + 10 * 100) / 1e6
-"""Of one request, by what the fake counts."""
+COST_USD = (1000 * 10 + 10 * 100) / 1e6  # Of one request, by what the fake counts.
 
 
 class Bench:

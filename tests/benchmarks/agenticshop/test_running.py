@@ -32,9 +32,7 @@ parameters: {{max_tokens: 8000}}
 max_connections: 4
 endpoint: {{base_url: '{base_url}'}}
 price: {{input_usd: {usd}, output_usd: 0.0, date: '2026-01-01'}}
-"""
-"""A reply of the fake servers takes 1,000 tokens in: the price is what a thousand requests cost."""
-
+"""  # A reply of the fake servers takes 1,000 tokens in: the price is what a thousand requests cost.
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("chromium")]
 MakeCard = Callable[..., Path]
 

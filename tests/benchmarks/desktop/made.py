@@ -15,9 +15,7 @@ SCREENS: dict[str, tuple[tuple[int, int, str], ...]] = {
     "menu": ((200, 120, "Documents"), (200, 220, "Pictures"), (200, 320, "Downloads")),
     "editor": ((500, 200, "Shopping list"), (900, 600, "Save as")),
     "colours": ((300, 300, "Crimson"), (300, 400, "Turquoise"), (700, 650, "Cancel")),
-}
-"""Words and the place of their middle, by the name of the screen."""
-
+}  # Words and the place of their middle, by the name of the screen.
 PREFERENCE: tuple[Line, ...] = (
     {
         "action": "click (300, 400)", "screen": "colours", "thought": "Robin's favourite colour is Turquoise.",

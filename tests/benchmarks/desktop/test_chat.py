@@ -47,8 +47,7 @@ ORDERS = {
     "gui-owl-7b": [("system", "text"), TEXT, IMAGE],
     "ui-tars-1.5-7b": [TEXT, IMAGE],
     "os-atlas-pro-7b": [TEXT, IMAGE, TEXT],
-}
-"""What each model's own request holds, in order."""
+}  # What each model's own request holds, in order.
 
 
 def card(name: str) -> GrounderCard:
@@ -215,8 +214,7 @@ ANSWERS = [
     ("os-atlas-pro-7b", "thoughts:\nopen it\nactions:\nCLICK <point>[[500, 250]]</point>", "click (640, 180)"),
     ("os-atlas-pro-7b", "actions:\nTYPE [tea]", "type text: tea"),
     ("os-atlas-pro-7b", "actions:\nSCROLL [DOWN]", "scroll (down)"),
-]
-"""Replies in the models' own words with a point near (640, 360) of the screenshot, and what they mean."""
+]  # Replies in the models' own words with a point near (640, 360) of the screenshot, and what they mean.
 
 
 @pytest.mark.parametrize(("name", "said", "meant"), ANSWERS)

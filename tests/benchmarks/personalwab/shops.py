@@ -85,8 +85,7 @@ INSTRUCTIONS: tuple[tuple[str, str, str, str], ...] = (
     ("v", "search", "Please find me rain boots", "B007"),
     ("v", "recommend", "Recommend something I might like", "B005"),
     ("v", "review", "Help me write a review of this", "B002"),
-)
-"""User, type, words and target; v has no history, and two pairs of tasks have the same words."""
+)  # User, type, words and target; v has no history, and two pairs of tasks have the same words.
 
 
 def write_shop(

@@ -58,8 +58,7 @@ USERS, BEHAVIOURS = 6, 12
 INSTRUCTIONS = USERS * 2
 PRICE = "price: {input_usd: 10, output_usd: 100, date: '2026-01-01'}\n"
 NOWHERE = "http://127.0.0.1:1/v1"
-COST_USD = (1000 * 10 + 10 * 100) / 1e6
-"""Of one request, by what the fake counts."""
+COST_USD = (1000 * 10 + 10 * 100) / 1e6  # Of one request, by what the fake counts.
 
 
 def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

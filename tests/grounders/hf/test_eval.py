@@ -16,8 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 WEIGHTS: dict[str, Callable[[Path], Path]] = {
     "gta1": write_plain,
     "gui-actor": lambda folder: write_actor(folder, "qwen2_5_vl", random_head(1)),
-}
-"""Of each way to answer one; test_generate.py and test_actor.py have the other families, in one process."""
+}  # Of each way to answer one; test_generate.py and test_actor.py have the other families, in one process.
 
 
 class HfRun:

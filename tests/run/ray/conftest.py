@@ -33,8 +33,7 @@ CLOSED = {
     # Once a token lies in ~/.ray, a head asks for it.
     "RAY_AUTH_MODE": "token",
     "RAY_AUTH_TOKEN": secrets.token_hex(32),
-}
-"""Everything on the loopback interface, nothing reported, no two tests' clusters taken for one."""
+}  # Everything on the loopback interface, nothing reported, no two tests' clusters taken for one.
 # Ray reads them when it is first imported, and TRL imports it, in whichever test comes first.
 os.environ.update(CLOSED)
 

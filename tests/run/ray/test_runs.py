@@ -25,8 +25,7 @@ from run.ray.conftest import ON_RAY as on_ray
 from run.ray.conftest import Crew, RayNode, program
 
 PRICE = "price: {input_usd: 1000, output_usd: 1000, date: spring}\n"
-A_REQUEST_USD = 0.11
-"""What a request costs by the server's count of tokens: 100 and 10."""
+A_REQUEST_USD = 0.11  # What a request costs by the server's count of tokens: 100 and 10.
 STEPS, CONNECTIONS = 22, 4
 
 

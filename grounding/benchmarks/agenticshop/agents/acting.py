@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
     from grounding.benchmarks.agenticshop.web.render import BrowserTab
 
-VERSION = 5
-"""Goes up with every change of what is shown, read, refused or done: a model may answer differently."""
-
+VERSION = 5  # Goes up with every change of what is shown, read, refused or done: a model may answer differently.
 MAX_OUTLINE_CHARS, MAX_LINE_CHARS, MAX_REPLY_CHARS, MAX_TYPED_CHARS = 30_000, 300, 40_000, 200
 ACT_MS, SETTLE_S, PAGE_S = 5_000, 4.0, 20.0
 """A page that does not let itself be looked at or used within ``PAGE_S`` hangs."""

@@ -218,7 +218,6 @@ def named_products(said: str) -> tuple[Curated, ...]:
 
 
 def _path(url: str) -> str | None:
-    """What an address has behind its host; None where it names none."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -41,9 +41,7 @@ from grounding.planners.prompts import plan_outcome
 from grounding.records import Call, Failure, FailureKind
 from grounding.run.building import chat_options, open_grounder
 
-VERSION = 5
-"""Goes up with every change of the loop that can change an answer."""
-
+VERSION = 5  # Goes up with every change of the loop that can change an answer.
 START_URL = "https://duckduckgo.com/"
 """Where a task begins that names no shops: a search engine that needs no script and asks for no consent."""
 

@@ -54,9 +54,7 @@ from grounding.run.display import Progress
 
 VERSION = 1
 FLAG = "--base-url"
-MOST_PAUSES = 4
-"""So often a paused model is sent on; then the answer is what came until there."""
-
+MOST_PAUSES = 4  # So often a paused model is sent on; then the answer is what came until there.
 CUT_OFF = ("max_output_tokens", "max_tokens", "model_context_window_exceeded", "MAX_TOKENS")
 
 
@@ -240,8 +238,6 @@ def _count(value: Any, *names: str) -> int:
 
 
 class _GenerateContent:
-    """Google's own interface, as a :class:`grounding.llm.wire.Wire`."""
-
     base_path, models_path = "/v1beta", "/models?pageSize=1000"
 
     def path(self, model: str) -> str:
@@ -327,7 +323,6 @@ class SearchAgent(AsksFirst):
         )
 
     async def _ask(self, prompt: str, answers: list[SearchAnswer], calls: list[Call]) -> Failure | None:
-        """All requests about one need; what they brought goes into the lists."""
         so_far: list[msgspec.Raw] = []
         for _ in range(self.most_requests):
             try:

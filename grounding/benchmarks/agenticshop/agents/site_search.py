@@ -57,8 +57,7 @@ def singular(word: str) -> str:
 
 
 _FILLERS = Path(__file__).with_name("fillers.txt").read_text(encoding="utf-8").split()
-FILLERS = {*_FILLERS, *map(singular, _FILLERS)}
-"""Words that say nothing about a product, or stand in every profile."""
+FILLERS = {*_FILLERS, *map(singular, _FILLERS)}  # Words that say nothing about a product, or stand in every profile.
 
 
 def words_of(text: str) -> list[str]:
@@ -125,8 +124,7 @@ def queries_of(view: ShopperView, shelves: Collection[str] = ()) -> list[str]:
 
 ASKED, KIND, WISHES, LIKED, OTHER_KIND, BUDGET, SOLD_OUT = 4.0, 4.0, 3.0, 2.5, 6.0, 2.0, 5.0
 USUAL_RATING = 4.0
-ALIKE = 0.6
-"""Titles that share so many of their words are of the same kind."""
+ALIKE = 0.6  # Titles that share so many of their words are of the same kind.
 
 
 class ShoppingNeed(NamedTuple):
@@ -331,7 +329,6 @@ class SiteSearchAgent(Browses):
 
     @asynccontextmanager
     async def _window(self, home: str) -> AsyncIterator[BrowserTab]:
-        """A window, that of the shop if there is one; a window in which something went wrong is closed."""
         async with self._room:
             if self._idle:
                 tab, stack = self._idle.pop(home if home in self._idle else next(iter(self._idle)))
@@ -405,8 +402,6 @@ class SiteSearchAgent(Browses):
         return sorted(points, key=lambda url: -points[url])
 
     async def _look(self, urls: list[str], trace: list[TraceStep]) -> dict[str, ProductFacts]:
-        """Open the likeliest pages; the facts of those that are a product's, by their addresses."""
-
         async def read(url: str) -> tuple[str, str, ProductFacts | None]:
             page = await self.web.render(url, self.evidence)
             if page.failure is not None:

@@ -380,7 +380,6 @@ def _cut(body: Element, elements: Iterable[Element]) -> list[Element]:
 
 
 def _find_title(body: Element, known: list[str]) -> Element | None:
-    """The heading of the page: of all headings and elements called a title the one that its names confirm."""
     best, best_score = None, 0
     for one in body.iter("h1", "h2", "div", "span", "p"):
         if one.tag not in ("h1", "h2") and not (len(one) < 3 and CALLED["title"] & named(one)):

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 
 MAX_PAGE_CHARS, MAX_DATA_CHARS, MAX_TEXT_CHARS, MAX_ENTRIES = 40_000, 20_000, 5_000, 200
-MAX_PICTURES = 5
-"""Segments that are shown, from the top of the page (the release cuts a page into one to five parts)."""
-
+MAX_PICTURES = 5  # Segments that are shown, from the top of the page (the release cuts a page into one to five parts).
 NOT_FOUND = "not in the page's text or data: "
 """Begins the quote of a fact that nothing on the page bears out; it may still be in a picture."""
 
@@ -119,8 +117,6 @@ class _Quote(Record, frozen=True):
 
 
 class _Facts(ProductFacts, frozen=True):
-    """The facts as a model says them, quotes in place of sources."""
-
     rating: Annotated[float, Meta(ge=0, le=5)] | None = None
     rating_count: Annotated[int, Meta(ge=0, le=10**9)] | None = None
     quotes: tuple[_Quote, ...] = ()

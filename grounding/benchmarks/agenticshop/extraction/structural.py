@@ -52,16 +52,12 @@ from grounding.records import Call, Failure, Record
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 
-VERSION = 4
-"""Goes up in a release whose rules find other facts: part of the extractor's identity."""
-
+VERSION = 4  # Goes up in a release whose rules find other facts: part of the extractor's identity.
 SHORT_PAGE_CHARS, MAX_TEXT_CHARS = 3_000, 400
 _SOURCED = ("brand", "seller", "rating", "rating_count", "availability", "description")
 UNKNOWN = (None, "", (), "unknown")
 CURRENCY_OF_LANGUAGE = {"en-ca": "CAD", "fr-ca": "CAD", "en-au": "AUD", "en-nz": "NZD", "es-mx": "MXN", "zh-cn": "CNY"}
-CLEAR_SCORE = 5
-"""From this score on a visible price needs no machine-readable one beside it."""
-
+CLEAR_SCORE = 5  # From this score on a visible price needs no machine-readable one beside it.
 STOCKED = re.compile(f"{SAID['sold_out'].pattern}|{SAID['in_stock'].pattern}", re.IGNORECASE)
 _BLOCKED_STATUS = frozenset((401, 403, 407, 429, 451, 503))
 _NUMBER_WORDS = ("", "one", "two", "three", "four", "five")
@@ -134,7 +130,6 @@ def extract_page(page: RenderedPage, html: str) -> Extracted:
 
 
 def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) -> tuple[PageClass, str, bool]:
-    """The class, why, and whether structure alone is sure of it."""
     own = " ".join(line.text for line in document.lines)
     text = " ".join((own, *document.framed)).strip()
     price = offer.price if offer.score >= 3 else None
@@ -206,7 +201,6 @@ def _is_buying(element: Element) -> bool:
 
 
 def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPrice, Line]]:
-    """Every visible price with how much speaks for it, and its line."""
     before = ""
     for line in page.lines:
         label = before if len(before) <= 30 and not re.search(r"\d", before) else ""
@@ -237,7 +231,6 @@ def _owner(line: Line, text: str) -> Element:
 
 
 def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
-    """All facts of a product's page, each with its sources: what the page says, and where it doesn't its data."""
     told, old = data.facts, offer.list_price
     hint = data.currency or CURRENCY_OF_LANGUAGE.get((page.body.getparent().get("lang") or "").lower(), "")
     visible = offer.price is not None and (offer.clear or told.price is None)
@@ -388,7 +381,6 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
 
 
 def _brand(page: Page) -> str:
-    """A line "by NAME" near the title, else one in an element that is called a brand or leads to one's page."""
     called = ""
     for line in sorted(page.lines, key=lambda line: abs(line.place - page.title_place))[:14]:
         if match := SAID["brand"].match(line.text):
@@ -414,7 +406,6 @@ def _attributes(page: Page) -> tuple[Attribute, ...]:
 
 
 def _features(page: Page) -> tuple[str, ...]:
-    """The first list of phrases after the title, few of them links."""
     later = {line.element for line in page.lines if line.place > page.title_place}
     for one in page.body.iter("ul", "ol"):
         texts = [words_of(item)[:400] for item in one if item.tag == "li"]
@@ -462,7 +453,6 @@ def _variants(page: Page, offer: Offer, hint: str) -> tuple[Variant, ...]:
 
 
 def _reviews(page: Page) -> tuple[CustomerReview, ...]:
-    """What customers wrote: what is marked as a review, else the repeated children of the part in which they speak."""
     parts = (page.body, *page.reviews)
     marked = [one for part in parts for one in part.iter() if "review" in (one.get("itemprop") or "").split()]
     groups: defaultdict[Any, list[Element]] = defaultdict(list)

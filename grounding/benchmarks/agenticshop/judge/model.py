@@ -49,9 +49,7 @@ from grounding.records import Box, Failure
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 
-VERSION = 1
-"""Goes up when the same product is shown, or a reply read, otherwise: part of a judge's identity."""
-
+VERSION = 1  # Goes up when the same product is shown, or a reply read, otherwise: part of a judge's identity.
 MAX_URL_CHARS, MAX_FACTS_CHARS, MAX_DATA_CHARS, MAX_TEXT_CHARS, MAX_PICTURES = 2_000, 20_000, 16_000, 40_000, 8
 
 

@@ -105,9 +105,7 @@ class Shop(Record, frozen=True, kw_only=True, omit_defaults=True):
         return 0.0 if form.price >= self.free_above else self.shipping
 
 
-DOMAIN = "mall.test"
-"""Names under ``.test`` exist nowhere (RFC 6761), so nothing on the web can be meant by one."""
-
+DOMAIN = "mall.test"  # Names under `.test` exist nowhere (RFC 6761), so nothing on the web can be meant by one.
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five")
 
 

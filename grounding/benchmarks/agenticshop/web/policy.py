@@ -13,8 +13,7 @@ import msgspec
 from grounding.records import Failure, Record, Size
 
 MIB = 1 << 20
-VIEWPORT = Size(width=1280, height=720)
-"""What the release's collector had, in CSS pixels."""
+VIEWPORT = Size(width=1280, height=720)  # What the release's collector had, in CSS pixels.
 
 
 class WebPolicy(Record, frozen=True, kw_only=True):

@@ -344,9 +344,7 @@ _TROUBLE_OF: dict[str, Trouble] = {
 
 # --- a page rendered in full and kept -------------------------------------------------------------------------------
 
-RENDERING = "rendering-4"
-"""Changes whenever the same page would be kept differently."""
-
+RENDERING = "rendering-4"  # Changes whenever the same page would be kept differently.
 _MOST_BANNERS = 8
 _RESTLESS_S, _LINGER_S = 1.5, 0.8
 """How long a page that never rests is waited for at each height, and a newsletter's window that comes after it."""

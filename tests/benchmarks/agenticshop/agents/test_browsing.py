@@ -177,8 +177,7 @@ CARD = {
     "price": {"input_usd": 10.0, "output_usd": 10.0, "date": "2026-01-01"},
     "plan": {"drop_thinking": True},
 }
-REPLY_USD = 0.0101
-"""A reply of the fake server takes 1,000 tokens in and 10 out."""
+REPLY_USD = 0.0101  # A reply of the fake server takes 1,000 tokens in and 10 out.
 
 
 def agent_of(

@@ -67,8 +67,7 @@ NO_CONNECTIONS = [
     b"\x05\x01\x00\x01" + bytes((127, 0, 0, 1)) + (80).to_bytes(2),
     b"\x05\x01\x00\x04" + bytes(15) + b"\x01" + (80).to_bytes(2),
     *(b"\x05" + how + b"\x09shop.test\x00\x50" for how in (b"\x02\x00\x03", b"\x03\x00\x03", b"\x01\x00\x09")),
-]
-"""By address, to listen, for datagrams, and of no kind."""
+]  # By address, to listen, for datagrams, and of no kind.
 
 
 @runs
