@@ -47,9 +47,8 @@ def read_actions(path: Path) -> tuple[KeyAction, ...]:
     )
 
 
+# What the window can do by itself; panels bring further actions.
 ACTIONS = read_actions(Path(__file__).with_name("keys.yaml"))
-"""What the window can do by itself; panels bring further actions."""
-
 _MODIFIERS = ("Mod", "Alt", "Shift")
 NAMED = {
     name.lower(): name

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 _OVERLAY = "review"
 GOLD, CLICK, HIT = "#15803d", "#dc2626", "#1d4ed8"
+# Of a reply, which may be anything, and of a plan over the picture, so much is shown.
 _MOST_LETTERS, _PLAN_LETTERS = 4_000, 60
-"""Of a reply, which may be anything, and of a plan over the picture, so much is shown."""
-
 LABEL_KEYS: tuple[tuple[LabelName, str, str], ...] = (
     ("reasoning", "Reasoning", "1"),
     ("grounding", "Grounding", "2"),

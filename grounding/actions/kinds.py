@@ -227,9 +227,8 @@ class Passage(Record, frozen=True, kw_only=True):
     announced: bool
 
 
+# None where a passage begins with no action; raises NotAnAction where one's form is there and it is none of ours.
 Dialect = Callable[[Passage], Action | None]
-"""None where a passage begins with no action; raises NotAnAction where one's form is there and it is none of ours."""
-
 DIALECTS: list[Dialect] = []  # The languages that actions are written in, in the order in which they are tried.
 
 

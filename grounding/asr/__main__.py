@@ -9,9 +9,8 @@ from cyclopts import App, Parameter
 from grounding import __version__
 from grounding.asr.commands import table_command
 
+# What is compared where nothing is named: everything that it needs comes with the package.
 DEFAULT_CONDITIONS = ("truth", "pocketsphinx", "pocketsphinx@babble:10dB", "pocketsphinx@typing:0dB")
-"""What is compared where nothing is named: everything that it needs comes with the package."""
-
 _HELP = """What recognition errors do to an agent: the shape of RealWebAssist's Table 4.
 
 Without the command below this is `grounding sweep` over sources of transcripts: every option of that command is taken,

@@ -26,9 +26,8 @@ from grounding.llm.wire import Wire, bearer, malformed
 from grounding.records import Record
 
 OPENAI = "https://api.openai.com/v1"
+# So long a piece, as 16-bit FLAC at 16 kHz, is under the 25 MB that OpenAI's endpoint takes in the worst case.
 LONGEST_S = 600.0
-"""So long a piece, as 16-bit FLAC at 16 kHz, is under the 25 MB that OpenAI's endpoint takes in the worst case."""
-
 _BOUNDARY = secrets.token_hex(16)
 _PATH = "/audio/transcriptions"
 _REFUSED_FORM = (400, 422)

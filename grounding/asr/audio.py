@@ -21,9 +21,8 @@ from grounding.records import Record
 Samples = NDArray[np.float32]
 
 SAMPLE_RATE_HZ = 16_000
+# Name and version of what is done here to a file; part of every key, since it can change what is heard.
 READER = "audio-1"
-"""Name and version of what is done here to a file; part of every key, since it can change what is heard."""
-
 LONGEST_S = 3 * 3600.0  # A longer recording is refused: its samples alone would take 700 MB.
 SILENT_DBFS = -70.0
 """Quieter than this over the whole clip counts as silence; a quiet room in a good microphone is near -60."""

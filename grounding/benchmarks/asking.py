@@ -10,19 +10,49 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from grounding.benchmarks.words import ask_in_words
 from grounding.cards import Json, PlannerCard, PlanRule
 from grounding.errors import UserError
 from grounding.llm.anymodel import find_planner
 from grounding.llm.budget import Budget, dollars
-from grounding.llm.chat import ChatModel, ChatOptions, open_chat
+from grounding.llm.chat import NO_PICTURES, ChatModel, ChatOptions, open_chat
+from grounding.llm.wire import Message, TextPart
 from grounding.options import Display
-from grounding.planners.prompts import check_card
+from grounding.planners.prompts import check_card, plan_outcome
 from grounding.records import Call, Failure, Record
 from grounding.run.display import Progress
 from grounding.run.journal import Journal, Keyed
 from grounding.run.lock import LockedFolder
 from grounding.run.runner import Runner, Stage, run_interruptible
+
+
+class PlainReply(Record, frozen=True, kw_only=True):
+    """What a chat model said, without its thoughts, or why nothing can be read from it."""
+
+    text: str = ""
+    raw: str = ""
+    cut_off: bool = False
+    failure: Failure | None = None
+    call: Call | None = None
+
+
+async def ask_in_words(model: ChatModel, card: PlannerCard, prompt: str, *, system: str = "") -> PlainReply:
+    """A refusal or an empty reply is ``unparsed``."""
+    messages = [Message(role="user", parts=(TextPart(text=prompt),))]
+    if system:
+        messages.insert(0, Message(role="system", parts=(TextPart(text=system),)))
+    asked = await model.send(lambda: tuple(messages), NO_PICTURES)
+    if asked.completion is None:
+        return PlainReply(failure=asked.failure or Failure(kind="error", message="no reply"), call=asked.call)
+    said = asked.completion
+    outcome = plan_outcome(card, said)
+    return PlainReply(
+        text=outcome.text or "",
+        raw=said.text,
+        cut_off=said.finish_reason == "length",
+        failure=outcome.failure,
+        call=asked.call,
+    )
+
 
 ItemT = TypeVar("ItemT")
 COLOURS = {"done": "green", "unparsed": "magenta", "error": "red"}

@@ -111,18 +111,14 @@ Who reads ``step_id`` answers by the step, not by what is seen and said there: a
 """
 
 CONTEXT: tuple[Context, ...] = ("history", "goal", "steps_done")  # What of it a prompt may have a place for.
+# Ten times the longest of the 4,990 plans released with RealWebAssist (1,467 characters).
 MAX_INSTRUCTION_CHARS = 16_000
-"""Ten times the longest of the 4,990 plans released with RealWebAssist (1,467 characters)."""
-
+# Fields of the request that are not a card's to set: one reply, whole, to the card's own prompt.
 RESERVED_PARAMETERS = ("model", "messages", "stream", "n")
-"""Fields of the request that are not a card's to set: one reply, whole, to the card's own prompt."""
-
+# A place for a number in `writes`: which one, and its decimals where they are stated.
 WRITTEN_NUMBER = re.compile(r"\{([xy][12]?)(?::\.(\d)f)?\}")
-"""A place for a number in ``writes``: which one, and its decimals where they are stated."""
-
+# What a card that extends another says for itself.
 NOT_INHERITED = ("name", "title", "aliases", "published", "disagreements", "source", "verified", "notes")
-"""What a card that extends another says for itself."""
-
 PREFILL_PARAMETERS: dict[str, bool] = {"add_generation_prompt": False, "continue_final_message": True}
 """Fields of the request (vLLM) that make the model go on with the last message instead of answering it."""
 

@@ -22,15 +22,13 @@ CARD_FILE = "card.yaml"
 ADAPTER_CONFIG = "adapter_config.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 
+# What vLLM's `--max-lora-rank` takes (`MaxLoRARanks` in vllm/config/lora.py; 1 is there since 0.11 only).
 VLLM_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
-"""What vLLM's ``--max-lora-rank`` takes (``MaxLoRARanks`` in vllm/config/lora.py; 1 is there since 0.11 only)."""
-
 _SAMPLES = 16
 _SAMPLE_BYTES = 64 * 1024
 _LONGEST_HEADER = 100 << 20
+# Fields of PEFT's configuration that change no answer.
 _WHERE_ONLY = ("base_model_name_or_path", "revision", "inference_mode", "peft_version")
-"""Fields of PEFT's configuration that change no answer."""
-
 CardT = TypeVar("CardT", bound=ChatCard)
 
 

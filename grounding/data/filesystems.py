@@ -16,9 +16,8 @@ from urllib.parse import unquote, urlsplit
 from grounding.data.address import HUB, Address, is_loopback
 from grounding.errors import UserError, install
 
+# Set to anything but 0: what was fetched before is used as it is, and nothing is asked of any server.
 OFFLINE = "GROUNDING_OFFLINE"
-"""Set to anything but 0: what was fetched before is used as it is, and nothing is asked of any server."""
-
 _TIMEOUT_S = 120.0
 _PACKAGES = {
     **dict.fromkeys(("s3", "s3a"), ("s3fs", "s3")),

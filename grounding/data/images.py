@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
 COPY_AGAIN = "copy or download the file again"
 MAX_PIXELS = 64_000_000
+# What a JPEG can state: pictures of whole web pages are long. Memory is bounded by the number of pixels.
 MAX_SIDE_PX = 65_535
-"""What a JPEG can state: pictures of whole web pages are long. Memory is bounded by the number of pixels."""
-
 _FORMATS = ("PNG", "JPEG", "WEBP")
 _AT_ONCE, _BATCH_FILES = 8, 16
 
@@ -142,9 +141,8 @@ _KINDS = (
     (b"\xff\xd8\xff", "image/jpeg", b"Exif\0"),
     (b"RIFF", "image/webp", b"EXIF"),
 )  # How a file begins, its media type, and what stands before the camera's notes in it, if it has any.
+# They stand before or after the pixels, and to search all of a picture takes as long as to hash it.
 _NOTES_BYTES = 1 << 16
-"""They stand before or after the pixels, and to search all of a picture takes as long as to hash it."""
-
 _ORIENTATION = 0x0112
 
 

@@ -91,9 +91,8 @@ WORDS: dict[Convention, str] = {
     "xyxy_rel": "left, top, right, bottom from 0 to 1 (xyxy, relative)",
 }
 
+# How far a sound box may hang over its screenshot, as a share of the picture's side: they are drawn by hand.
 OVERHANG = 0.02
-"""How far a sound box may hang over its screenshot, as a share of the picture's side: they are drawn by hand."""
-
 SUSPICIOUS = 0.1  # The share of boxes that do not fit from which on the convention is doubted instead of the boxes.
 
 

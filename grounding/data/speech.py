@@ -157,9 +157,8 @@ def file_sha256(path: Path) -> str:
 
 TRUTH, DEFAULT_RECOGNISER = "truth", "pocketsphinx"
 
+# Options that say how a recogniser is asked and never change what it hears.
 HOW_FAST = frozenset(("base_url", "connections", "max_retries", "server_wait_s", "timeout_s"))
-"""Options that say how a recogniser is asked and never change what it hears."""
-
 _NOISE = re.compile(r"(?P<source>[a-z][a-z0-9_-]*):(?P<level>[-+]?\d+(\.\d+)?)\s*(dB)?(:seed=(?P<seed>\d{1,9}))?", re.I)
 OPTION = re.compile(r",(?=[a-z_]+=)")
 """What separates a recogniser's options: a comma in a prompt is part of the prompt."""

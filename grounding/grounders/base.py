@@ -55,16 +55,14 @@ class KeepsFiles(Protocol):
 
 MAX_REPLY_CHARS = 20_000
 
+# No screen is that large in any space: a number beyond it (or one that overflows to infinity) names no place.
 MAX_COORDINATE = 1e9
-"""No screen is that large in any space: a number beyond it (or one that overflows to infinity) names no place."""
-
 _NUMBER = r"([-+]?(?:\d+(?:\.\d*)?|\.\d+))"
 _POINT = rf"[(\[]\s*{_NUMBER}\s*,\s*{_NUMBER}\s*[)\]]"
 _BOX = rf"[(\[]\s*{_NUMBER}\s*,\s*{_NUMBER}\s*(?:[)\]]\s*,\s*[(\[]|,)\s*{_NUMBER}\s*,\s*{_NUMBER}\s*[)\]]"
 
+# A reply that is nothing but the numbers: several models' own parsers, which evaluate it, need no brackets.
 _BARE = r"\A[\s`]*{}[\s`.]*(?:<\|im_end\|>)?\Z"
-"""A reply that is nothing but the numbers: several models' own parsers, which evaluate it, need no brackets."""
-
 _BARE_POINT = _BARE.format(rf"{_NUMBER}\s*,\s*{_NUMBER}")
 _BARE_BOX = _BARE.format(rf"{_NUMBER}\s*,\s*{_NUMBER}\s*,\s*{_NUMBER}\s*,\s*{_NUMBER}")
 

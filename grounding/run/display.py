@@ -44,9 +44,8 @@ _MOST_BYTES = 64 << 20
 _RATE_OVER_S, _RATE_FROM_S, _SAMPLE_EVERY_S = 60.0, 1.0, 0.5
 
 QueueStateName = Literal["waiting", "starting", "running", "complete", "partial", "failed"]
+# States that a run leaves only when the command is given again.
 ENDED: frozenset[QueueStateName] = frozenset(("complete", "partial", "failed"))
-"""States that a run leaves only when the command is given again."""
-
 _HITS = {"hit": "green", "miss": "yellow", "unparsed": "magenta", "error": "red", "missing": "red"}
 _RESULTS = {"green": "hit", "yellow": "miss", "magenta": "unparsed", "red": "error"}
 

@@ -82,9 +82,8 @@ def same_action(
 
 
 MAX_REPLY_CHARS = 20_000
+# What the released agent hands to the matcher after three replies without an action.
 FORMAT_FAILED = "Error: Model failed to follow format after retries."
-"""What the released agent hands to the matcher after three replies without an action."""
-
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)")
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
 _MARKER = re.compile(r"(?:Action|Actions)\s*:", re.IGNORECASE)

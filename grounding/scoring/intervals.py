@@ -22,9 +22,8 @@ RESAMPLES = 10_000
 CONFIDENCE = 0.95
 normal_quantile = NormalDist().inv_cdf
 
+# Rows up to which they are drawn one by one. Above, the same intervals come from other draws of equal distribution.
 POOLED_ABOVE = 2_000
-"""Rows up to which they are drawn one by one. Above, the same intervals come from other draws of equal distribution."""
-
 _CELLS = 1 << 20  # drawn rows held at a time: small enough to stay in the processor's cache, and bounds memory
 _DRAWS_A_CLASS = 8  # about what one class of a multinomial costs, in draws of a single row
 

@@ -28,9 +28,8 @@ from grounding.scoring.intervals import (
 from grounding.scoring.metrics import Metric, task_sums
 from grounding.scoring.scored import ClusterName, TaskT, participant_sums
 
+# Discordant pairs up to which McNemar's test is the exact binomial one; above, the two hardly differ.
 EXACT_UP_TO = 1000
-"""Discordant pairs up to which McNemar's test is the exact binomial one; above, the two hardly differ."""
-
 POWER = 0.8
 LEVEL = 0.05
 

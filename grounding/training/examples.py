@@ -27,9 +27,8 @@ class GrounderExample(Record, frozen=True, kw_only=True):
     query: Query
 
 
+# Ours: the paper says what the tuned model was told, and not in what words.
 HISTORY_PART = "What was said and done before, the oldest first:\n{history}\n\n"
-"""Ours: the paper says what the tuned model was told, and not in what words."""
-
 NO_HISTORY = "(nothing yet)"
 
 
@@ -74,9 +73,8 @@ def _can_be_asked(step: Step, card: GrounderCard) -> bool:
     return True
 
 
+# For fractions of the picture whose card states none: a thousandth, as fine as the other relative spaces.
 FRACTION_DECIMALS = 3
-"""For fractions of the picture whose card states none: a thousandth, as fine as the other relative spaces."""
-
 _USUAL = {"point": "({x},{y})", "point_or_box": "({x},{y})", "box": "[{x1},{y1},{x2},{y2}]"}
 
 

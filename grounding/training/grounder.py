@@ -46,9 +46,8 @@ from grounding.training.trainers import supervised
 
 LEAVE_ONE_OUT, FOLDS, ADAPTER, EVALUATION = "leave-one-out", "folds", "adapter", "evaluation"
 
+# `grounding eval` with these options, to a scored run folder; what is answered already is not asked again.
 Evaluate = Callable[[EvalOptions], ScoredClicks]
-"""``grounding eval`` with these options, to a scored run folder; what is answered already is not asked again."""
-
 ScoredPair = tuple[tuple[ScoredTask, ...], tuple[ScoredTask, ...]]
 """The scored tasks of one fold's held-out steps, of the base model and of the tuned one."""
 

@@ -50,13 +50,11 @@ from grounding.training.records import (
 )
 from grounding.training.trainers import build_trainer
 
+# What has workers save and end after their next step; what the first to fail said.
 STOP, FAILURE = "stop", "failure.txt"
-"""What has workers save and end after their next step; what the first to fail said."""
-
 _POLL_S, _PATIENCE_S = 0.5, 20.0
+# What workers say of another one that is gone.
 _ECHOES = ("connection reset", "connection closed", "broken pipe", "remote process exited", "connection was closed")
-"""What workers say of another one that is gone."""
-
 _STOPPING = "stopping after this step, which is saved (again: stop at once, back at the last checkpoint)"
 
 

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from grounding.benchmarks.agenticshop.judge.reference import NAME as REFERENCE
+from grounding.benchmarks.agenticshop.judge.base import REFERENCE
 from grounding.benchmarks.agenticshop.records import (
     COUNTED_PRODUCTS,
     DIMENSIONS,

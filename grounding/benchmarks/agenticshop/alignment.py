@@ -22,13 +22,19 @@ import msgspec
 import numpy as np
 
 from grounding.benchmarks.agenticshop.agreement import told
-from grounding.benchmarks.agenticshop.loader import read_curation
+from grounding.benchmarks.agenticshop.loader import (
+    RawProduct,
+    RawReview,
+    RawUser,
+    details_of,
+    read_curation,
+    read_raw_users,
+)
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, CurationTask
 from grounding.benchmarks.agenticshop.rows import NOTHING
 from grounding.benchmarks.agenticshop.scenarios import row_of
 from grounding.benchmarks.asking import Asking, StageAnswers, StoredAnswer, ask_and_figure
 from grounding.benchmarks.calls import Wording, fill, read_wording
-from grounding.benchmarks.rawusers import RawProduct, RawReview, RawUser, details_of, read_raw_users
 from grounding.cards.places import published_dir
 from grounding.console import wide_console
 from grounding.errors import UserError

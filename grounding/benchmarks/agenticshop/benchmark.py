@@ -17,7 +17,6 @@ from grounding.benchmarks.agenticshop.agents.base import AsksFirst, find_agent
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge
 from grounding.benchmarks.agenticshop.options import CurationOptions
-from grounding.benchmarks.agenticshop.page import write_curation_page
 from grounding.benchmarks.agenticshop.paper import print_published_curations
 from grounding.benchmarks.agenticshop.preparation import CURATE, EXTRACT, PreparedCuration, in_workers, prepare_curation
 from grounding.benchmarks.agenticshop.records import (
@@ -30,7 +29,7 @@ from grounding.benchmarks.agenticshop.records import (
     view_of,
 )
 from grounding.benchmarks.agenticshop.released import SEARCH_USD
-from grounding.benchmarks.agenticshop.rows import print_curations
+from grounding.benchmarks.agenticshop.rows import print_curations, write_curation_page
 from grounding.benchmarks.agenticshop.scenarios import scenario_named
 from grounding.benchmarks.agenticshop.scorebook import BENCHMARK as NAME
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, CurationScored, score_curation
@@ -215,9 +214,8 @@ def _judged(_product: Any, record: Judgement) -> str:
     return record.failure.kind if record.failure else "judged"
 
 
+# Tokens of the words, and pictures, of a question about a page: averages over the pages of the sample.
 EXTRACTOR_TEXT, JUDGE_TEXT, PAGE_PICTURES = 2_700, 3_500, 5
-"""Tokens of the words, and pictures, of a question about a page: averages over the pages of the sample."""
-
 _GUESS = "a guess by the form of the reply, reasoning included"
 EXTRACTED = TokenRange(low=200, expected=800, high=4_000, source=_GUESS)
 FOUND = TokenRange(low=400, expected=1_500, high=8_000, source=_GUESS)

@@ -23,13 +23,11 @@ import msgspec
 
 from grounding import __version__
 from grounding.benchmarks import asking
-from grounding.benchmarks.agenticshop.loader import target_of
-from grounding.benchmarks.agenticshop.pairing import check_pairing
+from grounding.benchmarks.agenticshop.loader import RawReview, check_pairing, read_raw_users, target_of
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, CurationTask, Scenario, UserContext
 from grounding.benchmarks.agenticshop.release import write_profiles
 from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
 from grounding.benchmarks.calls import Wording, fill, json_values, read_wording
-from grounding.benchmarks.rawusers import RawReview, read_raw_users
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
@@ -161,9 +159,8 @@ def _as_filed(review: RawReview) -> dict[str, Any]:
 
 Paragraph = Annotated[str, msgspec.Meta(pattern=r"\S", max_length=8_000)]
 Line = Annotated[str, msgspec.Meta(pattern=r"\S", max_length=600)]
+# In one dimension; 1 to 5 are asked for, and released checklists have up to 6.
 Items = Annotated[list[Line], msgspec.Meta(min_length=1, max_length=12)]
-"""In one dimension; 1 to 5 are asked for, and released checklists have up to 6."""
-
 _QUERIES = msgspec.defstruct("_QUERIES", [(name, Line) for name in Need.__struct_fields__[2:]])
 _FORMS: dict[str, Any] = {
     "context": msgspec.defstruct("_CONTEXT", [(name, Paragraph) for name in DIMENSIONS]),

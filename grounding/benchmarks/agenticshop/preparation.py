@@ -15,9 +15,8 @@ from grounding import __version__
 from grounding.benchmarks.agenticshop.agents.base import AsksFirst, Browses, CurationAgent, CurationServices, find_agent
 from grounding.benchmarks.agenticshop.extraction.model import ModelExtractor
 from grounding.benchmarks.agenticshop.extraction.structural import Extractor, StructuralExtractor
-from grounding.benchmarks.agenticshop.judge.base import ProductJudge
+from grounding.benchmarks.agenticshop.judge.base import ProductJudge, ReferenceJudge
 from grounding.benchmarks.agenticshop.judge.model import ModelJudge
-from grounding.benchmarks.agenticshop.judge.reference import ReferenceJudge
 from grounding.benchmarks.agenticshop.loader import load_curation
 from grounding.benchmarks.agenticshop.options import (
     LONG_REPLY_TOKENS,
@@ -65,9 +64,8 @@ from grounding.run.ray.cluster import RemoteStage, Workers
 from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork, seen
 
 LIBRARIES = ("playwright", "lxml", "extruct", "price-parser")
+# How many pages are shown at once, where nobody says otherwise: while some are drawn others are waited for.
 PAGES = min(8, 2 * (os.cpu_count() or 1))
-"""How many pages are shown at once, where nobody says otherwise: while some are drawn others are waited for."""
-
 CURATE, EXTRACT = "curate", "extract"  # Two of the parts of a run; the others are its judges, as the user named them.
 
 

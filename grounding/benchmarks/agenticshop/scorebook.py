@@ -14,8 +14,14 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.judge.base import MAJORITY, JudgedProduct, judgement_id, judgement_key, majority
-from grounding.benchmarks.agenticshop.judge.reference import NAME as REFERENCE
+from grounding.benchmarks.agenticshop.judge.base import (
+    MAJORITY,
+    REFERENCE,
+    JudgedProduct,
+    judgement_id,
+    judgement_key,
+    majority,
+)
 from grounding.benchmarks.agenticshop.records import (
     COUNTED_PRODUCTS,
     Curation,

@@ -46,9 +46,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 TEMPERATURES = {"model": 0.0, "user": 1.0}
+# What the release asks agents and users (`envs/user.py`) with, where neither card nor user says otherwise.
 USER_MAX_TOKENS = 150
-"""What the release asks agents and users (``envs/user.py``) with, where neither card nor user says otherwise."""
-
 LIBRARIES = ("nltk", "regex", "sentence-transformers", "torch", "transformers")
 
 

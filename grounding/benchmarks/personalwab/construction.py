@@ -14,9 +14,9 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -28,32 +28,95 @@ from grounding.benchmarks.asking import (
     Asking,
     StoredAnswer,
     Tally,
+    ask_in_words,
     last_answer,
     new_progress,
     run_stage,
     tally,
 )
 from grounding.benchmarks.calls import fill, json_values
-from grounding.benchmarks.making import BY_MODEL, WORK, SourceFile, made_folder, source_files
 from grounding.benchmarks.personalwab import records
 from grounding.benchmarks.personalwab.embeddings import needs
 from grounding.benchmarks.personalwab.loader import INSTRUCTIONS, NUMBERS_FILE, PROFILES, read_product, read_review
 from grounding.benchmarks.personalwab.prompts import product_text, wording
 from grounding.benchmarks.personalwab.records import PROFILE_FIELDS, Behaviour, Product, Profile, ShopUser
-from grounding.benchmarks.words import ask_in_words
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
 from grounding.run.journal import Journal
 from grounding.run.lock import LockedFolder
 
+MADE_WITH = "made-with.json"
+WORK = "work"
+BY_MODEL = "a chat model"
+
+
+class SourceFile(Record, frozen=True, kw_only=True, omit_defaults=False):
+    name: str
+    size_bytes: int
+
+
+def source_files(paths: Sequence[Path]) -> tuple[SourceFile, ...]:
+    return tuple(SourceFile(name=path.name, size_bytes=path.stat().st_size) for path in paths)
+
+
+class HasRecipe(Protocol):
+    """What a data set was made with; its ``recipe`` is everything that decides what the data set becomes."""
+
+    @property
+    def recipe(self) -> Any: ...
+
+
+class MadeFolder(LockedFolder):
+    """``set_aside_as`` is where an earlier one was put."""
+
+    set_aside_as: Path | None = None
+
+    def write_made_with(self, made: HasRecipe) -> None:
+        self.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
+
+
+@contextmanager
+def made_folder(out: Path, begun: HasRecipe, *, what: str, fresh: bool) -> Iterator[MadeFolder]:
+    """The folder, held, with a folder for work and ``made-with.json`` in it.
+
+    ``what`` is made, for messages: "a shop"; ``fresh`` sets an earlier one aside. A UserError where it holds something
+    else, or what another recipe made.
+    """
+    folder = MadeFolder(out, what=f"the folder of {what}", flag="--out")
+    if fresh:
+        folder.set_aside_as = folder.set_aside()
+    _check(out, begun, what)
+    with folder.held():
+        (out / WORK).mkdir(exist_ok=True)
+        if not (out / MADE_WITH).exists():
+            folder.write_made_with(begun)
+        yield folder
+
+
+def _check(out: Path, begun: HasRecipe, what: str) -> None:
+    if out.exists() and not out.is_dir():
+        raise UserError(f"--out {out}: is a file: give a folder")
+    if not out.exists() or not any(out.iterdir()):
+        return
+    try:
+        found = msgspec.json.decode((out / MADE_WITH).read_bytes(), type=type(begun)).recipe
+    except (OSError, msgspec.DecodeError):
+        raise UserError(f"--out {out}: holds something else than {what} made here: choose another folder") from None
+    differs = [name for name in found.__struct_fields__ if getattr(found, name) != getattr(begun.recipe, name)]
+    if differs:
+        raise UserError(
+            f"--out {out}: holds {what} made otherwise ({', '.join(differs)}): choose another folder, or set it aside "
+            "with --fresh"
+        )
+
+
 CATEGORIES = (
     *("Electronics", "Home_and_Kitchen", "Grocery_and_Gourmet_Food", "Clothing_Shoes_and_Jewelry"),
     "Health_and_Household",
 )  # The five of the paper (section 3.2.1), by their names in Amazon-Reviews-2023.
+# How much a user must have done and may have done to be drawn; the paper doesn't say.
 MIN_BEHAVIOURS, MAX_BEHAVIOURS = 5, 500
-"""How much a user must have done and may have done to be drawn; the paper doesn't say."""
-
 CANDIDATES = 1_000_000  # So many users are counted at a time, at most twice as many, of tens of millions.
 
 T = TypeVar("T")
@@ -194,9 +257,8 @@ def instruction_jobs(users: Sequence[ShopUser], seed: int) -> tuple[Job, ...]:
     return tuple(jobs)
 
 
+# A user's newest behaviours, and characters of one review, that a profile is made of: it has to fit one request.
 DESCRIBED_BY, LONGEST_TEXT = 100, 1500
-"""A user's newest behaviours, and characters of one review, that a profile is made of: it has to fit one request."""
-
 LONGEST_SAID = 2_000
 
 

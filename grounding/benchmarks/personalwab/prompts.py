@@ -105,9 +105,8 @@ def user_text(task: records.ShopTask, profile: records.Profile, product: Product
 
 
 MemoryName = Literal["none", "random", "last", "relevant", "task-specific", "recmind", "interecagent"]
+# Behaviours that are told (paper, section A.3); RecMind is told 400.
 PAPER_LENGTHS: dict[str, int] = {"single": 50, "multi": 20}
-"""Behaviours that are told (paper, section A.3); RecMind is told 400."""
-
 RECMIND_LENGTH = 400
 RELEASE_LENGTH = 10
 RELEASE_TOKENS = 768  # Of PUMA's own model (release, ``run.py``).

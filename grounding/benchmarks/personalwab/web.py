@@ -21,9 +21,8 @@ from grounding.benchmarks.personalwab.prompts import product_text
 from grounding.benchmarks.personalwab.records import FunctionCall, Observation, Product
 from grounding.cards.places import models_dir
 
+# What a model writes is bounded: longer arguments are refused unread.
 MAX_ARGUMENTS_CHARS, MAX_NAME_CHARS = 100_000, 300
-"""What a model writes is bounded: longer arguments are refused unread."""
-
 RESULTS = 10
 NO_REVIEW = "No review provided."
 TOOLS: dict[str, dict[str, Any]] = {

@@ -138,9 +138,8 @@ def _region(grid: npt.NDArray[np.float64], index: npt.NDArray[np.int64], columns
     )
 
 
+# The assistant's turn, given whole, so that one forward pass answers (`use_placeholder` in the authors' code).
 ASSISTANT = "<|im_start|>assistant<|recipient|>os\npyautogui.click(<|pointer_start|><|pointer_pad|><|pointer_end|>)"
-"""The assistant's turn, given whole, so that one forward pass answers (``use_placeholder`` in the authors' code)."""
-
 POINTER_TOKEN = "<|pointer_pad|>"
 
 KEPT_REGIONS = 3  # How many of the best regions the record keeps; the authors report three.

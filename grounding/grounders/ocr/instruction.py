@@ -14,14 +14,12 @@ from typing import Literal
 from grounding.grounders.ocr import lexicon
 from grounding.records import Record
 
+# An apostrophe inside a word neither opens nor closes a quotation; planners write bold for quoted.
 QUOTED = re.compile(r"(?<!\w)['\"\u2018\u201c`\u00ab](.+?)['\"\u2019\u201d`\u00bb](?!\w)|\*\*(.+?)\*\*")
-"""An apostrophe inside a word neither opens nor closes a quotation; planners write bold for quoted."""
-
 _HIDDEN = "\ue000"
 
+# The user's own words, told again: they are what is being answered, not the answer.
 _SAID = re.compile(rf"\b(?:instructions?|user said|request|said|command)(?: (?:is|was|of|to))?[:,]? ?{_HIDDEN}")
-"""The user's own words, told again: they are what is being answered, not the answer."""
-
 _VERBS = (
     r"click|select|choose|press|tap|use|find|locate|focus|interact|go|the (?:correct|target|element)|you|simply|type"
 )
@@ -83,9 +81,8 @@ class Quotes(Record, frozen=True, kw_only=True, omit_defaults=False):
     rest: str
 
 
+# The top right of a panel is a corner, not what is right of it.
 _NO_CORNER = r"(?<!top )(?<!bottom )(?<!upper )(?<!lower )"
-"""The top right of a panel is a corner, not what is right of it."""
-
 _RELATIONS: tuple[tuple[Relation, str], ...] = (
     # "under $50" is written on filters: before an amount the word places nothing.
     ("below", r"(?:directly |just |right )?(?:under(?:neath)?|below|beneath)(?! ?(?:an? |about |around )?[$€£]?\d)"),
@@ -106,9 +103,8 @@ _WEAK = (
     r"in|of|for|from|by|with|on|at|that (?:says|has|costs|is|reads)|that's|which|where|whose|showing|priced"
     r"|belonging to|associated with|corresponding to"
 )  # The same, but texts on screens contain these words too.
+# Here the little word belongs to the verb and relates nothing.
 _VERB_ON = re.compile(r"\b(?:click(?:ing)?|press|tap|focus|go|interact|correct element) (?:on|with|in|for)\b")
-"""Here the little word belongs to the verb and relates nothing."""
-
 _MARKERS = re.compile(
     r"\b(?:(?P<type>typ(?:e|ing)|enter(?:ing)?|write|input|search(?:ing)? for|look(?:ing)? for|look up)"
     r"|(?P<act>click(?:ing)?(?: on)?|press|tap(?: on)?|select|choose|pick|open|hit|go to|is the|field|box"
@@ -120,9 +116,8 @@ _WHOLE = re.compile(
     r"\b(?:card|poster|image|picture|photo|cover|tile|thumbnail|listing|result|row|entry|line|page|tab)"
     r" (?:of|for|showing|with) (?:the )?$"
 )  # The card of a thing is clicked at its name ...
+# ... unless a part of the card was named before.
 _PART = re.compile(r"\b(?:button|icon|checkbox|arrow|swatch|plus|minus|link|field|box|menu|heart|star)\b")
-"""... unless a part of the card was named before."""
-
 _PLACES: tuple[tuple[tuple[Place, ...], str], ...] = (
     (("top", "left"), r"(?:(?:at|on|in|to|near) the )?(?:top|upper)[- ]left"),
     (("top", "right"), r"(?:(?:at|on|in|to|near) the )?(?:top|upper)[- ]right"),

@@ -36,23 +36,20 @@ KINDS = _words(
     corner side correct corresponding instruction user says saying reading bold large small big little
     """
 )  # What sort of thing it is: describes, but is not written on it.
+# In front of a kind of thing they describe it ("the yellow button"); else they may be written ("Blue shirt").
 COLOURS = _words("red blue green yellow orange white black gray grey purple pink brown teal dark light")
-"""In front of a kind of thing they describe it ("the yellow button"); else they may be written ("Blue shirt")."""
-
+# Actions that are never part of a text when they stand in front of it.
 CLICKS = _words("click clicks clicking press tap hit select choose pick go navigate")
-"""Actions that are never part of a text when they stand in front of it."""
-
 LINKS = _words("a an the of to at for from by with and or")  # Words at which no text ends.
+# Little words that texts contain too: they count, but little. "Sign in" and "4 stars and up" end with one.
 STOPS = LINKS | _words("in on up out off over not")
-"""Little words that texts contain too: they count, but little. "Sign in" and "4 stars and up" end with one."""
-
+# Which one in reading order; negative counts from the end.
 ORDINALS = {
     "first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "fifth": 5, "5th": 5,
     "sixth": 6, "6th": 6, "seventh": 7, "7th": 7, "eighth": 8, "8th": 8, "ninth": 9, "9th": 9, "tenth": 10,
     "10th": 10, "last": -1, "final": -1,
 }  # fmt: skip
-"""Which one in reading order; negative counts from the end."""
-
+# People say numbers in words, screens write digits.
 NUMBERS = {
     "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
     "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14",
@@ -60,15 +57,12 @@ NUMBERS = {
     "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90",
     "hundred": "100",
 }  # fmt: skip
-"""People say numbers in words, screens write digits."""
-
+# Ordinals too high to count things by: they are days.
 DAYS = {
     "eleventh": "11th", "twelfth": "12th", "thirteenth": "13th", "fourteenth": "14th", "fifteenth": "15th",
     "sixteenth": "16th", "seventeenth": "17th", "eighteenth": "18th", "nineteenth": "19th", "twentieth": "20th",
     "thirtieth": "30th",
 }  # fmt: skip
-"""Ordinals too high to count things by: they are days."""
-
 MONTHS = (
     "january|february|march|april|may|june|july|august|september|october|november|december"
     "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"

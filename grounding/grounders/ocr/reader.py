@@ -102,12 +102,10 @@ class DiskCache:
 
 Result = TypeVar("Result")
 
+# Goes up whenever the same picture may be read differently: older readings on disk are then left alone.
 READER_VERSION = "3"
-"""Goes up whenever the same picture may be read differently: older readings on disk are then left alone."""
-
+# Screenshots beyond one a core that are read at once, so that no core waits where one has little to look at.
 READ_AHEAD = 2
-"""Screenshots beyond one a core that are read at once, so that no core waits where one has little to look at."""
-
 _SCREENS_KEPT = 512
 _TILES_KEPT = 160
 _CROPS_KEPT = 20_000

@@ -18,9 +18,8 @@ from grounding.records import Box, Point, Size
 
 VERSION = 2  # Goes up with every change that can move a box: answers given over other marks are not these answers.
 EDGE_LOW, EDGE_HIGH = 12, 40  # Contrast of the faintest edges: a white card on a page of 97 % white still has one.
+# A closed outline of at least this side that encloses this share of its box is a widget; rounded ones do.
 FRAME_SIDE, FRAME_FILL = 16, 0.75
-"""A closed outline of at least this side that encloses this share of its box is a widget; rounded ones do."""
-
 GLYPH_HEIGHT, GLYPH_WIDTH = 48, 160
 GAP_HEIGHTS = 0.35  # How far a glyph reaches to either side, in its own heights: where two meet they are of one line.
 MIN_SIDE, SPECK_REACH, BORDER_BAND, PAD = 8, 5, 9, 3
@@ -31,12 +30,10 @@ SAME_SHARE, SAME_CLICK, CONCENTRIC_SHARE = 0.7, 3.0, 0.2
 """Boxes with this intersection over union are one, and so are those with centres so near, unless the smaller is less
 than this share of the larger."""
 
+# How high a button is at most, in pixels and in heights of its label; and how wide its label, as a share, at least.
 MAX_BUTTON_HEIGHT, LABEL_HEIGHTS, LABEL_WIDTH = 80, 4.0, 0.35
-"""How high a button is at most, in pixels and in heights of its label; and how wide its label, as a share, at least."""
-
+# A photograph is a region of some size with little flat colour: what is found inside is texture, not widgets.
 PICTURE_SIDE, PICTURE_FLAT = 56, 0.35
-"""A photograph is a region of some size with little flat colour: what is found inside is texture, not widgets."""
-
 MAX_SHARE = 0.5  # A region larger than this share of the picture is the page, which nobody is asked to click.
 Gray = npt.NDArray[np.uint8]
 Boxes = npt.NDArray[np.int64]

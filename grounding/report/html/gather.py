@@ -52,9 +52,8 @@ DATA_FILES = ("run.json", "steps.jsonl", "plans.jsonl", "predictions.jsonl", SPL
 """The files that a page is made of, but for what people say of the steps."""
 
 
+# Kinds of group that need no labels.
 DERIVED = ("gold-area", "screen-place", "instruction-words", "position", "gold-shapes", "screen", "action")
-"""Kinds of group that need no labels."""
-
 MOST_GROUPED, MOST_GROUPS = 20_000, 40
 """A run of more steps has no groups on its page, and a kind of more groups no table there."""
 

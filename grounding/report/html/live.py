@@ -41,9 +41,8 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 _RUN = r"/{run:(?:run/[0-9]{1,9}/)?}"  # Before each path: of the page itself, or of a run's own page below it.
 _MOST_LABEL_BYTES = 4 * MOST_NOTE + 8_192
+# Pictures that are shown; nothing else of the disk is.
 _KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif"}
-"""Pictures that are shown; nothing else of the disk is."""
-
 _OLD = "more was answered since this page was made: load it again to see it, which takes a while"
 
 

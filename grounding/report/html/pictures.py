@@ -21,9 +21,8 @@ from grounding.cards.places import cache_dir
 from grounding.records import HistoryEntry, Screenshot
 from grounding.report.html.content import Shot, StepRow, TaskRow
 
+# Steps of a run that its page shows: a browser opens it in a few seconds and holds it in less than a gigabyte.
 MOST_STEPS = 50_000
-"""Steps of a run that its page shows: a browser opens it in a few seconds and holds it in less than a gigabyte."""
-
 MOST_LETTERS = 200_000_000  # The same in letters of their texts.
 LARGE_STEPS, LARGE_LETTERS = 10_000, 10_000_000  # Of a run with more the steps are deflated.
 Addresses = Callable[[Screenshot], tuple[str, str]]

@@ -17,9 +17,8 @@ from grounding.scoring.intervals import cohens_kappa
 
 LABELS_FILE = "labels.jsonl"
 
+# What a person may choose on the page. A file may hold `unclear`, too.
 CHOICES = ("reasoning", "grounding", "annotation-wrong", "ambiguous", "other")
-"""What a person may choose on the page. A file may hold ``unclear``, too."""
-
 MOST_NOTE = 2_000  # Characters that a note may have.
 
 

@@ -39,9 +39,8 @@ from grounding.scoring.metrics import Metric, shown
 from grounding.scoring.scored import Estimate
 
 QUIET_S = 10.0  # Folders in which nothing has moved for so long are asked whether anybody is at work on them.
+# The same while a run is starting: before it holds its folder's lock, data are read, which leaves no trace.
 STARTING_QUIET_S = 120.0
-"""The same while a run is starting: before it holds its folder's lock, data are read, which leaves no trace."""
-
 MOST_TEXT = 2_000
 _FILES = ("run.json", PROGRESS, "plans.jsonl", "ahead.jsonl", "predictions.jsonl", "server.log", "probe.json")
 

@@ -51,9 +51,8 @@ MOST_LUCK, MOST_LUCK_FOLLOWING = 0.02, 0.005
 TIMES_BETTER, NEARLY_ALL, FOLLOWS, MATERIAL, ALIKE = 1.5, 0.75, 0.5, 0.02, 0.005
 MOST_OTHERS = 20
 CHARS_PER_TOKEN, FEWEST_CHARS_PER_TOKEN, MOST_CHARS_PER_TOKEN = 4.0, 1.5, 8.0
+# What a chat template puts around the text, its own system prompt included.
 USUAL_TEMPLATE_TOKENS, MOST_TEMPLATE_TOKENS = 25, 150
-"""What a chat template puts around the text, its own system prompt included."""
-
 Level = Literal["ok", "warning", "broken"]
 
 

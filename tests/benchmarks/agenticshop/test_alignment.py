@@ -28,9 +28,8 @@ from grounding.benchmarks.agenticshop.alignment import (
     read_choice,
     read_histories,
 )
-from grounding.benchmarks.agenticshop.loader import read_curation
+from grounding.benchmarks.agenticshop.loader import RawReview, RawUser, read_curation
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, Scenario, UserContext
-from grounding.benchmarks.rawusers import RawReview, RawUser
 from grounding.records import Failure
 
 USERS = 4

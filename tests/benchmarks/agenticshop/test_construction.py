@@ -27,10 +27,8 @@ from grounding.benchmarks.agenticshop.construction import (
     read_part,
     subjects_of,
 )
-from grounding.benchmarks.agenticshop.loader import load_curation
-from grounding.benchmarks.agenticshop.pairing import check_pairing
+from grounding.benchmarks.agenticshop.loader import check_pairing, load_curation, read_raw_users
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, UserContext
-from grounding.benchmarks.rawusers import read_raw_users
 from grounding.records import Failure
 
 Json = dict[str, Any]

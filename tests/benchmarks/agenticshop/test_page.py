@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.agenticshop.shown import CHECKLIST, FAR, shown_run
 from grounding.benchmarks.agenticshop.agreement import read_label_file
-from grounding.benchmarks.agenticshop.page import gather_curation, write_curation_page
+from grounding.benchmarks.agenticshop.rows import gather_curation, write_curation_page
 from grounding.benchmarks.agenticshop.scorebook import score_curation
 
 HOSTILE = "</script><img src=x onerror=alert(1)>@data@<!-- <script> &lt; \u2028"

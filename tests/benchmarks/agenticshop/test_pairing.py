@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding.benchmarks.agenticshop.loader import load_curation, read_curation
-from grounding.benchmarks.agenticshop.pairing import PairingDoubt, check_pairing
+from grounding.benchmarks.agenticshop.loader import PairingDoubt, check_pairing, load_curation, read_curation
 from grounding.benchmarks.agenticshop.records import CurationTask, Scenario
 
 from .profiles import profiles, write_profiles

@@ -43,9 +43,9 @@ from grounding.benchmarks.agenticshop.scores import (
     official_figures,
     place_verdicts,
     seconds_per_task,
+    spending_limits,
     task_score,
 )
-from grounding.benchmarks.agenticshop.spending import spending_limits
 from grounding.errors import UserError
 from grounding.records import Failure
 

@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from grounding.llm.budget import Budget
     from grounding.run.display import Progress
 
+# So many products of a reply are kept; the scores look at the first three.
 MAX_PRODUCTS, MAX_TRACE_STEPS, MAX_CITED_URLS = 10, 400, 50
-"""So many products of a reply are kept; the scores look at the first three."""
-
 MAX_URL_CHARS, MAX_TEXT_CHARS, MAX_RAW_CHARS, MAX_SAID_CHARS = 2_048, 2_000, 20_000, 200_000
 
 
@@ -165,9 +164,8 @@ def each(value: Any, *names: str) -> list[dict[str, Any]]:
 
 
 _LISTS = ("search_results", "products", "results")
+# What OpenAI leaves in the text of a reply with a schema, between characters of private use.
 _CITATION = re.compile("\ue200[^\ue201]{0,200}\ue201")
-"""What OpenAI leaves in the text of a reply with a schema, between characters of private use."""
-
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\[\]{}|\\^]{3,2000}", re.IGNORECASE)
 _LIST_MARK = re.compile(r"^\s*(?:[-*\u2022]|\d{1,3}[.)])\s*")
 _TAIL = ".,;:!?*_~\u2026\u3002"

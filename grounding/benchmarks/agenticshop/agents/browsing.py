@@ -42,9 +42,8 @@ from grounding.records import Call, Failure, FailureKind
 from grounding.run.building import chat_options, open_grounder
 
 VERSION = 5  # Goes up with every change of the loop that can change an answer.
+# Where a task begins that names no shops: a search engine that needs no script and asks for no consent.
 START_URL = "https://duckduckgo.com/"
-"""Where a task begins that names no shops: a search engine that needs no script and asks for no consent."""
-
 MAX_CONCURRENCY, MAX_STEPS, MAX_SECONDS = 4, 30, 600.0
 HISTORY_STEPS, HISTORY_LINE_CHARS, OPENED_PAGES = 30, 600, 40
 MAX_INVALID, MAX_REPEATS, MAX_LOSSES = 3, 5, 3

@@ -41,9 +41,8 @@ MAX_BYTES = 512 << 20
 CURATIONS = "curations.jsonl"
 NO_PRODUCT = Failure(kind="unparsed", message="what is recorded names no page of a product")
 
+# Whose an answer is: scenario and user; None where the record does not say the scenario, and it is for all of them.
 Owner = tuple[Scenario | None, str]
-"""Whose an answer is: scenario and user; None where the record does not say the scenario, and it is for all of them."""
-
 Answer = dict[str, Any]
 
 

@@ -20,7 +20,7 @@ import msgspec
 from grounding.benchmarks.agenticshop.agents.base import Browses, CurationServices, agent, made
 from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS as WANTED
 from grounding.benchmarks.agenticshop.records import Curated, Curation, ProductFacts, ShopperView, TraceStep
-from grounding.benchmarks.agenticshop.spending import spending_limits
+from grounding.benchmarks.agenticshop.scores import spending_limits
 from grounding.benchmarks.agenticshop.web.policy import PageLost, PageTrouble
 from grounding.errors import UserError
 from grounding.records import Failure
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 
 VERSION = 5
 MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_EXPLORED = 12, 12, 7, 8, 6
+# No other words are searched for once so many products have points enough to be worth a look.
 MAY_FIT, ENOUGH_CARDS, ENOUGH_TO_EXPLORE = 2.0, 6, 16
-"""No other words are searched for once so many products have points enough to be worth a look."""
-
 MOST_BOXES, ACT_MS, CHANGE_MS, POLL_MS, LOOK_S, SETTLE_S = 2, 10_000, 15_000, 50, 15.0, 4.0
 PICTURES = [f"*.{ending}*" for ending in ("svg", "png", "jpg", "jpeg", "webp", "gif", "avif")]
 

@@ -22,9 +22,8 @@ from grounding.benchmarks.agenticshop.records import Attribute, Availability, Mo
 
 MAX_HTML_CHARS, MAX_LINES, MAX_LINE_CHARS, MAX_TILES, MAX_MANY = 8_000_000, 20_000, 4_000, 2_000, 100
 MAX_BLOCKS, MAX_BLOCK_CHARS, MAX_TOTAL_CHARS = 60, 200_000, 1_000_000
+# Elements with `itemprop`: a page with more is not read for microdata, whose cost grows with their nesting.
 MAX_MICRODATA_NODES = 3_000
-"""Elements with ``itemprop``: a page with more is not read for microdata, whose cost grows with their nesting."""
-
 SAME_NAME = 80.0
 Element = Any
 

@@ -19,6 +19,18 @@ from grounding.records import Failure, Record
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from grounding.benchmarks.agenticshop.asking import money_text
+from grounding.benchmarks.agenticshop.records import ProductFacts
+from grounding.benchmarks.agenticshop.scores import spending_limits, words
+
+if TYPE_CHECKING:
+    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+
 
 class JudgedProduct(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One product and what it is judged by. The extraction's id holds the rank and is never shown to a judge."""
@@ -116,3 +128,157 @@ def _verdict(item: ChecklistItem, judgements: Sequence[Judgement]) -> ItemVerdic
     told = "; ".join(f"{what}: {', '.join(judge for judge, _ in of)}" for what, of in of_side.items() if of)
     tie = " (a tie is not satisfied)" if len(yes) == len(no) else ""
     return msgspec.structs.replace(best, reasoning=told + tie)
+
+
+REFERENCE = "reference"
+
+
+class ReferenceJudge:
+    name = REFERENCE
+    condition: Condition = "full"
+    max_concurrency = 8
+    identity = "judge reference 1"
+
+    async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:  # noqa: ARG002
+        extraction = subject.extraction
+        why = no_product(extraction)
+        if why or extraction.failure is not None:
+            return unjudged(self, subject, key, why=why, failure=extraction.failure)
+        verdicts = tuple(verdict(item, extraction.facts) for item in subject.checklist)
+        return Judgement(
+            step_id=judgement_id(extraction.step_id, REFERENCE), key=key, judge=REFERENCE, verdicts=verdicts
+        )
+
+    async def check(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Decided(NamedTuple):
+    """What follows for one item: None where nothing does; ``quote`` is what it rests on, in the page's words."""
+
+    satisfied: bool | None
+    reason: str
+    quote: str = ""
+
+
+def verdict(item: ChecklistItem, facts: ProductFacts | None) -> ItemVerdict:
+    """What the rules say of one item; undecided without facts, or where they are one text, as the release's are."""
+    found = (
+        decide(item.text, facts) if facts is not None and facts.title else Decided(None, "the page has no single facts")
+    )
+    made = partial(ItemVerdict, item=item.id, satisfied=bool(found.satisfied), quote=found.quote)
+    if found.satisfied is None:
+        return made(reasoning=f"not decided: {found.reason}", flags=("undecided",))
+    return made(reasoning=found.reason, flags=("no-evidence",) if found.satisfied and not found.quote else ())
+
+
+_ITEMS: dict[str, str] = msgspec.yaml.decode((Path(__file__).parent / "items.yaml").read_bytes())
+_VAGUE = re.compile(rf"\b(?:{_ITEMS.pop('vague')})\b", re.IGNORECASE)
+# The forms of items that are read, in the order in which they are tried.
+_RULES = {name: re.compile("".join(pattern.split("\n")), re.IGNORECASE) for name, pattern in _ITEMS.items()}
+_CHOICE = re.compile(r",\s*(?:or |and )?|\s+or\s+", re.IGNORECASE)
+_DURATION = re.compile(
+    r"(?P<low>\d+)\s*(?:(?:-|\u2013|to)\s*(?P<high>\d+))?[\s-]*(?:business |working )?(?P<unit>day|week|month|year)",
+    re.IGNORECASE,
+)
+_UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+
+def decide(text: str, facts: ProductFacts) -> Decided:
+    """What follows for an item's words from a page's facts.
+
+    >>> decide("Product brand is not Alder", ProductFacts(brand="Birch")).satisfied
+    True
+    """
+    text = " ".join(text[:300].split()).rstrip(". ")
+    read = ((rule, match) for rule, pattern in _RULES.items() if (match := pattern.fullmatch(text)))
+    found = (_decided(rule, match, facts) for rule, match in read)
+    return next(filter(None, found), Decided(None, "no rule reads this item"))
+
+
+def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | None:
+    said = match.groupdict()
+    denied = bool(said.get("no"))
+    if rule in ("brand", "without", "field", "words") and _VAGUE.search(match[0]):
+        return None
+    match rule:
+        case "stock":
+            quote = next((one.quote for one in facts.sources if one.field == "availability" and one.quote), "")
+            return Decided(facts.availability == ("sold_out" if denied else "in_stock"), "stock", quote)
+        case "shipping":
+            quote = facts.shipping_text or money_text(facts.shipping)
+            return Decided(facts.shipping is not None and facts.shipping.amount == 0, "cost of shipping", quote)
+        case "count":
+            enough = facts.rating_count is not None and facts.rating_count >= int(said["least"].replace(",", ""))
+            return Decided(enough, "number of ratings", str(facts.rating_count or ""))
+        case "rating":
+            least = float(said["least"]) * 5 / float(said["best"] or 5)
+            enough = facts.rating is not None and facts.rating >= least - 1e-9
+            return Decided(enough, "average rating out of 5", f"{facts.rating:g}" if facts.rating is not None else "")
+        case "price":
+            return _price(said["limit"], facts, shipped=bool(said["shipped"]))
+        case "brand":
+            brand = words(facts.brand)
+            named = any(one and one == brand[: len(one)] for one in map(words, _CHOICE.split(said["names"])))
+            return Decided(bool(brand) and named is not denied, "brand", facts.brand)
+        case "days":
+            return _days(said, facts)
+        case "without":
+            value = said["value"]
+            return _on_page(facts, (f"no {value}", f"free from {value}", f"{value} free"))
+        case "field":
+            lines = [one for one in facts.attributes if words(one.name) == words(said["name"])]
+            value = words(" ".join(one.value for one in lines))
+            same = any(_holds(value, words(one)) for one in _CHOICE.split(said["value"]))
+            quote = f"{lines[0].name}: {lines[0].value}" if lines else ""
+            return Decided(same is not denied, "a field of the page", quote) if lines else None
+        case _:
+            return _on_page(facts, _CHOICE.split(said["value"])) if len(words(said["value"])) <= 4 else None
+
+
+def _price(limit: str, facts: ProductFacts, *, shipped: bool) -> Decided:
+    paid = facts.total if shipped else facts.price
+    if paid is None:
+        return Decided(False, f"the page doesn't say what it costs{' with shipping' if shipped else ''}")
+    for one in map(spending_limits, limit.split(" or ")):
+        if one.currency and one.currency == paid.currency:
+            above = one.low is None or paid.amount >= one.low
+            return Decided(above and (one.high is None or paid.amount <= one.high), "price", money_text(paid))
+    return Decided(None, f"the price is in {paid.currency or 'an unknown currency'}, the item is not", money_text(paid))
+
+
+def _days(asked: dict[str, str], facts: ProductFacts) -> Decided:
+    what, most = asked["what"].lower(), asked["bound"].lower() != "at least"
+    texts = {"warranty": facts.warranty_text, "delivery": facts.delivery_text, "shipping": facts.delivery_text}
+    said = texts.get(what, facts.returns_text)
+    spans = [
+        int((most and found["high"]) or found["low"]) * _UNIT_DAYS[found["unit"].lower()]
+        for found in _DURATION.finditer(said)
+    ]
+    spans += [1] if re.search(r"\b(?:tomorrow|next day|overnight)\b", said, re.IGNORECASE) else []
+    if said and not spans:
+        return Decided(None, f"no number of days is read in what the page says of {what}", said[:200])
+    limit = int(asked["number"]) * _UNIT_DAYS[asked["unit"].lower()]
+    enough = bool(spans) and (min(spans) <= limit if most else max(spans) >= limit)
+    return Decided(enough, f"days of {what}", said[:200])
+
+
+def _on_page(facts: ProductFacts, phrases: Sequence[str]) -> Decided:
+    lines = [
+        facts.title,
+        *(f"{one.name}: {one.value}" for one in facts.attributes),
+        *facts.features,
+        *(one.name for one in facts.variants if one.availability != "sold_out"),
+        *re.split(r"(?<=[.!?])\s", facts.description),
+    ]
+    found = (line[:200] for phrase in phrases for line in lines if _holds(words(line), words(phrase)))
+    quote = next(found, "")
+    return Decided(bool(quote), "words of the page", quote)
+
+
+def _holds(said: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether words stand in others one after the other and no "not" or "no" before them."""
+    before, there, _ = f" {' '.join(said)} ".partition(f" {' '.join(wanted)} ")
+    denied = before.rpartition(" ")[2] in ("not", "no", "non", "without") and wanted[0] not in ("no", "not")
+    return bool(wanted and there) and not denied

@@ -112,9 +112,8 @@ def function_call(name: str, **arguments: object) -> FunctionCall:
     return FunctionCall(name=name, arguments=msgspec.json.encode(arguments).decode())
 
 
+# What every agent is offered; RecMind is offered details of products, too.
 OFFERED = tuple(name for name in TOOLS if name != "get_product_details_by_asin")
-"""What every agent is offered; RecMind is offered details of products, too."""
-
 MOST_ASKED, MAX_KEPT_CHARS = 10, 20_000
 """So often one move is asked for, where replies can't be read (release); so much is kept of a model's words."""
 

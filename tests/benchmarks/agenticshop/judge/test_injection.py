@@ -12,8 +12,8 @@ import pytest
 from fakes.judge_model import prompt_text
 
 from grounding.benchmarks.agenticshop.asking import fence_for
+from grounding.benchmarks.agenticshop.judge.base import verdict
 from grounding.benchmarks.agenticshop.judge.model import shown_evidence
-from grounding.benchmarks.agenticshop.judge.reference import verdict
 from grounding.benchmarks.agenticshop.records import Attribute, CustomerReview, FactSource, RenderedPage, Variant
 
 from .subjects import FACTS, TEXT, URL, asked, data, items, subject

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from grounding.benchmarks.agenticshop.judge.reference import ReferenceJudge, decide
+from grounding.benchmarks.agenticshop.judge.base import ReferenceJudge, decide
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 
 from .subjects import FACTS, items, subject
