@@ -24,36 +24,6 @@ from grounding.run.journal import Journal, Keyed
 from grounding.run.lock import LockedFolder
 from grounding.run.runner import Runner, Stage, run_interruptible
 
-
-class PlainReply(Record, frozen=True, kw_only=True):
-    """What a chat model said, without its thoughts, or why nothing can be read from it."""
-
-    text: str = ""
-    raw: str = ""
-    cut_off: bool = False
-    failure: Failure | None = None
-    call: Call | None = None
-
-
-async def ask_in_words(model: ChatModel, card: PlannerCard, prompt: str, *, system: str = "") -> PlainReply:
-    """A refusal or an empty reply is ``unparsed``."""
-    messages = [Message(role="user", parts=(TextPart(text=prompt),))]
-    if system:
-        messages.insert(0, Message(role="system", parts=(TextPart(text=system),)))
-    asked = await model.send(lambda: tuple(messages), NO_PICTURES)
-    if asked.completion is None:
-        return PlainReply(failure=asked.failure or Failure(kind="error", message="no reply"), call=asked.call)
-    said = asked.completion
-    outcome = plan_outcome(card, said)
-    return PlainReply(
-        text=outcome.text or "",
-        raw=said.text,
-        cut_off=said.finish_reason == "length",
-        failure=outcome.failure,
-        call=asked.call,
-    )
-
-
 ItemT = TypeVar("ItemT")
 COLOURS = {"done": "green", "unparsed": "magenta", "error": "red"}
 FLAG = "--base-url"
@@ -321,15 +291,28 @@ async def answer_of(
     read: Callable[[str], Mapping[str, Any] | Failure],
     *,
     system: str = "",
+    whole: bool = False,
 ) -> AnswerT:
-    """Ask one question in words; ``read`` gives the answer's own fields, or why a reply can't be read."""
-    reply = await ask_in_words(opened.model, opened.card, prompt, system=system)
-    found = reply.failure or read(reply.text)
-    if not isinstance(found, Failure):
-        return kept(raw=reply.raw, call=reply.call, **found)
-    if reply.cut_off and found.kind == "unparsed":
+    """Ask one question in words; ``read`` gives the answer's own fields, or why a reply can't be read.
+
+    A refusal or an empty reply is ``unparsed``; so is one that was cut off, where only ``whole`` ones are read.
+    """
+    messages = [Message(role="user", parts=(TextPart(text=prompt),))]
+    if system:
+        messages.insert(0, Message(role="system", parts=(TextPart(text=system),)))
+    asked = await opened.model.send(lambda: tuple(messages), NO_PICTURES)
+    said = asked.completion
+    if said is None:
+        return kept(failure=asked.failure or Failure(kind="error", message="no reply"), call=asked.call)
+    outcome, cut_off = plan_outcome(opened.card, said), said.finish_reason == "length"
+    found = outcome.failure or read(outcome.text or "")
+    if cut_off and whole and outcome.failure is None:
+        found = Failure(kind="unparsed", message="the reply was cut off (finish reason: length)")
+    elif cut_off and not whole and isinstance(found, Failure) and found.kind == "unparsed":
         found = Failure(kind="unparsed", message=f"the reply was cut off at the limit of its length; {found.message}")
-    return kept(raw=reply.raw, call=reply.call, failure=found)
+    if isinstance(found, Failure):
+        return kept(raw=said.text, call=asked.call, failure=found)
+    return kept(raw=said.text, call=asked.call, **found)
 
 
 @contextmanager

@@ -5,18 +5,11 @@ pictures go into ``pictures`` in the cache, named by the hash of their bytes, an
 that hangs on the packed file's path, size and time, on what was asked of it and on how it was read.
 
 Parquet is read with pyarrow (extra ``parquet``), a few rows at a time, as each may hold a picture of megabytes.
-
-TFRecord files are read without TensorFlow. A record is its length (8 bytes, little-endian), 4 bytes of checksum, the
-content, and 4 more bytes; the checksums are not looked at: gzip has its own. A ``tf.train.Example`` is read by field
-number, as ``example.proto`` and ``feature.proto`` of TensorFlow number them.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import struct
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -136,114 +129,3 @@ def _write(target: Path, content: bytes) -> None:
         raise UserError(
             f"{target}: can't be written ({error.strerror}); make room there, or set XDG_CACHE_HOME to another folder"
         ) from error
-
-
-# --- TFRecords ----------------------------------------------------------------------------------------------------
-
-MAX_RECORD_BYTES = 2**30
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-Value = int | bytes
-
-
-class WireError(ValueError):
-    """The bytes are not what they should be."""
-
-
-def read_records(path: Path) -> Iterator[bytes]:
-    """The records of a TFRecord file compressed with gzip, one after the other. Raises WireError: The file is cut off,
-    not compressed, or not made of records. Raises OSError: It can't be read.
-    """
-    try:
-        with gzip.open(path, "rb") as file:
-            while header := file.read(12):
-                length = struct.unpack("<Q", header[:8])[0] if len(header) == 12 else 0
-                if length > MAX_RECORD_BYTES:
-                    raise WireError(f"a record of {length} bytes: these are no TFRecords")
-                content = file.read(length + 4)
-                if len(header) < 12 or len(content) < length + 4:
-                    raise WireError("the file ends inside a record")
-                yield content[:-4]
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise WireError(f"not a whole gzip file: {error}") from error
-
-
-def fields(message: bytes) -> Iterator[tuple[int, Value]]:
-    """The fields of a protocol buffer message in their order: number, and bytes or a whole number.
-
-    Raises WireError: the message is cut off, or has a wire type that nobody writes any more.
-    """
-    position = 0
-    while position < len(message):
-        tag, position = _varint(message, position)
-        number, wire = tag >> 3, tag & 7
-        if wire == _VARINT:
-            value, position = _varint(message, position)
-            yield number, value
-            continue
-        if wire == _BYTES:
-            length, position = _varint(message, position)
-        elif wire in (_FIXED64, _FIXED32):
-            length = 8 if wire == _FIXED64 else 4
-        else:
-            raise WireError(f"wire type {wire}")
-        if position + length > len(message):
-            raise WireError("a field reaches over the end of its message")
-        yield number, message[position : position + length]
-        position += length
-
-
-def messages(message: bytes, number: int) -> Iterator[bytes]:
-    return (value for found, value in fields(message) if found == number and isinstance(value, bytes))
-
-
-def signed(value: Value) -> int:
-    """A number as ``int32`` and ``int64`` are written: negative ones wrap around."""
-    if isinstance(value, bytes):
-        raise WireError("bytes where a number should be")
-    return value - 2**64 if value >= 2**63 else value
-
-
-def read_example(record: bytes) -> dict[str, list[bytes] | list[int]]:
-    """The features of a ``tf.train.Example`` by name: lists of bytes or of whole numbers; floats are passed over.
-
-    Raises WireError: the record is no example.
-    """
-    found: dict[str, list[bytes] | list[int]] = {}
-    try:
-        for features in messages(record, 1):
-            for entry in messages(features, 1):
-                parts = dict(fields(entry))
-                name, feature = parts.get(1, b""), parts.get(2, b"")
-                if isinstance(name, bytes) and isinstance(feature, bytes):
-                    texts = [value for listed in messages(feature, 1) for value in messages(listed, 1)]
-                    found[name.decode("utf-8")] = texts or _numbers(feature)
-    except UnicodeDecodeError as error:
-        raise WireError("a feature's name is not UTF-8") from error
-    return found
-
-
-def _numbers(feature: bytes) -> list[int]:
-    numbers: list[int] = []
-    for listed in messages(feature, 3):
-        for number, value in fields(listed):
-            if number == 1 and isinstance(value, int):
-                numbers.append(signed(value))
-            elif number == 1 and isinstance(value, bytes):
-                position = 0
-                while position < len(value):
-                    found, position = _varint(value, position)
-                    numbers.append(signed(found))
-    return numbers
-
-
-def _varint(message: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if position >= len(message) or shift > 63:
-            raise WireError("a number without an end")
-        byte = message[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & (2**64 - 1), position
-        shift += 7

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.layouts.build import example, record
-from grounding.data.layouts.androidcontrol import touched
-from grounding.data.packed import WireError, read_example, read_records
+from grounding.data.layouts.androidcontrol import WireError, read_example, read_records, touched
 
 FEATURES = st.dictionaries(
     st.text(min_size=1, max_size=8),

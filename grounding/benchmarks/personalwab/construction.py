@@ -13,10 +13,11 @@ import itertools
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -28,7 +29,7 @@ from grounding.benchmarks.asking import (
     Asking,
     StoredAnswer,
     Tally,
-    ask_in_words,
+    answer_of,
     last_answer,
     new_progress,
     run_stage,
@@ -54,61 +55,6 @@ BY_MODEL = "a chat model"
 class SourceFile(Record, frozen=True, kw_only=True, omit_defaults=False):
     name: str
     size_bytes: int
-
-
-def source_files(paths: Sequence[Path]) -> tuple[SourceFile, ...]:
-    return tuple(SourceFile(name=path.name, size_bytes=path.stat().st_size) for path in paths)
-
-
-class HasRecipe(Protocol):
-    """What a data set was made with; its ``recipe`` is everything that decides what the data set becomes."""
-
-    @property
-    def recipe(self) -> Any: ...
-
-
-class MadeFolder(LockedFolder):
-    """``set_aside_as`` is where an earlier one was put."""
-
-    set_aside_as: Path | None = None
-
-    def write_made_with(self, made: HasRecipe) -> None:
-        self.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
-
-
-@contextmanager
-def made_folder(out: Path, begun: HasRecipe, *, what: str, fresh: bool) -> Iterator[MadeFolder]:
-    """The folder, held, with a folder for work and ``made-with.json`` in it.
-
-    ``what`` is made, for messages: "a shop"; ``fresh`` sets an earlier one aside. A UserError where it holds something
-    else, or what another recipe made.
-    """
-    folder = MadeFolder(out, what=f"the folder of {what}", flag="--out")
-    if fresh:
-        folder.set_aside_as = folder.set_aside()
-    _check(out, begun, what)
-    with folder.held():
-        (out / WORK).mkdir(exist_ok=True)
-        if not (out / MADE_WITH).exists():
-            folder.write_made_with(begun)
-        yield folder
-
-
-def _check(out: Path, begun: HasRecipe, what: str) -> None:
-    if out.exists() and not out.is_dir():
-        raise UserError(f"--out {out}: is a file: give a folder")
-    if not out.exists() or not any(out.iterdir()):
-        return
-    try:
-        found = msgspec.json.decode((out / MADE_WITH).read_bytes(), type=type(begun)).recipe
-    except (OSError, msgspec.DecodeError):
-        raise UserError(f"--out {out}: holds something else than {what} made here: choose another folder") from None
-    differs = [name for name in found.__struct_fields__ if getattr(found, name) != getattr(begun.recipe, name)]
-    if differs:
-        raise UserError(
-            f"--out {out}: holds {what} made otherwise ({', '.join(differs)}): choose another folder, or set it aside "
-            "with --fresh"
-        )
 
 
 CATEGORIES = (
@@ -370,6 +316,35 @@ class MadeWith(Record, frozen=True, kw_only=True, omit_defaults=False):
     cost_usd: float | None = None
 
 
+def _keep(folder: LockedFolder, made: MadeWith) -> None:
+    folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
+
+
+@contextmanager
+def _shop_folder(out: Path, begun: MadeWith, *, fresh: bool) -> Iterator[tuple[LockedFolder, Path | None]]:
+    """The folder, held, and where an earlier one was put; a UserError where it holds no shop, or another recipe's."""
+    folder = LockedFolder(out, what="the folder of a shop", flag="--out")
+    aside = folder.set_aside() if fresh else None
+    if out.exists() and not out.is_dir():
+        raise UserError(f"--out {out}: is a file: give a folder")
+    if out.exists() and any(out.iterdir()):
+        try:
+            found = msgspec.json.decode((out / MADE_WITH).read_bytes(), type=MadeWith).recipe
+        except (OSError, msgspec.DecodeError):
+            raise UserError(f"--out {out}: holds something else than a shop made here: choose another folder") from None
+        differs = [name for name in found.__struct_fields__ if getattr(found, name) != getattr(begun.recipe, name)]
+        if differs:
+            raise UserError(
+                f"--out {out}: holds a shop made otherwise ({', '.join(differs)}): choose another folder, or set it "
+                "aside with --fresh"
+            )
+    with folder.held():
+        (out / WORK).mkdir(exist_ok=True)
+        if not (out / MADE_WITH).exists():
+            _keep(folder, begun)
+        yield folder, aside
+
+
 def build_shop(
     out: Path,
     reviews: Path,
@@ -390,7 +365,7 @@ def build_shop(
     prompts = wording("construction")
     opened = asking.opened(budget, progress)
     recipe = Recipe(
-        files=source_files([path for both in files for path in both]),
+        files=tuple(SourceFile(name=path.name, size_bytes=path.stat().st_size) for both in files for path in both),
         users=users,
         seed=seed,
         writer=f"{opened.card.name} ({opened.card.model})",
@@ -400,7 +375,7 @@ def build_shop(
     )
     begun, work = MadeWith(status="started", recipe=recipe), out / WORK
     with (
-        made_folder(out, begun, what="a shop", fresh=fresh) as folder,
+        _shop_folder(out, begun, fresh=fresh) as (folder, aside),
         closing(Journal(work / "replies.jsonl", Written)) as journal,
     ):
         drawn = work / "selection.json"
@@ -415,18 +390,13 @@ def build_shop(
                 return profile_prompt(prompts, item, shop.products)
             return instruction_prompt(prompts, item, profiles[item.user_id], shop.products[item.behaviour.asin])
 
-        async def answer(item: ShopUser | Job) -> Written:
-            reply = await ask_in_words(opened.model, opened.card, prompt(item))
-            cut = _unparsed("the reply was cut off (finish reason: length)") if reply.cut_off else None
-            read = read_profile if isinstance(item, ShopUser) else read_instruction
-            found = reply.failure or cut or read(reply.text)
-            return Written(
-                raw=reply.raw,
-                call=reply.call,
-                failure=found if isinstance(found, Failure) else None,
-                profile=found if isinstance(found, Profile) else None,
-                text=found if isinstance(found, str) else "",
-            )
+        def read(item: ShopUser | Job, text: str) -> dict[str, Any] | Failure:
+            if isinstance(item, ShopUser):
+                return found if isinstance(found := read_profile(text), Failure) else {"profile": found}
+            return said if isinstance(said := read_instruction(text), Failure) else {"text": said}
+
+        def answer(item: ShopUser | Job) -> Awaitable[Written]:
+            return answer_of(opened, Written, prompt(item), partial(read, item), whole=True)
 
         def possible() -> list[Job]:  # Those whose user has a profile by now.
             for user in shop.users:
@@ -481,8 +451,8 @@ def build_shop(
             recommender=trained,
             cost_usd=model_asking.paid([journal]),
         )
-        folder.write_made_with(made)
-    before = [f"the earlier folder was set aside as {folder.set_aside_as}"] if folder.set_aside_as else []
+        _keep(folder, made)
+    before = [f"the earlier folder was set aside as {aside}"] if aside else []
     before += [f"{out}: " + " · ".join(f"{name} {count:,}" for name, count in made.counts.items())]
     if made.counts["users"] < users:
         before += [f"note          {users} users were asked for, and no more can be drawn"]

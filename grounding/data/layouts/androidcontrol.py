@@ -18,7 +18,11 @@ planner. Earlier steps make up the history.
 
 from __future__ import annotations
 
+import gzip
+import struct
+import zlib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +30,7 @@ import msgspec
 
 from grounding.data.fields import Four
 from grounding.data.layouts import Release, samples_layout
-from grounding.data.packed import Unpacker, Value, WireError, fields, messages, read_example, read_records, signed
+from grounding.data.packed import Unpacker
 from grounding.data.samples import Sample, episode_labels, smallest_around
 from grounding.errors import UserError
 from grounding.records import GroupLabel, HistoryEntry, Record
@@ -139,13 +143,91 @@ def touched(forest: bytes, x: float, y: float) -> Four | None:
     ``forest`` is an ``AndroidAccessibilityForest`` as it was recorded. Raises WireError: the bytes are no forest.
     """
     found = []
-    for window in messages(forest, 1):
-        for tree in messages(window, 11):
-            for node in messages(tree, 1):
-                parts: dict[int, Value] = dict(fields(node))
-                bounds = parts.get(_BOUNDS)
-                if parts.get(_VISIBLE) and isinstance(bounds, bytes):
-                    edges = {number: signed(value) for number, value in fields(bounds)}
-                    left, top, right, bottom = (float(edges.get(number, 0)) for number in (1, 2, 3, 4))
-                    found += [(left, top, right, bottom)] if right > left and bottom > top else []
+    for window in _message("Forest", forest).windows:
+        for node in window.tree.nodes:
+            bounds = node.bounds
+            if node.is_visible and bounds.right > bounds.left and bounds.bottom > bounds.top:
+                found.append((float(bounds.left), float(bounds.top), float(bounds.right), float(bounds.bottom)))
     return smallest_around(x, y, found)
+
+
+# --- TFRecords ------------------------------------------------------------------------------------------------------
+# Read without TensorFlow. A record is its length (8 bytes, little-endian), 4 bytes of checksum, the content, and 4 more
+# bytes; the checksums are not looked at: gzip has its own.
+
+MAX_RECORD_BYTES = 2**30
+# The parts of messages that are read, as example.proto and feature.proto of TensorFlow and the protocol buffers of
+# android_env number them; a star marks what may be there several times.
+_MESSAGES = {
+    "Example": {"features": (1, "Features")},
+    "Features": {"feature": (1, "Entry*")},
+    "Entry": {"key": (1, "string"), "value": (2, "Feature")},
+    "Feature": {"bytes_list": (1, "BytesList"), "int64_list": (3, "Int64List")},
+    "BytesList": {"value": (1, "bytes*")},
+    "Int64List": {"value": (1, "int64*")},
+    "Forest": {"windows": (1, "Window*")},
+    "Window": {"tree": (11, "Tree")},
+    "Tree": {"nodes": (1, "Node*")},
+    "Node": {"bounds": (_BOUNDS, "Rect"), "is_visible": (_VISIBLE, "bool")},
+    "Rect": {"left": (1, "int32"), "top": (2, "int32"), "right": (3, "int32"), "bottom": (4, "int32")},
+}
+
+
+class WireError(ValueError):
+    """The bytes are not what they should be."""
+
+
+@cache
+def _classes() -> dict[str, Any]:
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    kinds: Any = descriptor_pb2.FieldDescriptorProto
+    file: Any = descriptor_pb2.FileDescriptorProto(name="recorded.proto", package="recorded", syntax="proto3")
+    for message, fields in _MESSAGES.items():
+        described = file.message_type.add(name=message)
+        for name, (number, kind) in fields.items():
+            label = kinds.LABEL_REPEATED if kind.endswith("*") else kinds.LABEL_OPTIONAL
+            field = described.field.add(name=name, number=number, label=label)
+            if (plain := kind.rstrip("*")) in _MESSAGES:
+                field.type, field.type_name = kinds.TYPE_MESSAGE, f".recorded.{plain}"
+            else:
+                field.type = kinds.Type.Value(f"TYPE_{plain.upper()}")
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"recorded.{name}")) for name in _MESSAGES}
+
+
+def _message(name: str, content: bytes) -> Any:
+    from google.protobuf.message import DecodeError
+
+    try:
+        return _classes()[name].FromString(content)
+    except DecodeError as error:
+        raise WireError(str(error)) from error
+
+
+def read_records(path: Path) -> Iterator[bytes]:
+    """The records of a TFRecord file compressed with gzip, one after the other. Raises WireError: The file is cut off,
+    not compressed, or not made of records. Raises OSError: It can't be read.
+    """
+    try:
+        with gzip.open(path, "rb") as file:
+            while header := file.read(12):
+                length = struct.unpack("<Q", header[:8])[0] if len(header) == 12 else 0
+                if length > MAX_RECORD_BYTES:
+                    raise WireError(f"a record of {length} bytes: these are no TFRecords")
+                content = file.read(length + 4)
+                if len(header) < 12 or len(content) < length + 4:
+                    raise WireError("the file ends inside a record")
+                yield content[:-4]
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise WireError(f"not a whole gzip file: {error}") from error
+
+
+def read_example(record: bytes) -> dict[str, list[bytes] | list[int]]:
+    """The features of a ``tf.train.Example`` by name: lists of bytes or of whole numbers; floats are passed over.
+
+    Raises WireError: the record is no example.
+    """
+    features = _message("Example", record).features.feature
+    return {one.key: list(one.value.bytes_list.value) or list(one.value.int64_list.value) for one in features}
