@@ -1,7 +1,5 @@
 """``grounding annotate``, in a checkout also ``python -m annotate``; modules are imported when they are asked for."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

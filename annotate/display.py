@@ -1,7 +1,5 @@
 """What is shown, and where: what the window is opened with, whether it can be here, and tables on standard output."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What ``import grounding`` offers: the command line's evaluation, data sets and comparison, from Python."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import shlex

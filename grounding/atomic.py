@@ -4,8 +4,6 @@ What is written anew lies in a draft beside the file, is flushed to the disk and
 Then the folder is flushed, so that a power cut leaves no empty file under the name either.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

@@ -5,8 +5,6 @@ afterwards; one that is damaged counts as absent. Any number of processes may re
 hold what people said, so they can be read by their owner only.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -3,8 +3,6 @@
 Text of others on its way to a terminal: control characters and marks that turn the writing round are spelled out.
 """
 
-from __future__ import annotations
-
 _KEPT = "\n\t"
 
 _MARKS = (0x061C, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)

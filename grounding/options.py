@@ -1,7 +1,5 @@
 """What a user asks of a run: one typed record, whatever the command line looks like."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Lines and tables that fit the terminal: none is cut, and none is broken inside a word that would fit."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import shutil

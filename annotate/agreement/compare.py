@@ -1,7 +1,5 @@
 """Two readings of the same steps in, one report out. Pure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePosixPath

@@ -5,8 +5,6 @@ step that it speaks of, so that alone it gives each state that the document ever
 and nothing is lost when the program is killed. The last line may be torn off by that; it was never acknowledged.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

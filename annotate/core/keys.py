@@ -4,8 +4,6 @@ A key is written ``Mod+Shift+Z``: any of ``Mod`` (the Ctrl key), ``Alt`` and ``S
 sign or a name such as ``Right``. A sign says what is typed, so Shift is not counted for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Steps are written with an indent of one blank, transcripts with an item a line.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -9,8 +9,6 @@ protocol of RealWebAssist's evaluator)::
     annotation                                  ours: verified, comment, annotator, at
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

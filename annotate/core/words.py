@@ -3,8 +3,6 @@
 Only items that were changed are written anew: the release's files have no mark of who checked them, and keep none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath

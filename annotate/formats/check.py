@@ -1,7 +1,5 @@
 """What can be wrong with steps that were read without trouble. Pure, but for orphaned pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import pairwise

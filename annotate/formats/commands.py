@@ -1,7 +1,5 @@
 """``grounding annotate check`` and ``convert``: labels of any format, without a window."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """A folder in any of the formats in, and a folder in any of them out, all of it or nothing."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Sequence

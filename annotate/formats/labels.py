@@ -4,8 +4,6 @@ Nothing outside the folder that was opened is looked at, whatever label files na
 upright picture, edges count from 0 at the outer edge of the first pixel, and the right edge is ``x + width``.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath, PurePosixPath

@@ -4,8 +4,6 @@ A plain folder of pictures is a sheet of steps that are all ``todo``. Problems o
 :mod:`grounding.data`, so that what passes here can be loaded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 

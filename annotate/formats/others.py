@@ -5,8 +5,6 @@ held as each section says. (The package ``supervision`` reads all three too, but
 edges as float32, and ends at the first line that is wrong, so that a check could not name the others.)
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

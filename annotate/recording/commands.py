@@ -1,7 +1,5 @@
 """``grounding annotate segment VIDEO`` cuts a screen recording into steps."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

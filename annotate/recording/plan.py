@@ -4,8 +4,6 @@ Times are seconds by the recording's own time stamps. Edits are pure functions; 
 was said stays in the plan though no step carries it out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

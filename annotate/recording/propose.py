@@ -1,7 +1,5 @@
 """From a recording to a proposal of its steps: what is seen and what is said, read once each and put together."""
 
-from __future__ import annotations
-
 import tempfile
 from bisect import bisect_left
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 (OpenCV gives neither the sound nor a reason why a file ended, and its seeking counts frames.)
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path

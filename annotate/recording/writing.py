@@ -10,8 +10,6 @@
     FOLDER/cuts.json                           the cut itself, to go on with
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from pathlib import Path

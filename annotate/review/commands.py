@@ -1,7 +1,5 @@
 """``grounding annotate review RUN``: the window at the first case of a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,7 +1,5 @@
 """A person going through a run: its scored steps, where they lie in the data, and what is said of them."""
 
-from __future__ import annotations
-
 import getpass
 from collections.abc import Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The canvas: the picture, the boxes over it, and how both are looked at. What the mouse does is in ``mouse``."""
 
-from __future__ import annotations
-
 import tkinter as tk
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future

@@ -1,7 +1,5 @@
 """What stands around the picture: the buttons above it, the status bar, messages, and the list of keys."""
 
-from __future__ import annotations
-
 import tkinter as tk
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """What the window's own keys do: to boxes, among the steps, and to how the picture is looked at."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 

@@ -3,8 +3,6 @@
 An instruction that several steps carry out is edited in all of them; a key edits that of one step alone.
 """
 
-from __future__ import annotations
-
 import tkinter as tk
 from collections.abc import Callable
 from functools import partial

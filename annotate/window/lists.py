@@ -1,7 +1,5 @@
 """The list of steps with their states and a search, and the state of the shown step."""
 
-from __future__ import annotations
-
 import tkinter as tk
 from tkinter import font as tkfont
 from tkinter import ttk

@@ -1,7 +1,5 @@
 """The window: everything put together, saved when the annotator rests, and opened for one folder after the other."""
 
-from __future__ import annotations
-
 import tkinter as tk
 from collections.abc import Callable, Sequence
 from datetime import datetime

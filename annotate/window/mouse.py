@@ -1,7 +1,5 @@
 """What the mouse does on the canvas: draw, move, pull at a handle, push the picture, zoom."""
 
-from __future__ import annotations
-
 import tkinter as tk
 from typing import Literal
 

@@ -4,8 +4,6 @@ The step's own boxes are moved about by hand many times a second: their items on
 :mod:`annotate.core.records`.
 """
 
-from __future__ import annotations
-
 import tkinter as tk
 from collections.abc import Sequence
 from typing import Protocol

@@ -1,7 +1,5 @@
 """How the window looks: colours, fonts, and how large a pixel is on this display."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tkinter as tk

@@ -1,7 +1,5 @@
 """What models write for programs: objects, UI-TARS's calls, OS-Atlas-Pro's capitals. Nothing is evaluated."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """Actions in PERCU's own wording and its near relations, in texts of up to 20,000 characters."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from itertools import islice

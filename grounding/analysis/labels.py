@@ -12,8 +12,6 @@ labeller for one step the last counts. In the error split, which knows two class
 and ``other`` stand as ``unclear``.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What captioners and judges share: a prompt that is a named and versioned file."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Annotated, Any, TypeVar
 

@@ -1,7 +1,5 @@
 """``python -m grounding.asr``: what recognition errors do to an agent, by one command; the same of finished runs."""
 
-from __future__ import annotations
-
 import sys
 
 from cyclopts import App, Parameter

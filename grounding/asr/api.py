@@ -5,8 +5,6 @@ a server that refuses that is asked for the bare text, and is spared the questio
 redaction of keys are those of the chat models (``grounding.llm``).
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import time

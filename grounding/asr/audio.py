@@ -3,8 +3,6 @@
 libsndfile is asked first; what it can't read is decoded by ffmpeg into a file that it can.
 """
 
-from __future__ import annotations
-
 import io
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The commands of speech: options in, files and tables out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -13,8 +13,6 @@ after 0.2 s of silence; here both are made quieter together where the sum would 
 16 kHz; levels are in dB of full scale.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

@@ -4,8 +4,6 @@ A new one is a line in :data:`RECOGNISERS`: the address of a function of (what s
 :class:`RecogniserOptions`) that returns a :class:`Recogniser`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import importlib

@@ -6,8 +6,6 @@ said the same twice in a row, the data has one instruction with two recordings, 
 it doesn't say, recordings belong to instructions by their order, if there are as many of the ones as of the others.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence

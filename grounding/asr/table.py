@@ -4,8 +4,6 @@ The scores, their paired differences and the page are those of any sweep; here i
 error rate among the scores, the lines below the table, the curve over the level of the noise, and the paper's figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -6,8 +6,6 @@ clip's samples before every window, so that a text doesn't hang on what was hear
 time; a server that hears many at once is ``whisper-api``.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

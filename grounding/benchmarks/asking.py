@@ -1,7 +1,5 @@
 """What commands share that have a chat model write or judge: opening it, asking about each item, keeping answers."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager

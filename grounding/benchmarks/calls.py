@@ -1,7 +1,5 @@
 """What benchmarks with chat models share: calls added up, texts from files, JSON in replies, a paper's tables."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

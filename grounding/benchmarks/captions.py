@@ -6,8 +6,6 @@ instruction at each step.
 No gold region, action or task label takes part: a ``Moment`` has no field for them.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -3,8 +3,6 @@
 A card with a wrong or missing field is refused with the file, the field and what is allowed there.
 """
 
-from __future__ import annotations
-
 import datetime
 import difflib
 import re

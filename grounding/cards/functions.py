@@ -6,8 +6,6 @@ a time in a thread of their own. A grounder returns ``(x, y)`` in pixels of that
 bottom)`` whose centre counts, or None where it sees no such place. A planner returns the grounder's instruction.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import inspect

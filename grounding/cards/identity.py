@@ -1,7 +1,5 @@
 """What of a card can change an answer, as canonical text: its hash keys stored answers and names runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from pathlib import Path

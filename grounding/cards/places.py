@@ -1,7 +1,5 @@
 """Where the data that comes with the package lies: cards and samples, in a checkout or in an installed wheel."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from pathlib import Path

@@ -4,8 +4,6 @@ A card beside an adapter (low-rank weights as PEFT stores them) or beside whole 
 itself. Here that becomes a folder on this disk, and the hash of what is in it.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from collections.abc import Iterable

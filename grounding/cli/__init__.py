@@ -1,7 +1,5 @@
 """The command ``grounding`` and its sub-commands. Errors of the user end with a sentence and exit code 2."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """``grounding blame``: a run folder and what can tell who was wrong in, the error split out. No logic of its own."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

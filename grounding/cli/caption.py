@@ -1,7 +1,5 @@
 """``grounding caption``: a model writes the history that planners are told. No logic of its own."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """What there is to choose from: the data sets, planners, grounders and agents, as tables."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches

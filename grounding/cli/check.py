@@ -1,7 +1,5 @@
 """``grounding check``: every problem of a data set at once."""
 
-from __future__ import annotations
-
 import sys
 
 from grounding.console import EXIT_USAGE, wide_console

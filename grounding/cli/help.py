@@ -1,7 +1,5 @@
 """What ``grounding eval --help`` shows: the options that the named data set takes, by what they are about."""
 
-from __future__ import annotations
-
 import inspect
 import os
 from collections.abc import Callable, Sequence

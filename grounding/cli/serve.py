@@ -1,7 +1,5 @@
 """``grounding serve``: a card's model behind an OpenAI-compatible address, until Ctrl-C. No logic of its own."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

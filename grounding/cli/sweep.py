@@ -1,7 +1,5 @@
 """``grounding sweep``: options of ``grounding eval`` with several values, every combination run, one table and plot."""
 
-from __future__ import annotations
-
 import inspect
 import shlex
 import sys

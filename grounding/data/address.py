@@ -4,8 +4,6 @@ Pure text. Credentials come with URLs: a user and password before the host, a si
 stored is ``Address.shown`` and ``Address.key``, neither of which holds them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import ipaddress
 import re

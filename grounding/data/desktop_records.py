@@ -1,7 +1,5 @@
 """The records of a desktop benchmark; points and rectangles are in pixels of the step's screenshot."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from grounding.actions.kinds import Action

@@ -7,8 +7,6 @@ the hub's data sets ``files`` holds a link into the cache of huggingface_hub, wh
 read through fsspec; archives come whole and are unpacked by safe paths, bounded in number and size, without links.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import functools

@@ -1,7 +1,5 @@
 """File systems of fsspec, and what goes wrong with them and with huggingface_hub told in one way."""
 
-from __future__ import annotations
-
 import glob
 import os
 import re

@@ -22,8 +22,6 @@ with the rectangle as ``[left, top, right, bottom]`` or null and actions in PERC
 where its files lie and how the JSON was written do not count.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 

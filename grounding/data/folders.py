@@ -1,7 +1,5 @@
 """Where the files of a release lie: participants' folders, annotation files, and the pictures that they name."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence

@@ -1,7 +1,5 @@
 """The history file of the RealWebAssist layout: what may be told of earlier steps, one entry per item."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Sequence
 from itertools import islice

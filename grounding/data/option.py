@@ -5,8 +5,6 @@ options. So the option's value is from the start the folder in the cache that th
 is fetched for that: :func:`ready` does, when the data are about to be read.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from pathlib import Path

@@ -7,8 +7,6 @@ that hangs on the packed file's path, size and time, on what was asked of it and
 Parquet is read with pyarrow (extra ``parquet``), a few rows at a time, as each may hold a picture of megabytes.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of answers recorded elsewhere: JSON lines in, one typed line for each step out."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Collection
 from pathlib import Path

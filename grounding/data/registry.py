@@ -1,7 +1,5 @@
 """Data sets by name: cards (one YAML file each) say what a data set is and which layout reads it; layouts say how."""
 
-from __future__ import annotations
-
 import difflib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@
 as far as its card can tell. Pure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

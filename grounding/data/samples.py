@@ -9,8 +9,6 @@ pixels in the files of its authors and the two corners from 0 to 1 in copies on 
 they begin or lie outside their screenshot, and a point is scored against a place that nobody meant: that is refused.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath

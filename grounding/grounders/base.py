@@ -1,7 +1,5 @@
 """What every grounder takes and returns: an explicit instruction over a screenshot in, a prediction out."""
 
-from __future__ import annotations
-
 import math
 import random
 import re

@@ -4,8 +4,6 @@ What a box stands for is somebody else's matter: a region that was found on a sc
 element of a page in a browser (``webagents``).
 """
 
-from __future__ import annotations
-
 import colorsys
 from collections.abc import Sequence
 from functools import lru_cache

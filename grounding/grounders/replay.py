@@ -4,8 +4,6 @@ The file has one JSON object a line: ``{"step": id, "point": [x, y]}``, ``{"step
 or with ``null`` for a reply that named no place; ``"declined": true`` beside a ``null`` says that it said so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from pathlib import Path

@@ -5,8 +5,6 @@ the name put in. Its key belongs to the address, not to the role: the vendor's o
 vendor's card, ``API_KEY_`` and the host's name at every other, so that no host is sent the key of another.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from pathlib import Path

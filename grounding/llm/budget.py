@@ -1,7 +1,5 @@
 """What calls cost, and the limit that a run must not pass."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Sequence

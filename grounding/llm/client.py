@@ -1,7 +1,5 @@
 """Sends requests to one model: within its connections, the budget and the provider's limits, with bounded retries."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -1,7 +1,5 @@
 """Where a model is reached, and with which key."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from typing import Any

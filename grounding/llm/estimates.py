@@ -3,8 +3,6 @@
 Also requests as files for reading: the body as JSON, with its pictures beside it.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math

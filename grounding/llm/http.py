@@ -4,8 +4,6 @@ Refusals after which no other request of a run can fare better are known by the 
 Perplexity and vLLM. The wait is told in the headers ``Retry-After``, in seconds or as a date, and ``Retry-After-Ms``.
 """
 
-from __future__ import annotations
-
 import email.utils
 import re
 import urllib.request

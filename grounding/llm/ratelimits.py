@@ -4,8 +4,6 @@ One limiter serves all requests of a model, whoever sends them, so that a refusa
 one that was refused. Requests go out in the order in which they came.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 import weakref

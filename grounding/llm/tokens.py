@@ -11,8 +11,6 @@ Pictures are counted in exact arithmetic, as their vendors bill them: one on the
 numbers and fractions, and a rounding error would cost a row of tiles.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Their tools for using a computer have no other. What comes back is a :class:`Com
 tool with its arguments as JSON; an action on the computer is a call by the action's name.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ The bytes of a chat completion are those that the ``openai`` package sends. Ever
 money) is the client's and the same for all interfaces.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol, TypeVar

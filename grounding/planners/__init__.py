@@ -1,7 +1,5 @@
 """Planners: instruction, screenshot and history in, one explicit instruction (a Plan) out."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from importlib.metadata import entry_points

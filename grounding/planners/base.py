@@ -1,7 +1,5 @@
 """What every planner takes and returns: the user's words over a screenshot in, one explicit instruction out."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from grounding.cards.schema import CONTEXT, Context

@@ -1,7 +1,5 @@
 """The planner of a card: a chat model is shown the step, and the plan is taken out of its reply."""
 
-from __future__ import annotations
-
 import datetime
 import re
 

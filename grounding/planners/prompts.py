@@ -1,7 +1,5 @@
 """Planners' prompts: named, versioned files that any planner's card can be asked with."""
 
-from __future__ import annotations
-
 import datetime
 import re
 import sys

@@ -3,8 +3,6 @@
 The file is one JSON object, ``{participant: {image number: text}}``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from collections.abc import Sequence

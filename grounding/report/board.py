@@ -1,7 +1,5 @@
 """One's own runs among the published figures of a data set: what belongs side by side, and what does not and why."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A column is any kind of group that items are in: who, which task, the size of th
 first metric of the run is the one that is averaged; the others that are means over items stand beside it.
 """
 
-from __future__ import annotations
-
 import msgspec
 from rich.table import Table
 from rich.text import Text

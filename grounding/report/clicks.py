@@ -1,7 +1,5 @@
 """A run whose steps are answered with points, as it is shown: its files in, one record a scored step out."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing

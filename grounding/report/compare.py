@@ -4,8 +4,6 @@ Items are paired by their ids. Differences and p-values come from one bootstrap 
 participants, of both runs together; what is right or wrong has McNemar's test, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal

@@ -3,8 +3,6 @@
 Names come from cards, data sets and folders: they are escaped in each form.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

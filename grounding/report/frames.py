@@ -5,8 +5,6 @@ pixels of the original screenshot. What the run amounts to is in one frame more,
 metric, overall and in each group: its columns are in :data:`METRICS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property

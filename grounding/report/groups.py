@@ -1,7 +1,5 @@
 """The part of a summary's table that shows groups of steps: accuracy for each, and both averages over them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from rich.table import Table

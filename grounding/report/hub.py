@@ -4,8 +4,6 @@ The card's ``configs`` are those of https://huggingface.co/docs/hub/datasets-man
 holds what https://huggingface.co/docs/hub/eval-results reads from the folder ``.eval_results`` of a model's repository.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

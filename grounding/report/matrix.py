@@ -1,7 +1,5 @@
 """Several runs as one table in the shape of the paper's Table 3, and how much each differs from one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console

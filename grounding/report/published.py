@@ -1,7 +1,5 @@
 """A run beside the tables of the paper it can be compared with: printed figures, marked where they can't be right."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """A summary as a table for the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 

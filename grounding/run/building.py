@@ -1,7 +1,5 @@
 """Options to a grounder, and to how models are asked: the same in a run's own process and on another machine."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

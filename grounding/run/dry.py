@@ -1,7 +1,5 @@
 """``grounding eval --dry-run`` of any benchmark: what a run would still ask, found out without asking anybody."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import sys

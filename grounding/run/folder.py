@@ -5,8 +5,6 @@ again wherever the data has gone), ``plans.jsonl`` and ``predictions.jsonl`` the
 ``verdicts.jsonl``, ``summary.json`` and ``time.json`` are derived from those and can be deleted.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import importlib.metadata

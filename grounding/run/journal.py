@@ -8,8 +8,6 @@ requests and one record, written when it is through, so each request is kept bes
 that dies in between takes nothing from the bill or the cost limit.
 """
 
-from __future__ import annotations
-
 import os
 from array import array
 from collections.abc import Iterable, Iterator

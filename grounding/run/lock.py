@@ -5,8 +5,6 @@ amount to, and nothing of when, where or in which order they came, so that two r
 seconds and tries are in ``time.json``.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterable, Iterator

@@ -5,8 +5,6 @@ stage before) to a record, with a journal and a key of its own. An answer that t
 used again and not asked for. An item whose record is a failure goes no further.
 """
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections import Counter

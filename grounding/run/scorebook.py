@@ -1,7 +1,5 @@
 """Stored answers to verdicts and a summary: everything after the last model call, for a new run and an old one."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterable, Sequence
 from pathlib import Path

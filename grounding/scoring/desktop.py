@@ -17,8 +17,6 @@ code). What it does that the paper does not say, each held by a test:
 - whatever fails, or has an odd count of numbers, is compared once more without anything but a-z and 0-9.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import re

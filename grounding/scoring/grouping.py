@@ -4,8 +4,6 @@ For each kind of group (platform, application, text or icon) accuracy is average
 by side, because they mix them up: ``micro`` counts every step once, ``macro`` every group once, however small it is.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

@@ -6,8 +6,6 @@ cluster is at 0 or at the most that there is, Wilson's with one trial a cluster,
 steps of a cluster hang together.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import NormalDist

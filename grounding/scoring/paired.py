@@ -5,8 +5,6 @@ both runs worse and says nothing about their difference, so it must not widen th
 what both have come to is compared.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal

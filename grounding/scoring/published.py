@@ -3,8 +3,6 @@
 The files lie in ``results/published``; a README beside them says what the columns are.
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Literal

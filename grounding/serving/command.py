@@ -3,8 +3,6 @@
 Also what this machine has for it: GPUs to share among servers, and ports that nobody listens on.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

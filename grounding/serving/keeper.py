@@ -13,8 +13,6 @@ With ``--apart`` the keeper is a grandchild of the grounding process, and the ch
 kills the children of a worker before it ends the worker, and a keeper that is killed can end no server.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -3,8 +3,6 @@
 They start together and end together, after the run or the last of several that share them.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """One server process: started under a keeper, waited for until it is healthy, stopped with all that it started."""
 
-from __future__ import annotations
-
 import http.client
 import re
 import select

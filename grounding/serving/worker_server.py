@@ -1,7 +1,5 @@
 """A model server beside a worker of a cluster: on the same machine, for it alone, started and ended with it."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import os

@@ -1,7 +1,5 @@
 """What a training of a grounder leaves for the evaluation: weights in a folder with a card beside them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Steps to examples: what is asked, the answer to learn, and what a reply is worth, all as in the evaluation. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 

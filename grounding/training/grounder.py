@@ -3,8 +3,6 @@
 What is done already is not done again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ A process may be killed while it writes a checkpoint. Its mark is written last; 
 metrics behind the checkpoint are cut off, so that in the end they are those of a run without a break.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import gc

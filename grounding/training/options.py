@@ -1,7 +1,5 @@
 """What a user asks of a training: the flags of ``grounding train`` with their help, and the records that open it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal

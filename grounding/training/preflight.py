@@ -3,8 +3,6 @@
 Where memory runs out, changes of the recipe that need less are tried, one after another, until it fits.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import tempfile
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Recipes: one YAML file says everything about how a run trains. Files and ``--set`` in, frozen typed records out."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Sequence

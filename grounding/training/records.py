@@ -1,7 +1,5 @@
 """What a run of training keeps: the folder of the run, its stages, and what each of them recorded."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import time

@@ -1,7 +1,5 @@
 """Who is trained on and who is tested: a data set divided into two sides that share nothing."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ As a program this is a worker of a stage that was launched:
 ``python -m grounding.training.stage FOLDER --build MODULE:FUNCTION --parent PID``.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import importlib

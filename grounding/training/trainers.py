@@ -5,8 +5,6 @@ and always with the beginning of a reply after them. So the finished text is cut
 as the parts of one message, and the processor that it works with has a template that prints these parts as they are.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import importlib

@@ -5,8 +5,6 @@ and keeps them, each trainer counts its passes and tokens from zero, and the ord
 that has moved on once for each epoch. A run that goes on without these goes on otherwise.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -6,8 +6,6 @@ how it put two people together. Intervals are bootstraps over products, whose it
 a coefficient is not defined (one side always says the same) are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path

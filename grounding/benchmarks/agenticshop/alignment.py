@@ -5,8 +5,6 @@ description of the user which of the two the user rated higher (paper, section 4
 presentation.
 """
 
-from __future__ import annotations
-
 import hashlib
 import html
 import random

@@ -9,8 +9,6 @@ The folder holds, beside the files of users: ``made-with.json`` (what they were 
 the queries found) and ``replies.jsonl`` (every reply), from which the same command goes on.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Coroutine, Iterator, Sequence

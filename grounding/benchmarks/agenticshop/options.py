@@ -1,7 +1,5 @@
 """The options of a run that curates products, and what may go together."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from pathlib import Path

@@ -5,8 +5,6 @@ failure kinds of appendix D the authors found by hand; here a rule decides each 
 trace, what it said of its products, and the pages: a count is where to look first, and every case is listed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

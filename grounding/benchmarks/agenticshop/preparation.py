@@ -1,7 +1,5 @@
 """Options in, everything that a run of curation needs out: checked before the first question is asked."""
 
-from __future__ import annotations
-
 import os
 from contextlib import AsyncExitStack
 from dataclasses import dataclass

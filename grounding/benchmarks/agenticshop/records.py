@@ -4,8 +4,6 @@ Prices are in the page's own currency, never converted. A pixel is one of the re
 top left is the origin). Nothing here knows of files, models or browsers.
 """
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import msgspec

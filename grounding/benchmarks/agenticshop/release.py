@@ -20,8 +20,6 @@ extraction took too long. Evaluations are bare or wrapped in ``evaluation_result
 their user: the release collects them in the order in which they were done, which doesn't change a user's mean.
 """
 
-from __future__ import annotations
-
 import codecs
 import io
 import json

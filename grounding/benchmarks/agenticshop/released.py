@@ -5,8 +5,6 @@ and evaluator.py of the release, see ``source`` in the files of prompts). What s
 answers can't be had again: its figures are the release's protocol, not a repeatable one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import io

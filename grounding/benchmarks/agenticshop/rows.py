@@ -1,7 +1,5 @@
 """Runs that curate products, as they are shown: tables of runs, and one record a task."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice

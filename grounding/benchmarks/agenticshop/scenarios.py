@@ -5,8 +5,6 @@ pipeline's option, and the paper's column. Which belongs to which: paper, tables
 ``collect_results.py`` and ``gpt_search.py`` of the release.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -4,8 +4,6 @@ Judges take no part in the run's id: another judge over the same products is ano
 that was looked at for another URL, and of a judgement on other evidence or another checklist, nothing is used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import closing
 from functools import partialmethod

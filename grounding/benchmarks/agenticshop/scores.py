@@ -6,8 +6,6 @@ item that the judge leaves open) is in no figure and never 0. The paper's table 
 each column is taken for stands at the measure.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

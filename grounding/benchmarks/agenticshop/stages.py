@@ -4,8 +4,6 @@ In the place of reading and judging stand extractions and judgements that were m
 release: what is taken over is written into the new run's folder with its evidence, which then stands on its own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence

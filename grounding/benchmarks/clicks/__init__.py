@@ -3,8 +3,6 @@
 Only what ``grounding eval`` takes for them stands here, so that its ``--help`` loads nothing else.
 """
 
-from __future__ import annotations
-
 from typing import get_args
 
 from grounding.options import EvalOptions, ScoringName

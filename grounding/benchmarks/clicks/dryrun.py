@@ -1,7 +1,5 @@
 """What a run of clicks would still ask of its planner and its grounder, counted without reading the pictures."""
 
-from __future__ import annotations
-
 import asyncio
 import statistics
 import sys

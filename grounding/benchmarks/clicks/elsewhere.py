@@ -1,7 +1,5 @@
 """Planners and grounders of clicks on a cluster: what a worker opens, and who stands for them in the run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

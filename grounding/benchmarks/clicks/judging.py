@@ -5,8 +5,6 @@ blame; no means that the plan is. A reference instruction is given to the same g
 with it means that the plan was wrong.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import re

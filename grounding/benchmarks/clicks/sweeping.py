@@ -1,7 +1,5 @@
 """Several runs and their comparison: planners with grounders, every combination of options, repeats of one run."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Agents: a screen, an instruction and a memory in, an action out; without a model and with one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path

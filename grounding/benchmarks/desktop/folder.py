@@ -4,8 +4,6 @@ PERCU gives an agent, at every step, the thought that was recorded at that same 
 other memories take that away in three ways; they never show anything of the step that ``thought`` would not.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import random

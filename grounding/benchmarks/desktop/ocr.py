@@ -3,8 +3,6 @@
 The rules of English in ``ocr_words.toml`` are tried in the order of :func:`intend`. Icons are not known.
 """
 
-from __future__ import annotations
-
 import re
 import time
 import tomllib

@@ -1,7 +1,5 @@
 """A run over desktop tasks, as it is shown: its files in; one record a step, tables and the page out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import itemgetter

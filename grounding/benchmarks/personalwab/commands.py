@@ -1,7 +1,5 @@
 """``grounding shop``: a shop made from real reviews, and how well profiles fit their users. No logic of its own."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

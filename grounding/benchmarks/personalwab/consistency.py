@@ -4,8 +4,6 @@
 - ``items``: three products that the user bought among seven that the user did not; NDCG@5 and Recall@5.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import re

@@ -4,8 +4,6 @@ As in the paper (section 3.2). The folder holds, beside the files of the shop, `
 with what, how far it is) and ``work/`` (the drawn users and every reply), from which the same command goes on.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import heapq

@@ -4,8 +4,6 @@ As in the release (``compute_similarity`` in PersonalWAB/envs/base.py): mean poo
 1, texts cut at the tokenizer's own limit of 512 tokens, not at the 256 that sentence-transformers sets for this model.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 import sys

@@ -5,8 +5,6 @@ was refused; so does talking, because nobody listens. Multi-turn: the agent's ``
 The user is a chat model, rules, or a person at the terminal, and hears what is said to it, never results.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import sys

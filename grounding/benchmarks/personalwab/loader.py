@@ -11,8 +11,6 @@ They may lie at any depth up to five below the folder that is given, as in a clo
 lies beside its data (``../functions/recommender``). Entries are decoded one by one, so that little is held of them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

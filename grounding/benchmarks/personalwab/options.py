@@ -1,7 +1,5 @@
 """The agents by name, the options of a run over a shop, and what may go together."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

@@ -3,8 +3,6 @@
 What is null in the data stands as ``None`` in the release's texts, and lists stand as Python prints them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import random

@@ -3,8 +3,6 @@
 Times of the data set are milliseconds since 1970 (UTC). An ASIN is a product's id.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from grounding.records import Call, Failure, Record

@@ -5,8 +5,6 @@ every call that could end it was worth (``action_acc``, ``res_acc``), the calls 
 (``traj``). The figures are those of its ``calculate_statistics``: the best of the calls with the right function.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs over a shop as they are shown: one record a task, the terminal's and the paper's tables, and the page."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

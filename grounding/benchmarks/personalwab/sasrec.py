@@ -8,8 +8,6 @@ feed-forward layer is added to its normalised input.
 As in the release products without a number are dropped, the last 30 of the rest count, and bought ones come back too.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import math

@@ -13,8 +13,6 @@ An attempt is a call of one of the three functions that end a task. An episode t
 wrong. Values are shares between 0 and 1, as the paper prints them; intervals come from a bootstrap over users.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ A layout is a function marked :func:`samples_layout`, which yields samples, or :
 set. Packages add theirs under the entry-point group ``grounding.data``.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -16,8 +16,6 @@ Only the episodes of the test split are unpacked. An episode is a task, and the 
 planner. Earlier steps make up the history.
 """
 
-from __future__ import annotations
-
 import gzip
 import struct
 import zlib

@@ -12,8 +12,6 @@ right, bottom in pixels of the picture, edges included; ``bbox_xywh`` is left, t
 ``group``, such as an application, by which the scores are broken down. Items stand alone: no step follows another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grounding.data.layouts import Release, samples_layout

@@ -18,8 +18,6 @@ next action; ``--questions action`` says the recorded action, which names the el
 actions make up the history. Pages are long: screenshots reach over far more than one screen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

@@ -12,8 +12,6 @@ OpenGVLab/MMBench-GUI; the box is read as by its evaluator (open-compass/MMBench
 for 0. Each platform is a participant. The published average is that of basic and advanced: the macro average of levels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grounding.data.fields import Four

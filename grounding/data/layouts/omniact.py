@@ -16,8 +16,6 @@ the smallest element that holds the place; scripts without a click, with several
 not scored, which ``Dataset.warnings`` counts. Desktop and web are participants.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -12,8 +12,6 @@ left, top, width, height in pixels, for ``polygon`` its corners one after the ot
 nothing that counts: the target is absent, and the right answer says so. The layout is that of xlang-ai/OSWorld-G.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

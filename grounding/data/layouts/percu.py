@@ -10,8 +10,6 @@ Recordings of PC Tracker and PC-Agent-E, which PERCU is made of, are read alike:
 ``events/<task>.jsonl``, the task in words beside them in ``<task>.md`` (**Description:** …).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -8,8 +8,6 @@
     2/...                                  one folder per participant
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from pathlib import Path
 

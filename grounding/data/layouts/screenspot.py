@@ -17,8 +17,6 @@ corners from 0 to 1, lmms-lab/ScreenSpot-v2 with the authors' numbers. Their pla
 GUI-Actor (``eval/screenSpot_v2.py``) and lmms-eval (``tasks/screenspot``) read them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

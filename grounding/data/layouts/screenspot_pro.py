@@ -14,8 +14,6 @@ own with ``"gt_type": "negative"`` needs no box, and the right answer is that th
 file is a participant. lmms-lab/ScreenSpot-Pro is the same in parquet, with the pictures in ``image``.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -13,8 +13,6 @@ its evaluator (uivision/UI-Vision, ``eval/grounding/eval_uivision.py``). Each fi
 average is that of the three files: the macro average of task types.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grounding.data.fields import Four

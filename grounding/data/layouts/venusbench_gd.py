@@ -13,8 +13,6 @@ box is that of inclusionAI/UI-Venus (branch VenusBench-GD, ``eval.py``, which ha
 ``models/grounding/eval_single_benchmark.py``, has one). Each file is a participant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grounding.data.layouts import Release, samples_layout

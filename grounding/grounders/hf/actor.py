@@ -7,8 +7,6 @@ Sources, in the repository microsoft/GUI-Actor: ``VisionHead_MultiPatch`` in src
 ``inference`` and ``get_prediction_region_point`` in src/gui_actor/inference.py.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A checkpoint folder to a model and its processor in memory. Blocks; torch and transformers are imported here."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json

@@ -3,8 +3,6 @@
 One worker thread runs the model while the event loop stays free.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

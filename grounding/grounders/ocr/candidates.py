@@ -4,8 +4,6 @@ The measure is balanced by length: a button that *is* the words beats a paragrap
 all there beats a letter that happens to be in it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

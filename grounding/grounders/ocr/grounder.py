@@ -1,7 +1,5 @@
 """The built-in offline grounder: reads the screen, takes the instruction apart, clicks the text that fits."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -5,8 +5,6 @@ What models write around an answer: reasons before it, the user's words again. T
 Quotations are left out of the search, so that a comma or a verb inside one counts for nothing.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import zip_longest
 from typing import Literal

@@ -3,8 +3,6 @@
 They hold what English speakers call things on any screen, nothing of any one site.
 """
 
-from __future__ import annotations
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

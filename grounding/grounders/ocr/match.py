@@ -3,8 +3,6 @@
 The rules, in the order in which they are tried, are named in :data:`Rule`; every choice carries the name of its rule.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Nothing here knows a site. What is used of a browser is that its address stands 
 it, the back arrow at the row's left end.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The built-in method finds widgets, icons, pictures and lines of text. All its le
 shorter side is 1000; other sizes are measured in proportion (``unit``). Boxes are rows of left, top, right, bottom.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Protocol
 

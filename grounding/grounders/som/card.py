@@ -1,7 +1,5 @@
 """The card of a Set-of-Mark pipeline: a chat model's card with the rules for the marks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The grounder ``som``: marks on a screenshot, a chat model that names a number, the place that the number means."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import io

@@ -3,8 +3,6 @@
 Torch and transformers are imported when the first picture comes, not before.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util

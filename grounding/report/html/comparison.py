@@ -1,7 +1,5 @@
 """A comparison of runs as a page: paired differences, tests, and every item that flipped, with a link to it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Sequence

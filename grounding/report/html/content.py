@@ -1,7 +1,5 @@
 """What a page knows: records that are written into it as JSON. Texts are cut to a bound; pixels are the original's."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

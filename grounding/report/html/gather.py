@@ -1,7 +1,5 @@
 """A run's folder in, what its page shows out. Reads only: a run may be going on."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from collections import deque

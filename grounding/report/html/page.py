@@ -1,7 +1,5 @@
 """The page of runs as one HTML file: its own style and script inside, nothing from anywhere but files beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

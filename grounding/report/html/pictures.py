@@ -1,7 +1,5 @@
 """Small screenshots for a page: made once for each screenshot, several at a time, never a reason to stop or to wait."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import os

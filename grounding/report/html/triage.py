@@ -1,7 +1,5 @@
 """What people say of a run's misses: a side file that is only appended to, merged over people. No score hangs on it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """How far runs are: the folder of one run, or of many, in; what the live page shows of them out. Reads only."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

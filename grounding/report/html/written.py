@@ -1,7 +1,5 @@
 """The page at the end of a run: it is for people to look at, and nothing that is wrong with it may cost a run."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -9,8 +9,6 @@ memory's own words. Recommendation: the most recent products of the target's cat
 whole history (release, PUMA/prepare_param_data.py), the latest last, as the web function asks for. Review: the user's.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -3,8 +3,6 @@
 Every step leaves its result in the run's folder and is passed over where it stands there already.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable, Sequence

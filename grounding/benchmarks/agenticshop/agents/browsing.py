@@ -4,8 +4,6 @@ Look, ask, do, until the model finishes, or steps, seconds, answers that can't b
 Whatever goes wrong is a step of the trace. A task that was broken off begins anew.
 """
 
-from __future__ import annotations
-
 import io
 import tempfile
 import time

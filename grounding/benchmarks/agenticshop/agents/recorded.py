@@ -7,8 +7,6 @@ and what reads them. Whose a log is, says its place: the user's id where the row
 there, or the id below a folder that is named after the scenario. JSON that was cut off says nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Mapping

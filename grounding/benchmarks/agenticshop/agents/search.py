@@ -13,8 +13,6 @@ omissions of the release (protocol D2); ``models/prompts/agenticshop`` holds the
 What a vendor tells of its tool becomes steps: ``search: WORDS``, then ``sources`` with all pages that the reply names.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from functools import cache

@@ -5,8 +5,6 @@ and where that is not clear there is none. Frames, promotions and tiles of other
 Whether a line could be seen is known from the text that the browser kept beside it: style sheets are not read here.
 """
 
-from __future__ import annotations
-
 import html as entities
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What a shop answers to a request: a pure function of the shop's file, so that a page is the same at every visit."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

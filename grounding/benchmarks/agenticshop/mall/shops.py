@@ -3,8 +3,6 @@
 Amounts are in the shop's currency. Ratings are out of five, whatever the shop's pages show.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

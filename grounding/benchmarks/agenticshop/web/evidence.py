@@ -1,7 +1,5 @@
 """The folder in which a run keeps what it saw: each file is named after its content, so nothing is ever changed."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """What a page may reach and how much of everything it may take: pure rules over addresses, and the reasons for a no."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from contextlib import suppress

@@ -3,8 +3,6 @@
 In the multi-turn track the rules show what they found, and search again with the user's own words in it.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

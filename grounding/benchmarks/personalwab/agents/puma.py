@@ -5,8 +5,6 @@ function's one parameter. Which function it is, the same model says where it has
 The memory is worded for the predicted function, where the release looks at the task's own type.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import random
