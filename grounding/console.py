@@ -29,6 +29,13 @@ stuck: list[str] = []
 """What has threads that never come back: the interpreter can't be taken down around them, and the process just ends."""
 
 
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print a line as it is: never broken, and with nothing in it taken for markup."""
+    from rich.text import Text
+
+    console.print(Text(text, style=style), soft_wrap=True, highlight=False)
+
+
 def leave(command: Callable[[], Any], program: str) -> NoReturn:
     """Run a command and leave the process with its exit code.
 

@@ -30,7 +30,7 @@ from shell import PATIENCE_S
 
 from grounding.cards import GrounderCard, read_card
 from grounding.cli import app
-from grounding.grounders.replay import SavedPredictions
+from grounding.grounders.base import SavedPredictions
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PAGES = (CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md")))

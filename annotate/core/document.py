@@ -24,8 +24,17 @@ from grounding.data.layouts.realwebassist import QUESTIONS
 from grounding.errors import UserError
 
 from .folders import Found, find, locate, upright_size
-from .journal import ChangedOnDisk, EditJournal, Event, SaveFailed, hash_of, in_words, replace_file
-from .layout import read_list, write_list
+from .journal import (
+    ChangedOnDisk,
+    EditJournal,
+    Event,
+    SaveFailed,
+    hash_of,
+    in_words,
+    read_list,
+    replace_file,
+    write_list,
+)
 from .native import NativeItem, new_item, read_issues, read_item, settle, write_item
 from .records import AnnotatedStep
 from .words import words_of_steps

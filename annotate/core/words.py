@@ -18,8 +18,7 @@ from grounding.errors import UserError
 from grounding.records import Record
 
 from .folders import inside
-from .journal import SaveFailed, in_words, replace_file
-from .layout import read_list, write_list
+from .journal import SaveFailed, in_words, read_list, replace_file, write_list
 from .native import read_item
 from .records import AnnotatedStep
 

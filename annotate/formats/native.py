@@ -16,7 +16,7 @@ from grounding.data.samples import id_clashes, step_ids
 from grounding.errors import UserError
 
 from ..core.folders import find
-from ..core.layout import read_list, write_list
+from ..core.journal import read_list, write_list
 from ..core.native import BOXES, ODD, new_item, read_item, write_item
 from ..core.records import AnnotatedStep
 from ..core.words import words_of_steps

@@ -15,9 +15,8 @@ from grounding.data.layouts.realwebassist import QUESTIONS
 
 from ..core.keys import Keymap, read_actions
 from ..core.sound import Player, Sound
-from ..window.chrome import RIGHT_BUTTONS, Banners, KeyList, Toolbar
+from ..window.chrome import RIGHT_BUTTONS, Banners, Keyboard, KeyList, Toolbar
 from ..window.fields import make_text
-from ..window.keyboard import Keyboard
 from ..window.panels import RowList
 from ..window.session import Background, tell_of
 from ..window.style import ACCENT, CANVAS, CANVAS_WORDS, INK, LINE, SOFT_INK, SURFACE, Style
@@ -121,9 +120,8 @@ class Timeline(tk.Canvas):
                 self.create_rectangle(x - half, top, x + half, top + px(18), fill=colour, outline=SURFACE)
                 self._text(x, top + px(9), str(index + 1), SURFACE, "center")
                 last_x = x
-        x, size = self._to_x(self._cursor_s), px(5)
-        self.create_line(x, 0, x, self.winfo_height(), fill=INK, dash=(3, 2))
-        self.create_polygon(x - size, 0, x + size, 0, x, size * 1.6, fill=INK)
+        x = self._to_x(self._cursor_s)
+        self.create_line(x, 0, x, self.winfo_height(), fill=INK, width=2, dash=(3, 2))
 
     def _text(self, x: float, y: float, text: str, fill: str, anchor: Any = "w", width: float = 0) -> None:
         self.create_text(x, y, text=text, anchor=anchor, fill=fill, width=width, font=self._style.small)

@@ -1,13 +1,8 @@
 """A cut recording as a participant folder in the release layout, which the box annotator and the evaluation open.
 
-::
-
-    FOLDER/questions_with_task_updated.json    one item per step; no bounding_box: to be drawn; null: not a click
-    FOLDER/images/1.png                        the screen before each action, as recorded
-    FOLDER/audio/1.flac                        one clip per instruction, in order, mono, at the recording's own rate
-    FOLDER/transcriptions_pocketsphinx.json    what the machine heard
-    FOLDER/transcriptions_GT.json              which clip goes with which steps, and the words that count
-    FOLDER/cuts.json                           the cut itself, to go on with
+The cut itself lies beside it in ``cuts.json``; what the machine heard is in ``transcriptions_pocketsphinx.json``, which
+clip goes with which steps and the words that count in ``transcriptions_GT.json``. An item without ``bounding_box`` is
+to be drawn, null is not a click.
 """
 
 import io
@@ -19,8 +14,7 @@ from grounding.data.layouts.realwebassist import QUESTIONS
 from grounding.data.speech import Transcript, write_transcripts
 from grounding.errors import UserError
 
-from ..core.journal import SaveFailed, in_words, replace_file
-from ..core.layout import write_list
+from ..core.journal import SaveFailed, in_words, replace_file, write_list
 from ..core.words import ClipWords, CorrectedFile, machine_file
 from .plan import CutPlan, Instruction, save_plan
 from .video import Recording

@@ -16,10 +16,9 @@ from ..core.journal import ChangedOnDisk, SaveFailed
 from ..core.keys import Keymap
 from ..display import WindowOptions
 from .canvas import PictureCanvas
-from .chrome import BUTTONS, RIGHT_BUTTONS, Banners, KeyList, StatusBar, Toolbar
+from .chrome import BUTTONS, RIGHT_BUTTONS, Banners, Keyboard, KeyList, StatusBar, Toolbar
 from .commands import Commands
 from .fields import StepFields
-from .keyboard import Keyboard
 from .lists import StepList, StepState
 from .mouse import Mouse
 from .panels import PanelTab, make_panels

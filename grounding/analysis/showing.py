@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from grounding.analysis.labels import (
     WrongStep,
 )
 from grounding.atomic import atomic_write
+from grounding.console import say
 from grounding.errors import UserError
 from grounding.grounders.som.grounder import file_stem
 from grounding.records import Box, Region, Size
@@ -160,9 +162,7 @@ def write_split(folder: Path, split: ErrorSplit, lines: Sequence[ErrorSplitLine]
 
 
 def print_split(console: Console, split: ErrorSplit, folder: Path, *, per_participant: bool) -> None:
-    def line(text: str, style: str = "") -> None:
-        console.print(Text(text, style=style), soft_wrap=True, highlight=False)
-
+    line = partial(say, console)
     wrong = split.scored - split.hits
     line(f"{split.run_id}: {wrong} of {split.scored} scored steps are wrong", "bold")
     for kind, words in KIND_WORDS.items():

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from rich.console import Console
-from rich.text import Text
 
 from grounding.cards.places import published_dir
+from grounding.console import say
 from grounding.data.release import data_name
 from grounding.data.speech import TRUTH, parse_condition
 from grounding.errors import UserError
@@ -78,7 +78,7 @@ def print_notes(console: Console, runs: Sequence[HeardRun], *, published: bool =
     if published or any("@" in condition for condition in told):
         lines.append(NOISE_NOTE)
     for line in lines:
-        console.print(Text(line), soft_wrap=True, highlight=False)
+        say(console, line)
 
 
 # --- over the level of the noise ----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grounding.cards.places import models_dir
+from grounding.console import say
 from grounding.errors import UserError
 from grounding.records import Record
 from grounding.scoring.published import PublishedFigure, read_published
@@ -104,7 +105,7 @@ def print_tables(
         if fitting:
             console.print(_table(table, of_table, fitting, row_name))
             for note in _notes(of_table):
-                console.print(Text(note), soft_wrap=True, highlight=False)
+                say(console, note)
 
 
 def _table(

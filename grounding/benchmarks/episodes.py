@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.text import Text
 
+from grounding.console import say
 from grounding.errors import UserError
 from grounding.options import DesktopScoringName, RunOptions
 from grounding.report.compare import ALL, ComparedRun, compare_rows, difference_text
@@ -165,4 +166,4 @@ class AgentBenchmark(Benchmark[OptionsT, PreparedT, ScoredT]):
         title = f"difference to {first.name} · all tasks, paired · {rule}"
         console.print(drawn(SummaryTable(title=title, heads=("run", *labels), rows=tuple(rows))))
         words = f"differences with 95 % intervals by a bootstrap over {found.clusters}s, seed {found.seed}; "
-        console.print(Text(words + "`grounding compare` has tests and groups"), soft_wrap=True, highlight=False)
+        say(console, words + "`grounding compare` has tests and groups")

@@ -60,9 +60,8 @@ def report_command(
         json: Print JSON: the breakdowns where --by is given, else the summaries.
     """
     from grounding.console import print_json, wide_console
-    from grounding.report.breakdown import break_down, breakdown_table
     from grounding.report.matrix import WIDE
-    from grounding.report.rows import read_rows, reader_of, run_folders, run_names
+    from grounding.report.rows import break_down, breakdown_table, read_rows, reader_of, run_folders, run_names
     from grounding.run.benchmark import benchmark_called
     from grounding.training.records import is_training_run
 

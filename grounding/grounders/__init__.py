@@ -88,7 +88,7 @@ def build_grounder(
         case "replay":
             if predictions is None:
                 raise UserError("--grounder replay needs the file of recorded answers: --predictions FILE")
-            from grounding.grounders.replay import SavedPredictions
+            from grounding.grounders.base import SavedPredictions
 
             known = {step.id for session in sessions for step in session.steps}
             return BuiltGrounder(grounder=SavedPredictions(predictions, known))

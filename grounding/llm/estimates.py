@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grounding.cards.schema import ChatCard
+from grounding.console import say
 from grounding.errors import UserError
 from grounding.llm.budget import dollars
 from grounding.llm.tokens import RequestTokens
@@ -260,4 +261,4 @@ def print_estimates(console: Console, models: Sequence[ModelEstimate], *, title:
     lines.append("total: no dollars known" if total is None else f"total: {usd_words(total)}{priced}")
     console.print(table)
     for line in lines:
-        console.print(Text(line), soft_wrap=True, highlight=False)
+        say(console, line)

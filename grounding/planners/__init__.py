@@ -12,9 +12,8 @@ from grounding.llm.anymodel import find_planner
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatOptions, open_chat
 from grounding.options import EvalOptions
-from grounding.planners.base import Planner, RawInstruction
+from grounding.planners.base import Planner, RawInstruction, SavedPlans, read_plans
 from grounding.planners.prompts import has_retired, prompted, refusal, today_utc, warning
-from grounding.planners.replay import SavedPlans, read_plans
 from grounding.records import Record
 
 __all__ = ["BUILTIN", "BuiltPlanner", "Planner", "build_planner", "read_plans"]

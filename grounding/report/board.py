@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grounding.cards.places import published_dir
+from grounding.console import say
 from grounding.data.registry import DatasetCard, dataset_cards
 from grounding.errors import UserError
 from grounding.records import Record
@@ -161,7 +162,7 @@ def print_board(console: Console, board: Board) -> None:
         console.print(Text(f"note       {note}"), soft_wrap=True)
     for one in board.lines:
         if one.own and one.column == ACCURACY:
-            console.print(Text(f"signature  {one.name}: {one.signature}"), soft_wrap=True, highlight=False)
+            say(console, f"signature  {one.name}: {one.signature}")
 
 
 def _table(title: str, lines: Sequence[BoardLine]) -> Table:

@@ -4,7 +4,7 @@ Items are paired by their ids. Differences and p-values come from one bootstrap 
 participants, of both runs together; what is right or wrong has McNemar's test, too.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from grounding.console import say
 from grounding.errors import UserError
 from grounding.records import Record
 from grounding.report.groups import estimate_text, number, table_of, value_text
@@ -380,18 +381,15 @@ def _corrected(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ...]:
 
 
 def print_comparison(console: Console, result: ComparisonResult, *, flips: bool = False) -> None:
-    def say(lines: Iterable[str]) -> None:
-        for line in lines:
-            style = "yellow" if line.startswith("warning") else ""
-            console.print(Text(line, style=style), soft_wrap=True, highlight=False)
-
-    say([f"baseline   {result.baseline}  ({result.baseline_folder})"])
+    say(console, f"baseline   {result.baseline}  ({result.baseline_folder})")
     for run in result.runs:
         console.print(_table(run, result))
-        say(lines_of(run, result))
+        for line in lines_of(run, result):
+            say(console, line, "yellow" if line.startswith("warning") else "")
         if flips:
             console.print(_flips(run, result))
-    say(closing(result, flips=flips))
+    for line in closing(result, flips=flips):
+        say(console, line, "yellow" if line.startswith("warning") else "")
 
 
 def _table(run: ComparedRun, result: ComparisonResult) -> Table:

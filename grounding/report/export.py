@@ -14,10 +14,9 @@ import msgspec
 
 from grounding.errors import UserError, install
 from grounding.records import Record
-from grounding.report.breakdown import break_down
 from grounding.report.compare import ALL, compare_rows
 from grounding.report.groups import count, digits_of, heading, interval, number
-from grounding.report.rows import ItemRow, RunRows, read_rows, run_names
+from grounding.report.rows import ItemRow, RunRows, break_down, read_rows, run_names
 from grounding.scoring.metrics import Better, Metric
 from grounding.scoring.scored import Estimate, estimated
 

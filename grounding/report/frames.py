@@ -17,9 +17,8 @@ import msgspec
 
 from grounding.errors import UserError, install
 from grounding.records import html_table
-from grounding.report.breakdown import break_down
 from grounding.report.groups import count, interval, with_unit
-from grounding.report.rows import ItemRow, read_rows
+from grounding.report.rows import ItemRow, break_down, read_rows
 from grounding.scoring.scored import Estimate
 
 DataFrame: TypeAlias = Any

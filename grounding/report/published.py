@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from grounding.cards.places import published_dir
+from grounding.console import say
 from grounding.data.release import data_name, release_mark
 from grounding.report.groups import count, interval, number, table_of
 from grounding.run.scorebook import ScoredClicks
@@ -31,13 +31,13 @@ def print_published(console: Console, results: Sequence[ScoredClicks], names: Se
         if one.note and one.column in _COLUMNS:
             mark = f"{MARK} " if one.flag else "  "
             line = f"{mark}{one.source}: {one.row}, {one.column} {figure_text(one)}: {one.note}"
-            console.print(Text(line), soft_wrap=True, highlight=False)
+            say(console, line)
     for result, name in zip(results, names, strict=True):
         asked, departs = result.info.asked, result.info.departs
         if asked.dataset != PAPER or asked.select != "all" or departs:
             what = f"{data_name(asked.dataset, departs)}, {result.summary.counts.steps} steps, selection {asked.select}"
             line = f"warning    {name}: other data than the paper's ({what}): not comparable with the printed figures"
-            console.print(Text(line, style="yellow"), soft_wrap=True, highlight=False)
+            say(console, line, "yellow")
 
 
 def figure_text(figure: PublishedFigure) -> str:

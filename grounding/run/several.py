@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_WRONG, folded, print_json, wide_console
+from grounding.console import EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_WRONG, folded, print_json, say, wide_console
 from grounding.data.speech import TRUTH, parse_condition
 from grounding.errors import UserError
 from grounding.llm.budget import Budget
@@ -141,7 +141,7 @@ def _show(
 
 def _end(console: Console, benchmark: AnyBenchmark, result: Result[Any], *, as_json: bool, now: bool = True) -> int:
     if result.page is not None and not as_json:
-        console.print(Text(f"report     {result.page}"), soft_wrap=True, highlight=False)
+        say(console, f"report     {result.page}")
     if console.is_terminal and not as_json:
         for number, line in enumerate(next_lines(result)):
             named = f"{'' if number else 'next':<11}{line}"
@@ -342,11 +342,11 @@ def _print_repeats(
             table.add_row(Text(name), *("-" if value is None else f"{value:.2f}" for value in figures.values()))
         console.print(table)
         for head, line in more.items():
-            console.print(Text(f"{head:<10} {line}"), soft_wrap=True, highlight=False)
+            say(console, f"{head:<10} {line}")
         for line in problems:
-            console.print(Text(f"warning    {line}", style="yellow"), soft_wrap=True, highlight=False)
+            say(console, f"warning    {line}", "yellow")
         for number, folder in enumerate(folders, start=1):
-            console.print(Text(f"run folder {folder}  (epoch {number})"), soft_wrap=True, highlight=False)
+            say(console, f"run folder {folder}  (epoch {number})")
     if as_json:
         print_json(printed)
 

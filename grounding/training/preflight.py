@@ -14,13 +14,13 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
+from grounding.console import say
 from grounding.records import Record
 from grounding.training.examples import GrounderExample
 from grounding.training.grounder import OpenedTraining, stage_of
 from grounding.training.loop import MemoryRanOut
 from grounding.training.recipes import GrounderRecipe, Method, Saving, read_recipe, stage_methods
 from grounding.training.records import METRICS, TrainStage, read_lines
-from grounding.training.results import line
 from grounding.training.stage import run_stage
 
 STEPS = 2  # The first step warms up; the second one takes what the others take.
@@ -55,7 +55,7 @@ def stage_fits(
             replies = 1 if stage.grpo is None else stage.grpo.generations
             a_step = rule.batch * rule.accumulation * (stage.processes or 1)
             steps = rule.max_steps or max(1.0, examples * replies * rule.epochs / a_step)
-            line(
+            say(
                 console,
                 f"stage {stage.name}: it fits{changed}: {found.peak_bytes / 2**30:.2f} of "
                 f"{found.total_bytes / 2**30:.1f} GiB on {found.device} at the longest example, {found.tokens:,.0f} "
@@ -63,8 +63,8 @@ def stage_fits(
                 f"{steps:,.0f} steps",
             )
             return not more
-        line(console, f"stage {stage.name}: memory runs out{changed}")
-    line(console, f"stage {stage.name}: nothing that was tried fits; use a smaller model or a larger device")
+        say(console, f"stage {stage.name}: memory runs out{changed}")
+    say(console, f"stage {stage.name}: nothing that was tried fits; use a smaller model or a larger device")
     return False
 
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 from rich.console import Console
-from rich.text import Text
 
 # importing the module registers the paper's metrics
 import grounding.scoring.metrics  # noqa: F401
@@ -24,6 +23,7 @@ from grounding.atomic import atomic_write
 from grounding.benchmarks.personalwab.records import TaskType
 from grounding.benchmarks.personalwab.rows import interval, share
 from grounding.benchmarks.personalwab.scoring import ShopRule, ShopScores
+from grounding.console import say
 from grounding.errors import UserError
 from grounding.records import Record
 from grounding.report.compare import p_text
@@ -195,7 +195,7 @@ def print_run(console: Console, path: Path) -> None:
     """
     info = TrainingFolder(path).read_info()
     stopped = f", {info.stopped}" if info.stopped else ""
-    line(console, f"{info.asked.card} · {info.asked.dataset} · {info.asked.split}: {info.status}{stopped}", "bold")
+    say(console, f"{info.asked.card} · {info.asked.dataset} · {info.asked.split}: {info.status}{stopped}", "bold")
     if (path / "summary.json").is_file():
         if info.asked.kind == "puma":
             _print_puma(console, read_record(path / "summary.json", PumaSummary))
@@ -203,9 +203,9 @@ def print_run(console: Console, path: Path) -> None:
             _print_grounder(console, path, read_record(path / "summary.json", GrounderSummary))
     for stage in sorted([*path.glob(f"stages/*/{RESULT}"), *path.glob(f"folds/*/stages/*/{RESULT}")]):
         _print_stage(console, stage.parent, path)
-    line(console, f"curves     tensorboard --logdir {path}")
-    line(console, f"signature  {info.signature}")
-    line(console, f"run folder {path}")
+    say(console, f"curves     tensorboard --logdir {path}")
+    say(console, f"signature  {info.signature}")
+    say(console, f"run folder {path}")
 
 
 def write_page(path: Path) -> None:
@@ -244,14 +244,14 @@ def _print_grounder(console: Console, path: Path, summary: GrounderSummary) -> N
             table.add_row(fold.held_out, f"{fold.train_steps}", f"{fold.test_steps}", *cells, fold.status)
         console.print(table)
         done = sum(fold.status == "complete" for fold in summary.folds)
-        line(console, f"folds      {done} of {len(summary.folds)} complete")
+        say(console, f"folds      {done} of {len(summary.folds)} complete")
     if summary.pooled:
         words = f"95 % over tasks, bootstrap of {summary.resamples:,} draws, seed {summary.seed}; paired"
-        line(console, f"intervals  {words}{'; of means by Student, over folds' if summary.means else ''}")
+        say(console, f"intervals  {words}{'; of means by Student, over folds' if summary.means else ''}")
     for fold in summary.folds:
         for name, below in (("adapter", fold.adapter), ("evaluation", fold.base_run), ("evaluation", fold.tuned_run)):
             if below:
-                line(console, f"{name:<10} {path / fold.folder / below}")
+                say(console, f"{name:<10} {path / fold.folder / below}")
 
 
 def _cells(change: MetricChange) -> tuple[str, str, str, str]:
@@ -274,32 +274,28 @@ def _print_puma(console: Console, summary: PumaSummary) -> None:
     console.print(table)
     if summary.preferred is not None:
         words = f"{summary.preferred:.3f} of {summary.held_out_pairs} held-out pairs: DPO raised the better text more"
-        line(console, f"preferred  {words} (0.5 where it begins)")
+        say(console, f"preferred  {words} (0.5 where it begins)")
     if summary.cut:
         words = f"{summary.cut} of {summary.examples} SFT examples are longer than sft.max_tokens and lose their ends"
-        line(console, f"cut        {words}")
+        say(console, f"cut        {words}")
     if summary.pairs is not None:
         words = "{pairs} of {tasks} tasks give one; {equal} have a best as good as the worst, {single} one candidate, "
         words += "{too_long} no room; {repeated} of {drawn} repeat"
-        line(console, f"pairs      {words.format(**summary.pairs)}")
+        say(console, f"pairs      {words.format(**summary.pairs)}")
     if summary.labels_without:
-        line(console, f"labels     {summary.labels_without} search tasks got no query and are not learnt from")
+        say(console, f"labels     {summary.labels_without} search tasks got no query and are not learnt from")
     if summary.labels_cost_usd is not None:
-        line(console, f"labels     cost ${summary.labels_cost_usd:.4f}")
+        say(console, f"labels     cost ${summary.labels_cost_usd:.4f}")
 
 
 def _print_stage(console: Console, stage: Path, run: Path) -> None:
     result = read_record(stage / RESULT, StageResult)
     peak = f", at most {result.peak_memory_bytes / 2**30:.2f} GiB" if result.peak_memory_bytes else ""
     words = f"{result.status}, step {result.step} of {result.steps}, {result.wall_s:.0f} s"
-    line(console, f"stage {stage.relative_to(run)}: {words} on {result.processes} x {result.device}{peak}")
+    say(console, f"stage {stage.relative_to(run)}: {words} on {result.processes} x {result.device}{peak}")
     lines: tuple[Metrics, ...] = read_lines(stage / METRICS, dict[str, Any])
     for kind in ("train", "held_out"):
         for name in _FIGURES:
             values = [line[name] for line in lines if line["kind"] == kind and name in line]
             if values:
-                line(console, f"  {kind:<8} {name:<24} {values[0]:.4g} → {values[-1]:.4g}")
-
-
-def line(console: Console, words: str, style: str = "") -> None:
-    console.print(Text(words, style=style), soft_wrap=True, highlight=False)
+                say(console, f"  {kind:<8} {name:<24} {values[0]:.4g} → {values[-1]:.4g}")

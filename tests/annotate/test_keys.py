@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("tkinter", reason="this Python has no tkinter")
 
 from annotate.core.keys import ACTIONS, Keymap, parse_chord, read_overrides
-from annotate.window.keyboard import chord_of
+from annotate.window.chrome import chord_of
 from grounding.errors import UserError
 
 SHIFT, LOCK, CONTROL, ALT, NUM_LOCK = 0x1, 0x2, 0x4, 0x8, 0x10

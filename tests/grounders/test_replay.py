@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding.errors import UserError
-from grounding.grounders.replay import SavedPredictions
+from grounding.grounders.base import SavedPredictions
 from grounding.records import Box, Point, Prediction
 
 STEPS = ["1/1", "1/2", "1/3", "2/1"]

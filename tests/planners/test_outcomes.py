@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from grounding.cards import PlannerCard, read_card
 from grounding.llm.wire import Completion
+from grounding.planners.base import read_plans
 from grounding.planners.prompts import MAX_LINE_CHARS, plan_outcome, prompted
-from grounding.planners.replay import read_plans
 from planners.test_replay import RELEASED
 
 O3 = read_card(MODELS / "planners" / "o3.yaml", PlannerCard)

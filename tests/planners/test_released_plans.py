@@ -9,7 +9,7 @@ import shell
 from conftest import TinyDataset
 from fakes.make import REPOSITORY, screenshot
 
-from grounding.planners.replay import SavedPlans, read_plans
+from grounding.planners.base import SavedPlans, read_plans
 from grounding.records import Box, Region, Session, Step
 
 RELEASED = REPOSITORY.parent / "shared" / "data" / "realwebassist"

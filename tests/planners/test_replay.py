@@ -11,7 +11,7 @@ import pytest
 from fakes.make import REPOSITORY, query
 
 from grounding.errors import UserError
-from grounding.planners.replay import SavedPlans, read_plans
+from grounding.planners.base import SavedPlans, read_plans
 from grounding.records import Failure, Plan, Region, Session, Step
 
 

@@ -13,9 +13,8 @@ from scoring.builders import Played, box, point, step, verdict
 
 from grounding.errors import UserError
 from grounding.records import GroupLabel, Polygon, Region, Session
-from grounding.report.breakdown import break_down
 from grounding.report.clicks import COLUMNS, ORDERS, metrics_of_items, rows_of
-from grounding.report.rows import RunRows
+from grounding.report.rows import RunRows, break_down
 from grounding.scoring.metrics import registered
 from grounding.scoring.scored import ScoredSession, join
 

@@ -12,7 +12,7 @@ from fakes.tuned import write_checkpoint, write_peft
 
 from grounding.cards import AdapterRule, GrounderCard, read_card
 from grounding.cards.tuned import checkpoint_sha256
-from grounding.training.adapters import write_tuned
+from grounding.training.grounder import write_tuned
 
 CARD = grounder_card(name="g", title="G", model="org/g", family="qwen2_5_vl")
 

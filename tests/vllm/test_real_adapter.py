@@ -36,7 +36,7 @@ def adapter(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an adapter of rank 4 with its card, which names the server's flags."""
     from training.tiny_adapter import CARD, tuned, write_lora
 
-    from grounding.training.adapters import write_tuned
+    from grounding.training.grounder import write_tuned
 
     where = tmp_path_factory.mktemp("adapter")
     card = msgspec.structs.replace(CARD, serving=ServingCard(flags=FLAGS))

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import msgspec
 import numpy as np
 from rich.console import Console
-from rich.text import Text
 
 from grounding.benchmarks.agenticshop.extraction.document import find_prices
 from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS, Curated, Curation, CurationTask, product_id
@@ -31,6 +30,7 @@ from grounding.benchmarks.agenticshop.scorebook import CurationScored, read_scor
 from grounding.benchmarks.agenticshop.scores import ALL, KINDS, FigureValue, PlaceVerdict, looked_at, words
 from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
 from grounding.cards.places import published_dir
+from grounding.console import say
 from grounding.data.release import data_name, release_mark
 from grounding.errors import UserError
 from grounding.records import Record
@@ -264,4 +264,4 @@ def print_failures(console: Console, runs: Sequence[CurationScored]) -> None:
     heads = ("failure", *map(row_name, runs))
     console.print(drawn(SummaryTable(title="failures by kind (appendix D)", heads=heads, rows=tuple(rows))))
     for one in columns[0]:
-        console.print(Text(f"{one.kind}: {one.definition}"), soft_wrap=True, highlight=False)
+        say(console, f"{one.kind}: {one.definition}")

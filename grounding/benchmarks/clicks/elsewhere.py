@@ -57,44 +57,36 @@ class _Remote:
     def __init__(self, own: Planner | Grounder, pool: Pool) -> None:
         self._own, self._pool = own, pool
         self.name, self.identity = own.name, own.identity
+        self.check, self.aclose = pool.start, own.aclose
 
     @property
     def max_concurrency(self) -> int:
         return self._pool.room(self._own.max_concurrency)
 
-    async def check(self) -> None:
-        await self._pool.start()
-
-    async def aclose(self) -> None:
-        await self._own.aclose()
+    async def _answer(self, query: Query) -> Any:
+        """The record that a worker made; a Failure where there is none left that could."""
+        try:
+            return await self._pool.do(query.key, query)
+        except Lost as error:
+            return Failure(kind="error", message=str(error))
 
 
 class RemotePlanner(_Remote):
-    """A planner whose plans are made by a pool of workers."""
-
     def __init__(self, own: Planner, pool: Pool) -> None:
         super().__init__(own, pool)
         self.reads: frozenset[Context] = planner_reads(own)
 
     async def plan(self, query: Query) -> Plan:
-        try:
-            found: Plan = await self._pool.do(query.key, query)
-        except Lost as error:
-            failure = Failure(kind="error", message=str(error))
-            return Plan(step_id=query.step_id, key=query.key, text=None, failure=failure)
-        return found
+        found = await self._answer(query)
+        lost = isinstance(found, Failure)
+        return Plan(step_id=query.step_id, key=query.key, text=None, failure=found) if lost else found
 
 
 class RemoteGrounder(_Remote):
-    """A grounder whose predictions are made by a pool of workers."""
-
     async def ground(self, query: Query) -> Prediction:
-        try:
-            found: Prediction = await self._pool.do(query.key, query)
-        except Lost as error:
-            failure = Failure(kind="error", message=str(error))
-            return Prediction(step_id=query.step_id, key=query.key, point=None, failure=failure)
-        return found
+        found = await self._answer(query)
+        lost = isinstance(found, Failure)
+        return Prediction(step_id=query.step_id, key=query.key, point=None, failure=found) if lost else found
 
 
 def remote_planner(workers: Workers, options: EvalOptions, built: BuiltPlanner, own: Planner) -> RemotePlanner | None:

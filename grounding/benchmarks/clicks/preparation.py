@@ -23,8 +23,7 @@ from grounding.grounders.zoom import ZoomGrounder, find_zoom
 from grounding.llm.budget import Budget
 from grounding.options import EvalOptions
 from grounding.planners import BuiltPlanner, build_planner
-from grounding.planners.base import planner_reads
-from grounding.planners.replay import SavedPlans
+from grounding.planners.base import SavedPlans, planner_reads
 from grounding.planners.store import PlanStore, StoredPlanner, plan_store_dir
 from grounding.records import Dataset, Plan, Prediction, Record, Session
 from grounding.run.benchmark import Shared

@@ -23,12 +23,11 @@ from typing import Any, TypeVar
 import msgspec
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
-from rich.text import Text
 
 from grounding.benchmarks.personalwab import records
 from grounding.benchmarks.personalwab.prompts import behaviour_text, product_text, shop_prompts
 from grounding.benchmarks.personalwab.records import Behaviour, Product, Profile, Review, ShopDataset, ShopTask, Split
-from grounding.console import wide_console
+from grounding.console import say, wide_console
 from grounding.data.fields import DatasetProblems, Problem, shorten
 from grounding.data.registry import ExpectedCounts, Inspection, departures, differences, locate
 from grounding.errors import UserError
@@ -375,4 +374,4 @@ def print_statistics(name: str, table: dict[str, dict[str, float]], shares: dict
     console.print(shown)
     for dimension, counts in shares.items():
         words = ", ".join(f"{value} {count / sum(counts.values()):.0%}" for value, count in counts.items())
-        console.print(Text(f"{dimension.replace('_', ' ')}: {words}"), soft_wrap=True, highlight=False)
+        say(console, f"{dimension.replace('_', ' ')}: {words}")

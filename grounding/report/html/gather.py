@@ -19,7 +19,6 @@ from grounding.data.release import data_name
 from grounding.errors import UserError
 from grounding.llm.budget import dollars
 from grounding.records import HistoryEntry, Plan, Prediction, Record, Screenshot, Session, Step, TaskLabel, Verdict
-from grounding.report.breakdown import break_down
 from grounding.report.clicks import rows_of
 from grounding.report.groups import estimate_cells
 from grounding.report.html import plots
@@ -37,7 +36,7 @@ from grounding.report.html.content import (
 )
 from grounding.report.html.pictures import PackedSteps
 from grounding.report.html.triage import LABELS_FILE, read_triage, triage_lines
-from grounding.report.rows import ItemRow, Note, RunRows, read_rows, tasks_of
+from grounding.report.rows import ItemRow, Note, RunRows, break_down, read_rows, tasks_of
 from grounding.report.table import metrics_of, partial_words, run_lines, run_warnings
 from grounding.run.folder import TRANSCRIPTS, RunFolder
 from grounding.run.scorebook import ScoredClicks, scored_tasks

@@ -12,10 +12,9 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from grounding.cards import AnswerRule, CardPart, ImageRule
-from grounding.console import print_json, wide_console
+from grounding.console import print_json, say, wide_console
 from grounding.errors import UserError
 from grounding.geometry import Space
 from grounding.grounders.base import read_answer
@@ -221,12 +220,12 @@ def audit_run(path: Path) -> AuditReport:
 def _print_probe(console: Console, report: ProbeReport) -> None:
     sizes = [reply.sizes for reply in report.replies if reply.sizes is not None]
     if any(size.sent != size.model for size in sizes):
-        _say(console, "pictures   sent as they are: the server resizes them")
+        say(console, "pictures   sent as they are: the server resizes them")
     elif any(size.sent != size.original for size in sizes):
-        _say(console, "pictures   resized here before they are sent")
+        say(console, "pictures   resized here before they are sent")
     offset = "-" if report.median_offset_px is None else f"{report.median_offset_px:g} px"
     figures = f"{report.parsed} of {report.asked} parsed, {report.hits} hit, median offset from the centre {offset}"
-    _say(console, f"replies    {figures}")
+    say(console, f"replies    {figures}")
     _print_verdict(console, report.findings, report.level)
 
 
@@ -234,14 +233,14 @@ def _print_spaces(console: Console, report: ProbeReport) -> None:
     found = [f"--grounder {report.model}@{space}" for space in report.spaces if space in SPACES]
     words = f"{report.model} answers in {' or '.join(WORDS[space] for space in report.spaces)}"
     none = f"no known space explains what {report.model} answers: a card of its own can say more (prompt, resizing)"
-    _say(console, f"space      {words}: {', or '.join(found)}" if found else f"space      {none}")
+    say(console, f"space      {words}: {', or '.join(found)}" if found else f"space      {none}")
 
 
 def _print_verdict(console: Console, findings: Sequence[ProbeFinding], level: Level) -> None:
     for finding in findings:
         word = "note" if finding.level == "ok" else finding.level
-        _say(console, f"{word:<10} {finding.text}", _STYLES[finding.level])
-    _say(console, f"verdict    {level}", _STYLES[level])
+        say(console, f"{word:<10} {finding.text}", _STYLES[finding.level])
+    say(console, f"verdict    {level}", _STYLES[level])
 
 
 def _print_fits(console: Console, fits: Sequence[SpaceFit], declared: Space | None, total: int) -> None:
@@ -260,7 +259,3 @@ def _print_fits(console: Console, fits: Sequence[SpaceFit], declared: Space | No
             style="bold" if own else None,
         )
     console.print(table)
-
-
-def _say(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(text, style=style), soft_wrap=True, highlight=False)

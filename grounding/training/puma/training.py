@@ -26,6 +26,7 @@ from grounding.benchmarks.personalwab.rows import print_published_training
 from grounding.benchmarks.personalwab.scoring import ShopScored
 from grounding.benchmarks.personalwab.web import WebFunctions
 from grounding.cards.tuned import checkpoint_sha256
+from grounding.console import say
 from grounding.errors import UserError
 from grounding.grounders.hf.loading import from_hub, local_folder
 from grounding.llm.chat import ChatOptions
@@ -33,7 +34,7 @@ from grounding.records import Record
 from grounding.run.benchmark import Shared
 from grounding.run.runner import INTERRUPTED, terminated_like_interrupted
 from grounding.run.session import evaluate
-from grounding.training.adapters import link, slug
+from grounding.training.grounder import link, slug
 from grounding.training.loop import free_memory
 from grounding.training.options import PumaOptions
 from grounding.training.preflight import stage_fits
@@ -54,7 +55,7 @@ from grounding.training.records import (
     read_lines,
     write_record,
 )
-from grounding.training.results import BASE, TUNED, PumaSummary, line, print_run, write_page
+from grounding.training.results import BASE, TUNED, PumaSummary, print_run, write_page
 from grounding.training.split import parse_hold_out
 from grounding.training.stage import run_stage, spread_out
 from grounding.training.trainers import load_model, load_tokenizer
@@ -180,7 +181,7 @@ def print_opened(console: Console, opened: OpenedPuma) -> None:
     ]
     lines += [f"left out  {len(ids)} instructions that {why}" for why, ids in split.left_out.items() if ids]
     for words in lines:
-        line(console, words)
+        say(console, words)
 
 
 def puma_fits(console: Console, opened: OpenedPuma) -> bool:

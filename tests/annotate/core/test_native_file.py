@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from annotate.core.layout import read_list, write_list
+from annotate.core.journal import read_list, write_list
 from annotate.core.native import KNOWN, new_item, read_issues, read_item, settle, write_item
 from annotate.core.records import AnnotatedStep, MarkedBox
 from grounding.cards.places import datasets_dir

@@ -30,9 +30,8 @@ from grounding.benchmarks.agenticshop.scorebook import CurationFolder, read_stor
 from grounding.cli import app
 from grounding.errors import UserError
 from grounding.records import Failure
-from grounding.report.breakdown import break_down
 from grounding.report.compare import compare_runs
-from grounding.report.rows import read_rows
+from grounding.report.rows import break_down, read_rows
 from grounding.run.session import rescore
 
 TASKS = (made_task("a"), made_task("b"), made_task("c", "low_involvement"))

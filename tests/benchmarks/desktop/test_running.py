@@ -16,8 +16,7 @@ from run.probe.models import seeing
 import grounding
 from benchmarks.desktop.made import ROUTINE, desktop_data
 from grounding.records import Size
-from grounding.report.breakdown import break_down
-from grounding.report.rows import read_rows
+from grounding.report.rows import break_down, read_rows
 
 FILES = {"run.json", "steps.jsonl", "predictions.jsonl", "verdicts.jsonl", "summary.json", "time.json"}
 
