@@ -36,9 +36,8 @@ def atomic_write(
 
 @contextlib.contextmanager
 def draft_of(path: Path, *, shared: bool = False, flush: bool = True) -> Iterator[Path]:
-    """Where to write what is to take a file's place at the end of the block; it doesn't where the block fails.
-
-    Raises OSError: as for :func:`atomic_write`.
+    """Where to write what is to take a file's place at the end of the block; it doesn't where the block fails. Raises
+    OSError: as for :func:`atomic_write`.
     """
     # One name where one process writes, so that a killed one leaves a single draft at most.
     draft = path.with_name(f".{path.name}.{f'{secrets.token_hex(4)}.' if shared else ''}new")
@@ -56,9 +55,8 @@ def draft_of(path: Path, *, shared: bool = False, flush: bool = True) -> Iterato
 
 
 def flush_to_disk(path: Path) -> None:
-    """Have a file, or the entries of a folder, written to the disk before this returns.
-
-    Raises OSError: the disk is full or failing.
+    """Have a file, or the entries of a folder, written to the disk before this returns. Raises OSError: the disk is
+    full or failing.
     """
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -68,9 +66,8 @@ def flush_to_disk(path: Path) -> None:
 
 
 def flush_tree(folder: Path) -> None:
-    """The same for a folder with everything in it, which is to take another's place.
-
-    Raises OSError: the disk is full or failing.
+    """The same for a folder with everything in it, which is to take another's place. Raises OSError: the disk is full
+    or failing.
     """
     for path in (*folder.rglob("*"), folder):
         flush_to_disk(path)

@@ -66,9 +66,8 @@ def _extent(space: Space, sizes: ImageSizes) -> _Extent:
 
 
 def point_to_original(point: ModelPoint, sizes: ImageSizes) -> Point:
-    """Convert a model's point to pixels of the original screenshot.
-
-    Nothing is rounded or clamped: a point outside the picture stays outside.
+    """Convert a model's point to pixels of the original screenshot. Nothing is rounded or clamped: a point outside the
+    picture stays outside.
     """
     whole = _extent(point.space, sizes)
     return Point(
@@ -129,9 +128,8 @@ def smart_resize(size: Size, *, factor: int, min_pixels: int, max_pixels: int) -
 
 
 def largest_scale(size: Size, *, max_side_px: int, max_patches: int, patch_px: int) -> Fraction:
-    """How far a picture is scaled down, if at all, to a longer side and a number of squares that it begins.
-
-    Exact: one on the edge of a square is decided by whole numbers, and a rounding error would cost a row of them.
+    """How far a picture is scaled down, if at all, to a longer side and a number of squares that it begins. Exact: one
+    on the edge of a square is decided by whole numbers, and a rounding error would cost a row of them.
     """
     largest = min(Fraction(1), Fraction(max_side_px, max(size.width, size.height)))
 

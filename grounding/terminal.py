@@ -72,7 +72,6 @@ def _lines(text: str, width: int) -> list[str]:
 
 def fitted(console: Console, table: Table) -> RenderableType:
     """The table with columns that break no word: without its frame, or as a list, where there is no room for it.
-
     Numbers stay in one line where there is room.
     """
     if _measured(console, table).maximum <= console.width:

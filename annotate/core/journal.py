@@ -33,10 +33,8 @@ class SaveFailed(UserError):
 
 
 def replace_file(path: Path, content: bytes, *, previous: Path | None = None) -> None:
-    """Put ``content`` in the place of a file: all of it, seen on disk, or nothing. It keeps its permissions.
-
-    A symbolic link is replaced by a file: what it leads to, such as the store of a hub's cache, is others'. Raises
-    OSError.
+    """Put ``content`` in the place of a file: all of it, seen on disk, or nothing. It keeps its permissions. A symbolic
+    link is replaced by a file: what it leads to, such as the store of a hub's cache, is others'. Raises OSError.
     """
     with draft_of(path) as draft:
         draft.write_bytes(content)
@@ -59,9 +57,8 @@ def hash_of(content: bytes) -> str:
 
 
 class EditJournal:
-    """The journal of one questions file, and the lock of its folder.
-
-    What can't be written stays in memory and is tried again with the next event; ``trouble`` says why, as a sentence.
+    """The journal of one questions file, and the lock of its folder. What can't be written stays in memory and is tried
+    again with the next event; ``trouble`` says why, as a sentence.
     """
 
     def __init__(self, folder: Path, questions: str) -> None:
@@ -180,9 +177,8 @@ def write_list(items: Sequence[object], *, lines: bool = False) -> bytes:
 
 
 def read_list(content: bytes, path: Path, *, lines: bool = False) -> tuple[list[object], bool]:
-    """The items of a JSON list, and whether it is set out otherwise, so that saving reformats it.
-
-    NaN and Infinity are let be where nobody changes them. Raises UserError: not UTF-8, no JSON, or no list.
+    """The items of a JSON list, and whether it is set out otherwise, so that saving reformats it. NaN and Infinity are
+    let be where nobody changes them. Raises UserError: not UTF-8, no JSON, or no list.
     """
     try:
         items = json.loads(content.decode("utf-8-sig"))

@@ -38,7 +38,6 @@ MIN_SIDE_PX = 2  # No box that a hand draws has a side shorter than this, unless
 
 class MarkedBox(Record, frozen=True, kw_only=True):
     """A rectangle somebody drew. Whole pixels, except in files that came with fractions and were not touched since.
-
     ``source`` is its place in the file's list, so that unknown fields stay with it; None for a box that was drawn here.
     """
 

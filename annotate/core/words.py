@@ -27,9 +27,8 @@ _TEXT = ("text", "transcription", "transcript", "instruction")
 
 
 class ClipWords(Record, frozen=True, kw_only=True):
-    """A recording's words, or those typed for a picture without one, where ``audio`` is empty.
-
-    ``checked``: whether somebody vouched for them here; None where the file does not say, as those of the release.
+    """A recording's words, or those typed for a picture without one, where ``audio`` is empty. ``checked``: whether
+    somebody vouched for them here; None where the file does not say, as those of the release.
     """
 
     audio: str = ""
@@ -57,7 +56,6 @@ def _machine_files(folder: Path) -> list[Path]:
 
 class CorrectedFile:
     """The folder's ``transcriptions_GT.json``, which need not be there yet. Raises UserError: it cannot be read.
-
     ``reformats``: whether saving sets all of it out anew, as its layout is not an item a line.
     """
 

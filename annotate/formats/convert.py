@@ -74,9 +74,8 @@ FORMATS: dict[FormatName, Format] = {
 
 
 def read_labels(path: Path, format_name: FormatName | None = None, *, deep: bool = False) -> Reading:
-    """Read a folder of labels, or a COCO file, and look at its pictures; with ``deep`` at every pixel.
-
-    Raises UserError: there is nothing to read, or it is another format.
+    """Read a folder of labels, or a COCO file, and look at its pictures; with ``deep`` at every pixel. Raises
+    UserError: there is nothing to read, or it is another format.
     """
     if not path.exists():
         raise UserError(f"{path}: there is no such file or folder")
@@ -193,7 +192,6 @@ def write_labels(reading: Reading, folder: Path, format_name: FormatName) -> Con
 
 def _named(items: Sequence[tuple[str, LabelItem]], used: Format) -> list[Named]:
     """The items with the places of their pictures: their own names, made safe and unlike all others but for a suffix.
-
     In a format with one label file a picture, steps that share a picture become one with the boxes of all of them.
     """
     places: dict[tuple[str, str], PurePosixPath] = {}

@@ -178,9 +178,8 @@ def sheet_of(written: str | PurePath) -> tuple[str, str]:
 
 
 def walk(root: Path, *suffixes: str) -> list[Path]:
-    """Every file below a folder that has one of the suffixes (in lower case), in natural order of its path.
-
-    Hidden names, folders with ``__`` and names that are not UTF-8 are passed over, links to folders not followed.
+    """Every file below a folder that has one of the suffixes (in lower case), in natural order of its path. Hidden
+    names, folders with ``__`` and names that are not UTF-8 are passed over, links to folders not followed.
     """
     found: list[Path] = []
     for folder, inner, names in os.walk(root):
@@ -224,7 +223,6 @@ class LabelFolder:
 
     def find(self, written: str, folders: Sequence[Path], place: LabelPlace, field: str) -> Path | None:
         """The file that ``written`` names, seen from the first of ``folders`` where there is one; None after a problem.
-
         A path may climb with ``..`` as long as it stays inside the root. Where no folder has the file, the first path.
         """
         plain = written.replace("\\", "/").strip()

@@ -24,9 +24,8 @@ from .labels import Finding, LabelFolder, LabelItem, LabelPlace, Named
 
 
 def read(source: LabelFolder, root: Path) -> Iterator[tuple[str, LabelItem]]:
-    """The steps of each participant in the order of the file; of a plain folder of pictures, in natural order.
-
-    Raises UserError: there are no participants and no pictures, or a questions file is no JSON list.
+    """The steps of each participant in the order of the file; of a plain folder of pictures, in natural order. Raises
+    UserError: there are no participants and no pictures, or a questions file is no JSON list.
     """
     problems: list[Problem] = []
     folders = find_participants(root, QUESTIONS, (), problems)

@@ -84,7 +84,6 @@ def usual_reach_px(frame: Frame) -> int:
 
 def snap(pixels: Pixels, frame: Frame, *, reach_px: int | None = None) -> Frame:
     """Each side of a box moved to the nearest edge of what it is drawn around; the box itself where there is none.
-
     Raises ValueError: the box has no pixel of the picture.
     """
     height, width = pixels.shape[:2]
@@ -210,9 +209,8 @@ def _at_edge(share: Shares, places: range, at: int, outward: int) -> int:
 
 
 def _beside_ink(ink: Marks, drawn: int, reach: int, gap: int, outward: int) -> int | None:
-    """The place beside the ink at a side: outwards where the side cuts through it, else inwards.
-
-    None where the ink reaches further out than the side may go, or begins further in.
+    """The place beside the ink at a side: outwards where the side cuts through it, else inwards. None where the ink
+    reaches further out than the side may go, or begins further in.
     """
     # A right side is a left one in the mirror.
     seen, place = (ink, drawn) if outward < 0 else (ink[::-1], len(ink) - drawn)

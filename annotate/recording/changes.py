@@ -330,9 +330,8 @@ class ChangeFinder:
 
 
 def user_actions(changes: Sequence[ScreenChange]) -> list[ScreenChange]:
-    """The changes that are the user's actions, each from its first sign to its last wave.
-
-    What lights up under the pointer stays out, and so does the same place going out again.
+    """The changes that are the user's actions, each from its first sign to its last wave. What lights up under the
+    pointer stays out, and so does the same place going out again.
     """
     joined: list[ScreenChange] = []
     hovers: list[ScreenChange] = []

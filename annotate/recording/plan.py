@@ -21,7 +21,6 @@ PLAN_FILE = "cuts.json"
 
 class Instruction(Record, frozen=True, kw_only=True):
     """What was said for one or several steps: where in the recording, what a machine ``heard``, a person's ``text``.
-
     Where start and end are the same it was never said, but typed.
     """
 
@@ -43,7 +42,6 @@ class Instruction(Record, frozen=True, kw_only=True):
 
 class CutStep(Record, frozen=True, kw_only=True):
     """One step: the screen that the user saw, at ``screenshot_s``, before the action that began at ``action_s``.
-
     ``action`` is ``click``, ``type`` or ``scroll``; ``instruction`` an id; ``pointer`` is in recorded pixels.
     """
 

@@ -96,9 +96,8 @@ class Reviewer:
 
 @lru_cache
 def reviewer_of(run: Path, annotator: str) -> Reviewer:
-    """The reviewer of a run, one for all windows; without a name, the one that the machine knows.
-
-    Raises UserError: there is no run, a file is damaged, or the labeller can't be called so.
+    """The reviewer of a run, one for all windows; without a name, the one that the machine knows. Raises UserError:
+    there is no run, a file is damaged, or the labeller can't be called so.
     """
     try:
         annotator = annotator or getpass.getuser()

@@ -118,7 +118,6 @@ class WindowSession:
 
     def change_together(self, entries: Mapping[int, AnnotatedStep], what: str, *, joined: bool = False) -> None:
         """Change steps; undo in one of them takes it back in all. Where an answer is another, it is not verified.
-
         ``what`` was done, for undo, such as "move box"; ``joined`` is part of the movement of the change before it.
         """
         before = self.document.entries

@@ -123,10 +123,8 @@ _MARKER = re.compile(
 
 
 def action_section(reply: str) -> tuple[str, bool]:
-    """The part of a reply that says what to do, and whether the reply says so.
-
-    Inside the last ``<tool_call>`` or ``<answer>``, else behind the last ``Action:`` that is in no typed text, else
-    all.
+    """The part of a reply that says what to do, and whether the reply says so. Inside the last ``<tool_call>`` or
+    ``<answer>``, else behind the last ``Action:`` that is in no typed text, else all.
     """
     reply = reply.rpartition("</think>")[2]
     for tag in ("tool_call", "answer"):

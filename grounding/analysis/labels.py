@@ -36,9 +36,8 @@ Said = Literal["reasoning", "grounding", "unclear", "unparsed", "error", "missin
 
 
 class WrongStep(Record, frozen=True, kw_only=True):
-    """A scored step that is no hit. ``reason`` is the run's own word on why there is no place.
-
-    ``may_change``: the step ended in an error or was not asked yet, so that continuing the run may make it a hit.
+    """A scored step that is no hit. ``reason`` is the run's own word on why there is no place. ``may_change``: the step
+    ended in an error or was not asked yet, so that continuing the run may make it a hit.
     """
 
     step: Step
@@ -77,9 +76,8 @@ class Share(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class SourceSplit(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What one source says of all steps that it was asked about. The two shares have the same ``n``.
-
-    ``participant`` is empty where the split is of all participants.
+    """What one source says of all steps that it was asked about. The two shares have the same ``n``. ``participant`` is
+    empty where the split is of all participants.
     """
 
     source: str
@@ -134,9 +132,8 @@ class JudgeInfo(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ErrorSplit(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The content of ``error_split.json``.
-
-    ``status`` is partial where a source or the run itself still has answers to come. ``notes`` are for the reader.
+    """The content of ``error_split.json``. ``status`` is partial where a source or the run itself still has answers to
+    come. ``notes`` are for the reader.
     """
 
     schema: Literal[1] = 1
@@ -256,9 +253,8 @@ def _opinion(wrong: WrongStep, labeller: str, label: Label | None) -> Opinion:
 
 
 def label_lines(content: bytes, where: str) -> Iterator[tuple[int, Label]]:
-    """The labels in a file with the numbers of their lines.
-
-    Raises UserError: a line is no label; ``where`` says of which file.
+    """The labels in a file with the numbers of their lines. Raises UserError: a line is no label; ``where`` says of
+    which file.
     """
     decoder = msgspec.json.Decoder(Label)
     for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
@@ -290,9 +286,8 @@ class Wrongs(Record, frozen=True, kw_only=True):
 
 
 def read_wrongs(folder: RunFolder) -> Wrongs:
-    """Judge the stored answers of a run and keep what is no hit.
-
-    Raises UserError: the folder holds no run, or a file in it is damaged.
+    """Judge the stored answers of a run and keep what is no hit. Raises UserError: the folder holds no run, or a file
+    in it is damaged.
     """
     steps = [step for session in folder.read_sessions() for step in session.steps if step.region is not None]
     plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)

@@ -27,9 +27,8 @@ PromptT = TypeVar("PromptT", bound=NamedPrompt)
 
 
 def find_prompt(name: str, kind: type[PromptT], folder: str, *, flag: str) -> PromptT:
-    """The prompt that a user means: the name of a bundled one or the path of a file (.yaml).
-
-    Raises UserError: nothing is called so, the file can't be read, is not YAML, or a field is wrong.
+    """The prompt that a user means: the name of a bundled one or the path of a file (.yaml). Raises UserError: nothing
+    is called so, the file can't be read, is not YAML, or a field is wrong.
     """
     path = prompt_file(name, models_dir() / "prompts" / folder, flag=flag)
     try:

@@ -49,9 +49,8 @@ def frame_px(size: Size) -> int:
 
 
 def framed_picture(path: Path, region: Region) -> bytes:
-    """A screenshot with every shape of a region framed, as PNG in its own size.
-
-    Raises OSError: the file can't be read or is not a picture.
+    """A screenshot with every shape of a region framed, as PNG in its own size. Raises OSError: the file can't be read
+    or is not a picture.
     """
     from PIL import Image, ImageDraw, UnidentifiedImageError
 
@@ -97,9 +96,8 @@ def _frame_outline(pen: ImageDraw.ImageDraw, corners: list[tuple[float, float]],
 
 
 def keep_pictures(folder: Path, wrongs: Sequence[WrongStep]) -> list[str]:
-    """Write ``<participant>_<image>.png`` for each step; returns what could not be framed, in words.
-
-    Raises OSError: the folder can't be written to.
+    """Write ``<participant>_<image>.png`` for each step; returns what could not be framed, in words. Raises OSError:
+    the folder can't be written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
     problems = []

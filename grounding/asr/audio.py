@@ -127,10 +127,8 @@ _CONTAINERS = (
 
 
 def _decoded(path: Path, *, because: str) -> tuple[Any, int]:
-    """What libsndfile can't read, through ffmpeg.
-
-    A media file may name others to be opened with it, on this machine or on the net. ffmpeg is therefore held to plain
-    files and to containers that carry their sound themselves.
+    """What libsndfile can't read, through ffmpeg. A media file may name others to be opened with it, on this machine or
+    on the net. ffmpeg is therefore held to plain files and to containers that carry their sound themselves.
     """
     ffmpeg = shutil.which("ffmpeg")
     if ffmpeg is None:

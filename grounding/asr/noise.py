@@ -36,9 +36,8 @@ _DRAWS: Final = 8
 
 
 class Mixed(Record, frozen=True, kw_only=True, eq=False):
-    """Speech with noise: ``samples`` are float32, mono, 16 kHz, shape (n,) like the speech's.
-
-    ``gain_db`` is what the speech was multiplied by. Where no noise could be added ``notes`` say why.
+    """Speech with noise: ``samples`` are float32, mono, 16 kHz, shape (n,) like the speech's. ``gain_db`` is what the
+    speech was multiplied by. Where no noise could be added ``notes`` say why.
     """
 
     samples: Samples
@@ -47,9 +46,8 @@ class Mixed(Record, frozen=True, kw_only=True, eq=False):
 
 
 class Source(Record, frozen=True, kw_only=True):
-    """Recordings of one kind of noise, sorted by their numbers; none of one that is computed here.
-
-    ``identity`` is a line for keys, which changes when a sample may: a version, or a hash of all files' bytes.
+    """Recordings of one kind of noise, sorted by their numbers; none of one that is computed here. ``identity`` is a
+    line for keys, which changes when a sample may: a version, or a hash of all files' bytes.
     """
 
     name: str
@@ -183,7 +181,6 @@ COMPUTED: Final = ("pink", "white")
 @cache
 def made(name: str) -> Samples:
     """One of the computed noises by its name: float32, 16 kHz, 30 s, in steps of 16 bits; its end meets its beginning.
-
     White noise, or noise with equal power in each octave from 20 Hz on.
     """
     raw = np.asarray(np.random.RandomState(1 if name == "white" else 2).standard_normal(_COUNT), np.float64)

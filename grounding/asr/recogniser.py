@@ -95,7 +95,6 @@ class Recogniser(Protocol):
 
     def hear(self, pieces: Iterator[Audio]) -> Answers:
         """What is said in each piece; the next ones are taken as it has room for them. Equal samples give equal text.
-
         Raises UserError: what ends the run.
         """
 

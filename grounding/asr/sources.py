@@ -196,9 +196,8 @@ def substitute(sessions: Sequence[Session], spoken: Sequence[Spoken]) -> tuple[S
 def _units(
     sessions: Sequence[Session], folders: Mapping[str, Path], needed: frozenset[str], *, optional: bool = False
 ) -> list[Spoken]:
-    """The units that the needed steps belong to, with their recordings, in order of their first step.
-
-    Raises UserError: there are no recordings, or nothing says which belongs to which steps; unless they are optional.
+    """The units that the needed steps belong to, with their recordings, in order of their first step. Raises UserError:
+    there are no recordings, or nothing says which belongs to which steps; unless they are optional.
     """
     found: list[Spoken] = []
     for session in sessions:

@@ -34,9 +34,8 @@ _COLUMNS = ("word error rate", "step accuracy", "progress", "task success")
 
 
 class HeardRun(Record, frozen=True, kw_only=True):
-    """A scored run with what it was told; ``told`` is None for the true words.
-
-    ``summary`` is the run's, with the word error rate among its scores.
+    """A scored run with what it was told; ``told`` is None for the true words. ``summary`` is the run's, with the word
+    error rate among its scores.
     """
 
     scored: ScoredClicks
@@ -91,7 +90,6 @@ _PLOTTED = (
 
 def draw_levels(runs: Sequence[HeardRun], folder: Path, subtitle: str) -> tuple[Path, ...]:
     """Draw word error rate above step accuracy over the level of the noise, a line for each recogniser and noise.
-
     Dashed lines are the same recognisers without noise, and the true words. Nothing without two levels of one noise.
     """
     points, still = [], []
@@ -122,9 +120,8 @@ def draw_levels(runs: Sequence[HeardRun], folder: Path, subtitle: str) -> tuple[
 
 
 def print_table(console: Console, runs: Sequence[ScoredClicks], *, published: bool) -> None:
-    """Print the table over finished runs that differ in their transcripts only; asks and hears nothing again.
-
-    Raises UserError: no run, runs that differ in more, or over other steps.
+    """Print the table over finished runs that differ in their transcripts only; asks and hears nothing again. Raises
+    UserError: no run, runs that differ in more, or over other steps.
     """
     if not runs:
         raise UserError("no run was given: name run folders, one of them over the true words")

@@ -267,7 +267,6 @@ class _Stored(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 def transcript_store_dir(chosen: Path | None = None, *, off: bool = False) -> Path | None:
     """Where transcripts are kept: the folder that was chosen, else ``transcripts`` in the user's cache; None: nowhere.
-
     Raises UserError: it was both chosen and switched off.
     """
     if off and chosen is not None:

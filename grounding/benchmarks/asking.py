@@ -138,9 +138,8 @@ def _with_room(card: PlannerCard, tokens: int) -> dict[str, Json]:
 async def run_stage(
     stage: Stage[ItemT], items: Sequence[ItemT], progress: Progress, check: Callable[[], Awaitable[None]]
 ) -> AskingResult:
-    """Take all items through one stage; ``check`` is called before the first question.
-
-    Raises an OSError where an answer can't be written, a UserError where the user can put it right.
+    """Take all items through one stage; ``check`` is called before the first question. Raises an OSError where an
+    answer can't be written, a UserError where the user can put it right.
     """
     asked = 0
 
@@ -291,9 +290,8 @@ async def answer_of(
     system: str = "",
     whole: bool = False,
 ) -> AnswerT:
-    """Ask one question in words; ``read`` gives the answer's own fields, or why a reply can't be read.
-
-    A refusal or an empty reply is ``unparsed``; so is one that was cut off, where only ``whole`` ones are read.
+    """Ask one question in words; ``read`` gives the answer's own fields, or why a reply can't be read. A refusal or an
+    empty reply is ``unparsed``; so is one that was cut off, where only ``whole`` ones are read.
     """
     messages = [Message(role="user", parts=(TextPart(text=prompt),))]
     if system:

@@ -36,9 +36,8 @@ WordingT = TypeVar("WordingT", bound=Wording)
 
 
 def read_wording(folder: str, name: str, kind: type[WordingT], *, prefix: str = "") -> WordingT:
-    """A bundled file of texts of a benchmark, or a YAML file of one's own; a UserError where there is none.
-
-    ``folder`` is below ``models/prompts``; the names of bundled files begin with ``prefix``.
+    """A bundled file of texts of a benchmark, or a YAML file of one's own; a UserError where there is none. ``folder``
+    is below ``models/prompts``; the names of bundled files begin with ``prefix``.
     """
     known = {
         file.stem.removeprefix(prefix): file for file in (models_dir() / "prompts" / folder).glob(f"{prefix}*.yaml")

@@ -204,9 +204,8 @@ def replies_path(out: Path) -> Path:
 
 @contextmanager
 def open_replies(out: Path) -> Iterator[Journal[Caption]]:
-    """The journal of replies, kept from other processes while it is open; its folder is made.
-
-    Raises UserError: it can't be made or opened, a line of it is damaged, or another process is writing to it.
+    """The journal of replies, kept from other processes while it is open; its folder is made. Raises UserError: it
+    can't be made or opened, a line of it is damaged, or another process is writing to it.
     """
     path = replies_path(out)
     try:
@@ -226,7 +225,6 @@ def open_replies(out: Path) -> Iterator[Journal[Caption]]:
 
 def set_aside(out: Path) -> Path | None:
     """Rename the files of an earlier run, if there are any, so that nothing paid for is lost; the new name of ``out``.
-
     Raises UserError: another process is writing to them, or they can't be renamed.
     """
     if not out.exists() and not replies_path(out).exists():
@@ -246,7 +244,6 @@ def set_aside(out: Path) -> Path | None:
 
 def check_out(out: Path, wanted: CaptionFile) -> None:
     """See that nothing else is overwritten: the file is not there, or holds captions by the same model and prompt.
-
     Raises UserError: it holds something else.
     """
     if out.is_dir():

@@ -56,9 +56,8 @@ def select_tasks(
     by: str,
     also: Callable[[TaskT], bool] = lambda _: True,
 ) -> tuple[TaskT, ...]:
-    """Choose by user and task id, and the first ``limit`` of what is left; a UserError where nothing is.
-
-    ``by`` is a further option that chooses, ``also`` what it wants.
+    """Choose by user and task id, and the first ``limit`` of what is left; a UserError where nothing is. ``by`` is a
+    further option that chooses, ``also`` what it wants.
     """
     users, ids = {user_of(task) for task in tasks}, {id_of(task) for task in tasks}
     for user in options.participant:

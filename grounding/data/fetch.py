@@ -64,7 +64,6 @@ _Moved = Callable[[int], None]
 
 class File(Record, frozen=True, kw_only=True):
     """A file to fetch: its path in the data set, its name where it comes from, and a mark that changes when it does.
-
     ``size_bytes`` is None where nobody says.
     """
 
@@ -83,10 +82,8 @@ class _State(Record, frozen=True, kw_only=True):
 
 
 class _Source(Record, frozen=True, kw_only=True):
-    """What an address holds now; ``mark`` changes when that does.
-
-    ``files`` are to be fetched from ``fs``; ``link`` is the folder where they are already, ``archive`` the file on this
-    machine that they are packed in.
+    """What an address holds now; ``mark`` changes when that does. ``files`` are to be fetched from ``fs``; ``link`` is
+    the folder where they are already, ``archive`` the file on this machine that they are packed in.
     """
 
     mark: str
@@ -268,7 +265,6 @@ def _transfer(address: Address, source: _Source, files: Sequence[File], into: Pa
 
 def _download(fs: Any, file: File, part: Path, moved: _Moved) -> None:
     """Read a remote file into ``part``, whose name hangs on its mark; a large one goes on where it was broken off.
-
     Raises OSError: the file's length is not what was said; or whatever the file system raises.
     """
     size = file.size_bytes
@@ -456,9 +452,8 @@ def cached_sources(before: float | None = None) -> tuple[CachedSource, ...]:
 
 
 def forget(kept: CachedSource) -> None:
-    """Delete what the cache holds of an address; the cache of huggingface_hub is left alone.
-
-    Raises UserError: it can't be deleted.
+    """Delete what the cache holds of an address; the cache of huggingface_hub is left alone. Raises UserError: it can't
+    be deleted.
     """
     aside = kept.folder.with_name(f".{kept.folder.name}.{os.getpid()}")
     try:

@@ -64,9 +64,8 @@ def counted(oddities: Sequence[Problem]) -> tuple[str, ...]:
 
 
 class DatasetProblems(UserError):
-    """A data set cannot be used. ``problems`` are all that was found; the message lists the first 50.
-
-    ``oddities`` are what would not have kept it from being used.
+    """A data set cannot be used. ``problems`` are all that was found; the message lists the first 50. ``oddities`` are
+    what would not have kept it from being used.
     """
 
     def __init__(self, problems: Sequence[Problem], oddities: Sequence[Problem] = ()) -> None:
@@ -92,7 +91,6 @@ def shorten(value: object) -> str:
 @dataclass
 class Fields:
     """Reads one object of a JSON list or of JSON lines; ``prefix`` stands before its fields' names in problems.
-
     ``picture`` is where the picture was put that came in the object itself, as in a row of parquet.
     """
 
@@ -347,9 +345,8 @@ class _Unusable(Exception):
 
 
 def read_json_list(path: Path, problems: list[Problem]) -> list[object] | None:
-    """The items of a UTF-8 JSON file whose top level is a list; None after adding one problem.
-
-    A byte order mark is passed over. NaN and Infinity, which are not JSON, and numbers beyond a double are refused.
+    """The items of a UTF-8 JSON file whose top level is a list; None after adding one problem. A byte order mark is
+    passed over. NaN and Infinity, which are not JSON, and numbers beyond a double are refused.
     """
     try:
         found = _decoded(_content(path))
@@ -390,9 +387,8 @@ def read_table(path: Path, problems: list[Problem]) -> list[dict[str, Any]]:
 
 
 def read_json_lines(path: Path, problems: list[Problem]) -> list[JsonLine]:
-    """The sound objects of a UTF-8 file of JSON lines; everything wrong is added to ``problems``.
-
-    Blank lines and a byte order mark are passed over.
+    """The sound objects of a UTF-8 file of JSON lines; everything wrong is added to ``problems``. Blank lines and a
+    byte order mark are passed over.
     """
     lines = []
     try:

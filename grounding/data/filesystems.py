@@ -41,9 +41,8 @@ def check_packages(address: Address) -> None:
 
 
 def file_system(address: Address) -> tuple[Any, str]:
-    """The file system of an address, and the path in it.
-
-    Raises UserError: a package is missing, or fsspec knows no such file system.
+    """The file system of an address, and the path in it. Raises UserError: a package is missing, or fsspec knows no
+    such file system.
     """
     check_packages(address)
     from fsspec.core import url_to_fs

@@ -60,9 +60,8 @@ def natural_key(name: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
 
 
 def match_name(wanted: str, names: Iterable[str]) -> str | None:
-    """The name that is ``wanted``, or else the first one that differs from it in upper and lower case only.
-
-    The release's own README and code disagree about the case of file names.
+    """The name that is ``wanted``, or else the first one that differs from it in upper and lower case only. The
+    release's own README and code disagree about the case of file names.
     """
     matching = sorted(name for name in names if name.casefold() == wanted.casefold())
     return wanted if wanted in matching else next(iter(matching), None)
@@ -170,7 +169,6 @@ class ImageLocator:
 
 def find_files(data_dir: Path, patterns: Sequence[str], *, what: str) -> list[Path]:
     """The files below a folder whose names match, of the highest folder that has any, at most three deep; sorted.
-
     Raises UserError: there is no such folder, or no such file in it; ``what`` is missing.
     """
     if not data_dir.is_dir():

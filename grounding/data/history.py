@@ -125,9 +125,8 @@ def next_screenshots(steps: Sequence[Step]) -> list[str | None]:
 
 
 def caption_path(history: str | None) -> Path | None:
-    """The path that a user gave as the history file; None where it is a name to look for in participants' folders.
-
-    A name without a folder is a path where such a file of captions lies in the working folder.
+    """The path that a user gave as the history file; None where it is a name to look for in participants' folders. A
+    name without a folder is a path where such a file of captions lies in the working folder.
     """
     if history is None:
         return None

@@ -50,9 +50,8 @@ class ImageFault(Record, frozen=True, kw_only=True):
 
 
 def probe_image(path: Path, *, deep: bool = False) -> ImageInfo | ImageFault:
-    """Size and hash of one PNG, JPEG or WebP file that is whole; with ``deep``, every pixel of a PNG is decoded too.
-
-    A picture of more than 64 million pixels, or of more than 65,535 a side, is refused before anything is decoded.
+    """Size and hash of one PNG, JPEG or WebP file that is whole; with ``deep``, every pixel of a PNG is decoded too. A
+    picture of more than 64 million pixels, or of more than 65,535 a side, is refused before anything is decoded.
     """
     try:
         status = path.stat()

@@ -42,9 +42,8 @@ def ready(folder: Path) -> Path: ...
 @overload
 def ready(folder: None) -> None: ...
 def ready(folder: Path | None) -> Path | None:
-    """See that a folder holds what its address holds now; once for each process. Other folders are left alone.
-
-    Raises UserError: the data can't be read or kept; says what to do.
+    """See that a folder holds what its address holds now; once for each process. Other folders are left alone. Raises
+    UserError: the data can't be read or kept; says what to do.
     """
     if folder is not None and folder in _known:
         with _lock:

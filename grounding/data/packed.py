@@ -40,9 +40,8 @@ class ParquetRow(Record, frozen=True, kw_only=True):
 
 
 class Unpacker:
-    """Keeps rows and pictures of packed files.
-
-    Raises UserError: there is no cache folder to keep them in, or it can't be written.
+    """Keeps rows and pictures of packed files. Raises UserError: there is no cache folder to keep them in, or it can't
+    be written.
     """
 
     def __init__(self, layout: str) -> None:
@@ -78,7 +77,6 @@ class Unpacker:
 
     def parquet(self, source: Path, columns: Sequence[str] = ()) -> list[ParquetRow]:
         """The rows of a parquet file, of these columns or of all; pictures are where a column has their ``bytes``.
-
         Raises UserError: pyarrow is missing, the file is no parquet or has not these columns.
         """
         return self.rows(source, f"parquet-1 {sorted(columns)}", ParquetRow, lambda file: self._parquet(file, columns))

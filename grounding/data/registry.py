@@ -142,7 +142,6 @@ def on_the_hub(name: str, data_dir: Path | None = None) -> tuple[str, Path | Non
 
 def reference_plans(name: str) -> Path | None:
     """The file of reference instructions that comes with a data set, by its name or its card's path; None without one.
-
     Raises UserError: a card is wrong, or the file that it names is not there.
     """
     found = _card(name)
@@ -155,9 +154,8 @@ def reference_plans(name: str) -> Path | None:
 
 
 def layout_of(name: str) -> str:
-    """The layout of a data set, by the name or path of its card or by the layout's own name.
-
-    Raises UserError: the card is wrong.
+    """The layout of a data set, by the name or path of its card or by the layout's own name. Raises UserError: the card
+    is wrong.
     """
     found = _card(name)
     return name if found is None else found[0].layout
@@ -170,9 +168,8 @@ def layout_names() -> list[str]:
 
 
 def is_desktop(name: str) -> bool:
-    """Whether a data set, by the name or path of its card or the name of its layout, holds desktop tasks.
-
-    Raises UserError: the card is wrong.
+    """Whether a data set, by the name or path of its card or the name of its layout, holds desktop tasks. Raises
+    UserError: the card is wrong.
     """
     return _holds_desktop(layout_of(name))
 
@@ -221,9 +218,8 @@ def differences(found: ExpectedCounts, expected: ExpectedCounts) -> tuple[str, .
 
 
 def departures(found: ExpectedCounts, expected: ExpectedCounts) -> tuple[str, ...]:
-    """What shows that a whole data set is not the release that its card describes, as ``264 of 2,524 steps``.
-
-    The number of steps comes first. None where every count is right, and where the card states none.
+    """What shows that a whole data set is not the release that its card describes, as ``264 of 2,524 steps``. The
+    number of steps comes first. None where every count is right, and where the card states none.
     """
     odd = sorted(_odd(found, expected), key=lambda one: one[0] != "steps")
     # Equal totals in other groups are another data set, too.
@@ -308,9 +304,8 @@ def load_desktop(
 
 
 class Inspection(Record, frozen=True, kw_only=True):
-    """What a check found: problems keep the data set from being used, warnings do not.
-
-    ``summary`` says in one line how much the data set holds; "" where the layout doesn't count.
+    """What a check found: problems keep the data set from being used, warnings do not. ``summary`` says in one line how
+    much the data set holds; "" where the layout doesn't count.
     """
 
     problems: tuple[Problem, ...] = ()
@@ -384,7 +379,6 @@ class Located(Record, frozen=True, kw_only=True):
 
 def locate(name: str, data_dir: Path | str | None = None) -> Located:
     """Find a data set by the name of its card, by the path of a card, or by the name of a layout, whatever it holds.
-
     Raises UserError: the name is not known, or the files are not there.
     """
     folder = None if data_dir is None else local_folder(data_dir)

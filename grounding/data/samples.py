@@ -131,9 +131,8 @@ def fault(numbers: Four, size: Size, convention: Convention) -> str:
 
 
 def doubt(boxes: Sequence[tuple[Four, Size]], convention: Convention) -> str:
-    """One sentence where the boxes of a data set do not fit their convention; empty where they do.
-
-    It names the convention that does fit, if one fits clearly better: at most a third of the misfits.
+    """One sentence where the boxes of a data set do not fit their convention; empty where they do. It names the
+    convention that does fit, if one fits clearly better: at most a third of the misfits.
     """
     misfits: dict[Convention, int] = {each: sum(bool(fault(*box, each)) for box in boxes) for each in WORDS}
     wrong = misfits[convention]

@@ -61,7 +61,6 @@ class Word(Record, frozen=True, kw_only=True):
 
 class Transcript(Record, frozen=True, kw_only=True):
     """One clip's transcript. ``audio`` is the recording's path in its folder, ``steps`` are the pictures it goes with.
-
     Either may be empty where the file doesn't say: such items count by their place.
     """
 
@@ -223,9 +222,8 @@ def parse_noise(text: str) -> Noisy:
 
 
 def parse_condition(text: str) -> Condition:
-    """A source of words from its text.
-
-    Raises UserError: it names nothing, a noise that can't be read, or noise for words that nobody has to hear.
+    """A source of words from its text. Raises UserError: it names nothing, a noise that can't be read, or noise for
+    words that nobody has to hear.
     """
     said = text.strip()
     source, at, behind = said.rpartition("@")

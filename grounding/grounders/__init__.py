@@ -49,7 +49,6 @@ class BuiltGrounder(Record, frozen=True, kw_only=True):
 
 def card_behind(name: str, cards: Path, base_url: str | None = None) -> GrounderCard | None:
     """The card that a grounder's name stands for; None for one that is built in, a function or from another package.
-
     Raises UserError: nothing is called so, and there is no address where any model could be asked.
     """
     if is_som(name) or not asks_a_server(name):

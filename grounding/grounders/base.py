@@ -198,10 +198,8 @@ def _inside(region: Region) -> Point | None:
 
 
 class ReadReply(Record, frozen=True, kw_only=True):
-    """Where a reply points, in pixels of the original screenshot, or why it points nowhere.
-
-    ``point`` is a box's centre where ``box`` is what the reply names. ``declined`` marks a reply which says that there
-    is no such place.
+    """Where a reply points, in pixels of the original screenshot, or why it points nowhere. ``point`` is a box's centre
+    where ``box`` is what the reply names. ``declined`` marks a reply which says that there is no such place.
     """
 
     point: Point | None = None

@@ -56,9 +56,8 @@ class ChatGrounder:
         )
 
     def request_for(self, query: Query) -> ChatRequest:
-        """The request about a step, as it would be sent; nothing is.
-
-        Raises OSError, ValueError: the picture can't be read, or the model refuses its shape.
+        """The request about a step, as it would be sent; nothing is. Raises OSError, ValueError: the picture can't be
+        read, or the model refuses its shape.
         """
         return self._over_an_endpoint().request_for(query)
 

@@ -139,7 +139,6 @@ PAD_PX = 2
 
 def draw_marks(image: Pixels, regions: Sequence[Proposed], *, alpha: float, outline: bool) -> Pixels:
     """A copy of the picture with its regions, the largest first, numbered from 1; smaller ones lie over larger ones.
-
     ``alpha`` is how much of a region's colour covers it, 0 to 1; ``outline`` whether its edge is drawn.
     """
     height, width = image.shape[:2]

@@ -31,9 +31,8 @@ WIDTH_IN = 7.0
 
 
 class BoardLine(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One figure of a board. ``own`` are runs: ``apart`` says why one can't stand among the others.
-
-    ``disagrees``: another source states another figure for the same name.
+    """One figure of a board. ``own`` are runs: ``apart`` says why one can't stand among the others. ``disagrees``:
+    another source states another figure for the same name.
     """
 
     name: str
@@ -187,9 +186,8 @@ def _table(title: str, lines: Sequence[BoardLine]) -> Table:
 
 
 def draw_board(board: Board, folder: Path) -> tuple[Path, ...]:
-    """Write ``board_NAME.png`` and ``.svg``: the shares of steps from the highest down, own runs with intervals.
-
-    Raises UserError: a file can't be written.
+    """Write ``board_NAME.png`` and ``.svg``: the shares of steps from the highest down, own runs with intervals. Raises
+    UserError: a file can't be written.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg

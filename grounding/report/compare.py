@@ -125,9 +125,8 @@ class ComparedRun(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ComparisonResult(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """All runs beside one baseline. ``clusters`` is what was drawn, ``intervals`` how intervals were made.
-
-    ``item`` is what one item is called.
+    """All runs beside one baseline. ``clusters`` is what was drawn, ``intervals`` how intervals were made. ``item`` is
+    what one item is called.
     """
 
     schema: Literal[2] = 2
@@ -180,9 +179,8 @@ def compare_rows(
     force: bool = False,
     seed: int = 0,
 ) -> ComparisonResult:
-    """:func:`compare_runs` of runs that are read already, by these metrics alone where any are named.
-
-    Raises UserError: two runs can't be compared; says what differs.
+    """:func:`compare_runs` of runs that are read already, by these metrics alone where any are named. Raises UserError:
+    two runs can't be compared; says what differs.
     """
     runs = (base, *others)
     names = run_names(runs)
@@ -219,9 +217,8 @@ def compare_rows(
 
 
 def differences(run: RunRows, base: RunRows) -> list[str]:
-    """What keeps two runs from being comparable, one sentence each, both values named; empty where nothing does.
-
-    What answered may differ, and how it was asked: that is what runs are compared for.
+    """What keeps two runs from being comparable, one sentence each, both values named; empty where nothing does. What
+    answered may differ, and how it was asked: that is what runs are compared for.
     """
     if run.benchmark != base.benchmark:
         kinds = (one.benchmark or "clicks" for one in (run, base))

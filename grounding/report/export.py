@@ -85,9 +85,8 @@ class ExportTable(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def export_table(paths: Sequence[Path], *, baseline: Path | None = None) -> ExportTable:
-    """The runs as rows, in their order; the baseline (None: the first) is put first where it is not among them.
-
-    Raises UserError: a folder holds no scored run, or the runs are of several benchmarks.
+    """The runs as rows, in their order; the baseline (None: the first) is put first where it is not among them. Raises
+    UserError: a folder holds no scored run, or the runs are of several benchmarks.
     """
     first = baseline or paths[0]
     every = list(dict.fromkeys(paths))
@@ -309,9 +308,8 @@ def _submitted(run: RunRows) -> dict[str, str]:
 
 
 def write_inspect_log(run: RunRows, path: Path) -> None:
-    """Write one run as a log of Inspect, by its own writer. Pictures are named, not copied: the log stays small.
-
-    Raises UserError: inspect_ai is not installed, or the file's name has another ending.
+    """Write one run as a log of Inspect, by its own writer. Pictures are named, not copied: the log stays small. Raises
+    UserError: inspect_ai is not installed, or the file's name has another ending.
     """
     if path.suffix not in INSPECT_ENDINGS:
         raise UserError(f"{path}: a log of Inspect ends in {' or '.join(INSPECT_ENDINGS)}")

@@ -19,9 +19,8 @@ MOST_GROUPS = 40  # A kind with more groups than that is shown by its averages a
 
 
 def table_of(title: str, names: Iterable[str], figures: Iterable[str] = ()) -> Table:
-    """A table with columns of texts and, to the right, of figures.
-
-    They are folded, not cut: on a narrow terminal no digit may be lost.
+    """A table with columns of texts and, to the right, of figures. They are folded, not cut: on a narrow terminal no
+    digit may be lost.
     """
     table = Table(title=Text(title), title_style="bold", title_justify="left")
     for name in names:

@@ -49,9 +49,8 @@ STYLE: Any = {
 
 
 class PlotPoint(Record, frozen=True, kw_only=True):
-    """One combination. ``x`` is the value of the option along the axis; ``series`` names the others' values.
-
-    ``scores`` is what has the estimate of a metric by its name, as ``of(name)``: a run, or the scores of a summary.
+    """One combination. ``x`` is the value of the option along the axis; ``series`` names the others' values. ``scores``
+    is what has the estimate of a metric by its name, as ``of(name)``: a run, or the scores of a summary.
     """
 
     series: str
@@ -61,9 +60,8 @@ class PlotPoint(Record, frozen=True, kw_only=True):
 
 
 class SweepPlot(Record, frozen=True, kw_only=True):
-    """Everything a picture shows. Without an ``x_option`` the combinations are rows of dots.
-
-    ``lines`` are runs that lie nowhere on the axis: dashed lines at their scores. ``note`` says what intervals are.
+    """Everything a picture shows. Without an ``x_option`` the combinations are rows of dots. ``lines`` are runs that
+    lie nowhere on the axis: dashed lines at their scores. ``note`` says what intervals are.
     """
 
     points: tuple[PlotPoint, ...]
@@ -87,9 +85,8 @@ class SweepPlot(Record, frozen=True, kw_only=True):
 
 
 def draw(plot: SweepPlot, folder: Path) -> tuple[Path, ...]:
-    """Write ``sweep.png`` and ``sweep.svg``; nothing where there is no point to show.
-
-    Raises UserError: a file can't be written.
+    """Write ``sweep.png`` and ``sweep.svg``; nothing where there is no point to show. Raises UserError: a file can't be
+    written.
     """
     return save(picture(plot), folder, "sweep") if plot.points else ()
 

@@ -18,9 +18,8 @@ _COLUMNS = {"task success": "task_success", "progress": "average_progress", "ste
 
 
 def print_published(console: Console, results: Sequence[ScoredClicks], names: Sequence[str]) -> None:
-    """Print the tables of RealWebAssist's paper, each with the runs under it, and what is odd about the figures.
-
-    Raises UserError: the figures are missing from this installation or damaged.
+    """Print the tables of RealWebAssist's paper, each with the runs under it, and what is odd about the figures. Raises
+    UserError: the figures are missing from this installation or damaged.
     """
     figures = read_published(published_dir() / f"{PAPER}.csv")
     tables = dict.fromkeys(one.table for one in figures if one.column in _COLUMNS)

@@ -47,7 +47,6 @@ READERS = {
 
 def run_folders(given: Sequence[Path]) -> tuple[Path, ...]:
     """The runs in folders that a user named: a run's own, or those of a command with several. Dry runs are left out.
-
     Raises UserError: no run is left.
     """
     found: list[Path] = []
@@ -225,9 +224,8 @@ class RunRows:
 
 
 def reader_of(path: Path) -> Any:
-    """What reads the runs of the benchmark that a folder is a run of.
-
-    Raises UserError: no benchmark of this version has that name.
+    """What reads the runs of the benchmark that a folder is a run of. Raises UserError: no benchmark of this version
+    has that name.
     """
     name = benchmark_of(path)
     if name not in READERS:
@@ -243,9 +241,8 @@ def first_metric(benchmark: str) -> Metric:
 
 
 def read_rows(path: Path) -> RunRows:
-    """A scored run of any benchmark, as it is shown. Its items are read when they are first asked for.
-
-    Raises UserError: the folder holds no run, it was never scored, or a file in it is damaged.
+    """A scored run of any benchmark, as it is shown. Its items are read when they are first asked for. Raises
+    UserError: the folder holds no run, it was never scored, or a file in it is damaged.
     """
     run: RunRows = reader_of(path).read(path)
     return run
@@ -278,9 +275,8 @@ def call_fields(*calls: Call | None) -> dict[str, Any]:
 
 
 class BreakdownRow(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The first metric over the items with one value of the column; ``tasks`` is in how many tasks they are.
-
-    ``extra`` are the other metrics over the same items, by name.
+    """The first metric over the items with one value of the column; ``tasks`` is in how many tasks they are. ``extra``
+    are the other metrics over the same items, by name.
     """
 
     name: str

@@ -233,9 +233,8 @@ def _named(name: str) -> Iterator[None]:
 
 
 def _in_turn(benchmark: AnyBenchmark, planned: Sequence[Planned], folder: Path, shared: Shared) -> tuple[Row[Any], ...]:
-    """Run one after the other; one that can't go on leaves its reason, and the others are run.
-
-    The cost limit is for all together. Servers stay until no run needs them any more.
+    """Run one after the other; one that can't go on leaves its reason, and the others are run. The cost limit is for
+    all together. Servers stay until no run needs them any more.
     """
     rows: list[Row[Any]] = []
     first = planned[0].options

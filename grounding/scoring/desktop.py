@@ -231,9 +231,8 @@ class DesktopVerdict(Record, frozen=True, kw_only=True):
 def judge_desktop(
     step: DesktopStep, prediction: DesktopPrediction | None, tolerance_px: float = TOLERANCE_PX
 ) -> DesktopVerdict:
-    """Judge one step by all rules, an answer with points in pixels of the screenshot; None where it was not asked.
-
-    The official rule compares the texts, so that it may take a reply for right that names no action.
+    """Judge one step by all rules, an answer with points in pixels of the screenshot; None where it was not asked. The
+    official rule compares the texts, so that it may take a reply for right that names no action.
     """
     action = None if prediction is None else prediction.action
     text = "" if prediction is None else prediction.action_text

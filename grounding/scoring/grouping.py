@@ -41,9 +41,8 @@ def names_of(kind: str, scored: ScoredStep) -> list[str]:
 
 
 def session_groups(session: ScoredSession) -> dict[str, dict[str, ScoredSession]]:
-    """The scored steps of every group of a session, in the tasks that they belong to: by kind, then by name.
-
-    Steps that are not scored are in no group; kinds and names are in the order of their first step.
+    """The scored steps of every group of a session, in the tasks that they belong to: by kind, then by name. Steps that
+    are not scored are in no group; kinds and names are in the order of their first step.
     """
     found: dict[str, dict[str, list[ScoredTask]]] = {}
     for task in session.tasks:
@@ -63,9 +62,8 @@ def session_groups(session: ScoredSession) -> dict[str, dict[str, ScoredSession]
 
 
 class GroupCells:
-    """What each task adds to a metric in each group of one kind; only what is not 0 is kept.
-
-    Column 0 counts every item that is in any group once. ``names`` are the groups, where their order is known before.
+    """What each task adds to a metric in each group of one kind; only what is not 0 is kept. Column 0 counts every item
+    that is in any group once. ``names`` are the groups, where their order is known before.
     """
 
     def __init__(self, metric: Metric, names: Iterable[str] = ()) -> None:
@@ -91,10 +89,8 @@ class GroupCells:
     def averages(
         self, participants: Sequence[str], *, seed: int = 0, resamples: int = RESAMPLES, clusters: ClusterName = "task"
     ) -> Averages:
-        """Micro and macro over the groups, with 95 % bootstrap intervals over clusters.
-
-        A resample in which a group has no item averages over the groups that it has. ``participants`` says whose the
-        task of each row is.
+        """Micro and macro over the groups, with 95 % bootstrap intervals over clusters. A resample in which a group has
+        no item averages over the groups that it has. ``participants`` says whose the task of each row is.
         """
         above, below = (np.zeros((len(participants), len(self._columns) + 1)) for _ in range(2))
         where = np.array(self._rows, dtype=np.intp), np.array(self._places, dtype=np.intp)
@@ -122,9 +118,8 @@ class GroupCells:
 
 
 def _micro_and_macro(hits: Matrix, steps: Matrix) -> Matrix:
-    """Sums to micro and macro accuracy in percent; NaN where nothing was drawn.
-
-    Sums of hits, 100 each, and of steps have the shape (resamples, 1 + groups); the first column is over all groups.
+    """Sums to micro and macro accuracy in percent; NaN where nothing was drawn. Sums of hits, 100 each, and of steps
+    have the shape (resamples, 1 + groups); the first column is over all groups.
     """
     shares = np.divide(hits, steps, out=np.full(hits.shape, np.nan), where=steps > 0)
     has_group = ~np.isnan(shares[:, 1:])

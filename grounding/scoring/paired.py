@@ -34,7 +34,6 @@ LEVEL = 0.05
 
 class McNemar(Record, frozen=True, kw_only=True, omit_defaults=False):
     """McNemar's test of ``n`` pairs, of which ``won`` are right only in the run and ``lost`` only in the baseline.
-
     ``p`` is two-sided. ``statistic`` is that of chi-square with one degree of freedom; None for the exact test.
     """
 
@@ -197,10 +196,8 @@ def compare(
 
 
 def _differences_of(columns: Matrix, seed: int, resamples: int) -> tuple[Difference, ...]:
-    """Differences of ratios of sums, with intervals and p-values from draws of whole rows.
-
-    ``columns`` has the shape (clusters, 4 x metrics): the run's numerators, its denominators, the baseline's
-    numerators, its denominators.
+    """Differences of ratios of sums, with intervals and p-values from draws of whole rows. ``columns`` has the shape
+    (clusters, 4 x metrics): the run's numerators, its denominators, the baseline's numerators, its denominators.
     """
     whole = _ratio_differences(columns.sum(axis=0, keepdims=True))
     metrics = columns.shape[1] // 4
@@ -244,9 +241,8 @@ def _ratio_differences(sums: Matrix) -> Matrix:
 
 
 def common_tasks(run: Sequence[TaskT], baseline: Sequence[TaskT]) -> tuple[tuple[TaskT, ...], tuple[TaskT, ...]]:
-    """Both runs' tasks with only the steps that both have, by id and task, in the first one's order.
-
-    Tasks without such a step are left out. A step that one of the two has not come to is unasked in both.
+    """Both runs' tasks with only the steps that both have, by id and task, in the first one's order. Tasks without such
+    a step are left out. A step that one of the two has not come to is unasked in both.
     """
     of = {(task.participant, task.label): {one.id: one for one in task.steps} for task in baseline}
     mine, theirs = list[TaskT](), list[TaskT]()

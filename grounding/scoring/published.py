@@ -35,9 +35,8 @@ class PublishedFigure(Record, frozen=True, kw_only=True):
 
 
 def read_published(path: Path) -> tuple[PublishedFigure, ...]:
-    """All cells of one file, in its order.
-
-    Raises UserError: the file can't be read, or a cell is not as its column says.
+    """All cells of one file, in its order. Raises UserError: the file can't be read, or a cell is not as its column
+    says.
     """
     try:
         with path.open(encoding="utf-8", newline="") as file:

@@ -119,7 +119,6 @@ ClusterName = Literal["task", "participant"]
 
 def participant_sums(parts: Matrix, participants: Sequence[str], clusters: ClusterName) -> Matrix:
     """Rows of tasks to rows of clusters, in order of each cluster's first task; shape (clusters, columns).
-
     ``participants`` says whose the task of each row is.
     """
     if clusters == "task":

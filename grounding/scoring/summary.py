@@ -33,7 +33,6 @@ from grounding.scoring.scored import ClusterName, PaperScores, ScoredSession, Sc
 
 class TimeTotals(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Seconds. ``planner_s`` and ``grounder_s`` add up requests that ran side by side, so they may exceed ``wall_s``.
-
     ``retries`` are the tries beyond the first.
     """
 
@@ -62,9 +61,8 @@ class CallTotals(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class CostTotals(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Dollars and tokens that this run took. A sum of dollars is None where no price is known.
-
-    ``reused`` is what the plans were worth that other runs paid for: it is in no other figure.
+    """Dollars and tokens that this run took. A sum of dollars is None where no price is known. ``reused`` is what the
+    plans were worth that other runs paid for: it is in no other figure.
     """
 
     usd: float | None = None
@@ -252,9 +250,8 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Summariser:
-    """Makes the summary of sessions that come one after the other and are not kept.
-
-    Raises UserError: an installed package announces a metric that can't be loaded.
+    """Makes the summary of sessions that come one after the other and are not kept. Raises UserError: an installed
+    package announces a metric that can't be loaded.
     """
 
     def __init__(self) -> None:
@@ -294,7 +291,6 @@ class Summariser:
         clusters: ClusterName = "task",
     ) -> Summary:
         """All counts and scores, over everything, per participant and per group that the steps are labelled with.
-
         ``status`` is ``complete`` when every step was asked, ``signature`` one line that says what was run.
         """
         drawn = {"seed": seed, "resamples": resamples}

@@ -52,9 +52,8 @@ class Errors(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class WordScore(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """How far transcripts are from the truth: counts over the corpus, and the rate in percent.
-
-    ``interval`` is a 95 % bootstrap over the recordings; None where no word was said.
+    """How far transcripts are from the truth: counts over the corpus, and the rate in percent. ``interval`` is a 95 %
+    bootstrap over the recordings; None where no word was said.
     """
 
     normaliser: str
@@ -75,10 +74,8 @@ _KINDS = {"equal": "hits", "substitute": "substitutions", "delete": "deletions",
 
 
 def word_errors(pairs: Sequence[tuple[str, str]]) -> WordScore:
-    """Compare what was said with what was heard, a pair of texts for each recording.
-
-    Nothing was heard is "". A recording in which no word was said adds no words, only what was heard in it, as
-    insertions.
+    """Compare what was said with what was heard, a pair of texts for each recording. Nothing was heard is "". A
+    recording in which no word was said adds no words, only what was heard in it, as insertions.
     """
     import jiwer
     from whisper_normalizer.english import EnglishTextNormalizer
@@ -137,7 +134,6 @@ class Spoken(Record, frozen=True, kw_only=True):
 
 class Transcripts(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The content of ``transcripts.json``. ``recogniser`` and ``noise`` are identities, ``made_on`` is the device.
-
     ``condition`` is the canonical text of the source; ``source`` the hash of the recordings' or the file's bytes.
     """
 
@@ -180,9 +176,8 @@ class Transcripts(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def read_spoken(folder: Path) -> Transcripts | None:
-    """What a run was told, from its folder; None where it was told the true words.
-
-    Raises UserError: the file is damaged.
+    """What a run was told, from its folder; None where it was told the true words. Raises UserError: the file is
+    damaged.
     """
     path = folder / TRANSCRIPTS
     try:

@@ -31,9 +31,8 @@ NO_HISTORY = "(nothing yet)"
 
 
 def trained_card(card: GrounderCard, *, history: int) -> GrounderCard:
-    """The card whose prompt is trained: the asked one, with a place for the history where it needs one.
-
-    The card's own parts and their order stay as they are. With ``history`` 0 it is the asked card.
+    """The card whose prompt is trained: the asked one, with a place for the history where it needs one. The card's own
+    parts and their order stay as they are. With ``history`` 0 it is the asked card.
     """
     if not history or card.uses_history:
         return card
@@ -77,9 +76,8 @@ _USUAL = {"point": "({x},{y})", "point_or_box": "({x},{y})", "box": "[{x1},{y1},
 
 
 def written_form(card: GrounderCard) -> str:
-    """How the card's model writes an answer: the card's ``writes``, or the plainest of the usual forms.
-
-    Raises UserError: the card reads answers by patterns of its own and doesn't say how they are written.
+    """How the card's model writes an answer: the card's ``writes``, or the plainest of the usual forms. Raises
+    UserError: the card reads answers by patterns of its own and doesn't say how they are written.
     """
     if card.writes is not None:
         return card.writes
@@ -152,9 +150,8 @@ def judged(example: GrounderExample, card: GrounderCard, text: str, sizes: Image
 
 
 def reward(example: GrounderExample, card: GrounderCard, text: str) -> float:
-    """What a reply is worth: 1 where the evaluation would count a hit, else 0.
-
-    Raises ValueError: the step has no region, or the model refuses a picture of this shape.
+    """What a reply is worth: 1 where the evaluation would count a hit, else 0. Raises ValueError: the step has no
+    region, or the model refuses a picture of this shape.
     """
     sizes = picture_sizes(example.query.screenshot.size, card.image)
     return float(judged(example, card, text, sizes).outcome == "hit")

@@ -166,9 +166,8 @@ class OpenedTraining:
 def open_training(
     asked_card: str, options: GrounderOptions, *, weights: bool = True, command: str = ""
 ) -> OpenedTraining:
-    """Find and check everything. Downloads weights where they are not on this disk; writes nothing.
-
-    Raises UserError: something is missing or wrong, or a split shares something; says what.
+    """Find and check everything. Downloads weights where they are not on this disk; writes nothing. Raises UserError:
+    something is missing or wrong, or a split shares something; says what.
     """
     devices = devices_of(options)
     card = find_card(asked_card, models_dir() / "grounders", GrounderCard, builtin=tuple(BUILTIN), kind="grounder")
@@ -363,9 +362,8 @@ def _run_fold(opened: OpenedTraining, fold: Fold, evaluate: Evaluate) -> tuple[F
 
 
 def _tuned_card(opened: OpenedTraining, fold: Fold, adapter: Path, output: Path) -> GrounderCard:
-    """The tuned model's card; written where it is not there yet.
-
-    What others state of the base model, its aliases, its price and its own endpoint are not the tuned model's.
+    """The tuned model's card; written where it is not there yet. What others state of the base model, its aliases, its
+    price and its own endpoint are not the tuned model's.
     """
     if (adapter / CARD_FILE).is_file():
         return read_card(adapter / CARD_FILE, GrounderCard)

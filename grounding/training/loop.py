@@ -61,9 +61,8 @@ _FULL = ("no space left", "disk quota", "file too large", "pytorchstreamwriter f
 
 @contextlib.contextmanager
 def failures_told(stage: str, folder: Path) -> Iterator[None]:
-    """Turn whatever goes wrong inside the block into a sentence; the traceback goes into the stage's log.
-
-    Raises UserError: for every error that is none already. An interrupt passes.
+    """Turn whatever goes wrong inside the block into a sentence; the traceback goes into the stage's log. Raises
+    UserError: for every error that is none already. An interrupt passes.
     """
     try:
         yield
@@ -137,18 +136,16 @@ def on_cpu_only(stage: TrainStage) -> bool:
 def train(
     folder: Path, stage: TrainStage, build: Build, stop: Callable[[], bool], show: Callable[[Metrics], None]
 ) -> StageResult:
-    """Train a stage in this process, from its last whole checkpoint where there is one; writes ``result.json``.
-
-    Raises UserError: whatever went wrong.
+    """Train a stage in this process, from its last whole checkpoint where there is one; writes ``result.json``. Raises
+    UserError: whatever went wrong.
     """
     with failures_told(stage.name, folder), _kept_apart(folder / LOG):
         return _Loop(folder, stage, stop, show).run(build)
 
 
 class _Loop:
-    """One attempt at a stage: its trainer, and what is done at every step of it.
-
-    The methods ``_on_...`` are those of ``transformers.TrainerCallback``.
+    """One attempt at a stage: its trainer, and what is done at every step of it. The methods ``_on_...`` are those of
+    ``transformers.TrainerCallback``.
     """
 
     def __init__(

@@ -44,9 +44,8 @@ class LoraRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Optimisation(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How weights are moved. ``max_steps`` wins over ``epochs``; both count steps of the optimiser.
-
-    ``batch`` is examples (of GRPO: completions) per device in one pass, ``accumulation`` the passes per step.
+    """How weights are moved. ``max_steps`` wins over ``epochs``; both count steps of the optimiser. ``batch`` is
+    examples (of GRPO: completions) per device in one pass, ``accumulation`` the passes per step.
     """
 
     learning_rate: AboveZero
@@ -140,10 +139,7 @@ class GrounderRecipe(Settings, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def stage_methods(recipe: GrounderRecipe) -> tuple[Method, ...]:
-    """The stages of a recipe in their order: SFT, then GRPO.
-
-    Raises UserError: it has none, or contradicts itself.
-    """
+    """The stages of a recipe in their order: SFT, then GRPO. Raises UserError: it has none, or contradicts itself."""
     methods: list[Method] = ["sft"] if recipe.sft is not None else []
     methods += ["grpo"] if recipe.grpo is not None else []
     if not methods:
@@ -154,9 +150,8 @@ def stage_methods(recipe: GrounderRecipe) -> tuple[Method, ...]:
 
 
 def check_batches(rule: GrpoRule, *, prompts: int, processes: int) -> None:
-    """Make sure that replies fall into whole groups, and that there are prompts enough for one round of them.
-
-    Raises UserError: a batch would hold part of a prompt's replies.
+    """Make sure that replies fall into whole groups, and that there are prompts enough for one round of them. Raises
+    UserError: a batch would hold part of a prompt's replies.
     """
     batch, of_a_step = rule.optimisation.batch, rule.optimisation.batch * rule.optimisation.accumulation
     at_once = rule.generate_at_once or of_a_step
@@ -172,7 +167,6 @@ def check_batches(rule: GrpoRule, *, prompts: int, processes: int) -> None:
 
 class MemoryRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How much of the past is told: the ``length`` behaviours most like the instruction, cut at ``tokens`` tokens.
-
     Without ``told`` the model is told nothing of it (the paper's row without memory); labels are made of it as before.
     """
 
@@ -228,9 +222,8 @@ class CandidateRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class DpoStageRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Preference tuning. ``beta`` as in equation 4; ``max_tokens`` is prompt and parameter together.
-
-    A prompt of more than ``prompt_tokens`` loses the last entries of its memory; the release cut off its beginning.
+    """Preference tuning. ``beta`` as in equation 4; ``max_tokens`` is prompt and parameter together. A prompt of more
+    than ``prompt_tokens`` loses the last entries of its memory; the release cut off its beginning.
     """
 
     optimisation: Optimisation

@@ -71,7 +71,6 @@ def common(recipe: Settings, options: TrainingOptions) -> dict[str, Any]:
 
 class TextExample(Record, frozen=True, kw_only=True):
     """One line of a language model's ``examples.jsonl``: what it is to write (of DPO: rather than ``rejected``).
-
     ``task`` is the id of the task that it is made of.
     """
 
@@ -123,9 +122,8 @@ class TrainingAsked(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def devices_of(options: TrainingOptions) -> str:
-    """How many devices ``--processes`` asks for, and the hash of ``--accelerate-config``.
-
-    Raises UserError: the file can't be read.
+    """How many devices ``--processes`` asks for, and the hash of ``--accelerate-config``. Raises UserError: the file
+    can't be read.
     """
     config = options.accelerate_config
     if config is None:
@@ -245,10 +243,7 @@ def write_record(path: Path, record: object) -> None:
 
 
 def read_record(path: Path, record_type: type[T]) -> T:
-    """Read a file of one record.
-
-    Raises UserError: it is missing or damaged.
-    """
+    """Read a file of one record. Raises UserError: it is missing or damaged."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=record_type)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -256,9 +251,8 @@ def read_record(path: Path, record_type: type[T]) -> T:
 
 
 def read_lines(path: Path, record_type: type[T]) -> tuple[T, ...]:
-    """The records of a file of lines; none where it is not there. A last line that was cut off is passed over.
-
-    Raises UserError: the file is damaged.
+    """The records of a file of lines; none where it is not there. A last line that was cut off is passed over. Raises
+    UserError: the file is damaged.
     """
     if not path.exists():
         return ()
@@ -276,9 +270,8 @@ PACKAGES = (
 
 
 def needs_training() -> None:
-    """Make sure that everything training imports is there, without importing it.
-
-    Raises UserError: packages are missing, or TRL is another one; says which and what to install.
+    """Make sure that everything training imports is there, without importing it. Raises UserError: packages are
+    missing, or TRL is another one; says which and what to install.
     """
     versions = library_versions(PACKAGES)
     problems = [f"{name} is not installed" for name in PACKAGES if versions[name] == "not installed"]

@@ -42,7 +42,6 @@ Status = Literal["partial", "complete"]
 
 class MetricChange(Record, frozen=True, kw_only=True, omit_defaults=False):
     """A metric of the base model and of the tuned one over the same held-out steps, with 95 % intervals over tasks.
-
     ``difference`` is tuned minus base, paired by task, in the metric's unit (percentage points).
     """
 
@@ -69,9 +68,8 @@ class MetricMean(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class FoldOutcome(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One fold in the summary; folders are relative to the run's.
-
-    ``train_steps`` and ``test_steps`` are scored steps. ``metrics`` is empty where the fold was not evaluated (yet).
+    """One fold in the summary; folders are relative to the run's. ``train_steps`` and ``test_steps`` are scored steps.
+    ``metrics`` is empty where the fold was not evaluated (yet).
     """
 
     name: str
@@ -189,9 +187,8 @@ def print_split(console: Console, opened: OpenedTraining) -> None:
 
 
 def print_run(console: Console, path: Path) -> None:
-    """Print what came of a training run, from its folder alone.
-
-    Raises UserError: it is no training run's folder, or damaged.
+    """Print what came of a training run, from its folder alone. Raises UserError: it is no training run's folder, or
+    damaged.
     """
     info = TrainingFolder(path).read_info()
     stopped = f", {info.stopped}" if info.stopped else ""

@@ -41,7 +41,6 @@ class Split(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 def parse_hold_out(values: Sequence[str], kinds: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """What ``--hold-out`` names, each once and in order: ``("participant", "3")``, or ``("user", ID)`` of a shop.
-
     Raises UserError: a value is not of this form.
     """
     found = []
@@ -54,9 +53,8 @@ def parse_hold_out(values: Sequence[str], kinds: Sequence[str]) -> tuple[tuple[s
 
 
 def participants(sessions: Sequence[Session]) -> tuple[str, ...]:
-    """Whom ``--leave-one-out participant`` holds out in turn: who has a scored step, in the data set's order.
-
-    Raises UserError: there are fewer than two.
+    """Whom ``--leave-one-out participant`` holds out in turn: who has a scored step, in the data set's order. Raises
+    UserError: there are fewer than two.
     """
     names = dict.fromkeys(step.participant for step in _scored(sessions))
     if len(names) < 2:
@@ -65,9 +63,8 @@ def participants(sessions: Sequence[Session]) -> tuple[str, ...]:
 
 
 def goal_key(step: Step) -> str:
-    """What makes two tasks one: the same words, whatever their case, blanks and marks at the ends.
-
-    A label that is a number says nothing of the task, so it only names one of its participant's tasks.
+    """What makes two tasks one: the same words, whatever their case, blanks and marks at the ends. A label that is a
+    number says nothing of the task, so it only names one of its participant's tasks.
     """
     goal = unicodedata.normalize("NFKC", goal_of(step.task)).casefold()
     return _EDGES.sub("", " ".join(goal.split())) or f"participant {step.participant}, task {step.task}"

@@ -170,9 +170,8 @@ class _Shown:
 def _launch(
     folder: LockedFolder, stage: TrainStage, build: Build, stop: Callable[[], bool], show: Callable[[Metrics], None]
 ) -> None:
-    """Start the workers of a stage and wait for them; Ctrl-C lets them save and end, a second one ends them.
-
-    Raises UserError: a worker failed: what it said, or how it ended.
+    """Start the workers of a stage and wait for them; Ctrl-C lets them save and end, a second one ends them. Raises
+    UserError: a worker failed: what it said, or how it ended.
     """
     path = folder.path
     with contextlib.ExitStack() as closing:

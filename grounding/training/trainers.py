@@ -39,9 +39,8 @@ VISION = "visual"
 
 
 def build_trainer(stage: TrainStage, folder: Path, arguments: dict[str, Any]) -> Any:
-    """The trainer of a stage, from its folder. Whatever it tunes lies in float32.
-
-    Raises UserError: a file of the stage or the checkpoint is missing or damaged, or the batches don't come out even.
+    """The trainer of a stage, from its folder. Whatever it tunes lies in float32. Raises UserError: a file of the stage
+    or the checkpoint is missing or damaged, or the batches don't come out even.
     """
     make = _text_trainer if stage.card is None else _sft_trainer if stage.grpo is None else _grpo_trainer
     trainer = make(stage, folder, arguments)
@@ -61,9 +60,8 @@ def raise_precision(model: Any) -> None:
 
 
 def only_default(model: Any) -> None:
-    """Let an adapted model save the adapter that is tuned, and not the copy that TRL compares it with.
-
-    With a second one in a folder of its own, transformers would not read the first back from a checkpoint.
+    """Let an adapted model save the adapter that is tuned, and not the copy that TRL compares it with. With a second
+    one in a folder of its own, transformers would not read the first back from a checkpoint.
     """
     if len(getattr(model, "peft_config", {})) > 1:
         model.save_pretrained = functools.partial(model.save_pretrained, selected_adapters=["default"])
@@ -85,9 +83,8 @@ def lora_config(rule: LoraRule) -> Any:
 
 
 def load_tokenizer(model: str) -> Any:
-    """The tokenizer of a model's folder, with a token to pad with.
-
-    Raises UserError: there is none that can be loaded, or it has no end of text.
+    """The tokenizer of a model's folder, with a token to pad with. Raises UserError: there is none that can be loaded,
+    or it has no end of text.
     """
     from transformers import AutoTokenizer
 
@@ -100,10 +97,7 @@ def load_tokenizer(model: str) -> Any:
 
 
 def load_model(model: str, precision: Precision) -> Any:
-    """The causal language model of a folder, on the CPU.
-
-    Raises UserError: there is none that can be loaded.
-    """
+    """The causal language model of a folder, on the CPU. Raises UserError: there is none that can be loaded."""
     import torch
     from transformers import AutoModelForCausalLM
     from transformers.utils.logging import disable_progress_bar
@@ -210,9 +204,8 @@ def verbatim_processor(processor: Any, card: ChatCard) -> Any:
 
 
 def verbatim_message(text: str, image_token: str) -> list[dict[str, Any]]:
-    """A rendered prompt as the one user message that the template above prints as exactly this text.
-
-    Raises ValueError: the text has not exactly one place for a picture.
+    """A rendered prompt as the one user message that the template above prints as exactly this text. Raises ValueError:
+    the text has not exactly one place for a picture.
     """
     pieces = text.split(image_token)
     if len(pieces) != 2:
@@ -256,9 +249,8 @@ Supervised = tuple[GrounderExample, str]  # An example and the text that the mod
 
 
 def supervised(card: GrounderCard, examples: Sequence[GrounderExample]) -> list[Supervised]:
-    """The examples that have a gold answer in the card's own numbers; the others are left out.
-
-    Raises UserError: the card doesn't say how its model writes an answer.
+    """The examples that have a gold answer in the card's own numbers; the others are left out. Raises UserError: the
+    card doesn't say how its model writes an answer.
     """
     found = ((example, gold_answer(card, example)) for example in examples)
     return [(example, text) for example, text in found if text is not None]

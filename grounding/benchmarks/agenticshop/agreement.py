@@ -93,10 +93,8 @@ def person_rater(file: LabelFile, asked: Asked) -> Rater:
 
 
 def judge_rater(name: str, judgements: Mapping[str, Judgement], asked: Asked) -> Rater:
-    """A judge by what it says of each product, but for errors.
-
-    An item that it does not decide (flag ``undecided``) is no opinion. One that it was asked about and says nothing of
-    is not satisfied, as in the release.
+    """A judge by what it says of each product, but for errors. An item that it does not decide (flag ``undecided``) is
+    no opinion. One that it was asked about and says nothing of is not satisfied, as in the release.
     """
     opinions: dict[str, dict[str, bool]] = {}
     for product, one in judgements.items():
@@ -161,9 +159,8 @@ def _figure(
 
 
 def _coefficients(cells: Matrix) -> tuple[Matrix, Matrix]:
-    """Cohen's kappa and phi of tables of two raters (last axis: both yes, first only, second only, both no), or NaN.
-
-    Of two classes kappa is 2 (ad - bc) over the sum of the products of unlike margins.
+    """Cohen's kappa and phi of tables of two raters (last axis: both yes, first only, second only, both no), or NaN. Of
+    two classes kappa is 2 (ad - bc) over the sum of the products of unlike margins.
     """
     a, b, c, d = np.moveaxis(cells, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):

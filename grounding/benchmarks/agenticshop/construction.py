@@ -212,9 +212,8 @@ def construct(
     users: int | None = None,
     seed: int = 0,
 ) -> tuple[list[str], str, bool]:
-    """Make files of users, or go on where an earlier run stopped.
-
-    Returns what to print, why it stopped before the end ("" where it did not), and whether nothing is left to be asked.
+    """Make files of users, or go on where an earlier run stopped. Returns what to print, why it stopped before the end
+    ("" where it did not), and whether nothing is left to be asked.
     """
     budget, prompts, display = Budget(writing.cost_limit), construction_prompts(), writing.display
     files, subjects, skipped = subjects_of(raw, scenarios, seed=seed, users=users)

@@ -55,9 +55,8 @@ DEPTH, MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_ITEMS = 3, 64 << 20, 20_000, 200
 def load_curation(
     dataset: str, data_dir: Path | None = None, *, scenarios: Collection[Scenario] = ()
 ) -> CurationDataset:
-    """A data set by the name or path of its card, or by the layout's name and the folder of its files.
-
-    Raises DatasetProblems with every problem; a UserError where there are no such files, or none of a wanted scenario.
+    """A data set by the name or path of its card, or by the layout's name and the folder of its files. Raises
+    DatasetProblems with every problem; a UserError where there are no such files, or none of a wanted scenario.
     """
     place = locate(dataset, data_dir)
     if place.layout != NAME:

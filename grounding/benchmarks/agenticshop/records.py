@@ -243,9 +243,8 @@ class FactSource(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class ProductFacts(Record, frozen=True, kw_only=True):
-    """What a page says of its product. Unknown is None or "", never 0.
-
-    ``price`` is what the chosen form costs now, ``list_price`` the one struck out; free ``shipping`` costs 0.0.
+    """What a page says of its product. Unknown is None or "", never 0. ``price`` is what the chosen form costs now,
+    ``list_price`` the one struck out; free ``shipping`` costs 0.0.
     """
 
     title: str = ""
@@ -282,7 +281,6 @@ class ProductFacts(Record, frozen=True, kw_only=True):
 
 class Extraction(Record, frozen=True, kw_only=True):
     """The evidence of the product ``step_id``, ``TASK/RANK``; ``facts`` is None where the page is no product's.
-
     ``failure`` is of infrastructure, so that asking again may help: what the web answered says ``page.failure``.
     """
 

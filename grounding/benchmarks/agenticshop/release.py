@@ -207,9 +207,8 @@ def read_reported(evaluation: dict[str, Any]) -> Reported:
 def evaluation_json(
     judgement: Judgement, checklist: Sequence[ChecklistItem], extraction: Extraction | None = None
 ) -> dict[str, Any]:
-    """A judgement without a failure as the release's collector reads it.
-
-    ``stats`` are what the judge reported, else what its verdicts add up to over all items of the checklist.
+    """A judgement without a failure as the release's collector reads it. ``stats`` are what the judge reported, else
+    what its verdicts add up to over all items of the checklist.
     """
     verdicts = {verdict.item: verdict for verdict in judgement.verdicts if "missing" not in verdict.flags}
     reported = judgement.reported or _added_up(verdicts, checklist, extraction)
@@ -420,9 +419,8 @@ def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
 
 
 def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evidence: EvidenceFolder) -> Exported:
-    """Write users, prompts, curated products and results into a folder that holds nothing yet.
-
-    A judgement with a failure has no file, as in the release. ``model`` is ``search_llms/NAME`` or ``web_agents/NAME``.
+    """Write users, prompts, curated products and results into a folder that holds nothing yet. A judgement with a
+    failure has no file, as in the release. ``model`` is ``search_llms/NAME`` or ``web_agents/NAME``.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is there already and not empty; give a new folder")

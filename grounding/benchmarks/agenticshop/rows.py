@@ -109,9 +109,8 @@ def print_curations(console: Console, results: Sequence[CurationScored], *, rule
 
 
 def summary_tables(results: Sequence[CurationScored], rule: ScoringName) -> tuple[SummaryTable, ...]:
-    """The figures of runs as tables of texts: scores by scenario, by dimension, and links, targets and steps.
-
-    By scenario both readings stand under each other, the paper's also for successes alone. Heads may be of two lines.
+    """The figures of runs as tables of texts: scores by scenario, by dimension, and links, targets and steps. By
+    scenario both readings stand under each other, the paper's also for successes alone. Heads may be of two lines.
     """
     scored = [(result, one) for result in results for one in result.summary.judges if one.judge]
     scenarios = [one for one in SCENARIOS if any(one in scores.figures for _, scores in scored)]
@@ -400,9 +399,8 @@ def _cut(value: Any) -> Any:
 
 
 def write_curation_page(scored: CurationScored) -> Path:
-    """Write ``report.html`` into the folder of a scored run; raises an OSError where it can't be written.
-
-    Everything that is not of this package stands in it as JSON, which no browser runs.
+    """Write ``report.html`` into the folder of a scored run; raises an OSError where it can't be written. Everything
+    that is not of this package stands in it as JSON, which no browser runs.
     """
     index, details = gather_curation(scored)
     blocks = (

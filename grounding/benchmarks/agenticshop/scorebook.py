@@ -113,9 +113,8 @@ class CurationFolder(DescribedFolder[CurationRunInfo]):
 
 
 def curation_signature(info: CurationRunInfo) -> str:
-    """The signature of a run, ``key:value`` pairs joined by bars: everything that can change a score.
-
-    What the open web answers is not in it: two runs over it are comparable only as far as its pages stay.
+    """The signature of a run, ``key:value`` pairs joined by bars: everything that can change a score. What the open web
+    answers is not in it: two runs over it are comparable only as far as its pages stay.
     """
     asked = info.asked
     judges = ",".join(f"{one.name}@{identity_hash(one.identity)}" for one in info.judges)

@@ -66,10 +66,8 @@ _LINKS: dict[PageClass, Link] = {
 
 
 class PlaceVerdict(Record, frozen=True, kw_only=True):
-    """One of the places of a task by one judge; ``items`` is the whole checklist.
-
-    ``found`` is whether it is the target's brand and type (table 5); it, ``over_budget`` and ``has_reviews`` are None
-    where nothing can be said.
+    """One of the places of a task by one judge; ``items`` is the whole checklist. ``found`` is whether it is the
+    target's brand and type (table 5); it, ``over_budget`` and ``has_reviews`` are None where nothing can be said.
     """
 
     task: str
@@ -266,7 +264,6 @@ def counted(names: Iterable[T]) -> dict[T, int]:
 
 class OfficialFigures(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The release's figures of one scenario, or of all: per cent, of the reports of so many ``users`` and ``products``.
-
     None where the judge was not asked for a sum.
     """
 

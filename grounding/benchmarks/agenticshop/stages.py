@@ -48,9 +48,8 @@ RecordT = TypeVar("RecordT", bound=Any)
 
 @dataclass(frozen=True, kw_only=True)
 class CurationStage(Generic[ItemT, RecordT]):
-    """``identity`` is all but the item that can change an answer, ``key_of`` has all of it.
-
-    ``about`` are the fields of a record, beside id and key, that hang on the item alone.
+    """``identity`` is all but the item that can change an answer, ``key_of`` has all of it. ``about`` are the fields of
+    a record, beside id and key, that hang on the item alone.
     """
 
     name: str
@@ -154,7 +153,6 @@ def extract_stage(
     retries: int = 0,
 ) -> CurationStage[CuratedPage, Extraction]:
     """Shows a product's page in a browser, keeps it, and reads what it says; while one is read the next is shown.
-
     ``web`` stands for the shops' content. ``retries``: so often a page is asked for again that wants to see a human.
     """
     made_by = ("extract", extractor.identity, RENDERING, web)

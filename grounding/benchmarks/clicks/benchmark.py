@@ -313,9 +313,8 @@ class _Clicking:
         return self._plan_stage(planner), self._ground_stage(grounder, untouched=untouched)
 
     async def _probe(self, grounder: Grounder) -> bool:
-        """What stands between the check of a grounder and its first question.
-
-        Returns whether the servers make the card's sizes of pictures by themselves.
+        """What stands between the check of a grounder and its first question. Returns whether the servers make the
+        card's sizes of pictures by themselves.
         """
         prepared, probe, progress, folder = self._prepared, self._prepared.probe, self._work.progress, self._work.folder
         # Servers that the run started have the card's limits; these are believed where nobody can or will ask them.
@@ -399,9 +398,8 @@ BENCHMARK = Clicks()
 
 
 def _with_models(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """``--grounder any --model NAME`` in one word, as it stands in the run: ``--grounder NAME``.
-
-    Raises UserError: the grounder has a model of its own.
+    """``--grounder any --model NAME`` in one word, as it stands in the run: ``--grounder NAME``. Raises UserError: the
+    grounder has a model of its own.
     """
     if not given.get("model"):
         return given

@@ -240,9 +240,8 @@ def _kept_runs(run: RunFolder) -> list[RunFolder]:
 def _answered_before(
     kept: Sequence[RunFolder], info: RunInfo, wrongs: Sequence[WrongStep], texts: Mapping[str, str]
 ) -> dict[str, ReferenceAnswer]:
-    """What earlier reference runs hold for these steps: of the same grounder, data and words, and no error.
-
-    A run that went on has other misses than before; those that it had before are not asked about again.
+    """What earlier reference runs hold for these steps: of the same grounder, data and words, and no error. A run that
+    went on has other misses than before; those that it had before are not asked about again.
     """
     found = {}
     for run in kept:
@@ -260,9 +259,8 @@ def _answered_before(
 def reference_options(
     run: RunFolder, info: RunInfo, wrongs: Sequence[WrongStep], plans: Path, given: BlameOptions
 ) -> EvalOptions:
-    """The options of ``grounding eval`` that ground these steps with other words.
-
-    Raises UserError: the run's answers were recorded elsewhere, or by a function that the user has to name again.
+    """The options of ``grounding eval`` that ground these steps with other words. Raises UserError: the run's answers
+    were recorded elsewhere, or by a function that the user has to name again.
     """
     asked, setup = info.asked, grounder_setup(info)
     if setup.predictions is not None or setup.grounder == "replay":

@@ -34,10 +34,8 @@ UNKNOWN_PLAN_TOKENS = 64
 
 
 def survey(prepared: PreparedClicks, folder: Path, kinds: Mapping[str, type[Any]], asked_for: set[str]) -> Looked:
-    """Everything that a run would still ask; nobody is asked.
-
-    ``kinds`` are its journals; ``asked_for`` keys of plans that runs before this one will have asked for, to which its
-    own are added.
+    """Everything that a run would still ask; nobody is asked. ``kinds`` are its journals; ``asked_for`` keys of plans
+    that runs before this one will have asked for, to which its own are added.
     """
 
     async def look() -> Looked:
@@ -190,9 +188,8 @@ MOST_RUNS, MOST_REPLIES = 200, 5000
 
 
 def _earlier_plans(log_dir: Path, asked: RunSettings) -> tuple[Plan, ...]:
-    """Plans made by the same model with the same prompt and parameters, each once, in the newest run folders beside.
-
-    A damaged folder is passed over: it is none of the run's.
+    """Plans made by the same model with the same prompt and parameters, each once, in the newest run folders beside. A
+    damaged folder is passed over: it is none of the run's.
     """
     found: dict[str, Plan] = {}
     name = "ahead.jsonl" if asked.plan_ahead else "plans.jsonl"

@@ -25,7 +25,6 @@ _STAY = frozenset({"none", "replay", "center", "random", "oracle"})
 
 def open_asker(work: StageWork, budget: Budget, told: Any) -> OpenedStage:
     """The planner or the grounder, whichever it is, without a data set; raises a UserError where something is missing.
-
     ``work.given`` is its card and its address.
     """
     card, address = work.given

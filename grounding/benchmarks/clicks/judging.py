@@ -140,9 +140,8 @@ class Judge(Record, frozen=True, kw_only=True):
 
 
 def judge_card(card: PlannerCard, prompt: JudgePrompt) -> PlannerCard:
-    """The card with the judge's prompt in place of its own, and a limit on the reply where it has none.
-
-    The framed picture is on no server's disk for long, so it is sent in the request.
+    """The card with the judge's prompt in place of its own, and a limit on the reply where it has none. The framed
+    picture is on no server's disk for long, so it is sent in the request.
     """
 
     def filled(text: str | None) -> str | None:
@@ -171,10 +170,8 @@ def open_judge(
     budget: Budget,
     on_retry: Callable[[], None],
 ) -> Judge:
-    """Put a model's card and the judge's prompt together. Sends nothing yet.
-
-    Raises UserError: no card is called so, its address or key is missing, its model has retired there, or a cost limit
-    can't be kept.
+    """Put a model's card and the judge's prompt together. Sends nothing yet. Raises UserError: no card is called so,
+    its address or key is missing, its model has retired there, or a cost limit can't be kept.
     """
     flag = "--judge-base-url"
     found = find_card(
@@ -200,7 +197,6 @@ _SAYS = {"yes": "grounding", "no": "reasoning", "unclear": "unclear"}
 
 class BlameJudgement(StoredAnswer, frozen=True, kw_only=True):
     """One answer of the judge, as its journal keeps it. ``raw`` is the beginning of the reply, which is what was read.
-
     ``plan_cut`` marks a plan that was too long to be shown whole.
     """
 
@@ -321,9 +317,8 @@ SOURCE = "reference"
 
 
 class ReferenceAnswer(Record, frozen=True, kw_only=True):
-    """A step's reference instruction, and what became of the step when the grounder was given it.
-
-    ``text`` is None where there is no reference instruction; ``verdict`` where the grounder was not asked.
+    """A step's reference instruction, and what became of the step when the grounder was given it. ``text`` is None
+    where there is no reference instruction; ``verdict`` where the grounder was not asked.
     """
 
     text: str | None
@@ -351,7 +346,6 @@ def reference_opinion(wrong: WrongStep, answer: ReferenceAnswer | None) -> Opini
 
 def read_reference_answers(folder: RunFolder, wrongs: Sequence[WrongStep]) -> dict[str, ReferenceAnswer]:
     """What a run over reference instructions holds for the wrong steps of another, judged by the other's gold places.
-
     Raises UserError: the folder holds no run, or a file in it is damaged.
     """
     plans, predictions = folder.plans(read_only=True), folder.predictions(read_only=True)
@@ -373,10 +367,8 @@ def read_reference_answers(folder: RunFolder, wrongs: Sequence[WrongStep]) -> di
 
 
 def check_reference_run(run: RunFolder, info: RunInfo, reference: RunFolder, wrongs: Sequence[WrongStep]) -> None:
-    """Check that another run can serve as the reference.
-
-    Raises UserError: it is the run itself, of other data or another grounder, or lacks some of the wrong steps; says
-    everything that differs.
+    """Check that another run can serve as the reference. Raises UserError: it is the run itself, of other data or
+    another grounder, or lacks some of the wrong steps; says everything that differs.
     """
     if reference.path.resolve() == run.path.resolve():
         raise UserError(f"--reference-run {reference.path}: is the run itself; give one over reference instructions")

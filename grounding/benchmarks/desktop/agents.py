@@ -164,9 +164,8 @@ def _oracle(tasks: Sequence[DesktopTask], _predictions: Path | None) -> Agent:
 
 
 class DesktopFunctionAgent(UserFunction):
-    """``FILE.py:NAME``: a function of (image, instruction), and of ``memory`` where its signature has it.
-
-    It returns an action in any spelling that is read, such as ``click (640, 360)``, in pixels of the image.
+    """``FILE.py:NAME``: a function of (image, instruction), and of ``memory`` where its signature has it. It returns an
+    action in any spelling that is read, such as ``click (640, 360)``, in pixels of the image.
     """
 
     context = ("memory",)

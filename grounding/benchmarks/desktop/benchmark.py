@@ -81,10 +81,8 @@ def select_desktop(
 
 
 class PreparedDesktop(Record, frozen=True, kw_only=True):
-    """Everything that a run needs.
-
-    ``worker_server`` is what each worker on a cluster starts for itself. ``model`` is the agent's card as the user
-    named it, None without a model; ``served`` the same where one serves it oneself.
+    """Everything that a run needs. ``worker_server`` is what each worker on a cluster starts for itself. ``model`` is
+    the agent's card as the user named it, None without a model; ``served`` the same where one serves it oneself.
     """
 
     options: EvalOptions

@@ -73,7 +73,6 @@ class Consistency(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 def draw_questions(dataset: ShopDataset, *, seed: int, limit: int | None = None) -> tuple[ProfileQuestion, ...]:
     """Both questions for every user with a profile and enough products; the first by chance where ``limit`` is given.
-
     Raises UserError where there are too few users or products to ask about anybody.
     """
     users = dataset.users

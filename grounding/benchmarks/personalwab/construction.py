@@ -165,9 +165,8 @@ def draw_users(files: Sequence[tuple[Path, Path]], wanted: int, seed: int) -> Se
 
 
 def cut_time_line(reviews: Sequence[records.Review]) -> tuple[Behaviour, ...]:
-    """The behaviours, oldest first, each with its part; empty where nothing would be left as history.
-
-    Equal times are one moment, which lies in one part; within it the order is by product and words.
+    """The behaviours, oldest first, each with its part; empty where nothing would be left as history. Equal times are
+    one moment, which lies in one part; within it the order is by product and words.
     """
     ordered = sorted(reviews, key=lambda one: (one.timestamp_ms, one.asin, one.title, one.text))
     moments = [tuple(group) for _, group in itertools.groupby(ordered, key=lambda one: one.timestamp_ms)]
@@ -354,9 +353,8 @@ def build_shop(
     seed: int = 0,
     fresh: bool = False,
 ) -> tuple[MadeWith, str, list[str]]:
-    """Make a shop, or go on where an earlier run stopped; the options are those of ``grounding shop build``.
-
-    Returns what it was made with, why it stopped before the end ("" where it did not), and lines that tell of it.
+    """Make a shop, or go on where an earlier run stopped; the options are those of ``grounding shop build``. Returns
+    what it was made with, why it stopped before the end ("" where it did not), and lines that tell of it.
     """
     budget, progress = Budget(asking.cost_limit), new_progress(asking.display, "users")
     files = find_categories(reviews, categories or CATEGORIES)

@@ -56,7 +56,6 @@ def encode(texts: Sequence[str]) -> Rows:
 
 class CachedEmbeddings:
     """An encoder with a store on disk, or in memory without a ``folder`` or where it can't be used (said once).
-
     ``identity`` is all that rows hang on beside the text. Safe for several threads and processes.
     """
 

@@ -39,9 +39,8 @@ def view_of(task: ShopTask, product: records.Product | None) -> records.TaskView
 
 
 class ScriptedUser:
-    """Answers by rules: yes to its product, no to others with a hint that changes with every question.
-
-    A product counts as named when its id or all the terms of its title are said.
+    """Answers by rules: yes to its product, no to others with a hint that changes with every question. A product counts
+    as named when its id or all the terms of its title are said.
     """
 
     identity = "scripted:1"
@@ -167,9 +166,8 @@ class EpisodeStage:
                 self.agent.take_up(task.user_id, episode)
 
     async def run(self, item: ShopTask, earlier: None, key: str) -> Episode:  # noqa: ARG002
-        """Play the episode. Failures are recorded, not raised; a Halted before the first request is raised.
-
-        Raises UserError where a model refuses every request.
+        """Play the episode. Failures are recorded, not raised; a Halted before the first request is raised. Raises
+        UserError where a model refuses every request.
         """
         view = view_of(item, self.functions.products.get(item.target_asin))
         play = Play(view=view, track=self.track, max_steps=self.max_steps)

@@ -284,7 +284,6 @@ def read_numbers(path: Path) -> dict[str, int]:
 
 def inspect_shop(name: str, data_dir: Path | None = None) -> Inspection:
     """Read a shop whole, and say what is wrong or odd: what loading refuses, and what lowers what can be reached.
-
     Raises UserError where there is no such data set, or its files are not there.
     """
     place = locate(name, data_dir)

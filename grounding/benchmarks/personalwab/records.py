@@ -16,9 +16,8 @@ TYPES: tuple[TaskType, ...] = ("search", "recommend", "review")
 
 
 class Product(Record, frozen=True, kw_only=True):
-    """One product of the shop, as the release's ``product_info`` has it: what is null there is None here.
-
-    Values stay as they stand, since texts show them. ``details`` is JSON text.
+    """One product of the shop, as the release's ``product_info`` has it: what is null there is None here. Values stay
+    as they stand, since texts show them. ``details`` is JSON text.
     """
 
     asin: str
@@ -128,9 +127,8 @@ class FunctionCall(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Observation(Record, frozen=True, kw_only=True):
-    """What the web answers: the text that the agent reads, and the products in it in order.
-
-    ``error`` is why the call was not carried out: unknown-function, bad-arguments, or "".
+    """What the web answers: the text that the agent reads, and the products in it in order. ``error`` is why the call
+    was not carried out: unknown-function, bad-arguments, or "".
     """
 
     text: str

@@ -57,9 +57,8 @@ def read_results(path: Path) -> Statistics:
 
 
 def write_results(run: Path, out: Path) -> Statistics:
-    """Write a scored run as the release's result file; its figures.
-
-    An episode's tokens are known as one sum, which stands at its first reply. Raises UserError: no scored run.
+    """Write a scored run as the release's result file; its figures. An episode's tokens are known as one sum, which
+    stands at its first reply. Raises UserError: no scored run.
     """
     scored = read_shop_run(run)
     asked, official = scored.info.asked, {one.task_id: one for one in scored.verdicts["official"]}

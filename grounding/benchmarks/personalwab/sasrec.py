@@ -48,7 +48,6 @@ class _FeedForward(nn.Module):
 
 class Sasrec(nn.Module):
     """The network, by default of the released model's sizes; products are numbered from 1 to ``items``, 0 fills up.
-
     Sequences are ``batch x max_length`` numbers of products, filled up on the left.
     """
 
@@ -221,9 +220,8 @@ class Recommender:
 def train_recommender(
     users: Iterable[ShopUser], numbers: Mapping[str, int], folder: Path, epochs: int, seed: int, display: Display | None
 ) -> dict[str, float]:
-    """Train on the split ``history``, write the checkpoint into a folder, and say how well it ranks.
-
-    Each user's last purchase is held out and ranked among all numbered products. Raises UserError: nobody bought two.
+    """Train on the split ``history``, write the checkpoint into a folder, and say how well it ranks. Each user's last
+    purchase is held out and ranked among all numbered products. Raises UserError: nobody bought two.
     """
     sequences = [
         [numbers[one.asin] for one in user.oldest_first if one.split == "history" and one.asin in numbers]

@@ -32,9 +32,8 @@ TOOLS: dict[str, dict[str, Any]] = {
 
 
 class WebFunctions:
-    """The functions of one shop, which no call changes. ``identity`` is all that can change an observation.
-
-    Without a recommender (:mod:`sasrec`) nothing is recommended; ``numbered`` is how many products one chooses from.
+    """The functions of one shop, which no call changes. ``identity`` is all that can change an observation. Without a
+    recommender (:mod:`sasrec`) nothing is recommended; ``numbered`` is how many products one chooses from.
     """
 
     def __init__(self, products: Mapping[str, Product], search: Bm25Search | DenseSearch, recommender: Any) -> None:
@@ -181,9 +180,8 @@ def _analyser() -> tuple[Any, Callable[[str], str]]:
 
 
 class Bm25Search:
-    """BM25 (k1 0.9, b 0.4) with Lucene's formula, its terms, and its one-byte document lengths.
-
-    Equal scores stand in the order of the ids (Anserini breaks ties so).
+    """BM25 (k1 0.9, b 0.4) with Lucene's formula, its terms, and its one-byte document lengths. Equal scores stand in
+    the order of the ids (Anserini breaks ties so).
     """
 
     def __init__(self, products: Mapping[str, Product]) -> None:

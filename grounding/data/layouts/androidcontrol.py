@@ -137,7 +137,6 @@ def _episode(example: Mapping[str, list[Any]], number: int, unpacker: Unpacker) 
 
 def touched(forest: bytes, x: float, y: float) -> Four | None:
     """The element under a touch at ``x``, ``y`` in pixels: the smallest visible node that holds it; None without one.
-
     ``forest`` is an ``AndroidAccessibilityForest`` as it was recorded. Raises WireError: the bytes are no forest.
     """
     found = []
@@ -224,7 +223,6 @@ def read_records(path: Path) -> Iterator[bytes]:
 
 def read_example(record: bytes) -> dict[str, list[bytes] | list[int]]:
     """The features of a ``tf.train.Example`` by name: lists of bytes or of whole numbers; floats are passed over.
-
     Raises WireError: the record is no example.
     """
     features = _message("Example", record).features.feature

@@ -76,7 +76,6 @@ class _Classified(msgspec.Struct):
 
 def _capabilities(file: Path) -> dict[str, tuple[str, ...]]:
     """The capabilities that each item tests, by its id; an item may test several. Empty where the file is not there.
-
     Raises UserError: the file cannot be read.
     """
     if not file.is_file():

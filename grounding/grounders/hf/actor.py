@@ -41,10 +41,8 @@ HEADS = 8  # Attention heads among the patches; the authors' default, which no f
 
 
 def read_head(folder: Path, *, width: int, dtype: Any, device: Any) -> Any:
-    """The head of a checkpoint folder, sharded or not, as modules of torch.
-
-    ``width`` is the size of the language model's hidden states. Raises UserError: the checkpoint has no pointer head,
-    or not the whole of one of this width.
+    """The head of a checkpoint folder, sharded or not, as modules of torch. ``width`` is the size of the language
+    model's hidden states. Raises UserError: the checkpoint has no pointer head, or not the whole of one of this width.
     """
     from safetensors import SafetensorError, safe_open
     from torch import nn
@@ -164,9 +162,8 @@ class PointerEngine:
         self._pointer_id = number
 
     def __call__(self, prompts: Sequence[Prompt]) -> list[Pointed]:
-        """Answer one question after the other.
-
-        Raises ModelFailed: the model can't take it, or it doesn't fit into memory.
+        """Answer one question after the other. Raises ModelFailed: the model can't take it, or it doesn't fit into
+        memory.
         """
         return [self._point(prompt) for prompt in prompts]
 
@@ -217,9 +214,8 @@ class PointerEngine:
 
 
 def load_actor(folder: Path, card: GrounderCard, options: HfOptions) -> PointerEngine:
-    """Load a checkpoint in the published layout: Qwen weights and the pointer head side by side.
-
-    Raises UserError: it is not such a checkpoint, or doesn't fit into memory.
+    """Load a checkpoint in the published layout: Qwen weights and the pointer head side by side. Raises UserError: it
+    is not such a checkpoint, or doesn't fit into memory.
     """
     loaded = load(folder, card, options, extra_weights=POINTER_PREFIX)
     embeddings = loaded.model.get_input_embeddings().weight

@@ -138,9 +138,8 @@ def penalised(written: Any, scores: Any, generation: Generation) -> Any:
 
 @dataclass(frozen=True)
 class Prompt:
-    """One question, ready for a processor; ``sizes`` is what the coordinates of the answer refer to.
-
-    ``image`` has the size that the model sees, or its own where the card's rule leaves that to the checkpoint.
+    """One question, ready for a processor; ``sizes`` is what the coordinates of the answer refer to. ``image`` has the
+    size that the model sees, or its own where the card's rule leaves that to the checkpoint.
     """
 
     messages: list[dict[str, Any]]
@@ -160,7 +159,6 @@ def prepare_prompt(card: ChatCard, query: Query) -> Prompt:
 
 def as_seen(image: Image, rule: ImageRule, seen: Size) -> Image:
     """A picture in the size that Qwen's processors give it; untouched where the rule leaves that to the checkpoint.
-
     ``seen`` is that size; it is prescribed where a card scales in proportion first.
     """
     if rule.resize == "none" or rule.factor is None:

@@ -63,9 +63,8 @@ _DESCRIPTION = ("config.json",)
 
 
 def local_folder(model_path: str) -> Path | None:
-    """The folder that a user's path means; None where it is an id on the hub.
-
-    Raises UserError: it is written like a path and there is no such folder, or it holds no checkpoint.
+    """The folder that a user's path means; None where it is an id on the hub. Raises UserError: it is written like a
+    path and there is no such folder, or it holds no checkpoint.
     """
     path = Path(model_path).expanduser()
     if path.is_dir():
@@ -78,9 +77,8 @@ def local_folder(model_path: str) -> Path | None:
 
 
 def fetch(card: ChatCard, options: HfOptions, *, weights: bool = True) -> Path:
-    """The folder with the checkpoint, downloaded from the hub where it is not on this disk yet. Blocks.
-
-    Without ``weights`` its ``config.json`` is enough. Raises UserError: it can't be had.
+    """The folder with the checkpoint, downloaded from the hub where it is not on this disk yet. Blocks. Without
+    ``weights`` its ``config.json`` is enough. Raises UserError: it can't be had.
     """
     wanted = options.model_path or card.checkpoint
     folder = _local(card, options)
@@ -101,7 +99,6 @@ def fetch(card: ChatCard, options: HfOptions, *, weights: bool = True) -> Path:
 
 def from_hub(repository: str, patterns: Sequence[str] = WANTED, *, revision: str | None = None) -> Path:
     """The folder of a repository's files on this disk, downloaded from the hub where they are not there yet. Blocks.
-
     Raises UserError: they can't be had.
     """
     try:
@@ -188,9 +185,8 @@ class Loaded:
 
 
 def require_packages() -> None:
-    """Nothing, where all that running a model needs is installed.
-
-    Raises UserError: names what is missing and how to install it.
+    """Nothing, where all that running a model needs is installed. Raises UserError: names what is missing and how to
+    install it.
     """
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
@@ -264,9 +260,8 @@ def _with_adapter(model: Any, card: ChatCard, folder: Path) -> Any:
 
 
 def _finished(model: Any, processor: Any) -> Loaded:
-    """Take what ends an answer from the checkpoint's generation config, and drop the rest of that file.
-
-    ``generate`` fills what it isn't told from there: Qwen's checkpoints hold a repetition penalty of 1.05 and sampling.
+    """Take what ends an answer from the checkpoint's generation config, and drop the rest of that file. ``generate``
+    fills what it isn't told from there: Qwen's checkpoints hold a repetition penalty of 1.05 and sampling.
     """
     from transformers import GenerationConfig
 
@@ -341,9 +336,8 @@ def ran_out_of_memory(error: BaseException) -> bool:
 
 @contextmanager
 def failures_typed() -> Iterator[None]:
-    """Turn what torch raises into a failure with a message; the only exceptions that it has are RuntimeErrors.
-
-    Raises ModelFailed: the device is full, or anything else went wrong inside torch.
+    """Turn what torch raises into a failure with a message; the only exceptions that it has are RuntimeErrors. Raises
+    ModelFailed: the device is full, or anything else went wrong inside torch.
     """
     try:
         yield

@@ -45,9 +45,8 @@ class Batcher(Generic[QuestionT, AnswerT]):
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def submit(self, question: QuestionT) -> AnswerT:
-        """Ask one question; waits for its batch.
-
-        Raises ModelFailed: the model could not answer it, or the batcher is closed.
+        """Ask one question; waits for its batch. Raises ModelFailed: the model could not answer it, or the batcher is
+        closed.
         """
         if self._closed:
             raise ModelFailed(_STOPPED)
@@ -117,9 +116,8 @@ Engine = Callable[[Sequence[Prompt]], Sequence[ReplyT]]
 
 
 class LocalModel(Generic[ReplyT]):
-    """A model that is loaded when it is first needed and asked in batches, off the event loop.
-
-    ``load`` runs once, in the worker thread, and gives the function that answers a batch.
+    """A model that is loaded when it is first needed and asked in batches, off the event loop. ``load`` runs once, in
+    the worker thread, and gives the function that answers a batch.
     """
 
     def __init__(self, card: ChatCard, load: Callable[[], Engine[ReplyT]], *, batch_size: int, wait_s: float) -> None:
@@ -139,7 +137,6 @@ class LocalModel(Generic[ReplyT]):
 
     async def ask(self, query: Query) -> tuple[ReplyT, ImageSizes] | Exchange:
         """The answer to a question with the picture's sizes; or what failed: the picture can't be read, or the model.
-
         Raises UserError: the model can't be loaded.
         """
         long = too_long(self._card, query.instruction)
@@ -169,9 +166,8 @@ class LocalModel(Generic[ReplyT]):
 
 
 class HfChat:
-    """A card's model that answers as a ``ChatModel`` does, without a server.
-
-    Raises UserError: on making it, where a parameter of the card can't be honoured, a package or the folder is missing.
+    """A card's model that answers as a ``ChatModel`` does, without a server. Raises UserError: on making it, where a
+    parameter of the card can't be honoured, a package or the folder is missing.
     """
 
     def __init__(self, card: ChatCard, options: HfOptions, parameters: dict[str, Json]) -> None:

@@ -68,9 +68,8 @@ class Recognised(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 @cache
 def _model_files() -> tuple[Path, Path]:
-    """The wheel's text detector and text recogniser.
-
-    Raises EngineError: if RapidOCR is missing or carries no such model.
+    """The wheel's text detector and text recogniser. Raises EngineError: if RapidOCR is missing or carries no such
+    model.
     """
     spec = importlib.util.find_spec("rapidocr")
     if spec is None or spec.origin is None:
@@ -198,9 +197,8 @@ class _Span(Record, frozen=True, kw_only=True):
 
 
 def find_lines(pixels: Pixels, engine: Engine, workers: Executor, tiles: BoundedCache[Pixels]) -> tuple[Box, ...]:
-    """Boxes around the text lines of a screenshot (height x width x blue-green-red), in its pixels.
-
-    ``tiles`` holds what was found in earlier tiles, probabilities from 0 to 255; several are looked at at a time.
+    """Boxes around the text lines of a screenshot (height x width x blue-green-red), in its pixels. ``tiles`` holds
+    what was found in earlier tiles, probabilities from 0 to 255; several are looked at at a time.
     """
     import cv2
     import numpy as np
@@ -296,9 +294,8 @@ _LONGEST_RATIO = 40.0  # A crop longer than this many heights is squeezed rather
 
 
 class Crop(Record, frozen=True, kw_only=True):
-    """A piece of the screenshot that holds one text.
-
-    ``box`` is the ink in pixels of the screenshot; ``left_px`` is where the crop's first column lies there.
+    """A piece of the screenshot that holds one text. ``box`` is the ink in pixels of the screenshot; ``left_px`` is
+    where the crop's first column lies there.
     """
 
     pixels: Pixels

@@ -51,10 +51,8 @@ class OcrGrounder:
         return f"ocr matcher {MATCHER_VERSION}, {reader}"
 
     async def ground(self, query: Query) -> Prediction:
-        """Click the text that the instruction means.
-
-        A screenshot that cannot be read is a failure of kind ``error``, one without any text of kind ``unparsed``;
-        in all other cases there is an answer, if only the best guess.
+        """Click the text that the instruction means. A screenshot that cannot be read is a failure of kind ``error``,
+        one without any text of kind ``unparsed``; in all other cases there is an answer, if only the best guess.
         """
         started = time.perf_counter()
 

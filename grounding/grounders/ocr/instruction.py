@@ -60,9 +60,8 @@ Place = Literal["top", "bottom", "left", "right", "middle"]
 
 
 class Context(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Words written elsewhere, and where the target lies from there.
-
-    ``sure`` tells that they were quoted or put in brackets: then they are on the screen as they stand.
+    """Words written elsewhere, and where the target lies from there. ``sure`` tells that they were quoted or put in
+    brackets: then they are on the screen as they stand.
     """
 
     text: str
@@ -366,10 +365,8 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def _loose(text: str, has_target: bool, may_split: bool) -> tuple[tuple[Phrase, ...], tuple[Context, ...]]:
-    """Phrases and contexts of unquoted words.
-
-    "Add to cart for the blue shirt" may be one text on the screen, or "add to cart" near "blue shirt": both are kept
-    as alternatives, the shorter one at a little less weight.
+    """Phrases and contexts of unquoted words. "Add to cart for the blue shirt" may be one text on the screen, or "add
+    to cart" near "blue shirt": both are kept as alternatives, the shorter one at a little less weight.
     """
     contexts: list[Context] = []
     alternatives = [Phrase(text=_content(text), weight=1.0), Phrase(text=_as_said(text), weight=1.0)]

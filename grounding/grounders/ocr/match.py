@@ -393,10 +393,8 @@ def _tab_to_close(
 
 
 def _cross_of_tab(tab: TextLine, frame: BrowserFrame, crosses: Sequence[TextLine]) -> TextCandidate:
-    """The cross at a tab's right end.
-
-    Where it was not read, it stands where that of another tab does, so many tabs further on; where none was read, a
-    little before the next tab's title.
+    """The cross at a tab's right end. Where it was not read, it stands where that of another tab does, so many tabs
+    further on; where none was read, a little before the next tab's title.
     """
     size = tab.height_px
     lefts = [line.box.left_px for line in frame.tabs]

@@ -19,7 +19,6 @@ class TextWord(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 class TextLine(Record, frozen=True, kw_only=True, omit_defaults=False):
     """A run of text on one line without a wide gap, its box around the ink, and how sure the reader is (0 to 1).
-
     ``framed`` tells that an edge runs above and below it at about the same distance: a button, or a field's content.
     """
 
@@ -35,17 +34,15 @@ class TextLine(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def letter_px(self) -> float:
-        """The width of its average character: tells sizes of type apart better than the ink's height.
-
-        The ink is as high as its highest letter, or higher where a neighbour reaches in.
+        """The width of its average character: tells sizes of type apart better than the ink's height. The ink is as
+        high as its highest letter, or higher where a neighbour reaches in.
         """
         return (self.box.right_px - self.box.left_px) / max(1, len(self.text))
 
 
 class Screen(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Everything that was read from one screenshot.
-
-    ``size`` is the image's own, ``model_size`` what the text detector was shown of it.
+    """Everything that was read from one screenshot. ``size`` is the image's own, ``model_size`` what the text detector
+    was shown of it.
     """
 
     size: Size
@@ -81,7 +78,6 @@ class Valued(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 class BrowserFrame(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The browser's own part of the screenshot: the address if it is seen, the titles of the tabs, left to right.
-
     ``bottom_px`` is where the page begins: 0 where no browser is seen.
     """
 
@@ -192,7 +188,6 @@ def items(lines: Sequence[TextLine]) -> tuple[ListItem, ...]:
 
 def title_near(anchor: TextLine, lines: Sequence[TextLine], rivals: Sequence[TextLine]) -> TextLine:
     """The line that names the card which an anchor (a price, a rating) belongs to; the anchor itself if none does.
-
     ``rivals`` are the same lines of the other cards: what is nearer to one of them belongs there.
     """
     counts = Counter(line.text for line in lines)

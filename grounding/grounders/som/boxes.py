@@ -38,9 +38,8 @@ Boxes = npt.NDArray[np.int64]
 
 
 class Proposer(Protocol):
-    """Finds regions. ``identity`` is canonical text of everything that can change what it finds.
-
-    ``check`` raises a UserError where something that is needed is missing; ``propose`` is called from several threads.
+    """Finds regions. ``identity`` is canonical text of everything that can change what it finds. ``check`` raises a
+    UserError where something that is needed is missing; ``propose`` is called from several threads.
     """
 
     @property
@@ -153,9 +152,8 @@ def _distinct(boxes: Boxes, unit: float) -> Boxes:
 
 
 def _without_labels(boxes: Boxes, lines: set[tuple[int, ...]], unit: float) -> Boxes:
-    """Without the text of a button, which would be a second mark for one target.
-
-    A label is the only thing in a box that is not much higher or wider than it: the text in a wide cell may be a link.
+    """Without the text of a button, which would be a second mark for one target. A label is the only thing in a box
+    that is not much higher or wider than it: the text in a wide cell may be a link.
     """
     areas, kept = _areas(boxes), np.ones(len(boxes), dtype=bool)
     for index, box in enumerate(boxes):
@@ -215,9 +213,8 @@ MAX_PIXELS = 16_000_000  # A marked picture has at most so many pixels, whatever
 
 
 def marked_size(original: Size, short_side: int) -> Size:
-    """The size of the marked picture: the shorter side as asked for, the other in proportion (cut off, not rounded).
-
-    A strip so long that the picture would have more than 16 million pixels gets a smaller one of its own shape.
+    """The size of the marked picture: the shorter side as asked for, the other in proportion (cut off, not rounded). A
+    strip so long that the picture would have more than 16 million pixels gets a smaller one of its own shape.
     """
     short, long = sorted((original.width, original.height))
     scale = min(short_side / short, (MAX_PIXELS / (short * long)) ** 0.5)

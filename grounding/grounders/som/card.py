@@ -39,7 +39,6 @@ def is_som(name: str) -> bool:
 
 def find_som_card(name: str, folder: Path) -> SomCard | None:
     """The Set-of-Mark card that a user means by its name, its alias or a path; None where another grounder is meant.
-
     Raises UserError: the card can't be read or a field is wrong.
     """
     if not is_som(name):

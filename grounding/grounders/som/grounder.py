@@ -38,9 +38,8 @@ class MarkedPicture(Record, frozen=True, kw_only=True):
 
 
 def marked_picture(screenshot: Screenshot, proposer: Proposer, rule: MarksRule) -> MarkedPicture:
-    """Scale a screenshot, find its regions and draw their numbers.
-
-    Raises OSError: the file can't be read or is not a picture.
+    """Scale a screenshot, find its regions and draw their numbers. Raises OSError: the file can't be read or is not a
+    picture.
     """
     image, original = _scaled(Path(screenshot.path), rule.short_side)
     regions = by_area(proposer.propose(image))[: rule.most]
@@ -114,9 +113,8 @@ class KeptMarks(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def file_stem(step_id: str) -> str:
-    """``<participant>_<image>`` for a step's id, safe in any file system and different for different steps.
-
-    The first ``_`` is the one between the two: in a participant's name it is written %5F.
+    """``<participant>_<image>`` for a step's id, safe in any file system and different for different steps. The first
+    ``_`` is the one between the two: in a participant's name it is written %5F.
     """
     participant, _, image = step_id.partition("/")
     name = f"{quote(participant, safe='').replace('_', '%5F')}_{quote(image, safe='#')}"
@@ -179,7 +177,6 @@ class SomGrounder:
 
     def request_for(self, query: Query) -> ChatRequest:
         """The request about a step with its marked picture, as it would be sent; nothing is, and nothing is kept.
-
         Raises OSError, ValueError: the picture can't be read.
         """
         return self._model.request(

@@ -96,7 +96,6 @@ class ShownMetric(Record, frozen=True, kw_only=True):
 
 class SummaryTable(Record, frozen=True, kw_only=True, omit_defaults=False):
     """A table on top of a page. The first column is a name, the others stand to the right; as many cells as heads.
-
     Where ``group`` is there the names are groups of that kind, which the list of steps can be filtered by.
     """
 
@@ -114,7 +113,6 @@ class Fact(Record, frozen=True, kw_only=True):
 
 class DiagramPart(Record, frozen=True, kw_only=True):
     """The steps that a part of a diagram stands for: a group of theirs, or clicks so many pixels beside the region.
-
     ``off`` is what they are more than and at most, in pixels; None for no end.
     """
 
@@ -124,9 +122,8 @@ class DiagramPart(Record, frozen=True, kw_only=True):
 
 
 class Diagram(Record, frozen=True, kw_only=True):
-    """A plot: SVG that this package drew, and what it shows in words.
-
-    An element with the attribute ``data-part`` stands for one of ``parts``, by its number.
+    """A plot: SVG that this package drew, and what it shows in words. An element with the attribute ``data-part``
+    stands for one of ``parts``, by its number.
     """
 
     title: str
@@ -165,9 +162,8 @@ class RunPage(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class PageContent(Record, frozen=True, kw_only=True):
-    """Everything on a page. ``token`` is what a label is sent with; empty on a page that is only a file.
-
-    ``paired`` are the differences of several runs to the first.
+    """Everything on a page. ``token`` is what a label is sent with; empty on a page that is only a file. ``paired`` are
+    the differences of several runs to the first.
     """
 
     title: str

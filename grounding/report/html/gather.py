@@ -132,9 +132,8 @@ class ClicksSource:
         return tuple({step.screenshot.sha256: step.screenshot for step in steps}.values())
 
     def fill(self, sink: PackedSteps) -> Callable[[], tuple[Diagram, ...]]:
-        """Hand over every step; what is returned draws the run's diagrams.
-
-        Raises UserError: a file of the run is damaged; so does :meth:`frame`.
+        """Hand over every step; what is returned draws the run's diagrams. Raises UserError: a file of the run is
+        damaged; so does :meth:`frame`.
         """
         asked, measuring, place = self.scored.info.asked, plots.Measuring(), 0
         verdicts = {verdict.step_id: verdict for verdict in self.scored.verdicts if verdict.was_asked}
@@ -307,9 +306,8 @@ def _decoded(path: Path, decode: Callable[[bytes], list[T]]) -> list[T]:
 
 
 class PageAbout(Record, frozen=True, kw_only=True):
-    """What a benchmark says of a run on its page, beside the items.
-
-    ``groups`` are the kinds that items can be filtered by; ``words`` take the place of the page's own words of clicks.
+    """What a benchmark says of a run on its page, beside the items. ``groups`` are the kinds that items can be filtered
+    by; ``words`` take the place of the page's own words of clicks.
     """
 
     facts: tuple[Fact, ...] = ()

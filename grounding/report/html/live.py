@@ -68,9 +68,8 @@ class _Kept(Record, frozen=True, kw_only=True):
 
 
 class LivePage:
-    """Runs of clicks on disk as one page. Each is read again when its files have changed.
-
-    The steps of large runs are read anew when the page is loaded, and not for who has it open: who does is told so.
+    """Runs of clicks on disk as one page. Each is read again when its files have changed. The steps of large runs are
+    read anew when the page is loaded, and not for who has it open: who does is told so.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -82,9 +81,8 @@ class LivePage:
         self._reading = threading.Lock()
 
     def page(self, *, for_news: bool = False) -> PageContent:
-        """The page as things stand; for news large runs stay as they were read.
-
-        Raises UserError: a run's file is damaged.
+        """The page as things stand; for news large runs stay as they were read. Raises UserError: a run's file is
+        damaged.
         """
         with self._reading:
             data = [version_of(folder, DATA_FILES) for folder in self.folders]
@@ -149,9 +147,8 @@ class LivePage:
 
 
 class LiveFolder:
-    """The runs of a folder as a page that follows them; each run's own page is made when somebody opens it.
-
-    A run that is not of clicks has a page once it is through; until then its own page has only its figures so far.
+    """The runs of a folder as a page that follows them; each run's own page is made when somebody opens it. A run that
+    is not of clicks has a page once it is through; until then its own page has only its figures so far.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -180,9 +177,8 @@ class LiveFolder:
         return self._runs.get(key)
 
     def compared(self, keys: Sequence[int]) -> str | None:
-        """The page of a comparison, the first run as the baseline; None where there is no such run.
-
-        Raises UserError: the runs can't be compared.
+        """The page of a comparison, the first run as the baseline; None where there is no such run. Raises UserError:
+        the runs can't be compared.
         """
         folders = [self._watch.folder_by_key(key) for key in keys]
         there = {folder.resolve(): key for folder, key in zip(folders, keys, strict=True) if folder is not None}
@@ -339,9 +335,8 @@ def application(live: LivePage | LiveFolder, port: int) -> web.Application:
 
 
 def bound_socket(port: int) -> socket.socket:
-    """A socket on the loopback interface; port 0 takes one that is free.
-
-    Raises UserError: the port is taken or not allowed.
+    """A socket on the loopback interface; port 0 takes one that is free. Raises UserError: the port is taken or not
+    allowed.
     """
     try:
         # From here on whoever asks is kept waiting, not refused.

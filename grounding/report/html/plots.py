@@ -112,9 +112,8 @@ class Measuring:
         )
 
     def alive(self) -> tuple[float, ...]:
-        """The share of tasks in percent without a wrong step after 0, 1, 2, … of their steps.
-
-        A task that ended well stays alive, so that the last value is the task success.
+        """The share of tasks in percent without a wrong step after 0, 1, 2, … of their steps. A task that ended well
+        stays alive, so that the last value is the task success.
         """
         died = Counter(self._first_wrong.values())
         gone = itertools.accumulate((died[place] for place in range(max(self._done.values()))), initial=0)
@@ -133,9 +132,8 @@ class Measuring:
 
 
 def draw_diagrams(steps: Measuring, *, independent: bool = False) -> tuple[Diagram, ...]:
-    """All diagrams of clicks for which there is something to show.
-
-    ``independent``: no step follows another, so that positions in a task mean nothing.
+    """All diagrams of clicks for which there is something to show. ``independent``: no step follows another, so that
+    positions in a task mean nothing.
     """
     if not steps.steps:
         return ()

@@ -21,10 +21,8 @@ MOST_NOTE = 2_000  # Characters that a note may have.
 
 
 def read_triage(folder: Path) -> tuple[Label, ...]:
-    """The labels of a run folder, merged; empty where nobody labelled anything.
-
-    A torn last line, which another process may be writing, is passed over. Raises UserError: the file can't be read or
-    a line is no label; says which.
+    """The labels of a run folder, merged; empty where nobody labelled anything. A torn last line, which another process
+    may be writing, is passed over. Raises UserError: the file can't be read or a line is no label; says which.
     """
     path = folder / LABELS_FILE
     try:
@@ -43,9 +41,8 @@ def merge(labels: Iterable[Label]) -> tuple[Label, ...]:
 
 
 def triage_lines(labels: Sequence[Label], misses: Iterable[str]) -> tuple[str, ...]:
-    """Merged labels in words, and how far people agree; nothing where there is none.
-
-    Steps whose labels differ are disputed and counted as nothing else.
+    """Merged labels in words, and how far people agree; nothing where there is none. Steps whose labels differ are
+    disputed and counted as nothing else.
     """
     if not labels:
         return ()

@@ -282,9 +282,8 @@ class Watch:
         return self._shots.get((key, name))
 
     def page(self, *, link: LinkTo, is_live: bool) -> Overview:
-        """The page as things stand.
-
-        Raises UserError: the queue is damaged. What is wrong with a single run stands on the page.
+        """The page as things stand. Raises UserError: the queue is damaged. What is wrong with a single run stands on
+        the page.
         """
         with self._looking:
             queue = read_queue(self.folder) if self._has_queue else None

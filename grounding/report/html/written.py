@@ -19,9 +19,8 @@ def with_report(scored: ScoredClicks) -> ScoredClicks:
 
 
 def write_runs_page(folder: Path, runs: Sequence[Path]) -> Path | None:
-    """The page over the runs of a command, in its own folder, and beside them that with their differences.
-
-    ``runs`` are the folders of those that were scored, first the one that the others are compared with.
+    """The page over the runs of a command, in its own folder, and beside them that with their differences. ``runs`` are
+    the folders of those that were scored, first the one that the others are compared with.
     """
     from grounding.report.compare import compare_runs
     from grounding.report.html.comparison import write_comparison

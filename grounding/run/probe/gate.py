@@ -134,7 +134,6 @@ async def ask_all(
     earlier: Sequence[Prediction] = (),
 ) -> ProbeReport:
     """Ask about every picture, sent as a run would; where the cost limit leaves no room for one it is left out.
-
     ``read`` gives numbers in ``space``, by default both are a grounder's card's.
     """
     if space is None or read is None:

@@ -111,7 +111,6 @@ def worst(findings: Sequence[ProbeFinding]) -> Level:
 @dataclass(frozen=True)
 class _Reading:
     """All replies in one space: arrays with a row for each reply, NaN where it holds no answer or has no target.
-
     ``points`` and ``targets`` are n x 2 fractions of the screenshot, a target the middle of the region's first shape.
     """
 

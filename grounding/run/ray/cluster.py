@@ -146,9 +146,8 @@ class Staff(NamedTuple):
 
 
 def staff(nodes: Sequence[tuple[float, float]], work: StageWork, options: Any) -> Staff:
-    """The workers of a stage: one for each GPU or server, for each node that asks one, else for each processor.
-
-    Only GPUs are taken up, so that each stage finds a place. Raises UserError.
+    """The workers of a stage: one for each GPU or server, for each node that asks one, else for each processor. Only
+    GPUs are taken up, so that each stage finds a place. Raises UserError.
     """
     workers, worker_server, models = options.workers, work.worker_server, work.models
     most = max(gpus for _, gpus in nodes)
@@ -235,9 +234,8 @@ class Workers:
 
 
 class Pool:
-    """Workers of a run that all opened the same work, each handed ``ahead`` times as much as it does at once.
-
-    ``keep`` takes a record that a stage writes beside its answers. Raises UserError: there is no cluster.
+    """Workers of a run that all opened the same work, each handed ``ahead`` times as much as it does at once. ``keep``
+    takes a record that a stage writes beside its answers. Raises UserError: there is no cluster.
     """
 
     def __init__(
@@ -269,9 +267,8 @@ class Pool:
             await self._free()
 
     async def do(self, key: str, item: Any) -> Any:
-        """The record of an item from whichever worker has room.
-
-        Raises Lost: it ended in an error, or with three workers; Halted: cost limit, servers or cluster; UserError.
+        """The record of an item from whichever worker has room. Raises Lost: it ended in an error, or with three
+        workers; Halted: cost limit, servers or cluster; UserError.
         """
         # An item is taken to cost as much as the dearest call so far; what it came to is told call by call.
         granted_usd = await self._run.budget.reserve()

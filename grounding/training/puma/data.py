@@ -123,7 +123,6 @@ def split_tasks(
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
     """What the model is told of tasks of one shop: prompts, with a memory of ``tokens`` where it is ``told`` one.
-
     ``length`` is the memory's, in behaviours.
     """
 

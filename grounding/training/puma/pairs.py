@@ -47,9 +47,8 @@ class TaskCandidates(StoredAnswer, frozen=True, kw_only=True):
 def make_pairs(
     tasks: Sequence[ShopTask], drawn: Mapping[str, TaskCandidates], prompt_of: Callable[[ShopTask], str | None]
 ) -> tuple[list[TextExample], dict[str, int]]:
-    """The pairs of some tasks, in their order, and the counts of ``PumaSummary``.
-
-    A pair is the first of the best and the last of the worst, as the release takes them (PUMA/prepare_dpo_data.py).
+    """The pairs of some tasks, in their order, and the counts of ``PumaSummary``. A pair is the first of the best and
+    the last of the worst, as the release takes them (PUMA/prepare_dpo_data.py).
     """
     pairs: list[TextExample] = []
     counts = dict.fromkeys(("tasks", "drawn", "repeated", "single", "equal", "too_long", "pairs"), 0)
@@ -81,9 +80,8 @@ class ResultScorer:
         self.identity = f"result:1|{functions.identity}|{rule}"
 
     def scores(self, drawn: Sequence[tuple[ShopTask, str]]) -> list[float]:
-        """The result accuracy of each text, for the task's own function; reviews are compared in one go.
-
-        A text that stands for no call of the function (it talks, stops, or is refused) is worth 0.
+        """The result accuracy of each text, for the task's own function; reviews are compared in one go. A text that
+        stands for no call of the function (it talks, stops, or is refused) is worth 0.
         """
         episodes = [(task, self._episode(task, text)) for task, text in drawn]
         pairs = list(dict.fromkeys(pair for task, one in episodes for pair in review_pairs([task], {task.id: one})))
@@ -119,11 +117,8 @@ def draw_candidates(
     labels: Mapping[str, str],
     told: Callable[[int], None] = lambda _done: None,
 ) -> dict[str, TaskCandidates]:
-    """Draw and score what the journal at ``path`` doesn't hold yet; the candidates by task id.
-
-    A task's label among ``labels`` is a candidate too.
-
-    Raises UserError: the disk failed.
+    """Draw and score what the journal at ``path`` doesn't hold yet; the candidates by task id. A task's label among
+    ``labels`` is a candidate too. Raises UserError: the disk failed.
     """
     found: dict[str, TaskCandidates] = {}
     drawer, journal = functools.cache(open_drawer), Journal(path, TaskCandidates)

@@ -63,9 +63,8 @@ from grounding.training.trainers import load_model, load_tokenizer
 
 @dataclass(frozen=True, kw_only=True)
 class OpenedPuma:
-    """What is trained, on what, and how. ``base`` is the folder of the base model, ``web`` the shop's functions.
-
-    The ``shop`` holds the list ``train`` alone, and the web no product that only the test knows of.
+    """What is trained, on what, and how. ``base`` is the folder of the base model, ``web`` the shop's functions. The
+    ``shop`` holds the list ``train`` alone, and the web no product that only the test knows of.
     """
 
     options: PumaOptions
@@ -82,9 +81,8 @@ class OpenedPuma:
 
 
 def open_puma(model: str, options: PumaOptions, *, command: str = "") -> OpenedPuma:
-    """Find and check everything. Downloads a base model that is not on this disk; writes nothing.
-
-    Raises UserError: something is missing or wrong, or a split shares something; says what.
+    """Find and check everything. Downloads a base model that is not on this disk; writes nothing. Raises UserError:
+    something is missing or wrong, or a split shares something; says what.
     """
     recipe, text = read_recipe(options.recipe, PumaRecipe, options.overrides)
     try:
@@ -201,9 +199,8 @@ def puma_fits(console: Console, opened: OpenedPuma) -> bool:
 
 
 def count_cut(examples: Sequence[TextExample], count: Callable[[str], int], rule: SftStageRule) -> int:
-    """How many examples lose the end of their label, with the token that ends it.
-
-    Raises UserError: more than the recipe allows.
+    """How many examples lose the end of their label, with the token that ends it. Raises UserError: more than the
+    recipe allows.
     """
     cut = sum(count(one.prompt + one.chosen) + 1 > rule.max_tokens for one in examples)
     if cut > rule.most_cut * len(examples):
@@ -237,9 +234,8 @@ def merge(base: str, output: Path, target: Path) -> Path:
 
 
 def run_puma(opened: OpenedPuma) -> Trained[PumaSummary]:
-    """Train and evaluate, or go on where it stopped; ``summary.json`` is written after every step of it.
-
-    Raises UserError: another process is at work there, or something can't go on; what was done is kept.
+    """Train and evaluate, or go on where it stopped; ``summary.json`` is written after every step of it. Raises
+    UserError: another process is at work there, or something can't go on; what was done is kept.
     """
     with opened.run.begun({".": opened.split}) as folder:
         run = _Run(folder, opened)
@@ -340,7 +336,6 @@ class _Run:
         self, dpo: DpoStageRule, tuned: Path, inputs: Inputs, label: Callable[[ShopTask], str]
     ) -> tuple[list[TextExample], tuple[Record, ...], dict[str, int]]:
         """Draw and score candidates of a tuned model: the pairs that train, those measured, and the counts of training.
-
         So many held-out pairs are measured as make whole batches: the trainer's share counts every batch alike.
         """
         rule, folder = self._recipe.candidates, self._path / "stages" / "dpo"

@@ -46,9 +46,8 @@ MAX_URL_CHARS, MAX_TEXT_CHARS, MAX_RAW_CHARS, MAX_SAID_CHARS = 2_048, 2_000, 20_
 
 
 class BrokenOff(Halted):
-    """The run halts in a task that has made requests: ``curation``, an error, says what they took.
-
-    It is written down first, so that the limit holds over all starts of the run.
+    """The run halts in a task that has made requests: ``curation``, an error, says what they took. It is written down
+    first, so that the limit holds over all starts of the run.
     """
 
     def __init__(self, reached: Halted, curation: Curation) -> None:

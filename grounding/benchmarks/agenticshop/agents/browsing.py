@@ -86,9 +86,8 @@ def browsing_prompts() -> BrowsingPrompts:
 
 
 class BrowsingAgent(Browses, AsksFirst):
-    """Shops in a browser by the answers of one chat model, which has to take pictures.
-
-    ``grounder`` finds elements that the model describes in words; None where the model names references.
+    """Shops in a browser by the answers of one chat model, which has to take pictures. ``grounder`` finds elements that
+    the model describes in words; None where the model names references.
     """
 
     def __init__(

@@ -45,9 +45,8 @@ Answer = dict[str, Any]
 
 
 class RecordedAgent(CurationAgent):
-    """Hands out the answer of user and scenario, else that of the user in whatever scenario.
-
-    ``contents`` are hashes of all that ``answers``, fields of a Curation, are read from, by names.
+    """Hands out the answer of user and scenario, else that of the user in whatever scenario. ``contents`` are hashes of
+    all that ``answers``, fields of a Curation, are read from, by names.
     """
 
     max_concurrency = 64
@@ -131,9 +130,8 @@ class Program(NamedTuple):
 
 
 def open_logs(name: str, path: Path) -> RecordedAgent:
-    """The agent whose logs lie in a folder, or a file named after its task.
-
-    A UserError says that there are no such logs, or that two are of one task.
+    """The agent whose logs lie in a folder, or a file named after its task. A UserError says that there are no such
+    logs, or that two are of one task.
     """
     program, answers, contents = PROGRAMS[name], dict[Owner, Answer](), dict[str, bytes]()
     for owner, files in _tasks(path, program).items():
@@ -188,9 +186,8 @@ _ANSWER = re.compile(r"ANSWER\s*;?\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 
 def read_webvoyager(files: dict[str, Any]) -> Logged:
-    """https://github.com/MinorJerry/WebVoyager at 0915445, ``run.py`` and ``results/examples``.
-
-    A reply reads ``Thought: …`` and ``Action: …``, at the end ``ANSWER; …``. Only the first page's address is told.
+    """https://github.com/MinorJerry/WebVoyager at 0915445, ``run.py`` and ``results/examples``. A reply reads
+    ``Thought: …`` and ``Action: …``, at the end ``ANSWER; …``. Only the first page's address is told.
     """
     steps, url, answer = list[TraceStep](), "", ""
     for message in each(files.get("interact_messages.json")):

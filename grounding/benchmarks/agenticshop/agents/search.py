@@ -95,7 +95,6 @@ def curation_prompt(prompts: CurationPrompts, view: ShopperView) -> str:
 
 def request_text(prompts: CurationPrompts, view: ShopperView, *, in_words: bool) -> str:
     """All that a model is told: the release's system text and prompt, the data set's shops, the form of the reply.
-
     ``in_words``: the form has to be asked for, because no schema goes along.
     """
     whole = prompts.system + curation_prompt(prompts, view)
@@ -108,9 +107,8 @@ def request_text(prompts: CurationPrompts, view: ShopperView, *, in_words: bool)
 
 
 class SearchAnswer(Record, frozen=True, kw_only=True):
-    """A whole answer, with the steps behind it.
-
-    ``unfinished`` is what has to be sent back for the model to go on, where the vendor paused it.
+    """A whole answer, with the steps behind it. ``unfinished`` is what has to be sent back for the model to go on,
+    where the vendor paused it.
     """
 
     completion: Completion

@@ -175,9 +175,8 @@ def card_points(need: ShoppingNeed, card: str) -> float:
 
 
 def rank(need: ShoppingNeed, found: Mapping[str, ProductFacts], *, different: bool) -> list[Curated]:
-    """Products by their addresses, in the order of the search, from the best to the worst.
-
-    ``different``: those that are called nearly as a better one come last.
+    """Products by their addresses, in the order of the search, from the best to the worst. ``different``: those that
+    are called nearly as a better one come last.
     """
     texts: dict[str, str] = {}
     for url, facts in found.items():
@@ -301,9 +300,8 @@ class SiteSearchAgent(Browses):
             await self._idle.popitem()[1][1].aclose()
 
     async def results(self, home: str, query: str = "") -> Results:
-        """What a shop has for a query; without one, what its first page shows. Serves all tasks of the run.
-
-        A NotFound says why the shop can't be opened or searched, a PageLost that the browser was lost.
+        """What a shop has for a query; without one, what its first page shows. Serves all tasks of the run. A NotFound
+        says why the shop can't be opened or searched, a PageLost that the browser was lost.
         """
         from playwright.async_api import Error
 
@@ -365,9 +363,8 @@ class SiteSearchAgent(Browses):
         )
 
     async def _search(self, view: ShopperView, need: ShoppingNeed, trace: list[TraceStep]) -> list[str]:
-        """The first words in every shop, then fewer, until there is enough to look at; what is likeliest, first.
-
-        Who says what to look for asks no shop again that had nothing that fits, while another has.
+        """The first words in every shop, then fewer, until there is enough to look at; what is likeliest, first. Who
+        says what to look for asks no shop again that had nothing that fits, while another has.
         """
         exact, sites = asks(view), [site.home_url for site in view.sites[:MAX_SITES]]
         points: dict[str, float] = {}

@@ -49,10 +49,8 @@ _OTHER_AFTER = re.compile(rf"[^.;,$€£\d]{{0,12}}{SAID['other_price'].pattern}
 
 
 class FoundPrice(NamedTuple):
-    """A price in a text, from ``start``. ``open``: the least of several ("from 10").
-
-    ``kind`` is what the words beside it make of it: ``current``, ``list`` (an old price), or ``other``: shipping, a
-    saving, a rate, a price of a unit.
+    """A price in a text, from ``start``. ``open``: the least of several ("from 10"). ``kind`` is what the words beside
+    it make of it: ``current``, ``list`` (an old price), or ``other``: shipping, a saving, a rate, a price of a unit.
     """
 
     amount: float
@@ -333,9 +331,8 @@ class Page(NamedTuple):
 
 
 def read_document(html: str, url: str, *, seen: str = "", name: str = "") -> Page | None:
-    """Parse a document after its scripts; None where there is nothing to parse.
-
-    ``seen`` is what the browser showed of it, "" where that is not known, ``name`` what its data calls its product.
+    """Parse a document after its scripts; None where there is nothing to parse. ``seen`` is what the browser showed of
+    it, "" where that is not known, ``name`` what its data calls its product.
     """
     root = parsed(html)
     body = None if root is None else root.find("body")

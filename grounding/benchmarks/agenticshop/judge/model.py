@@ -78,9 +78,8 @@ def judge_prompt(name: str | None = None) -> ProductJudgePrompt:
 
 
 class ShownEvidence(NamedTuple):
-    """What a judge is shown: the fenced words, and the first of ``pictures_all`` pictures.
-
-    ``words`` are the pieces without their fence, in which quotes are looked for.
+    """What a judge is shown: the fenced words, and the first of ``pictures_all`` pictures. ``words`` are the pieces
+    without their fence, in which quotes are looked for.
     """
 
     fenced: str
@@ -90,9 +89,8 @@ class ShownEvidence(NamedTuple):
 
 
 def shown_evidence(subject: JudgedProduct, condition: Condition) -> ShownEvidence:
-    """The evidence of a product as a judge is shown it, pictures from the top of the page.
-
-    ``full`` shows address, facts, data, text and pictures, ``no-info`` address and pictures, ``url-only`` the address.
+    """The evidence of a product as a judge is shown it, pictures from the top of the page. ``full`` shows address,
+    facts, data, text and pictures, ``no-info`` address and pictures, ``url-only`` the address.
     """
     url, facts, page = subject.extraction.url, subject.extraction.facts, subject.extraction.page
     pieces = {"ADDRESS": bounded(one_line(url), MAX_URL_CHARS)}
@@ -282,9 +280,8 @@ class ModelJudge:
         return f"judge model {self._prompt.label} {shown} {self._opened.model.identity}"
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
-        """Judge one product; raises as :class:`ProductJudge`.
-
-        A page that is no product's satisfies nothing unasked, but for judges that don't see what was extracted.
+        """Judge one product; raises as :class:`ProductJudge`. A page that is no product's satisfies nothing unasked,
+        but for judges that don't see what was extracted.
         """
         items, sizes = subject.checklist, NO_PICTURES
         if subject.extraction.failure is not None:

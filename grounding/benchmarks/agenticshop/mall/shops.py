@@ -109,7 +109,6 @@ _WORDS = ("No", "One", "Two", "Three", "Four", "Five")
 
 class Design(NamedTuple):
     """``page_parameter`` of a listing's address counts pages from 1, or goods where ``page_counts_goods``.
-
     ``search_method`` ``script``: only a script's request, answered as JSON, brings results.
     """
 

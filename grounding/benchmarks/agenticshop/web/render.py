@@ -113,9 +113,8 @@ class BrowserTab:
     # --- going to a page ----------------------------------------------------------------------------------------------
 
     async def go(self, url: str) -> int | None:
-        """Wait until the document of an address begins; its status, None where it was within the page already there.
-
-        A PageTrouble or PageLost says why there is none.
+        """Wait until the document of an address begins; its status, None where it was within the page already there. A
+        PageTrouble or PageLost says why there is none.
         """
         from playwright.async_api import Error, TimeoutError
 
@@ -221,9 +220,8 @@ class BrowserTab:
     # --- what is there ------------------------------------------------------------------------------------------------
 
     async def run(self, name: str, argument: object = None) -> Any:
-        """Call a function of our scripts in the main frame, in a world of its own; what it returns.
-
-        Raises a ScriptError where it threw or the document was replaced, and a PageTrouble where the page is too slow.
+        """Call a function of our scripts in the main frame, in a world of its own; what it returns. Raises a
+        ScriptError where it threw or the document was replaced, and a PageTrouble where the page is too slow.
         """
         script, most_ms = _SCRIPT.read_text(encoding="utf-8"), self._policy.script_s * 1000
         call = f"grounding.{name}({json.dumps(argument)})"
@@ -429,9 +427,8 @@ async def _keep(
 
 
 async def _scroll_through(tab: BrowserTab, policy: WebPolicy, rests: bool) -> int:
-    """Bring all of the page into view once, so that what loads late loads; how tall it is in the end.
-
-    A page that has come to rest is waited for at each height until it does so again; another not as long.
+    """Bring all of the page into view once, so that what loads late loads; how tall it is in the end. A page that has
+    come to rest is waited for at each height until it does so again; another not as long.
     """
     top, height = 0, 0
     for _ in range(policy.max_scrolls):

@@ -65,9 +65,8 @@ def completion_of(asked: Exchange, calls: list[Call]) -> Completion:
 
 
 class ShopAgent(Protocol):
-    """Acts for one user; ``identity`` is canonical text of everything that can change a move.
-
-    One that ``carries_on`` what it has learnt works on one task of a user at a time, in order.
+    """Acts for one user; ``identity`` is canonical text of everything that can change a move. One that ``carries_on``
+    what it has learnt works on one task of a user at a time, in order.
     """
 
     identity: str = ""
@@ -119,9 +118,8 @@ MOST_ASKED, MAX_KEPT_CHARS = 10, 20_000
 
 
 def system_text(memory: str, track: Track, max_steps: int, *, paper: bool = False) -> str:
-    """The system prompt of a chat agent with this memory, which stands for the agent.
-
-    ``paper`` gives the paper's prompts (figures 16 and 17) to the agents with plain memories; else the release's.
+    """The system prompt of a chat agent with this memory, which stands for the agent. ``paper`` gives the paper's
+    prompts (figures 16 and 17) to the agents with plain memories; else the release's.
     """
     named = {"task-specific": "task_specific", "recmind": "recmind"}.get(memory, "paper" if paper else "system")
     chosen: str = getattr(shop_prompts(), memory if memory == "interecagent" else f"{named}_{track}")
@@ -208,9 +206,8 @@ class ChatAgent(ShopAgent):
     async def ask(
         self, play: Play, messages: Callable[[], list[Message]], read: Callable[[Completion], Turn | str], **more: Any
     ) -> Turn:
-        """Ask until ``read`` finds a turn, at most ten times; else it says why. A failure is not asked again.
-
-        Raises NoMove where no reply came, it is empty, or the tenth can't be read.
+        """Ask until ``read`` finds a turn, at most ten times; else it says why. A failure is not asked again. Raises
+        NoMove where no reply came, it is empty, or the tenth can't be read.
         """
         found: Turn | str = ""
         for _ in range(MOST_ASKED):
@@ -224,9 +221,8 @@ class ChatAgent(ShopAgent):
 
 
 class FunctionAgent(ChatAgent):
-    """A chat model with function calls; with ``task-specific`` it is PUMA.
-
-    PUMA's function comes from a file (release); without one the model is asked first, which is our own method.
+    """A chat model with function calls; with ``task-specific`` it is PUMA. PUMA's function comes from a file (release);
+    without one the model is asked first, which is our own method.
     """
 
     def __init__(self, given: Given) -> None:

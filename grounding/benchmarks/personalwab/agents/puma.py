@@ -127,9 +127,8 @@ def folder_hash(folder: Path) -> str:
 
 
 class ParameterAgent(ShopAgent):
-    """A predicted function, a memory for it, and a model that writes the parameter.
-
-    Under the preset official ASINs are put into an order of the seed, where the release's comes out of a set.
+    """A predicted function, a memory for it, and a model that writes the parameter. Under the preset official ASINs are
+    put into an order of the seed, where the release's comes out of a set.
     """
 
     def __init__(self, given: Given) -> None:
