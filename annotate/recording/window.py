@@ -121,7 +121,7 @@ class Timeline(tk.Canvas):
                 self._text(x, top + px(9), str(index + 1), SURFACE, "center")
                 last_x = x
         x = self._to_x(self._cursor_s)
-        self.create_line(x, 0, x, self.winfo_height(), fill=INK, width=2, dash=(3, 2))
+        self.create_line(x, 0, x, self._end_y, fill=INK, width=2, dash=(3, 2))
 
     def _text(self, x: float, y: float, text: str, fill: str, anchor: Any = "w", width: float = 0) -> None:
         self.create_text(x, y, text=text, anchor=anchor, fill=fill, width=width, font=self._style.small)

@@ -73,7 +73,7 @@ def render_comparison(result: ComparisonResult, link: Link) -> str:
 
 
 def write_comparison(result: ComparisonResult) -> Path:
-    """Write the page beside the runs' folders; the same runs have the same page. Raises OSError: it can't be written."""
+    """Write the page beside the runs' folders; the same runs have the same page. Raises OSError: it can't be made."""
     folders = [Path(each).resolve() for each in (result.baseline_folder, *(run.folder for run in result.runs))]
     named = hashlib.sha256("\n".join(each.name for each in folders).encode()).hexdigest()[:10]
     path = folders[0].parent / f"compare_{named}.html"
