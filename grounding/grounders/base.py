@@ -1,4 +1,7 @@
-"""What every grounder takes and returns: an explicit instruction over a screenshot in, a prediction out."""
+"""What every grounder takes and returns: an explicit instruction over a screenshot in, a prediction out.
+
+Beside it the grounders that ask no model: fixed points, and the play-back of recorded predictions.
+"""
 
 import math
 import random

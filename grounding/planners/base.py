@@ -1,4 +1,7 @@
-"""What every planner takes and returns: the user's words over a screenshot in, one explicit instruction out."""
+"""What every planner takes and returns: the user's words over a screenshot in, one explicit instruction out.
+
+Beside it the planner that only plays back a file of plans.
+"""
 
 import hashlib
 import itertools

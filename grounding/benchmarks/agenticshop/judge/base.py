@@ -6,27 +6,25 @@ A judge sees the checklist and the stored evidence of one product, and never lea
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.asking import StageModel
-from grounding.benchmarks.agenticshop.records import ChecklistItem, Condition, Extraction, ItemVerdict, Judgement
-from grounding.benchmarks.agenticshop.scores import UNDECIDED
+from grounding.benchmarks.agenticshop.asking import StageModel, money_text
+from grounding.benchmarks.agenticshop.records import (
+    ChecklistItem,
+    Condition,
+    Extraction,
+    ItemVerdict,
+    Judgement,
+    ProductFacts,
+)
+from grounding.benchmarks.agenticshop.scores import UNDECIDED, spending_limits, words
 from grounding.records import Failure, Record
-
-if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-
-import re
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-from grounding.benchmarks.agenticshop.asking import money_text
-from grounding.benchmarks.agenticshop.records import ProductFacts
-from grounding.benchmarks.agenticshop.scores import spending_limits, words
 
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
