@@ -1,7 +1,7 @@
 """What commands share that have a chat model write or judge: opening it, asking about each item, keeping answers."""
 
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -51,7 +51,7 @@ class Tally(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class AskingResult(Record, frozen=True, kw_only=True):
-    """How many answers one run of a stage made, and why it stopped before the end."""
+    """How many answers were made now, and why that stopped before the end."""
 
     answers: int
     stopped: str = ""
@@ -135,29 +135,53 @@ def _with_room(card: PlannerCard, tokens: int) -> dict[str, Json]:
     return {**card.parameters, **raised}
 
 
-async def run_stage(
-    stage: Stage[ItemT], items: Sequence[ItemT], progress: Progress, check: Callable[[], Awaitable[None]]
+def ask_all(
+    stage: Stage[ItemT], rounds: Iterable[tuple[Progress, Sequence[ItemT]]], budget: Budget, *models: ChatModel
 ) -> AskingResult:
-    """Take all items through one stage; ``check`` is called before the first question. Raises an OSError where an
-    answer can't be written, a UserError where the user can put it right.
+    """Have all items of one round after the other answered, but for those that the stage's journal has an answer to.
+
+    A round is made when the one before is through. What earlier answers took counts for the budget; the models are
+    closed at the end. Raises UserError: a model can't be asked, or the disk failed; what was answered is kept.
     """
-    asked = 0
+    answers = 0
+
+    async def ask() -> str:
+        nonlocal answers
+        try:
+            for progress, items in rounds:
+                if any(stage.journal.settled(stage.item_id(item), stage.key(item, None)) is None for item in items):
+                    for model in dict.fromkeys(models):
+                        await model.check()
+                made, stopped = await _round(stage, items, progress)
+                answers += made
+                if stopped:
+                    return stopped
+        finally:
+            for model in dict.fromkeys(models):
+                await model.aclose()
+        return ""
+
+    budget.take_up(_calls(stage.journal))
+    stopped = run_interruptible(ask, stage.journal.path)
+    return AskingResult(answers=answers, stopped=stopped)
+
+
+async def _round(stage: Stage[ItemT], items: Sequence[ItemT], progress: Progress) -> tuple[int, str]:
+    made = 0
 
     def told(_stage: str, stored: bool) -> None:
-        nonlocal asked
+        nonlocal made
         if stored:
             progress.kept()
         else:
-            asked += 1
+            made += 1
 
     def through(_item: ItemT, last: Any) -> None:
         progress.count(last.failure.kind if last is not None and last.failure else "done")
 
-    if any(stage.journal.settled(stage.item_id(item), stage.key(item, None)) is None for item in items):
-        await check()
     with progress.steps(len(items)):
         stopped = await Runner[ItemT]((stage,), on_record=told, on_item=through).run(items)
-    return AskingResult(answers=asked, stopped=stopped)
+    return made, stopped
 
 
 def tally(stage: Stage[ItemT], items: Iterable[ItemT]) -> Tally:
@@ -178,19 +202,14 @@ def last_answer(stage: Stage[ItemT], item: ItemT) -> Any:
     return found if found is not None and found.key == stage.key(item, None) else None
 
 
-def finished(work: Coroutine[Any, Any, str], kept: Path) -> str:
-    """Run to the end or to a stop; why it stopped, "" where it did not. ``kept`` is where answers are."""
-    return run_interruptible(lambda: work, kept)
-
-
-def calls_of(journals: Iterable[Journal[Any]]) -> Iterator[Call]:
+def _calls(journal: Journal[Any]) -> Iterator[Call]:
     """What all answers took, also those that later ones took the place of."""
-    return (made.call for journal in journals for made in journal.every() if made.call is not None)
+    return (made.call for made in journal.every() if made.call is not None)
 
 
-def paid(journals: Iterable[Journal[Any]]) -> float | None:
+def paid(journal: Journal[Any]) -> float | None:
     """What all of that cost in US dollars; None where nobody knows."""
-    known = [call.cost_usd for call in calls_of(journals) if call.cost_usd is not None]
+    known = [call.cost_usd for call in _calls(journal) if call.cost_usd is not None]
     return sum(known) if known else None
 
 
@@ -322,6 +341,28 @@ def figures_folder(out: Path, names: Sequence[str]) -> Iterator[LockedFolder]:
         yield folder
 
 
+@contextmanager
+def made_folder(
+    out: Path, begun: object, *, files: Sequence[str], what: str, instead: str = "choose another folder"
+) -> Iterator[LockedFolder]:
+    """As :func:`figures_folder`, for a data set that a chat model writes. The first of ``files`` says what it is made
+    of and with, as ``begun`` does; where that one's ``recipe`` is another, the folder is refused.
+    """
+    recipe = msgspec.to_builtins(begun)["recipe"]
+    with figures_folder(out, files) as folder:
+        if (out / files[0]).exists():
+            try:
+                found = msgspec.json.decode((out / files[0]).read_bytes(), type=dict[str, Any])["recipe"]
+                differs = [name for name in recipe if found.get(name) != recipe[name]]
+            except (OSError, LookupError, AttributeError, msgspec.DecodeError) as error:
+                raise UserError(f"--out {out}: {files[0]} can't be read ({error}): choose another folder") from error
+            if differs:
+                raise UserError(f"--out {out}: holds {what} made otherwise ({', '.join(differs)}): {instead}")
+        else:
+            folder.replace_json(files[0], begun)
+        yield folder
+
+
 FiguresT = TypeVar("FiguresT", bound=Record)
 
 
@@ -345,7 +386,6 @@ def ask_and_figure(
     budget, progress = Budget(asking.cost_limit), new_progress(asking.display, unit)
     opened = asking.opened(budget, progress)
     with figures_folder(out, names) as folder, closing(Journal(out / names[1], kept)) as journal:
-        budget.take_up(calls_of([journal]))
         stage: AnswerStage[AboutT, AnswerT] = AnswerStage(
             "ask",
             journal,
@@ -354,20 +394,14 @@ def ask_and_figure(
             answer=lambda item: answer_of(opened, kept, question(item), lambda text: read(item, text)),
         )
 
-        async def through() -> str:
-            try:
-                return (await run_stage(stage, items, progress, opened.model.check)).stopped
-            finally:
-                await opened.model.aclose()
-
-        stopped = finished(through(), journal.path)
+        done = ask_all(stage, [(progress, items)], budget, opened.model)
         last = {one.id: last_answer(stage, one) for one in items}
         answers = StageAnswers(
             by=f"{opened.card.name} ({opened.card.model})",
             answers={name: answer for name, answer in last.items() if answer is not None},
             tally=tally(stage, items),
-            cost_usd=paid([journal]),
-            stopped=stopped,
+            cost_usd=paid(journal),
+            stopped=done.stopped,
         )
         found = figures(answers)
         folder.replace_json(names[0], found)

@@ -23,13 +23,12 @@ from grounding.benchmarks.asking import (
     AnswerStage,
     StoredAnswer,
     Tally,
+    ask_all,
     asked_with,
     find_card,
-    finished,
     last_answer,
     new_progress,
     paid,
-    run_stage,
     tally,
 )
 from grounding.cards import PlannerCard, PlanRule
@@ -340,9 +339,8 @@ def caption_dataset(
     )
     aside = set_aside(out) if fresh else None
     check_out(out, empty)
-    started, asked = time.monotonic(), 0
+    started = time.monotonic()
     with open_replies(out) as replies:
-        budget.take_up(each.call for each in replies if each.call)
         stage = caption_stage(asking, opened, card, replies)
 
         def write() -> None:
@@ -360,24 +358,15 @@ def caption_dataset(
                 steps.append(step)
             _write(out, msgspec.structs.replace(empty, steps=tuple(steps)))
 
-        async def ask() -> str:
-            nonlocal asked
-            try:
-                done = await run_stage(stage, shown, progress, opened.check)
-                asked = done.answers
-                return done.stopped
-            finally:
-                await opened.aclose()
-
         write()  # What is being written here is known from the first moment on, even if this process dies.
-        stopped = finished(ask(), replies.path)
+        done = ask_all(stage, [(progress, shown)], budget, opened)
         write()
         return Captioned(
             captioner=card.name,
             tally=tally(stage, shown),
-            asked=asked,
-            cost_usd=paid([replies]),
+            asked=done.answers,
+            cost_usd=paid(replies),
             seconds=time.monotonic() - started,
-            stopped=stopped,
+            stopped=done.stopped,
             set_aside=aside,
         )

@@ -104,7 +104,7 @@ class LockedFolder:
         """Write a file beside the old one and put it in its place in one step; it ends with a line end."""
         self._replace(name, (content, b"" if content.endswith(b"\n") or not content else b"\n"))
 
-    def replace_json(self, name: str, record: Record) -> None:
+    def replace_json(self, name: str, record: object) -> None:
         self.replace(name, msgspec.json.format(msgspec.json.encode(record), indent=2))
 
     def replace_lines(self, name: str, records: Iterable[Record]) -> None:

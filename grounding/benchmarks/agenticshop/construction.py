@@ -29,6 +29,7 @@ from grounding.benchmarks.calls import Wording, fill, json_values, read_wording
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
+from grounding.run.display import Progress
 from grounding.run.journal import Journal
 
 OPEN_FILE = "open_curation"
@@ -232,7 +233,6 @@ def construct(
     }
     known: dict[str, dict[str, Any]] = {part: {} for part in _FORMS}
     tallies: dict[str, asking.Tally] = {}
-    asked = 0
 
     def answer(one: Question) -> Coroutine[Any, Any, Made]:
         return asking.answer_of(by[one.part], Made, one.prompt, partial(read_part, one.part), system=one.system)
@@ -240,69 +240,46 @@ def construct(
     def told(one: Question) -> tuple[str, str, str]:
         return by[one.part].model.identity, one.system, one.prompt
 
-    async def check() -> None:
-        for one in (writer, asker):
-            await one.model.check()
+    def take_up(part: str, questions: Sequence[Question]) -> None:
+        tallies[part] = asking.tally(stage, questions)
+        for question in questions:
+            if (last := asking.last_answer(stage, question)) and (said := getattr(last, part)):
+                known[part][question.subject] = said
+        if part == "need":
+            open_need = Need(situation=prompts.open_situation)
+            known[part] |= {one.id: open_need for one in subjects if one.seed is None}
 
-    async def through() -> str:
-        nonlocal asked
-        try:
-            for part in _FORMS:
-                questions = questions_of(part, subjects, prompts, known)
-                done = await asking.run_stage(stage, questions, asking.new_progress(display, part), check)
-                asked += done.answers
-                tallies[part] = asking.tally(stage, questions)
-                for question in questions:
-                    if (last := asking.last_answer(stage, question)) and (said := getattr(last, part)):
-                        known[part][question.subject] = said
-                if part == "need":
-                    open_need = Need(situation=prompts.open_situation)
-                    known[part] |= {one.id: open_need for one in subjects if one.seed is None}
-                if done.stopped:
-                    return done.stopped
-        finally:
-            for one in {id(one): one for one in (writer, asker)}.values():
-                await one.model.aclose()
-        return ""
+    def rounds() -> Iterator[tuple[Progress, Sequence[Question]]]:
+        for part in _FORMS:
+            questions = questions_of(part, subjects, prompts, known)
+            yield asking.new_progress(display, part), questions
+            take_up(part, questions)
 
-    def keep(made: dict[str, Any]) -> None:
-        folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
-
-    with asking.figures_folder(out, (MADE_WITH, REPLIES)) as folder, closing(Journal(out / REPLIES, Made)) as journal:
-        _refuse_other(out, recipe)
-        keep({"recipe": recipe})
-        budget.take_up(asking.calls_of([journal]))
+    with (
+        asking.made_folder(out, {"recipe": recipe}, files=(MADE_WITH, REPLIES), what="users") as folder,
+        closing(Journal(out / REPLIES, Made)) as journal,
+    ):
         most = writer.model.max_concurrency
         stage = asking.AnswerStage[Question, Made]("construct", journal, most, told=told, answer=answer)
-        stopped = asking.finished(through(), journal.path)
+        done = asking.ask_all(stage, rounds(), budget, writer.model, asker.model)
+        for part in _FORMS:
+            take_up(part, questions_of(part, subjects, prompts, known))
         tasks = _tasks(subjects, known, scenarios, prompts.open_query)
         write_profiles(out, tasks)
-        written, reports, cost = Counter(task.scenario for task in tasks), check_pairing(tasks), asking.paid([journal])
+        written, reports, cost = Counter(task.scenario for task in tasks), check_pairing(tasks), asking.paid(journal)
         doubts = [doubt for report in reports for doubt in report.doubts]
-        whole = not stopped and len(tallies) == len(_FORMS) and all(one.complete for one in tallies.values())
+        whole = not done.stopped and all(one.complete for one in tallies.values())
         made: dict[str, Any] = {"status": "complete" if whole else "partial", "version": __version__, "recipe": recipe}
         made |= {"written": written, "skipped": skipped, "asked": tallies, "doubts": doubts, "cost_usd": cost}
-        keep(made)
+        folder.replace_json(MADE_WITH, made)
     lines = [f"{out}: {len(tasks)} tasks"]
     lines += [f"  {row_of(name).file('user_profile'):<48} {count:>4} users" for name, count in written.items()]
     lines += [f"left out      {len(skipped)} users: {', '.join(sorted(set(skipped.values())))}"] if skipped else []
     pairs = sum(report.queries for report in reports)
     lines.append(f"pairing       {len(doubts)} of {pairs} queries look like another user's")
     lines += [f"{part:<13} {one.left}" for part, one in tallies.items() if one.done < one.items]
-    lines.append(f"asked now     {asked}" + ("" if cost is None else f" · {dollars(cost)} in all"))
-    return [*lines, *([f"stopped: {stopped}"] if stopped else [])], stopped, whole
-
-
-def _refuse_other(out: Path, recipe: dict[str, Any]) -> None:
-    if not (out / MADE_WITH).exists():
-        return
-    try:
-        found = msgspec.json.decode((out / MADE_WITH).read_bytes(), type=dict[str, Any])["recipe"]
-    except (OSError, KeyError, msgspec.DecodeError) as error:
-        raise UserError(f"--out {out}: {MADE_WITH} can't be read ({error}): choose another folder") from error
-    differs = [name for name, value in recipe.items() if found.get(name) != msgspec.to_builtins(value)]
-    if differs:
-        raise UserError(f"--out {out}: holds users made otherwise ({', '.join(differs)}): choose another folder")
+    lines.append(f"asked now     {done.answers}" + ("" if cost is None else f" · {dollars(cost)} in all"))
+    return [*lines, *([f"stopped: {done.stopped}"] if done.stopped else [])], done.stopped, whole
 
 
 def _tasks(

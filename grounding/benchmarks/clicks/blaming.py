@@ -94,7 +94,7 @@ def split_errors(path: Path, options: BlameOptions) -> tuple[ErrorSplit, bool]:
     """Ask every source that was named about the misses of a run, compare them, and write both files.
 
     Returns:
-        The split, and whether the user broke off the grounding of the reference.
+        The split, and whether the user broke off the asking.
 
     Raises:
         UserError: the folder holds no run or another process is at work in it; no source is named and the data set
@@ -168,7 +168,8 @@ def _split_errors(folder: RunFolder, info: RunInfo, options: BlameOptions) -> tu
         notes=tuple(notes),
     )
     write_split(path, split, step_lines(wrongs.steps, opinions))
-    return split, reference is not None and reference.interrupted
+    by_judge = judged is not None and judged.info.stopped == INTERRUPTED
+    return split, by_judge or (reference is not None and reference.interrupted)
 
 
 def _reference(folder: RunFolder, info: RunInfo, wrongs: Wrongs, options: BlameOptions) -> Regrounded | None:

@@ -22,15 +22,13 @@ from grounding.analysis.prompts import NamedPrompt, find_prompt
 from grounding.atomic import atomic_write
 from grounding.benchmarks.asking import (
     AnswerStage,
-    AskingResult,
     StoredAnswer,
+    ask_all,
     asked_with,
-    calls_of,
     find_card,
     last_answer,
     new_progress,
     paid,
-    run_stage,
 )
 from grounding.cards import PlannerCard, PlanRule
 from grounding.cards.schema import CardPart
@@ -268,17 +266,9 @@ def ask_judge(judge: Judge, wrongs: Sequence[WrongStep], folder: Path, budget: B
     folder.mkdir(parents=True, exist_ok=True)
     journal = Journal(folder / judge.journal_name, BlameJudgement)
     try:
-        budget.take_up(calls_of([journal]))
         with tempfile.TemporaryDirectory(prefix="grounding-judge-") as pictures:
             stage = _judge_stage(judge, journal, Path(pictures))
-
-            async def ask() -> AskingResult:
-                try:
-                    return await run_stage(stage, wrongs, new_progress("none", "steps"), judge.model.check)
-                finally:
-                    await judge.model.aclose()
-
-            asked = asyncio.run(ask())
+            asked = ask_all(stage, [(new_progress("none", "steps"), wrongs)], budget, judge.model)
         # An answer about another plan or picture is none.
         kept: dict[str, BlameJudgement | None] = {wrong.id: last_answer(stage, wrong) for wrong in wrongs}
         return Judged(
@@ -291,7 +281,7 @@ def ask_judge(judge: Judge, wrongs: Sequence[WrongStep], folder: Path, budget: B
                 base_url=judge.base_url,
                 journal=str(journal.path.relative_to(folder.parent)),
                 asked_now=asked.answers,
-                cost_usd=paid([journal]),
+                cost_usd=paid(journal),
                 plans_cut=sum(each is not None and each.plan_cut for each in kept.values()),
                 stopped=asked.stopped,
             ),

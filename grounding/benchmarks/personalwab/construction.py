@@ -12,7 +12,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,16 +21,17 @@ import msgspec
 
 from grounding import __version__
 from grounding.atomic import atomic_write
-from grounding.benchmarks import asking as model_asking
 from grounding.benchmarks.asking import (
     AnswerStage,
     Asking,
     StoredAnswer,
     Tally,
     answer_of,
+    ask_all,
     last_answer,
+    made_folder,
     new_progress,
-    run_stage,
+    paid,
     tally,
 )
 from grounding.benchmarks.calls import fill, json_values
@@ -42,6 +43,7 @@ from grounding.benchmarks.personalwab.records import PROFILE_FIELDS, Behaviour, 
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
+from grounding.run.display import Progress
 from grounding.run.journal import Journal
 from grounding.run.lock import LockedFolder
 
@@ -313,35 +315,6 @@ class MadeWith(Record, frozen=True, kw_only=True, omit_defaults=False):
     cost_usd: float | None = None
 
 
-def _keep(folder: LockedFolder, made: MadeWith) -> None:
-    folder.replace(MADE_WITH, msgspec.json.format(msgspec.json.encode(made), indent=2))
-
-
-@contextmanager
-def _shop_folder(out: Path, begun: MadeWith, *, fresh: bool) -> Iterator[tuple[LockedFolder, Path | None]]:
-    """The folder, held, and where an earlier one was put; a UserError where it holds no shop, or another recipe's."""
-    folder = LockedFolder(out, what="the folder of a shop", flag="--out")
-    aside = folder.set_aside() if fresh else None
-    if out.exists() and not out.is_dir():
-        raise UserError(f"--out {out}: is a file: give a folder")
-    if out.exists() and any(out.iterdir()):
-        try:
-            found = msgspec.json.decode((out / MADE_WITH).read_bytes(), type=MadeWith).recipe
-        except (OSError, msgspec.DecodeError):
-            raise UserError(f"--out {out}: holds something else than a shop made here: choose another folder") from None
-        differs = [name for name in found.__struct_fields__ if getattr(found, name) != getattr(begun.recipe, name)]
-        if differs:
-            raise UserError(
-                f"--out {out}: holds a shop made otherwise ({', '.join(differs)}): choose another folder, or set it "
-                "aside with --fresh"
-            )
-    with folder.held():
-        (out / WORK).mkdir(exist_ok=True)
-        if not (out / MADE_WITH).exists():
-            _keep(folder, begun)
-        yield folder, aside
-
-
 def build_shop(
     out: Path,
     reviews: Path,
@@ -370,10 +343,11 @@ def build_shop(
         epochs=epochs,
     )
     begun, work = MadeWith(status="started", recipe=recipe), out / WORK
-    with (
-        _shop_folder(out, begun, fresh=fresh) as (folder, aside),
-        closing(Journal(work / "replies.jsonl", Written)) as journal,
-    ):
+    aside = LockedFolder(out, what="the folder of a shop", flag="--out").set_aside() if fresh else None
+    instead = "choose another folder, or set it aside with --fresh"
+    with made_folder(out, begun, files=(MADE_WITH,), what="a shop", instead=instead) as folder, ExitStack() as closed:
+        work.mkdir(exist_ok=True)
+        journal = closed.enter_context(closing(Journal(work / "replies.jsonl", Written)))
         drawn = work / "selection.json"
         if not drawn.exists():
             with progress.phase("reading reviews and products"):
@@ -401,17 +375,10 @@ def build_shop(
                     profiles[user.id] = found.profile
             return [job for job in jobs if job.user_id in profiles]
 
-        async def through() -> str:
-            try:
-                first = await run_stage(stage, shop.users, progress, opened.model.check)
-                if first.stopped:
-                    return first.stopped
-                more = new_progress(asking.display, "instructions")
-                return (await run_stage(stage, possible(), more, opened.model.check)).stopped
-            finally:
-                await opened.model.aclose()
+        def rounds() -> Iterator[tuple[Progress, Sequence[Any]]]:
+            yield progress, shop.users
+            yield new_progress(asking.display, "instructions"), possible()
 
-        budget.take_up(model_asking.calls_of([journal]))
         stage: AnswerStage[Any, Written] = AnswerStage(
             "write",
             journal,
@@ -419,7 +386,7 @@ def build_shop(
             told=lambda item: (opened.model.identity, prompt(item)),
             answer=answer,
         )
-        stopped = model_asking.finished(through(), work)
+        stopped = ask_all(stage, rounds(), budget, opened.model).stopped
         ready = possible()
         answers = [(job, last_answer(stage, job)) for job in ready]
         texts = [(job, one.text) for job, one in answers if one is not None and one.failure is None]
@@ -445,9 +412,9 @@ def build_shop(
             profiles=tallies[0],
             instructions=tallies[1],
             recommender=trained,
-            cost_usd=model_asking.paid([journal]),
+            cost_usd=paid(journal),
         )
-        _keep(folder, made)
+        folder.replace_json(MADE_WITH, made)
     before = [f"the earlier folder was set aside as {aside}"] if aside else []
     before += [f"{out}: " + " · ".join(f"{name} {count:,}" for name, count in made.counts.items())]
     if made.counts["users"] < users:

@@ -12,12 +12,12 @@ whole history (release, PUMA/prepare_param_data.py), the latest last, as the web
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grounding.benchmarks.asking import AnswerStage, StoredAnswer, last_answer, new_progress, open_model, paid
-from grounding.benchmarks.asking import run_stage as ask_all
+from grounding.benchmarks.asking import AnswerStage, StoredAnswer, ask_all, last_answer, new_progress, open_model, paid
 from grounding.benchmarks.calls import fill
 from grounding.benchmarks.personalwab.agents.offline import meant_category
 from grounding.benchmarks.personalwab.agents.puma import Tokens, parameter_prompt
@@ -40,7 +40,6 @@ from grounding.options import Display
 from grounding.planners.prompts import plan_outcome
 from grounding.records import Failure, Record
 from grounding.run.journal import Journal
-from grounding.run.runner import run_interruptible
 from grounding.training.recipes import LabelRule
 from grounding.training.records import TextExample
 
@@ -233,7 +232,6 @@ def write_queries(
     named: dict[str, Any] = {"option": "--labels-model", "flag": "--labels-base-url"}
     opened = open_model(model, chat, model=None, cost_limit=cost_limit, budget=budget, progress=progress, **named)
     searches = [task for task in tasks if task.type == "search"]
-    journal = Journal(folder / "labels.jsonl", WrittenQuery)
 
     def prompt(task: ShopTask) -> str:
         memory = inputs.remembered(task, None).text
@@ -248,14 +246,7 @@ def write_queries(
         found, raw = plan_outcome(opened.card, asked.completion), asked.completion.text
         return WrittenQuery(text=(found.text or "").strip(), raw=raw, failure=found.failure, call=asked.call)
 
-    async def ask() -> str:
-        try:
-            return (await ask_all(stage, searches, progress, opened.model.check)).stopped
-        finally:
-            await opened.model.aclose()
-
-    try:
-        budget.take_up(one.call for one in journal.every() if one.call is not None)
+    with closing(Journal(folder / "labels.jsonl", WrittenQuery)) as journal:
         stage: AnswerStage[ShopTask, WrittenQuery] = AnswerStage(
             "labels",
             journal,
@@ -263,10 +254,8 @@ def write_queries(
             told=lambda task: (opened.model.identity, prompt(task)),
             answer=answer,
         )
-        stopped = run_interruptible(ask, folder)
+        done = ask_all(stage, [(progress, searches)], budget, opened.model)
         answers = {task.id: last_answer(stage, task) for task in searches}
-        cost_usd = paid([journal])
-    finally:
-        journal.close()
+        cost_usd = paid(journal)
     queries = {id_: one.text for id_, one in answers.items() if one is not None and one.failure is None}
-    return Labelled(queries=queries, without=len(searches) - len(queries), cost_usd=cost_usd, stopped=stopped)
+    return Labelled(queries=queries, without=len(searches) - len(queries), cost_usd=cost_usd, stopped=done.stopped)
