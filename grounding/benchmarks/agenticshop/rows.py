@@ -248,7 +248,6 @@ def print_published(console: Console, runs: Sequence[RunRows]) -> None:
 
 
 def write_page(path: Path, out: Path | None) -> Path:
-
     if out is not None:
         raise UserError("--out: the page of a run that curates products shows files beside it; leave it out")
     return write_curation_page(read_scored(path))

@@ -55,7 +55,7 @@ async def ask_system(host: str) -> tuple[str, ...]:
 
 
 class Guard:
-    """What the lanes of one browser share: the rules, and the addresses that were looked up."""
+    """What the proxies of one browser share: the rules, and the addresses that were looked up."""
 
     def __init__(self, policy: WebPolicy, resolve: Resolve = ask_system) -> None:
         self.policy = policy
