@@ -245,7 +245,7 @@ def test_a_model_browses_reads_and_judges(
 ) -> None:
     with ChatServer(answering(browsing_model)) as shopper:
         command = ["--dataset", "sample-mall", "--log-dir", tmp_path / "logs", "--agent", "browsing", "--no-report"]
-        command += ["--model", card("shopper", shopper), "--sample-id", TASKS[1], "--max-steps", "12"]
+        command += ["--model", card("shopper", shopper), "--sample-id", TASKS[1], "--max-steps", "20"]
         command += ["--extractor", card("read", reader), "--judge", card("one", judge)]
         done = call(*command)
         assert done.returncode == 0, done.stderr
