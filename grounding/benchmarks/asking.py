@@ -348,7 +348,7 @@ def made_folder(
     """As :func:`figures_folder`, for a data set that a chat model writes. The first of ``files`` says what it is made
     of and with, as ``begun`` does; where that one's ``recipe`` is another, the folder is refused.
     """
-    recipe = msgspec.to_builtins(begun)["recipe"]
+    recipe = msgspec.json.decode(msgspec.json.encode(begun))["recipe"]
     with figures_folder(out, files) as folder:
         if (out / files[0]).exists():
             try:
