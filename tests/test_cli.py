@@ -251,7 +251,8 @@ def test_a_broken_data_set_lists_every_problem(tmp_path: Path, tiny_dataset: Tin
 
 def test_a_sound_data_set_is_said_to_be_sound(tiny_dataset: TinyDataset) -> None:
     done = grounding("check", "--dataset", "realwebassist", "--data-dir", tiny_dataset())
-    assert (done.returncode, done.stdout) == (0, "no problems found\n")
+    assert done.returncode == 0
+    assert done.stdout.startswith("no problems found: 2 participants, 4 tasks, ")
     # The card has the counts of the whole release.
     assert "grounding: warning: 2 participants, where the card says 10\n" in done.stderr
 

@@ -10,7 +10,7 @@ CHECK_EXAMPLES = "Example: grounding check --dataset realwebassist --data-dir DA
 
 
 def check_command(
-    *, dataset: str, data_dir: DataDir | None = None, questions: str | None = None, history_file: str | None = None
+    dataset: str, *, data_dir: DataDir | None = None, questions: str | None = None, history_file: str | None = None
 ) -> int:
     """List every problem of a data set at once, with file, item, field, value and what to do.
 
@@ -45,5 +45,5 @@ def check_command(
     if found.problems:
         print(f"{len(found.problems)} problems", file=sys.stderr)
         return EXIT_USAGE
-    print(f"no problems found: {found.summary}" if found.summary else "no problems found")
+    print(f"no problems found: {found.summary}")
     return 0

@@ -305,7 +305,7 @@ def load_desktop(
 
 class Inspection(Record, frozen=True, kw_only=True):
     """What a check found: problems keep the data set from being used, warnings do not. ``summary`` says in one line how
-    much the data set holds; "" where the layout doesn't count.
+    much the data set holds.
     """
 
     problems: tuple[Problem, ...] = ()
@@ -341,7 +341,9 @@ def inspect_dataset(
     except DatasetProblems as found:
         return Inspection(problems=found.problems, warnings=tuple(map(str, found.oddities)))
     odd = () if participants else differences(counts, expected)
-    return Inspection(warnings=(*dataset.oddities, *dataset.warnings, *odd))
+    held = {name.replace("_", " "): count for name, count in msgspec.structs.asdict(counts).items() if name != "groups"}
+    summary = ", ".join(f"{count:,} {name}" for name, count in held.items() if count)
+    return Inspection(warnings=(*dataset.oddities, *dataset.warnings, *odd), summary=summary)
 
 
 def participant_folders(
