@@ -49,7 +49,7 @@ def report_command(
     Of a training run the page ``report.html`` is written anew.
 
     Args:
-        runs: Run folders, or that of a command with several runs.
+        runs: Run folders, or a folder that holds some.
         by: Columns to break the scores down by. Clicks: participant, task, instruction-words, gold-shapes, gold-area,
             screen, position, action, or any kind of label that the data set has (platform, application, type, ...).
             Desktop tasks: kind, category, action, failure, ... Shops: type, scenario, user, ... A wrong name lists
@@ -168,7 +168,7 @@ def compare_command(
     with every item that flipped, is written beside the runs.
 
     Args:
-        runs: Run folders, or that of a command with several; the first is the baseline unless --baseline names another.
+        runs: Run folders, or a folder that holds some; the first is the baseline unless --baseline names another.
         baseline: The run that all others are compared with.
         clusters: What the bootstrap draws as a whole: each task, or everything of one participant.
         intervals: `bootstrap` (paired, right), or `wald` (unpaired, as papers print it; only proportions have one).
@@ -270,7 +270,7 @@ def export_command(
     """Write the scores of runs as a table, or runs as a log of Inspect, as Parquet or for the hub. Asks no model.
 
     Args:
-        runs: Run folders, each scored, or that of a command with several.
+        runs: Folders of scored runs, or a folder that holds some.
         format: Which form; `inspect` and `parquet` take one run, and they and `hub` need --out.
         submission: One wide line of CSV for each run instead: scores, counts and every group, as leaderboards ask.
         baseline: The run that the others are tested against [default: the first].

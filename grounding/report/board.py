@@ -70,13 +70,9 @@ def make_board(dataset: str, runs: Sequence[Path]) -> Board:
         known = ", ".join(dict.fromkeys(one.table for one in every))
         raise UserError(f"--dataset {dataset}: no figures are kept for it; there are some for {known}")
     scored = []
-    for path in run_folders(runs) if runs else ():
-        is_run = (path / "run.json").is_file()
-        inside = [each.parent for each in sorted(path.glob("*/summary.json")) if (each.parent / "run.json").is_file()]
-        if not is_run and not inside:
-            raise UserError(f"{path}: holds no scored run")
-        found = [read_rows(each) for each in ([path] if is_run else inside)]
-        if is_run and found[0].dataset != dataset:
+    for path in runs:
+        found = [read_rows(each) for each in run_folders([path])]
+        if (path / "run.json").is_file() and found[0].dataset != dataset:
             raise UserError(f"{path}: a run over {found[0].dataset}, and the board is of {dataset}")
         scored += [run for run in found if run.dataset == dataset]
     lines = [

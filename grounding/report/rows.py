@@ -46,8 +46,8 @@ READERS = {
 
 
 def run_folders(given: Sequence[Path]) -> tuple[Path, ...]:
-    """The runs in folders that a user named: a run's own, or those of a command with several. Dry runs are left out.
-    Raises UserError: no run is left.
+    """The runs in folders that a user named: a run's own, that of a command with several, or one that holds scored
+    runs. Dry runs are left out. Raises UserError: no run is left.
     """
     found: list[Path] = []
     for path in given:
@@ -56,6 +56,8 @@ def run_folders(given: Sequence[Path]) -> tuple[Path, ...]:
         elif (path / QUEUE).is_file():
             runs = (folder_of(path, run) for run in read_queue(path).runs)
             found += [run for run in runs if (run / "run.json").is_file()]
+        elif inside := [one.parent for one in path.glob("*/summary.json") if (one.parent / "run.json").is_file()]:
+            found += sorted(inside)
         elif not (path / "estimate.json").is_file():
             found.append(path)
     if not found:

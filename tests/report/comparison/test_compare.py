@@ -163,6 +163,8 @@ def test_the_folder_of_a_command_stands_for_its_runs(
     (dry / "estimate.json").write_text("{}")
     _, named, _ = call(capsys, *two, "--json")
     assert call(capsys, dry, *two, matrix, "--json")[1] == named == call(capsys, matrix, "--json")[1]
+    # A folder that holds runs is all of its scored ones.
+    assert call(capsys, two[0].parent, "--baseline", two[0], "--json")[1] == named
     assert call(capsys, dry)[0] == 2
 
 
