@@ -242,6 +242,8 @@ def test_the_answers_are_accepted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", [*PAGES, CHECKOUT / "CONTRIBUTING.md"], ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for name in re.findall(r"`((?:grounding|annotate|datasets|models|tests|tools)/[\w./-]+(?:\.\w+|/))`", text):
+        assert (CHECKOUT / name).exists(), f"{page.name} names {name}, which is not there"
     for link in re.findall(r'\]\(([^)\s]+)\)|src="([^"]+)"', text):
         path, _, anchor = "".join(link).partition("#")
         if "://" in path:

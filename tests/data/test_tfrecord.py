@@ -23,6 +23,25 @@ def test_an_example_is_read_back(features: dict[str, list[bytes] | list[int]]) -
     assert read_example(example(features)) == features
 
 
+# Written by the package tfrecord 1.14.6, and by the classes of android_env 1.3.0 (AndroidAccessibilityForest): three
+# visible nodes, one on top of them that is not, and one without a size.
+EXAMPLE = """
+0a420a1c0a0a657069736f64655f6964120e1a0c0a0af9ffffffffffffffff010a110a0573697a657312081a060a04b808e0120a0f0a04676f616c12
+070a050a03627579
+"""
+FOREST = """
+0a192a067374617475735a0f0a0d120518b808203f3a0178b801010a652a0473686f705a5d0a13120b082810c80118900820c0023a0178b801010a12
+0801120b082810c80118900820c0023a01780a1e0802121408ecffffffffffffffff0110840718ac0220e8073a0178b801010a120803120808051005
+180520053a0178b80101
+"""
+
+
+def test_what_others_wrote_is_read() -> None:
+    assert read_example(bytes.fromhex(EXAMPLE)) == {"goal": [b"buy"], "episode_id": [-7], "sizes": [1080, 2400]}
+    under = [touched(bytes.fromhex(FOREST), *point) for point in ((5, 5), (100, 250), (10, 950), (500, 500))]
+    assert under == [(0, 0, 1080, 63), (40, 200, 1040, 320), (-20, 900, 300, 1000), None]
+
+
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     try:

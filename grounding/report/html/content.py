@@ -1,4 +1,7 @@
-"""What a page knows: records that are written into it as JSON. Texts are cut to a bound; pixels are the original's."""
+"""What a page knows, and how it is put into HTML so that nothing that a model or a data set says can be but text.
+
+Records are written into the page as JSON. Texts are cut to a bound; pixels are the original's.
+"""
 
 import base64
 import hashlib
@@ -188,7 +191,6 @@ def embedded_json(content: object) -> str:
 
     In JSON these characters stand only inside of strings, where an escape means the same.
 
-    >>> from grounding.report.html.content import Fact
     >>> embedded_json(Fact(name="reply", text="</script><b>"))
     '{"name":"reply","text":"\\u003c/script\\u003e\\u003cb\\u003e"}'
     """
