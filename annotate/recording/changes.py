@@ -25,16 +25,16 @@ from .video import Recording
 
 Grey: TypeAlias = NDArray[np.uint8]
 """Height x width: a small picture, or a mask of one, 255 where something holds and 0 elsewhere."""
-ChangeKind = Literal["change", "typing", "scroll", "playing"]
-"""``change``: the screen became another one, or a part of it. ``typing``: characters were added one by one.
-``scroll``: the same content moved up or down. ``playing``: a part began to move and went on, such as a video."""
+ActionKind = Literal["click", "type", "scroll"]
+"""``click``: a part of the screen became another one, or began to move. ``type``: characters were added one by one.
+``scroll``: the same content moved up or down."""
 
 DIFFERENT = 14  # Grey levels by which a pixel must differ; lossy video stays below.
 AROUND = np.ones((17, 17))
-# A place always moves from about eight of the last twenty tenths of a second on in which it changed, the latest
-# counting most, until it falls below two; quiet, it begins anew. A page that takes a second to appear stays below.
+# A place always moves while it changed in about eight of the last twenty tenths of a second, the latest counting most;
+# quiet, it begins anew. A page that takes a second to appear stays below.
 SLOT_S, MEMORY_S = 0.1, 2.0
-BUSY_SLOTS, CALM_SLOTS, QUIET_SLOTS = 8.0, 2.0, 0.7
+BUSY_SLOTS, QUIET_SLOTS = 8.0, 0.7
 POINTER_SHARE, TRAIL = 0.045, 90  # Largest side of a pointer by the screen's height; how many places are known.
 LOST_S = 0.3  # What moves on from place to place in steps no longer than this may be the pointer, lost from sight.
 # What lights up under a pointer on its way: at most 200 x 150 pixels of Full HD. There it goes out again in that time.
@@ -44,8 +44,8 @@ SCROLL_SHARE, SCROLL_LEFT = 0.15, 0.6  # Least share of the screen that scrolls;
 SETTLE_S, MINOR_SETTLE_S = 0.35, 0.6
 # A smaller part that begins to move is a spinner; the page that comes within that time is the click's doing.
 PLAYING_SHARE, SPINNER_WAIT_S = 0.02, 15.0
-WAVE_S = 1.2  # A page comes in waves: what follows within this time, the pointer still in its place.
-TYPING_S, TYPING_PAUSE_S, SCROLL_PAUSE_S, LETTER_SHARE = 0.3, 2.5, 1.5, 0.001
+TYPING_S = 0.3
+PAUSE_S: dict[ActionKind, float] = {"click": 1.2, "type": 2.5, "scroll": 1.5}  # A page comes in waves, typing in words.
 
 
 class ScreenChange(Record, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class ScreenChange(Record, frozen=True, kw_only=True):
 
     onset_s: float
     settled_s: float
-    kind: ChangeKind
+    kind: ActionKind
     share: float
     box: Box
     pointer: Point | None = None
@@ -160,7 +160,7 @@ class _Pointer:
         It hides something where it is, in ``covered``, which changed and differs from the settled screen, and uncovers
         it where it was; what does not come in that pair is a caret or a character.
         """
-        hidden = [one for one in _patches(covered, join_px=1) if one.area >= 2]
+        hidden = _patches(covered, join_px=1)
         if not hidden or not self.fits(now := _bounds(hidden)):
             return False
 
@@ -203,7 +203,7 @@ class ChangeFinder:
         # Of each pixel and what is around it: its recent changes, when they began, when the last one counted.
         self._recent = np.zeros((height, width), np.float32)
         self._since_s, self._counted_s = np.zeros((height, width)), np.full((height, width), -1.0)
-        self._busy = self._begun = self._always = np.zeros((height, width), bool)
+        self._begun = self._always = np.zeros((height, width), bool)
 
     def feed(self, time_s: float, luma: Grey) -> None:
         if not self._times:
@@ -252,17 +252,16 @@ class ChangeFinder:
         self._counted_s[fresh] = time_s
         busy = self._recent > BUSY_SLOTS
         self._begun = self._begun | (busy & ~self._always)
-        self._busy = busy | (self._busy & (self._recent >= CALM_SLOTS))
         # What always moves is taken as it is, so that its end is no change; a moving edge has two sides.
-        self._always = always = cv2.dilate(self._busy.astype(np.uint8), AROUND) > 0
+        self._always = always = cv2.dilate(busy.astype(np.uint8), AROUND) > 0
         self._settled[always], self._first_seen[always], self._differs[always] = self._previous[always], -1, 0
 
     def _look(self, now_s: float) -> None:
         """Judge what differs from the settled screen, if it has stood still for long enough at ``now_s``."""
         if now_s - self._major_s < SETTLE_S or not (self._differs.any() or self._begun.any()):
             return
-        pointer, side, rests_s = self._pointer, self._pointer.side, now_s - self._moved_s
-        left = [one for one in _patches(self._differs, join_px=2) if one.area >= 2]  # A pixel is noise.
+        pointer, rests_s = self._pointer, now_s - self._moved_s
+        left = _patches(self._differs, join_px=2)
         # Neither the pointer nor the hole that it left.
         place, places = pointer.place, [one for one in (pointer.place, pointer.home) if one is not None]
         found = [one for one in left if not (pointer.fits(one) and any(one.near(place, 2) for place in places))]
@@ -271,18 +270,16 @@ class ChangeFinder:
             found = [] if all(np.max(np.subtract(one.size, place.size)) <= 2 for one in found) else found
         if found:
             where = _bounds(found)
-            # Enough was typed to be told from a pointer, while the typing still goes on.
-            typed_long = where.size[1] <= 1.5 * side and where.area > side**2
-            if not (self._majors or rests_s >= MINOR_SETTLE_S or typed_long):
+            if not self._majors and rests_s < MINOR_SETTLE_S:
                 return
             inside = [self._first_seen[one.part][self._differs[one.part] > 0] for one in found]
             seen, counts = np.unique(np.concatenate(inside), return_counts=True)
-            kind: ChangeKind = "scroll" if self._majors and self._scrolls * 2 >= self._majors else "change"
             # Fewer pixels than a pointer's may be one that came before.
-            first = int(seen[np.argmax(counts.cumsum() >= side**2)] if self._majors else seen[0])
+            first = int(seen[np.argmax(counts.cumsum() >= pointer.side**2)] if self._majors else seen[0])
+            kind: ActionKind = "scroll" if self._majors and self._scrolls * 2 >= self._majors else "click"
             # Characters come one by one.
-            if not self._majors and where.size[1] <= 1.5 * side:
-                kind = "typing" if self._times[seen[-1]] - self._times[first] > TYPING_S else kind
+            if not self._majors and self._times[seen[-1]] - self._times[first] > TYPING_S:
+                kind = "type"
             self._emit(first, kind, where)
         elif self._begun.any():
             # A pointer may have come by before.
@@ -291,14 +288,14 @@ class ChangeFinder:
             x, y, width, height = cv2.boundingRect(self._begun.astype(np.uint8))
             where = _Patch(x, y, x + width, y + height, width * height)
             if place is not None and where.area >= PLAYING_SHARE * self._differs.size and place.near(where, 0):
-                self._emit(first, "playing", where)
+                self._emit(first, "click", where)
             else:
                 self._spinning = first if self._spinning is None else min(first, self._spinning)
                 self._settle()
         elif left and rests_s >= SETTLE_S:
             self._settle()
 
-    def _emit(self, first: int, kind: ChangeKind, where: _Patch) -> None:
+    def _emit(self, first: int, kind: ActionKind, where: _Patch) -> None:
         began, self._spinning = self._spinning, None
         if began is not None and (turned_s := self._times[first] - self._times[began]) <= SPINNER_WAIT_S:
             # Where something began to turn, and the pointer has rested since: the click that both came of.
@@ -316,7 +313,7 @@ class ChangeFinder:
                 box=Box(left_px=left, top_px=top, right_px=right, bottom_px=bottom),
                 pointer=None if place is None else Point(x_px=place.left * scale, y_px=place.top * scale),
                 rested_s=rested_s,
-                is_hover=kind == "change" and share <= HOVER_SHARE and self._pointer.travels(onset_s),
+                is_hover=kind == "click" and share <= HOVER_SHARE and self._pointer.travels(onset_s),
             )
         )
         self._settle()
@@ -348,15 +345,7 @@ def user_actions(changes: Sequence[ScreenChange]) -> list[ScreenChange]:
 
 
 def _same_action(earlier: ScreenChange, later: ScreenChange) -> bool:
-    gap_s, kinds = later.onset_s - earlier.settled_s, {earlier.kind, later.kind}
-    middle = (later.box.top_px + later.box.bottom_px) / 2
-    letter = later.share < LETTER_SHARE and earlier.box.top_px <= middle <= earlier.box.bottom_px
-    if kinds == {"typing"} or (earlier.kind == "typing" and letter):
-        return gap_s < TYPING_PAUSE_S
-    if kinds == {"scroll"}:
-        return gap_s < SCROLL_PAUSE_S
-    if kinds & {"typing", "scroll"}:
-        return False
-    # Where the pointer has rested since before the first wave, nobody clicked elsewhere.
+    # Where the pointer has rested since before the first wave of a page, nobody clicked elsewhere.
     blind = earlier.pointer is None or later.pointer is None
-    return gap_s < WAVE_S and (blind or later.rested_s >= later.onset_s - earlier.onset_s)
+    rests = later.kind != "click" or blind or later.rested_s >= later.onset_s - earlier.onset_s
+    return earlier.kind == later.kind and later.onset_s - earlier.settled_s < PAUSE_S[later.kind] and rests

@@ -12,7 +12,6 @@ from grounding.data.speech import DEFAULT_RECOGNISER, file_sha256
 from grounding.errors import UserError
 
 from ..display import require_display
-from .plan import PLAN_FILE, read_plan
 
 
 def segment_command(
@@ -30,9 +29,9 @@ def segment_command(
         window: Open the steps in a window. With `--no-window` they are written as found.
         overwrite: Without a window: replace the steps that the folder has already.
     """
+    from .plan import PLAN_FILE, read_plan, write_participant
     from .propose import propose
     from .video import Recording
-    from .writing import write_participant
 
     folder = out if out is not None else video.with_suffix("")
     recording = Recording(video)
@@ -54,9 +53,9 @@ def segment_command(
     for note in plan.notes:
         print(f"note: {note}", file=sys.stderr)
     if window:
-        from .window import open_window
+        from .window import CutWindow
 
-        open_window(plan, recording, folder)
+        CutWindow(plan, recording, folder).root.mainloop()
         return EXIT_OK
     written = write_participant(plan, recording, folder, overwrite=overwrite)
     print(f"{written} in {folder}; draw the boxes: annotate {folder}")

@@ -21,7 +21,6 @@ MISSING_END_S = 1.0  # A file whose pictures and sound stop earlier before the e
 FRAME_S, STRICTNESS = 0.03, 2  # WebRTC's own scale: 3 cuts speech into pieces, 0 takes fans for speech.
 PAUSE_S, SHORTEST_S = 0.6, 0.25  # A shorter silence is a pause inside an utterance; less speech is none.
 JUST_BEFORE_S = 0.002  # Recorders' time stamps are further apart: the screen then is that before the action.
-ACTION_WORDS = {"change": "click", "playing": "click", "typing": "type", "scroll": "scroll"}
 
 
 def propose(recording: Recording, *, recogniser: Recogniser | None, store: TranscriptStore | None = None) -> CutPlan:
@@ -119,7 +118,7 @@ def align(
                 CutStep(
                     screenshot_s=max(0.0, action.onset_s - JUST_BEFORE_S),
                     action_s=action.onset_s,
-                    action=ACTION_WORDS[action.kind],
+                    action=action.kind,
                     instruction=len(instructions) - 1 if instructions else None,
                     pointer=action.pointer,
                 )

@@ -15,16 +15,13 @@ from grounding.errors import UserError, install
 
 from ..core.sound import SPEECH_RATE_HZ, Sound
 
+try:
+    import av
+except ImportError:
+    raise UserError(f"reading a screen recording needs the package av: {install('video')}") from None
+
 ANALYSED_WIDTH_PX = 480
 JUMP_S = 0.05  # Time stamps that are this far from the sound before them leave a gap, or an overlap.
-
-
-def load_av() -> Any:
-    try:
-        import av
-    except ImportError:
-        raise UserError(f"reading a screen recording needs the package av: {install('video')}") from None
-    return av
 
 
 class Recording:
@@ -62,7 +59,7 @@ class Recording:
         """The picture on the screen at a time, RGB: the last frame whose time stamp is not later."""
         held = None
         with _opened(self.path) as container:
-            with contextlib.suppress(load_av().FFmpegError):
+            with contextlib.suppress(av.FFmpegError):
                 container.seek(int((max(0.0, time_s) + _origin_s(container)) * 1_000_000), backward=True)
             for frame_s, frame in _frames(container, container.streams.video[0]):
                 # A time that came out of this file is met again, whatever the last bit of the sum says.
@@ -75,14 +72,14 @@ class Recording:
 
     def sound(self, rate_hz: int | None = SPEECH_RATE_HZ) -> Sound | None:
         """The first sound track, as mono; None where there is none. Without ``rate_hz`` it has the track's own rate."""
-        parts: list[tuple[int, NDArray[np.int16]]] = []
+        parts: list[tuple[int, NDArray[Any]]] = []
         end = 0
         with _opened(self.path) as container:
             if not container.streams.audio:
                 return None
             track = container.streams.audio[0]
             rate = rate_hz or track.codec_context.sample_rate
-            resampler = load_av().AudioResampler(format="s16", layout="mono", rate=rate)
+            resampler = av.AudioResampler(format="s16", layout="mono", rate=rate)
             for time_s, frame in _frames(container, track):
                 for piece in resampler.resample(frame) if frame is not None else ():
                     samples = piece.to_ndarray().reshape(-1)
@@ -98,7 +95,6 @@ class Recording:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    av = load_av()
     if not path.is_file():
         raise UserError(f"there is no file {path}: give a screen recording, such as session.mp4")
     unreadable = UserError(
@@ -124,7 +120,6 @@ def _origin_s(container: Any) -> float:
 
 def _frames(container: Any, wanted: Any) -> Iterator[tuple[float, Any]]:
     """The frames of one stream with their times, as far as the file goes; None for each piece that is damaged."""
-    av = load_av()
     # Others are skipped: one that is cut off would otherwise end the wanted one, too.
     for stream in container.streams:
         if stream.index != wanted.index:

@@ -20,9 +20,9 @@ from ..window.fields import make_text
 from ..window.panels import RowList
 from ..window.session import Background, tell_of
 from ..window.style import ACCENT, CANVAS, CANVAS_WORDS, INK, LINE, SOFT_INK, SURFACE, Style
-from .plan import CutPlan, CutStep, drop, merge_with_next, retime, same_words, save_plan, split_at, write_words
+from . import plan as edits
+from .plan import CutPlan, CutStep, clip_bounds, save_plan, write_participant
 from .video import Recording
-from .writing import clip_bounds, write_participant
 
 LEAST_SPAN_S = 1.0
 SAID, UNUSED = ("#e3f0e5", "#4c9a5b"), ("#f0f0f0", "#a8adb5")
@@ -32,16 +32,13 @@ TICKS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600)
 
 
 def clock(time_s: float, digits: int = 1) -> str:
-    """A time as people read it: ``12:05.3``, with the hour where there is one.
+    """A time as people read it, in minutes and seconds.
 
     >>> clock(725.31)
     '12:05.3'
     """
     minutes, seconds = divmod(round(time_s, digits), 60)
-    hours, minutes = divmod(int(minutes), 60)
-    # With the point, where there are digits after it.
-    text = f"{seconds:0{3 + digits if digits else 2}.{digits}f}"
-    return f"{hours}:{minutes:02d}:{text}" if hours else f"{minutes}:{text}"
+    return f"{minutes:.0f}:{seconds:0{3 + digits if digits else 2}.{digits}f}"
 
 
 class Timeline(tk.Canvas):
@@ -98,10 +95,11 @@ class Timeline(tk.Canvas):
             x, words = self._to_x(number * apart_s), clock(number * apart_s, 1 if self._span_s < 8 else 0)
             self.create_line(x, self._ruler_y - px(5), x, self._ruler_y, fill=SOFT_INK)
             self._text(x + px(3), self._ruler_y - px(9), words, SOFT_INK)
-        chosen = [step.instruction for step in self._plan.steps[self._index : self._index + 1]]
+        carried = [step.instruction for step in self._plan.steps]
+        chosen = carried[self._index : self._index + 1]
         for one in (one for one in self._plan.instructions if one.is_spoken):
             left, right = self._to_x(one.start_s), self._to_x(one.end_s)
-            ground, edge = UNUSED if one.id in self._plan.unused else SAID
+            ground, edge = SAID if one.id in carried else UNUSED
             colour, width = (ACCENT, 2) if one.id in chosen else (edge, 1)
             self.create_rectangle(left, self._words_y, right, self._end_y, fill=ground, outline=colour, width=width)
             if right - left > px(32):
@@ -145,10 +143,15 @@ SOON_MS = 60  # A cursor that is being dragged asks for one picture when it rest
 
 
 class CutWindow:
-    """One cut in one window; every change of it is kept in the folder's ``cuts.json``, and can be undone in here."""
+    """One cut in one window; every change of it is kept in the folder's ``cuts.json``, and can be undone in here.
 
-    def __init__(self, root: tk.Tk, plan: CutPlan, recording: Recording, folder: Path) -> None:
-        self.root, self.recording, self.folder = root, recording, folder
+    Raises SaveFailed: the folder cannot be written.
+    """
+
+    def __init__(self, plan: CutPlan, recording: Recording, folder: Path) -> None:
+        save_plan(folder, plan)
+        self.root, self.recording, self.folder = tk.Tk(className="Annotate"), recording, folder
+        root = self.root
         # What was done, and the plan that came of it; undo and redo move to and fro in them.
         self._states, self._now = [("", plan)], 0
         self._index, self._cursor_s = 0, 0.0
@@ -158,8 +161,8 @@ class CutWindow:
         self._sound: Sound | None = None
         root.report_callback_exception = lambda _kind, error, _trace: self._failed(error)
         self._style, self._background, self._player = Style(root), Background(root), Player()
-        self._handlers = self._make_handlers()
-        keymap = Keymap(CUT_ACTIONS)
+        handlers, keymap = self._make_handlers(), Keymap(CUT_ACTIONS)
+        self._perform = lambda action: handlers[action]()
         self._build(keymap)
         self._keys = KeyList(root, self._style, keymap, MOUSE, self._timeline.focus_set)
         Keyboard(root, keymap, self._perform)
@@ -187,11 +190,11 @@ class CutWindow:
             "previous-step": lambda: self._choose(self._index - 1),
             "first-step": lambda: self._choose(0),
             "last-step": lambda: self._choose(len(self._plan.steps) - 1),
-            "merge": partial(self._edit, "merge steps", merge_with_next),
+            "merge": partial(self._edit, "merge steps", edits.merge_with_next),
             "split": self._split,
-            "drop": partial(self._edit, "drop step", drop),
-            "retime": partial(self._edit, "take this screen", lambda plan, at: retime(plan, at, self._cursor_s)),
-            "same-words": partial(self._edit, "same words", same_words),
+            "drop": partial(self._edit, "drop step", edits.drop),
+            "retime": partial(self._edit, "take this screen", lambda plan, at: edits.retime(plan, at, self._cursor_s)),
+            "same-words": partial(self._edit, "same words", edits.same_words),
             "edit-words": lambda: self._words.focus_set(),
             "play-words": self._play_words,
             "back": lambda: self._move(self._cursor_s - self.recording.frame_s),
@@ -207,14 +210,11 @@ class CutWindow:
             "quit": self._close,
         }
 
-    def _perform(self, action: str) -> None:
-        self._handlers[action]()
-
     def _build(self, keymap: Keymap) -> None:
         root, style, px = self.root, self._style, self._style.px
         root.columnconfigure(0, weight=1)
         root.rowconfigure(1, weight=1)
-        bar = Toolbar(root, style, keymap, self._perform, lambda text: self._say(text), BUTTONS, RIGHT_BUTTONS)
+        bar = Toolbar(root, style, keymap, self._perform, self._say, BUTTONS, RIGHT_BUTTONS)
         self._write = bar.buttons["write"]
         panes = ttk.Panedwindow(root, orient="horizontal")
         left, middle = ttk.Frame(panes, padding=px(8)), ttk.Frame(panes)
@@ -274,7 +274,7 @@ class CutWindow:
     def _split(self) -> None:
         self._commit()
         time_s = self._cursor_s
-        self._change("new step", split_at(self._plan, time_s))
+        self._change("new step", edits.split_at(self._plan, time_s))
         self._choose(sum(step.screenshot_s < time_s for step in self._plan.steps))
 
     def _commit(self) -> None:
@@ -282,7 +282,7 @@ class CutWindow:
         text = " ".join(self._words.get("1.0", "end-1c").split())
         if self._step is not None and text != self._put:
             self._put = text
-            self._change("correct instruction", write_words(self._plan, self._index, text))
+            self._change("correct instruction", edits.write_words(self._plan, self._index, text))
 
     def _change(self, what: str, plan: CutPlan) -> None:
         if plan == self._plan:
@@ -356,10 +356,10 @@ class CutWindow:
         if picture is None:
             canvas.create_text(wide / 2, high / 2, text=self._no_picture, fill=CANVAS_WORDS, width=wide * 0.8)
             return
-        scale = min(wide / picture.width, high / picture.height, 1.0)
-        size = max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
-        self._shown = ImageTk.PhotoImage(picture.resize(size, Image.Resampling.BILINEAR), master=canvas)
-        left, top = (wide - size[0]) // 2, (high - size[1]) // 2
+        shown = picture.copy()
+        shown.thumbnail((wide, high), Image.Resampling.BILINEAR)
+        self._shown = ImageTk.PhotoImage(shown, master=canvas)
+        left, top, scale = (wide - shown.width) // 2, (high - shown.height) // 2, shown.width / picture.width
         canvas.create_image(left, top, image=self._shown, anchor="nw")
         if step is not None and step.pointer is not None and abs(step.screenshot_s - self._picture_s) <= 0.05:
             x, y = left + step.pointer.x_px * scale, top + step.pointer.y_px * scale
@@ -383,9 +383,8 @@ class CutWindow:
         questions = self.folder / QUESTIONS
         overwrite = questions.exists()
         words = f"{questions} is there: replace its steps? Their boxes will only be in {questions.name}.previous."
-        if self._write.instate(["disabled"]):
-            return
-        if overwrite and not messagebox.askokcancel("Replace the steps?", words, parent=self.root, default="cancel"):
+        ask = partial(messagebox.askokcancel, "Replace the steps?", words, parent=self.root, default="cancel")
+        if self._write.instate(["disabled"]) or (overwrite and not ask()):
             return
         self._write.state(["disabled"])
         self._say("writing …")
@@ -398,11 +397,3 @@ class CutWindow:
 
         work = partial(write_participant, self._plan, self.recording, self.folder, overwrite=overwrite)
         self._background.run(work, written, self._failed)
-
-
-def open_window(plan: CutPlan, recording: Recording, folder: Path) -> None:
-    """Show a cut until its window is closed. Raises UserError: the folder cannot be written."""
-    save_plan(folder, plan)
-    root = tk.Tk(className="Annotate")
-    CutWindow(root, plan, recording, folder)
-    root.mainloop()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import importlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 from screenplay import Screenplay, film, voice
 
 from annotate.recording.propose import propose
-from annotate.recording.video import Recording, load_av
+from annotate.recording.video import Recording
 from grounding.errors import UserError
 
 SIZE = (320, 200)
@@ -132,5 +134,6 @@ def test_without_the_package_it_is_said_what_to_install(monkeypatch: pytest.Monk
         return real(name, *arguments, **others)
 
     monkeypatch.setattr(builtins, "__import__", absent)
+    monkeypatch.delitem(sys.modules, "annotate.recording.video")
     with pytest.raises(UserError, match=r"grounding\[video\]"):
-        load_av()
+        importlib.import_module("annotate.recording.video")

@@ -49,7 +49,7 @@ def test_a_page_is_found_to_the_frame_with_the_pointer_whatever_the_noise() -> N
     play.click(3.0, 400, 300, page(1))
     (change,) = watch(play)
     assert change.onset_s == pytest.approx(3.0)
-    assert change.kind == "change"
+    assert change.kind == "click"
     assert change.pointer is not None
     assert abs(change.pointer.x_px - 400) < 8
     assert abs(change.pointer.y_px - 300) < 8
@@ -124,13 +124,13 @@ def two_clicks(play: Screenplay) -> None:
         (wandering, []),
         (caret, []),
         (hovering, []),
-        (typing, [("typing", 2.0)]),
-        (film_begins, [("playing", 3.0)]),
-        (film_beside_a_menu, [("change", 6.0)]),
+        (typing, [("type", 2.0)]),
+        (film_begins, [("click", 3.0)]),
+        (film_beside_a_menu, [("click", 6.0)]),
         (scrolling, [("scroll", 3.0)]),
-        (waves, [("change", 3.0)]),
-        (fading, [("change", 3.0)]),
-        (two_clicks, [("change", 3.0), ("change", 4.2)]),
+        (waves, [("click", 3.0)]),
+        (fading, [("click", 3.0)]),
+        (two_clicks, [("click", 3.0), ("click", 4.2)]),
     ],
 )
 def test_what_the_user_did_and_nothing_else(

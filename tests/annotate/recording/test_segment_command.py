@@ -17,10 +17,9 @@ from screenplay import Picture, Screenplay, film, voice
 from annotate.core.document import Document
 from annotate.recording import plan as edits
 from annotate.recording.commands import segment_command
-from annotate.recording.plan import CutPlan, read_plan, save_plan
+from annotate.recording.plan import CutPlan, read_plan, save_plan, write_participant
 from annotate.recording.propose import propose
 from annotate.recording.video import Recording
-from annotate.recording.writing import write_participant
 from grounding.asr.audio import Audio
 from grounding.asr.recogniser import Answers, Recognition
 from grounding.data.layouts.realwebassist import QUESTIONS
@@ -74,7 +73,7 @@ def test_steps_have_the_screens_before_the_actions_and_the_words_said_for_them(p
     assert [step.action_s for step in plan.steps] == pytest.approx([4.0, 8.5, 11.0], abs=0.15)
     assert all(step.screenshot_s < step.action_s for step in plan.steps)
     assert [step.instruction for step in plan.steps] == [0, 1, 1]
-    assert plan.unused == (2,)
+    assert [one.id for one in plan.instructions] == [0, 1, 2]
     first = plan.instructions[0]
     assert first.heard.startswith("speech ")
     assert (plan.recogniser, plan.notes) == ("parrot:two", ())
