@@ -20,7 +20,7 @@ import msgspec
 from grounding.benchmarks.agenticshop.agents.base import Browses, CurationServices, agent, made
 from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS as WANTED
 from grounding.benchmarks.agenticshop.records import Curated, Curation, ProductFacts, ShopperView, TraceStep
-from grounding.benchmarks.agenticshop.scores import spending_limits
+from grounding.benchmarks.agenticshop.scores import spending_limits, words
 from grounding.benchmarks.agenticshop.web.policy import PageLost, PageTrouble
 from grounding.errors import UserError
 from grounding.records import Failure
@@ -28,7 +28,7 @@ from grounding.records import Failure
 if TYPE_CHECKING:
     from grounding.benchmarks.agenticshop.web.render import BrowserTab
 
-VERSION = 5
+VERSION = 6
 MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_EXPLORED = 12, 12, 7, 8, 6
 # No other words are searched for once so many products have points enough to be worth a look.
 MAY_FIT, ENOUGH_CARDS, ENOUGH_TO_EXPLORE = 2.0, 6, 16
@@ -43,32 +43,16 @@ class NotFound(Exception):
 # --- words ------------------------------------------------------------------------------------------------------------
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019&-][^\W_]+)*")
-
-
-def singular(word: str) -> str:
-    """A word in small letters without the ending of an English plural, roughly: the same for both is what matters."""
-    word = word.lower().replace("\u2019", "'").removesuffix("'s")
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes")):
-        return word[:-2]
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
-
-
-_FILLERS = Path(__file__).with_name("fillers.txt").read_text(encoding="utf-8").split()
-FILLERS = {*_FILLERS, *map(singular, _FILLERS)}  # Words that say nothing about a product, or stand in every profile.
-
-
-def words_of(text: str) -> list[str]:
-    return [singular(part) for word in _WORD.findall(text) for part in re.split("[-&]", word)]
+# Words that say nothing about a product, or stand in every profile.
+FILLERS = frozenset(words(Path(__file__).with_name("fillers.txt").read_text(encoding="utf-8")))
 
 
 def telling_words(text: str) -> list[str]:
-    return [word for word in dict.fromkeys(words_of(text)) if word not in FILLERS and len(word) > 1]
+    return [word for word in dict.fromkeys(words(text)) if word not in FILLERS and len(word) > 1]
 
 
 def _as_written(text: str) -> list[str]:
-    return [word for word in dict.fromkeys(_WORD.findall(text)) if not {word.lower(), singular(word)} & FILLERS]
+    return [word for word in dict.fromkeys(_WORD.findall(text)) if not FILLERS.issuperset(words(word))]
 
 
 _NAME = re.compile(r"(?:(?<=[a-z,] )|(?<=\bA ))[A-Z][\w'\u2019]+(?: (?:& )?[A-Z][\w'\u2019]+)*")
@@ -107,16 +91,15 @@ def queries_of(view: ShopperView, shelves: Collection[str] = ()) -> list[str]:
     if asks(view):
         kind = _as_written(view.product_type or "")
         asked = [" ".join(one) for one in (_as_written(view.query)[:MAX_QUERY_WORDS], kind, kind[-1:])]
-        found = {tuple(words_of(one)): one for one in reversed(asked) if one}
-        return [*reversed(found.values())]
+        return [*reversed({words(one): one for one in reversed(asked) if one}.values())]
     spoken = set(telling_words(_wishes(view)))
     known = sorted(shelf for shelf in shelves if spoken & set(telling_words(shelf)))
-    words = (
+    found = (
         *names_in(view.context.brand_preferences)[0][:3],
         *(" ".join(_as_written(shelf)) for shelf in known),
         *telling_words(view.context.functional_requirements),
     )
-    return [*dict.fromkeys(filter(None, words))][:MAX_EXPLORED]
+    return [*dict.fromkeys(filter(None, found))][:MAX_EXPLORED]
 
 
 # --- what fits --------------------------------------------------------------------------------------------------------
@@ -127,26 +110,20 @@ ALIKE = 0.6  # Titles that share so many of their words are of the same kind.
 
 
 class ShoppingNeed(NamedTuple):
-    """A need as words of :func:`telling_words` with weights, makers, and the most that may be spent."""
+    """A need as telling words with weights, makers that are liked and shunned, and the most that may be spent."""
 
     asked: dict[str, float]
     kind: dict[str, float]
     wishes: dict[str, float]
-    liked: list[str]
-    shunned: list[str]
+    makers: tuple[list[str], list[str]]
     most: float | None
 
 
 def need_of(view: ShopperView) -> ShoppingNeed:
-    liked, shunned = names_in(view.context.brand_preferences)
-    return ShoppingNeed(
-        asked=dict.fromkeys(telling_words(view.query if view.product_type else ""), 1.0),
-        kind=dict.fromkeys(telling_words(view.product_type or ""), 1.0),
-        wishes=dict.fromkeys(telling_words(_wishes(view)), 1.0),
-        liked=liked,
-        shunned=shunned,
-        most=spending_limits(view.budget or view.context.price_sensitivity).high,
-    )
+    most = spending_limits(view.budget or view.context.price_sensitivity).high
+    said = (view.query if view.product_type else "", view.product_type or "", _wishes(view))
+    asked, kind, wishes = (dict.fromkeys(telling_words(one), 1.0) for one in said)
+    return ShoppingNeed(asked, kind, wishes, names_in(view.context.brand_preferences), most)
 
 
 def _share(wanted: Mapping[str, float], have: Collection[str]) -> float:
@@ -154,15 +131,15 @@ def _share(wanted: Mapping[str, float], have: Collection[str]) -> float:
 
 
 def _named(names: Sequence[str], text: str) -> bool:
-    have = f" {' '.join(words_of(text))} "
-    return any(f" {' '.join(words_of(name))} " in have for name in names)
+    have = f" {' '.join(words(text))} "
+    return any(f" {' '.join(words(name))} " in have for name in names)
 
 
-def _fit(need: ShoppingNeed, title: str, text: str, wishes: Mapping[str, float]) -> float:
-    have = {*words_of(text)}
-    points = ASKED * (_share(need.asked, {*words_of(title)}) + _share(need.asked, have)) / 2
-    points += KIND * _share(need.kind, have) + WISHES * _share(wishes, have)
-    points += LIKED * (_named(need.liked, title) - 2 * _named(need.shunned, title))
+def _fit(need: ShoppingNeed, title: str, text: str) -> float:
+    have, (liked, shunned) = {*words(text)}, need.makers
+    points = ASKED * (_share(need.asked, words(title)) + _share(need.asked, have)) / 2
+    points += KIND * _share(need.kind, have) + WISHES * _share(need.wishes, have)
+    points += LIKED * (_named(liked, title) - 2 * _named(shunned, title))
     return points - OTHER_KIND * bool(need.kind and have.isdisjoint((*need.kind, *[*need.asked][-1:])))
 
 
@@ -171,7 +148,7 @@ _SOLD_OUT = re.compile(r"sold out|out of stock|not available|unavailable", re.IG
 
 def card_points(need: ShoppingNeed, card: str) -> float:
     """By the few words of a list: which pages are worth opening first."""
-    return _fit(need, card, card, need.wishes) - SOLD_OUT * bool(_SOLD_OUT.search(card))
+    return _fit(need, card, card) - SOLD_OUT * bool(_SOLD_OUT.search(card))
 
 
 def rank(need: ShoppingNeed, found: Mapping[str, ProductFacts], *, different: bool) -> list[Curated]:
@@ -183,12 +160,12 @@ def rank(need: ShoppingNeed, found: Mapping[str, ProductFacts], *, different: bo
         lines = (f"{line.name} {line.value}" for line in facts.attributes)
         told = (facts.brand, facts.title, *facts.categories, facts.description, *facts.features, *lines)
         texts[url] = " ".join(told)
-    spread = Counter(word for text in texts.values() for word in set(words_of(text)))
+    spread = Counter(word for text in texts.values() for word in set(words(text)))
     # A word that only some of the pages have tells them apart; one that all have does not.
-    wishes = {word: 1 - (spread[word] - 1) / len(texts) for word in need.wishes if spread[word]}
+    need = need._replace(wishes={word: 1 - (spread[word] - 1) / len(texts) for word in need.wishes if spread[word]})
     judged: list[tuple[float, Curated]] = []
     for url, facts in found.items():
-        points, why = _fit(need, f"{facts.brand} {facts.title}", texts[url], wishes), list[str]()
+        points, why = _fit(need, f"{facts.brand} {facts.title}", texts[url]), list[str]()
         cost, sold_out = facts.total or facts.price, facts.availability == "sold_out"
         if cost is not None:
             over = cost.amount / need.most - 1 if need.most else None
@@ -200,15 +177,13 @@ def rank(need: ShoppingNeed, found: Mapping[str, ProductFacts], *, different: bo
         why += ["is sold out"] * sold_out
         product = Curated(rank=0, url=url, name=facts.title, reasoning="; ".join(why))
         judged.append((round(points - SOLD_OUT * sold_out, 6), product))
-    ranked = [product for _, product in sorted(judged, key=lambda one: -one[0])]
-    titles, later = list[set[str]](), list[Curated]()
-    for product in ranked if different else ():
-        words = set(telling_words(product.name))
-        if any(len(words & other) >= ALIKE * len(words | other) for other in titles):
-            later.append(product)
-        else:
-            titles.append(words)
-    return [product for product in ranked if product not in later] + later
+    first, later = list[Curated](), list[Curated]()
+    for _, product in sorted(judged, key=lambda one: -one[0]):
+        own = set(telling_words(product.name))
+        others = (set(telling_words(one.name)) for one in first if different)
+        alike = any(len(own & other) >= ALIKE * len(own | other) for other in others)
+        (later if alike else first).append(product)
+    return first + later
 
 
 # --- a shop in a browser ----------------------------------------------------------------------------------------------
