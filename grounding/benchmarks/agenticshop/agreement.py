@@ -15,18 +15,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from grounding.benchmarks.agenticshop.judge.base import REFERENCE
-from grounding.benchmarks.agenticshop.records import (
-    COUNTED_PRODUCTS,
-    DIMENSIONS,
-    ChecklistItem,
-    Dimension,
-    Judgement,
-    product_id,
-)
-from grounding.benchmarks.agenticshop.release import read_json
-from grounding.benchmarks.agenticshop.rows import NOTHING
-from grounding.benchmarks.agenticshop.scorebook import CurationFolder, read_stored
 from grounding.cards.places import published_dir
 from grounding.console import wide_console
 from grounding.errors import UserError
@@ -35,6 +23,12 @@ from grounding.report.html.content import SummaryTable
 from grounding.report.table import drawn, print_named
 from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
 from grounding.scoring.published import read_published
+
+from .judge.base import REFERENCE
+from .records import COUNTED_PRODUCTS, DIMENSIONS, ChecklistItem, Dimension, Judgement, product_id
+from .release import read_json
+from .rows import NOTHING
+from .scorebook import CurationFolder, read_stored
 
 PEOPLE = "between people"
 Matrix = npt.NDArray[np.float64]

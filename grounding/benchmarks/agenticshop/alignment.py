@@ -19,18 +19,6 @@ from typing import Any, Literal, get_args
 import msgspec
 import numpy as np
 
-from grounding.benchmarks.agenticshop.agreement import told
-from grounding.benchmarks.agenticshop.loader import (
-    RawProduct,
-    RawReview,
-    RawUser,
-    details_of,
-    read_curation,
-    read_raw_users,
-)
-from grounding.benchmarks.agenticshop.records import DIMENSIONS, CurationTask
-from grounding.benchmarks.agenticshop.rows import NOTHING
-from grounding.benchmarks.agenticshop.scenarios import row_of
 from grounding.benchmarks.asking import Asking, StageAnswers, StoredAnswer, ask_and_figure
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.cards.places import published_dir
@@ -41,6 +29,11 @@ from grounding.report.html.content import SummaryTable
 from grounding.report.table import drawn, print_named
 from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
 from grounding.scoring.published import read_published
+
+from .agreement import told
+from .loader import RawProduct, RawReview, RawUser, details_of, read_curation, read_raw_users
+from .records import DIMENSIONS, CurationTask, row_of
+from .rows import NOTHING
 
 Representation = Literal["query", "history", "context", "checklist"]
 """What stands for the user, in the order of the paper's table 2."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.records import Money, ProductFacts, Segment
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import json_values
 from grounding.cards import ImageRule
@@ -24,8 +23,10 @@ from grounding.llm.chat import NO_PICTURES
 from grounding.llm.wire import ImagePart, Message
 from grounding.records import Call, Failure, ImageSizes, Record, Screenshot
 
+from .records import Money, ProductFacts, Segment
+
 if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+    from .web.evidence import EvidenceFolder
 
 TRIES = 2  # A reply that can't be read is asked for once more; then it is unparsed.
 MARK_DIGITS = 16

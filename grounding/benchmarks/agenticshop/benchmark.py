@@ -13,29 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import AsksFirst, find_agent
-from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
-from grounding.benchmarks.agenticshop.judge.model import ModelJudge
-from grounding.benchmarks.agenticshop.options import CurationOptions
-from grounding.benchmarks.agenticshop.paper import print_published_curations
-from grounding.benchmarks.agenticshop.preparation import CURATE, EXTRACT, PreparedCuration, in_workers, prepare_curation
-from grounding.benchmarks.agenticshop.records import (
-    COUNTED_PRODUCTS,
-    Curation,
-    Extraction,
-    Judgement,
-    curated_pages,
-    product_id,
-    view_of,
-)
-from grounding.benchmarks.agenticshop.released import SEARCH_USD
-from grounding.benchmarks.agenticshop.rows import print_curations, write_curation_page
-from grounding.benchmarks.agenticshop.scenarios import scenario_named
-from grounding.benchmarks.agenticshop.scorebook import BENCHMARK as NAME
-from grounding.benchmarks.agenticshop.scorebook import CurationFolder, CurationScored, score_curation
-from grounding.benchmarks.agenticshop.scores import ALL
-from grounding.benchmarks.agenticshop.stages import judge_stage
-from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.episodes import HARMLESS, TAKEN, AgentBenchmark, addresses, combinations
 from grounding.cards import PlannerCard
 from grounding.cards.schema import SearchCard
@@ -50,6 +27,30 @@ from grounding.report.html.written import written_or_warned
 from grounding.run.benchmark import Pass, Shared, Takes, Work
 from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
+
+from .agents.base import AsksFirst, find_agent
+from .judge.base import JudgedProduct
+from .judge.model import ModelJudge
+from .options import CurationOptions
+from .paper import print_published_curations
+from .preparation import CURATE, EXTRACT, PreparedCuration, in_workers, prepare_curation
+from .records import (
+    COUNTED_PRODUCTS,
+    Curation,
+    Extraction,
+    Judgement,
+    curated_pages,
+    product_id,
+    scenario_named,
+    view_of,
+)
+from .released import SEARCH_USD
+from .rows import print_curations, write_curation_page
+from .scorebook import BENCHMARK as NAME
+from .scorebook import CurationFolder, CurationScored, score_curation
+from .scores import ALL
+from .stages import judge_stage
+from .web.evidence import EvidenceFolder
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -89,7 +89,7 @@ def agree_command(
         seed: Seed of the intervals.
         json: Print the figures as JSON instead of the tables.
     """
-    from grounding.benchmarks.agenticshop.agreement import agree_with_people, print_agreement
+    from .agreement import agree_with_people, print_agreement
 
     agreed = agree_with_people(run, labels, seed=seed)
     if json:
@@ -125,7 +125,7 @@ def align_command(
         flags: How a model is asked.
         json: Print the figures as JSON instead of the table.
     """
-    from grounding.benchmarks.agenticshop.alignment import align, print_alignment
+    from .alignment import align, print_alignment
 
     found, answers = align(raw, profiles, flags.asking(by, seed), out=out, seed=seed)
     if json:
@@ -165,8 +165,8 @@ def construct_command(
         seed: Seed of the drawn items, and for a model that takes one.
         flags: How the models are asked.
     """
-    from grounding.benchmarks.agenticshop.construction import construct
-    from grounding.benchmarks.agenticshop.scenarios import scenario_named
+    from .construction import construct
+    from .records import scenario_named
 
     scenarios = tuple(dict.fromkeys(map(scenario_named, scenario)))
     asker = None if query_writer is None else flags.asking(query_writer, seed, option="--query-writer")
@@ -185,7 +185,7 @@ def export_command(run: Path, /, *, out: Path, judge: str | None = None) -> int:
         out: A folder that holds nothing yet.
         judge: Whose verdicts are written [default: the judge that counts].
     """
-    from grounding.benchmarks.agenticshop.release import export_run
+    from .release import export_run
 
     done = export_run(run, out, judge=judge)
     print(f"{done.products:,} products of {done.curations:,} tasks and {done.users:,} users: {done.results}")
@@ -200,7 +200,7 @@ def figures_command(*run: Path, out: Path | None = None) -> int:
         run: Folders of scored runs.
         out: Folder for the pictures, PNG and SVG [default: tables alone].
     """
-    from grounding.benchmarks.agenticshop.paper import print_figures, read_several
+    from .paper import print_figures, read_several
 
     print_figures(wide_console(), read_several(run), out)
     return EXIT_OK
@@ -214,7 +214,7 @@ def failures_command(*run: Path, json: Annotated[bool, Flag] = False) -> int:
         run: Folders of scored runs.
         json: Print every case as JSON instead of the table.
     """
-    from grounding.benchmarks.agenticshop.paper import failures_of, print_failures, read_several
+    from .paper import failures_of, print_failures, read_several
 
     scored = read_several(run)
     if json:
@@ -238,7 +238,7 @@ def serve_mall_command(
         data_dir: Where the data lies, if not where its card says.
         port: The port to serve on [default: any that is free].
     """
-    from grounding.benchmarks.agenticshop.mall.server import serve_dataset
+    from .mall.pages import serve_dataset
 
     serve_dataset(dataset, data_dir, port)
     return EXIT_OK

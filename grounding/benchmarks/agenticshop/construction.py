@@ -21,16 +21,16 @@ import msgspec
 
 from grounding import __version__
 from grounding.benchmarks import asking
-from grounding.benchmarks.agenticshop.loader import RawReview, check_pairing, read_raw_users, target_of
-from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, CurationTask, Scenario, UserContext
-from grounding.benchmarks.agenticshop.release import write_profiles
-from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
 from grounding.benchmarks.calls import Wording, fill, json_values, read_wording
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
 from grounding.run.display import Progress
 from grounding.run.journal import Journal
+
+from .loader import RawReview, check_pairing, read_raw_users, target_of
+from .records import DIMENSIONS, ROWS, ChecklistItem, CurationTask, Scenario, UserContext, row_of
+from .release import write_profiles
 
 OPEN_FILE = "open_curation"
 REVIEWS = 10  # So many reviews a context is written from; all of them in open exploration.

@@ -28,8 +28,14 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from grounding.benchmarks.agenticshop.records import (
+from grounding.data.fields import DatasetProblems, Problem, read_json_list, shorten
+from grounding.data.registry import ExpectedCounts, Inspection, departures, differences, locate
+from grounding.errors import UserError
+from grounding.records import Record
+
+from .records import (
     DIMENSIONS,
+    ROWS,
     SCENARIOS,
     ChecklistItem,
     CurationDataset,
@@ -38,12 +44,8 @@ from grounding.benchmarks.agenticshop.records import (
     Site,
     Target,
     UserContext,
+    row_of,
 )
-from grounding.benchmarks.agenticshop.scenarios import ROWS, row_of
-from grounding.data.fields import DatasetProblems, Problem, read_json_list, shorten
-from grounding.data.registry import ExpectedCounts, Inspection, departures, differences, locate
-from grounding.errors import UserError
-from grounding.records import Record
 
 NAME = "agenticshop"
 PREFERRED = "user_profiles"
@@ -86,7 +88,7 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
         raise DatasetProblems(problems)
     sites: tuple[Site, ...] = ()
     if (place / SHOPS).is_dir():
-        from grounding.benchmarks.agenticshop.mall.shops import read_shops
+        from .mall.shops import read_shops
 
         sites = tuple(Site(name=shop.name, home_url=shop.home_url) for shop in read_shops(place))
     return CurationDataset(

@@ -7,11 +7,12 @@ from typing import Any, get_args
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import find_agent, registered
-from grounding.benchmarks.agenticshop.records import Condition, Scenario
 from grounding.errors import UserError
 from grounding.options import RunOptions, ScoringName
 from grounding.run.ray.cluster import check_executor
+
+from .agents.base import find_agent, registered
+from .records import Condition, Scenario
 
 REFERENCE, STRUCTURAL, OFFICIAL = "reference", "structural", "official"
 RELEASED_MODEL, RELEASED_SEARCH = "gpt-5-mini", "gpt-4o-search"

@@ -14,20 +14,6 @@ import msgspec
 import numpy as np
 from rich.console import Console
 
-from grounding.benchmarks.agenticshop.extraction.document import find_prices
-from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS, Curated, Curation, CurationTask, product_id
-from grounding.benchmarks.agenticshop.rows import (
-    DIMENSION_TITLES,
-    KIND_TITLES,
-    NOTHING,
-    figure_of,
-    heading,
-    percent,
-    row_name,
-)
-from grounding.benchmarks.agenticshop.scenarios import ROWS
-from grounding.benchmarks.agenticshop.scorebook import CurationScored, read_scored
-from grounding.benchmarks.agenticshop.scores import ALL, KINDS, FigureValue, PlaceVerdict, looked_at, words
 from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
 from grounding.cards.places import published_dir
 from grounding.console import say
@@ -38,6 +24,12 @@ from grounding.report.html.content import SummaryTable
 from grounding.report.plot import COLOURS, STYLE, WIDTH_IN, save
 from grounding.report.rows import run_folders
 from grounding.report.table import drawn, print_named
+
+from .extraction.document import find_prices
+from .records import COUNTED_PRODUCTS, ROWS, Curated, Curation, CurationTask, product_id
+from .rows import DIMENSION_TITLES, KIND_TITLES, NOTHING, figure_of, heading, percent, row_name
+from .scorebook import CurationScored, read_scored
+from .scores import ALL, KINDS, FigureValue, PlaceVerdict, looked_at, words
 
 # --- tables 4 to 7 ---------------------------------------------------------------------------------------------------
 

@@ -10,43 +10,6 @@ from typing import Any
 import msgspec
 
 from grounding import __version__
-from grounding.benchmarks.agenticshop.agents.base import AsksFirst, Browses, CurationAgent, CurationServices, find_agent
-from grounding.benchmarks.agenticshop.extraction.model import ModelExtractor
-from grounding.benchmarks.agenticshop.extraction.structural import Extractor, StructuralExtractor
-from grounding.benchmarks.agenticshop.judge.base import ProductJudge, ReferenceJudge
-from grounding.benchmarks.agenticshop.judge.model import ModelJudge
-from grounding.benchmarks.agenticshop.loader import load_curation
-from grounding.benchmarks.agenticshop.options import (
-    LONG_REPLY_TOKENS,
-    OFFICIAL,
-    REFERENCE,
-    STRUCTURAL,
-    CurationOptions,
-    as_released,
-    check_options,
-    judge_choice,
-    web_label,
-)
-from grounding.benchmarks.agenticshop.records import Condition, CurationDataset, CurationTask
-from grounding.benchmarks.agenticshop.released import ReleasedExtractor, open_released, released_judge
-from grounding.benchmarks.agenticshop.scorebook import (
-    EVIDENCE,
-    CurationAsked,
-    CurationRunInfo,
-    JudgeMade,
-    curation_signature,
-)
-from grounding.benchmarks.agenticshop.stages import (
-    CurationStage,
-    OneBrowser,
-    RecordedPages,
-    curate_stage,
-    extract_stage,
-    judge_stage,
-    recorded_judges,
-)
-from grounding.benchmarks.agenticshop.web.browser import find_chromium
-from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.asking import Opened, find_card, open_model
 from grounding.benchmarks.episodes import select_tasks
 from grounding.cards.places import models_dir
@@ -60,6 +23,30 @@ from grounding.run.display import Progress
 from grounding.run.folder import library_versions, run_id, utc_now
 from grounding.run.ray.cluster import RemoteStage, Workers
 from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork, seen
+
+from .agents.base import AsksFirst, Browses, CurationAgent, CurationServices, find_agent
+from .extraction.model import ModelExtractor
+from .extraction.structural import Extractor, StructuralExtractor
+from .judge.base import ProductJudge, ReferenceJudge
+from .judge.model import ModelJudge
+from .loader import load_curation
+from .options import (
+    LONG_REPLY_TOKENS,
+    OFFICIAL,
+    REFERENCE,
+    STRUCTURAL,
+    CurationOptions,
+    as_released,
+    check_options,
+    judge_choice,
+    web_label,
+)
+from .records import Condition, CurationDataset, CurationTask
+from .released import ReleasedExtractor, open_released, released_judge
+from .scorebook import EVIDENCE, CurationAsked, CurationRunInfo, JudgeMade, curation_signature
+from .stages import CurationStage, OneBrowser, RecordedPages, curate_stage, extract_stage, judge_stage, recorded_judges
+from .web.browser import find_chromium
+from .web.evidence import EvidenceFolder
 
 LIBRARIES = ("playwright", "lxml", "extruct", "price-parser")
 # How many pages are shown at once, where nobody says otherwise: while some are drawn others are waited for.

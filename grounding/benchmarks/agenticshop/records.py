@@ -4,10 +4,12 @@ Prices are in the page's own currency, never converted. A pixel is one of the re
 top left is the origin). Nothing here knows of files, models or browsers.
 """
 
+from pathlib import Path
 from typing import Literal, get_args
 
 import msgspec
 
+from grounding.errors import UserError
 from grounding.records import Box, Call, Failure, Record, Size
 
 Intent = Literal["target_finding", "alternative_selection", "open_exploration"]
@@ -371,3 +373,53 @@ def curated_pages(task: CurationTask, curation: Curation | None) -> tuple[Curate
     """The pages of a task's products that are scored."""
     products = () if curation is None else curation.products[:COUNTED_PRODUCTS]
     return tuple(CuratedPage(product_id=product_id(task.id, rank), url=one.url) for rank, one in enumerate(products))
+
+
+FileKind = Literal["user_profile", "search_input", "search_output"]
+"""The release's files of users, of prompts and of curated products."""
+
+
+class ScenarioRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``key`` names the release's files, ``pipeline_key`` its ``--category``, ``folder`` is where its results lie."""
+
+    scenario: Scenario
+    intent: Intent
+    key: str
+    pipeline_key: str
+    folder: str
+    title: str
+    printed: str
+    query_type: str
+    domain: str
+
+    @property
+    def category(self) -> str:
+        """The folder of its results without that of the variant: the name of its raw file, too."""
+        return self.folder.partition("/")[0]
+
+    def file(self, kind: FileKind) -> str:
+        return f"{self.key}_{kind}.json"
+
+
+ROWS = msgspec.yaml.decode(Path(__file__).with_name("scenarios.yaml").read_bytes(), type=tuple[ScenarioRow, ...])
+_BY_SCENARIO = {row.scenario: row for row in ROWS}
+
+
+def row_of(scenario: Scenario) -> ScenarioRow:
+    return _BY_SCENARIO[scenario]
+
+
+def scenario_named(name: str) -> Scenario:
+    """A scenario by any of its names, in small or capital letters; raises a UserError where none is called so."""
+    wanted = name.strip().casefold()
+    for row in ROWS:
+        if wanted in {one.casefold() for one in (row.scenario, row.key, row.pipeline_key, row.title, row.folder)}:
+            return row.scenario
+    raise UserError(f"no scenario is called {name!r}; there are: {', '.join(SCENARIOS)}")
+
+
+def scenario_of_search_file(file_name: str) -> Scenario | None:
+    """The scenario of a file of prompts or of curated products by its name; None where it is none."""
+    return next(
+        (row.scenario for row in ROWS if file_name in (row.file("search_input"), row.file("search_output"))), None
+    )

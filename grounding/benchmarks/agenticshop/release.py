@@ -33,11 +33,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from grounding.atomic import atomic_write
-from grounding.benchmarks.agenticshop.agents.search import curation_prompt, curation_prompts
-from grounding.benchmarks.agenticshop.asking import fact_lines
-from grounding.benchmarks.agenticshop.loader import checklist_of, profile_of
-from grounding.benchmarks.agenticshop.records import (
+from grounding.errors import UserError
+from grounding.records import Failure, Size
+
+from .agents.search import curation_prompt, curation_prompts
+from .asking import fact_lines
+from .loader import checklist_of, profile_of
+from .records import (
     DIMENSIONS,
+    ROWS,
     ChecklistItem,
     Curated,
     Curation,
@@ -45,6 +49,7 @@ from grounding.benchmarks.agenticshop.records import (
     CustomerReview,
     Extraction,
     FactSource,
+    FileKind,
     ItemVerdict,
     Judgement,
     ProductFacts,
@@ -53,13 +58,11 @@ from grounding.benchmarks.agenticshop.records import (
     Scenario,
     Segment,
     product_id,
+    row_of,
     view_of,
 )
-from grounding.benchmarks.agenticshop.scenarios import ROWS, FileKind, row_of
-from grounding.benchmarks.agenticshop.scorebook import CurationFolder, StoredRun, headline_of, read_stored
-from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-from grounding.errors import UserError
-from grounding.records import Failure, Size
+from .scorebook import CurationFolder, StoredRun, headline_of, read_stored
+from .web.evidence import EvidenceFolder
 
 MAX_BYTES = 64 << 20
 

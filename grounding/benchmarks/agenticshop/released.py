@@ -15,14 +15,6 @@ from typing import Any
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.search import searches
-from grounding.benchmarks.agenticshop.asking import ask
-from grounding.benchmarks.agenticshop.extraction.structural import Extracted, extract_page
-from grounding.benchmarks.agenticshop.judge.model import ModelJudge, judge_prompt, reply_object
-from grounding.benchmarks.agenticshop.options import OFFICIAL
-from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
-from grounding.benchmarks.agenticshop.release import read_extraction
-from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder, load_html
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, read_wording
 from grounding.cards import Json, PlannerCard
@@ -34,6 +26,15 @@ from grounding.llm.vendors import ResponsesWire
 from grounding.llm.wire import ImagePart, Message, TextPart
 from grounding.records import Failure, ImageSizes, Size
 from grounding.run.display import Progress
+
+from .agents.search import searches
+from .asking import ask
+from .extraction.structural import Extracted, extract_page
+from .judge.model import ModelJudge, judge_prompt, reply_object
+from .options import OFFICIAL
+from .records import RenderedPage, Segment
+from .release import read_extraction
+from .web.evidence import EvidenceFolder, load_html
 
 SEARCH_USD = 0.01  # What one web search costs beside the tokens: 10 US dollars per 1,000 (OpenAI's pricing page).
 MAX_PARTS = 5
@@ -162,7 +163,7 @@ def extraction_text(prompt: ReleasedPrompt, url: str, html: str) -> str:
 
 def page_text(html: str) -> str:
     """A document's words as the release reads them: every text by itself on lines of its own, without blank lines."""
-    from grounding.benchmarks.agenticshop.extraction.document import parsed
+    from .extraction.document import parsed
 
     root, dropped = parsed(html), " or ".join(f"ancestor::{name}" for name in _DROPPED)
     texts = [] if root is None else root.xpath(f"//text()[not({dropped})]")

@@ -10,9 +10,17 @@ import msgspec
 from rich.console import Console
 
 from grounding.atomic import atomic_write
-from grounding.benchmarks.agenticshop.asking import fact_lines
-from grounding.benchmarks.agenticshop.judge.base import REFERENCE
-from grounding.benchmarks.agenticshop.records import (
+from grounding.data.release import data_name, departure_warnings
+from grounding.errors import UserError
+from grounding.llm.budget import dollars
+from grounding.options import DesktopScoringName, ScoringName
+from grounding.report.html.content import SummaryTable, embedded_json, page_html, static_text
+from grounding.report.rows import ItemRow, Note, Result, RunRows, call_fields, item_metric
+from grounding.report.table import drawn, print_named
+
+from .asking import fact_lines
+from .judge.base import REFERENCE
+from .records import (
     DIMENSIONS,
     SCENARIOS,
     Curated,
@@ -22,10 +30,10 @@ from grounding.benchmarks.agenticshop.records import (
     Extraction,
     Scenario,
     product_id,
+    row_of,
 )
-from grounding.benchmarks.agenticshop.scenarios import row_of
-from grounding.benchmarks.agenticshop.scorebook import CurationScored, StoredRun, read_scored
-from grounding.benchmarks.agenticshop.scores import (
+from .scorebook import CurationScored, StoredRun, read_scored
+from .scores import (
     ALL,
     KINDS,
     MEASURES,
@@ -38,13 +46,6 @@ from grounding.benchmarks.agenticshop.scores import (
     share_of,
     task_score,
 )
-from grounding.data.release import data_name, departure_warnings
-from grounding.errors import UserError
-from grounding.llm.budget import dollars
-from grounding.options import DesktopScoringName, ScoringName
-from grounding.report.html.content import SummaryTable, embedded_json, page_html, static_text
-from grounding.report.rows import ItemRow, Note, Result, RunRows, call_fields, item_metric
-from grounding.report.table import drawn, print_named
 
 READINGS: dict[ScoringName, str] = {
     "paper": "satisfied items, recounted from the verdicts; three places for each task, an empty or wrong one is 0",
@@ -242,7 +243,7 @@ def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> No
 
 
 def print_published(console: Console, runs: Sequence[RunRows]) -> None:
-    from grounding.benchmarks.agenticshop.paper import print_published_curations
+    from .paper import print_published_curations
 
     print_published_curations(console, [run.scored for run in runs])
 

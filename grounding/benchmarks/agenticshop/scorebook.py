@@ -12,24 +12,17 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.judge.base import (
-    MAJORITY,
-    REFERENCE,
-    JudgedProduct,
-    judgement_id,
-    judgement_key,
-    majority,
-)
-from grounding.benchmarks.agenticshop.records import (
-    COUNTED_PRODUCTS,
-    Curation,
-    CurationTask,
-    Extraction,
-    Judgement,
-    PageClass,
-    curated_pages,
-)
-from grounding.benchmarks.agenticshop.scores import (
+from grounding.data.release import data_name
+from grounding.llm.chat import identity_hash
+from grounding.options import ScoringName
+from grounding.records import Record
+from grounding.run.journal import Journal, calls_of
+from grounding.run.lock import AboutRun, DescribedFolder, write_time
+from grounding.scoring.summary import CallTotals, TimeTotals, call_totals
+
+from .judge.base import MAJORITY, REFERENCE, JudgedProduct, judgement_id, judgement_key, majority
+from .records import COUNTED_PRODUCTS, Curation, CurationTask, Extraction, Judgement, PageClass, curated_pages
+from .scores import (
     Behaviours,
     JudgeAnswers,
     JudgeScores,
@@ -40,13 +33,6 @@ from grounding.benchmarks.agenticshop.scores import (
     judge_scores,
     place_verdicts,
 )
-from grounding.data.release import data_name
-from grounding.llm.chat import identity_hash
-from grounding.options import ScoringName
-from grounding.records import Record
-from grounding.run.journal import Journal, calls_of
-from grounding.run.lock import AboutRun, DescribedFolder, write_time
-from grounding.scoring.summary import CallTotals, TimeTotals, call_totals
 
 BENCHMARK: Literal["agenticshop"] = "agenticshop"
 EVIDENCE = "evidence"

@@ -17,7 +17,10 @@ from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
-from grounding.benchmarks.agenticshop.records import (
+from grounding.records import Record
+from grounding.scoring.intervals import bootstrap
+
+from .records import (
     COUNTED_PRODUCTS,
     DIMENSIONS,
     SCENARIOS,
@@ -36,10 +39,8 @@ from grounding.benchmarks.agenticshop.records import (
     Target,
     VerdictFlag,
     product_id,
+    row_of,
 )
-from grounding.benchmarks.agenticshop.scenarios import row_of
-from grounding.records import Record
-from grounding.scoring.intervals import bootstrap
 
 T = TypeVar("T")
 

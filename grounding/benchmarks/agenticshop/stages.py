@@ -14,10 +14,16 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import BrokenOff, Browses, CurationAgent, curation_key
-from grounding.benchmarks.agenticshop.extraction.structural import Extracted, Extractor
-from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, ProductJudge, judgement_id, judgement_key
-from grounding.benchmarks.agenticshop.records import (
+from grounding.errors import UserError
+from grounding.records import Failure
+from grounding.run.benchmark import nothing
+from grounding.run.journal import Journal
+from grounding.run.lock import benchmark_of
+
+from .agents.base import BrokenOff, Browses, CurationAgent, curation_key
+from .extraction.structural import Extracted, Extractor
+from .judge.base import JudgedProduct, ProductJudge, judgement_id, judgement_key
+from .records import (
     Condition,
     CuratedPage,
     Curation,
@@ -28,17 +34,12 @@ from grounding.benchmarks.agenticshop.records import (
     Site,
     view_of,
 )
-from grounding.benchmarks.agenticshop.release import read_eval_results
-from grounding.benchmarks.agenticshop.scorebook import BENCHMARK, CurationFolder
-from grounding.benchmarks.agenticshop.web.browser import WebBrowser, open_browser
-from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-from grounding.benchmarks.agenticshop.web.policy import WebPolicy
-from grounding.benchmarks.agenticshop.web.render import RENDERING
-from grounding.errors import UserError
-from grounding.records import Failure
-from grounding.run.benchmark import nothing
-from grounding.run.journal import Journal
-from grounding.run.lock import benchmark_of
+from .release import read_eval_results
+from .scorebook import BENCHMARK, CurationFolder
+from .web.browser import WebBrowser, open_browser
+from .web.evidence import EvidenceFolder
+from .web.guard import WebPolicy
+from .web.render import RENDERING
 
 _RETRY_S = 5.0  # How long a shop that asked whether we are human is left alone before its page is asked for once more.
 MANY = 64  # Recorded answers are looked up this many at a time: nothing is waited for but the disk.
@@ -92,7 +93,7 @@ class OneBrowser:
             if self._browser is None:
                 hosts: dict[str, tuple[str, int]] = {}
                 if self._dataset.sites:
-                    from grounding.benchmarks.agenticshop.mall.server import open_mall
+                    from .mall.pages import open_mall
 
                     hosts = (await self._stack.enter_async_context(open_mall(Path(self._dataset.folder)))).hosts
                 # A data set with shops of its own has nothing to look for elsewhere.

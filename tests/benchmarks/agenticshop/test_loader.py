@@ -16,8 +16,7 @@ from grounding.benchmarks.agenticshop.loader import (
     profile_of,
     read_curation,
 )
-from grounding.benchmarks.agenticshop.records import DIMENSIONS, CurationTask, Target, view_of
-from grounding.benchmarks.agenticshop.scenarios import row_of
+from grounding.benchmarks.agenticshop.records import DIMENSIONS, CurationTask, Target, row_of, view_of
 from grounding.data.fields import DatasetProblems
 from grounding.errors import UserError
 

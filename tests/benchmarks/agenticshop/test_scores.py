@@ -12,6 +12,7 @@ import pytest
 from benchmarks.agenticshop.made import CHECKLIST, made_curation, made_extraction, made_judgement, made_task
 from grounding.benchmarks.agenticshop.records import (
     DIMENSIONS,
+    ROWS,
     SCENARIOS,
     Attribute,
     Curation,
@@ -26,8 +27,9 @@ from grounding.benchmarks.agenticshop.records import (
     Target,
     TraceStep,
     product_id,
+    scenario_named,
+    scenario_of_search_file,
 )
-from grounding.benchmarks.agenticshop.scenarios import ROWS, scenario_named, scenario_of_search_file
 from grounding.benchmarks.agenticshop.scores import (
     WRONG,
     JudgeAnswers,

@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import MAX_URL_CHARS, products_of
-from grounding.benchmarks.agenticshop.records import BehaviourKind, Curated
-from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost, PageTrouble
 from grounding.benchmarks.calls import json_values
 from grounding.grounders.base import Grounder
 from grounding.records import Call, Point, Query, Record, Screenshot
 
+from ..records import BehaviourKind, Curated
+from ..web.guard import VIEWPORT, PageLost, PageTrouble
+from .base import MAX_URL_CHARS, products_of
+
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, JSHandle, Page
 
-    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-    from grounding.benchmarks.agenticshop.web.render import BrowserTab
+    from ..web.evidence import EvidenceFolder
+    from ..web.render import BrowserTab
 
 VERSION = 5  # Goes up with every change of what is shown, read, refused or done: a model may answer differently.
 MAX_OUTLINE_CHARS, MAX_LINE_CHARS, MAX_REPLY_CHARS, MAX_TYPED_CHARS = 30_000, 300, 40_000, 200

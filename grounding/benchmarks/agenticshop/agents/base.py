@@ -26,19 +26,21 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.records import Curated, Curation, ShopperView
 from grounding.benchmarks.calls import json_values
 from grounding.cards import ChatCard
 from grounding.cards.functions import is_function, loaded_function
 from grounding.errors import Halted, UserError
 from grounding.records import Failure
 
+from ..records import Curated, Curation, ShopperView
+
 if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.options import CurationOptions
-    from grounding.benchmarks.agenticshop.web.browser import WebBrowser
-    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
     from grounding.llm.budget import Budget
     from grounding.run.display import Progress
+
+    from ..options import CurationOptions
+    from ..web.browser import WebBrowser
+    from ..web.evidence import EvidenceFolder
 
 # So many products of a reply are kept; the scores look at the first three.
 MAX_PRODUCTS, MAX_TRACE_STEPS, MAX_CITED_URLS = 10, 400, 50

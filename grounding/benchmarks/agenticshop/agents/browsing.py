@@ -11,22 +11,6 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
-from grounding.benchmarks.agenticshop.agents import acting
-from grounding.benchmarks.agenticshop.agents.acting import Mistake, PageSeen, first_line, open_address, quoted
-from grounding.benchmarks.agenticshop.agents.base import (
-    MAX_RAW_CHARS,
-    AsksFirst,
-    BrokenOff,
-    Browses,
-    CurationServices,
-    agent,
-    made,
-)
-from grounding.benchmarks.agenticshop.options import LONG_REPLY_TOKENS
-from grounding.benchmarks.agenticshop.records import Curated, Curation, ShopperView, TraceStep
-from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost
-from grounding.benchmarks.agenticshop.web.render import BrowserTab
 from grounding.benchmarks.asking import Opened, open_model
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.data.images import picture_sizes, prepare_picture
@@ -38,6 +22,15 @@ from grounding.llm.wire import ImagePart, Message, TextPart
 from grounding.planners.prompts import plan_outcome
 from grounding.records import Call, Failure, FailureKind
 from grounding.run.building import chat_options, open_grounder
+
+from ..options import LONG_REPLY_TOKENS
+from ..records import Curated, Curation, ShopperView, TraceStep
+from ..web.evidence import EvidenceFolder
+from ..web.guard import VIEWPORT, PageLost
+from ..web.render import BrowserTab
+from . import acting
+from .acting import Mistake, PageSeen, first_line, open_address, quoted
+from .base import MAX_RAW_CHARS, AsksFirst, BrokenOff, Browses, CurationServices, agent, made
 
 VERSION = 5  # Goes up with every change of the loop that can change an answer.
 # Where a task begins that names no shops: a search engine that needs no script and asks for no consent.

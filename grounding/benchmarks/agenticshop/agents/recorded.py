@@ -17,23 +17,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import (
-    CurationAgent,
-    CurationServices,
-    agent,
-    at,
-    decoded,
-    each,
-    made,
-    named_products,
-    text,
-)
-from grounding.benchmarks.agenticshop.records import Curation, Scenario, ShopperView, TraceStep
-from grounding.benchmarks.agenticshop.release import read_search_answers, search_outputs
-from grounding.benchmarks.agenticshop.scenarios import scenario_named, scenario_of_search_file
 from grounding.errors import UserError
 from grounding.records import Failure
 from grounding.run.journal import Journal
+
+from ..records import Curation, Scenario, ShopperView, TraceStep, scenario_named, scenario_of_search_file
+from ..release import read_search_answers, search_outputs
+from .base import CurationAgent, CurationServices, agent, at, decoded, each, made, named_products, text
 
 MAX_BYTES = 512 << 20
 CURATIONS = "curations.jsonl"

@@ -21,18 +21,6 @@ from urllib.parse import quote
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import (
-    AsksFirst,
-    CurationServices,
-    agent,
-    at,
-    decoded,
-    each,
-    made,
-    read_products,
-    text,
-)
-from grounding.benchmarks.agenticshop.records import DIMENSIONS, Curated, Curation, ShopperView, TraceStep
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.cards import Json, SearchCard, find_card
 from grounding.cards.identity import card_identity
@@ -49,6 +37,9 @@ from grounding.planners.prompts import check_card
 from grounding.records import Call, Failure, Record, Usage
 from grounding.run.building import chat_options
 from grounding.run.display import Progress
+
+from ..records import DIMENSIONS, Curated, Curation, ShopperView, TraceStep
+from .base import AsksFirst, CurationServices, agent, at, decoded, each, made, read_products, text
 
 VERSION = 1
 FLAG = "--base-url"

@@ -17,16 +17,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.agents.base import Browses, CurationServices, agent, made
-from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS as WANTED
-from grounding.benchmarks.agenticshop.records import Curated, Curation, ProductFacts, ShopperView, TraceStep
-from grounding.benchmarks.agenticshop.scores import spending_limits, words
-from grounding.benchmarks.agenticshop.web.policy import PageLost, PageTrouble
 from grounding.errors import UserError
 from grounding.records import Failure
 
+from ..records import COUNTED_PRODUCTS as WANTED
+from ..records import Curated, Curation, ProductFacts, ShopperView, TraceStep
+from ..scores import spending_limits, words
+from ..web.guard import PageLost, PageTrouble
+from .base import Browses, CurationServices, agent, made
+
 if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.web.render import BrowserTab
+    from ..web.render import BrowserTab
 
 VERSION = 6
 MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_EXPLORED = 12, 12, 7, 8, 6
@@ -215,7 +216,7 @@ class Results(NamedTuple):
 
 def read_results(url: str, html: str, links: Sequence[tuple[str, str]] = ()) -> Results:
     """A page of results, in its order: what a product's page takes for tiles of other products."""
-    from grounding.benchmarks.agenticshop.extraction.document import read_document
+    from ..extraction.document import read_document
 
     document, cards = read_document(html, url), dict[str, str]()
     home = re.sub(r"(//[^/?#]*).*", r"\1/", url, flags=re.DOTALL)
@@ -260,7 +261,7 @@ class SiteSearchAgent(Browses):
     name = "site-search"
 
     def __init__(self, *, max_concurrency: int = 2) -> None:
-        from grounding.benchmarks.agenticshop.extraction.structural import StructuralExtractor
+        from ..extraction.structural import StructuralExtractor
 
         self.max_concurrency = max_concurrency
         self.extractor = StructuralExtractor()

@@ -16,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.records import Attribute, Availability, Money, ProductFacts, StructuredData
+from ..records import Attribute, Availability, Money, ProductFacts, StructuredData
 
 MAX_HTML_CHARS, MAX_LINES, MAX_LINE_CHARS, MAX_TILES, MAX_MANY = 8_000_000, 20_000, 4_000, 2_000, 100
 MAX_BLOCKS, MAX_BLOCK_CHARS, MAX_TOTAL_CHARS = 60, 200_000, 1_000_000

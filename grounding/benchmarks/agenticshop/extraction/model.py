@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from grounding.benchmarks.agenticshop.asking import ask, fence_for, largest_sizes, picture_part, reply_objects
-from grounding.benchmarks.agenticshop.extraction.structural import VERSION, Extracted, extract_page
-from grounding.benchmarks.agenticshop.records import FactSource, PageClass, ProductFacts, RenderedPage, Segment
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.errors import UserError
 from grounding.llm.wire import Message, TextPart
 from grounding.records import Failure, Record
 
+from ..asking import ask, fence_for, largest_sizes, picture_part, reply_objects
+from ..records import FactSource, PageClass, ProductFacts, RenderedPage, Segment
+from .structural import VERSION, Extracted, extract_page
+
 if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+    from ..web.evidence import EvidenceFolder
 
 MAX_PAGE_CHARS, MAX_DATA_CHARS, MAX_TEXT_CHARS, MAX_ENTRIES = 40_000, 20_000, 5_000, 200
 MAX_PICTURES = 5  # Segments that are shown, from the top of the page (the release cuts a page into one to five parts).
@@ -76,7 +77,7 @@ class ModelExtractor:
         return f"model:1|{model}|{self._prompts.label}|pictures={MAX_PICTURES}|structural:{VERSION}"
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        from grounding.benchmarks.agenticshop.web.evidence import load_html
+        from ..web.evidence import load_html
 
         segments = page.segments[:MAX_PICTURES]
         try:

@@ -16,8 +16,22 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.asking import StageModel
-from grounding.benchmarks.agenticshop.extraction.document import (
+from grounding.errors import UserError
+from grounding.records import Call, Failure, Record
+
+from ..asking import StageModel
+from ..records import (
+    Attribute,
+    Availability,
+    CustomerReview,
+    FactSource,
+    Money,
+    PageClass,
+    ProductFacts,
+    RenderedPage,
+    Variant,
+)
+from .document import (
     CALLED,
     MAX_MANY,
     SAID,
@@ -35,22 +49,9 @@ from grounding.benchmarks.agenticshop.extraction.document import (
     structured_data,
     words_of,
 )
-from grounding.benchmarks.agenticshop.records import (
-    Attribute,
-    Availability,
-    CustomerReview,
-    FactSource,
-    Money,
-    PageClass,
-    ProductFacts,
-    RenderedPage,
-    Variant,
-)
-from grounding.errors import UserError
-from grounding.records import Call, Failure, Record
 
 if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+    from ..web.evidence import EvidenceFolder
 
 VERSION = 4  # Goes up in a release whose rules find other facts: part of the extractor's identity.
 SHORT_PAGE_CHARS, MAX_TEXT_CHARS = 3_000, 400
@@ -94,7 +95,7 @@ class StructuralExtractor:
     identity = f"structural:{VERSION}"
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        from grounding.benchmarks.agenticshop.web.evidence import load_html
+        from ..web.evidence import load_html
 
         try:
             return await asyncio.to_thread(lambda: extract_page(page, load_html(page, evidence)))

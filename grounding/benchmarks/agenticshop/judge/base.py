@@ -14,20 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.asking import StageModel, money_text
-from grounding.benchmarks.agenticshop.records import (
-    ChecklistItem,
-    Condition,
-    Extraction,
-    ItemVerdict,
-    Judgement,
-    ProductFacts,
-)
-from grounding.benchmarks.agenticshop.scores import UNDECIDED, spending_limits, words
 from grounding.records import Failure, Record
 
+from ..asking import StageModel, money_text
+from ..records import ChecklistItem, Condition, Extraction, ItemVerdict, Judgement, ProductFacts
+from ..scores import UNDECIDED, spending_limits, words
+
 if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+    from ..web.evidence import EvidenceFolder
 
 
 class JudgedProduct(Record, frozen=True, kw_only=True, omit_defaults=False):

@@ -16,29 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.asking import (
-    Render,
-    ask,
-    bounded,
-    fact_lines,
-    fence_for,
-    largest_sizes,
-    one_line,
-    picture_part,
-    reply_objects,
-)
-from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, no_product, unjudged
-from grounding.benchmarks.agenticshop.loader import checklist_of
-from grounding.benchmarks.agenticshop.records import (
-    ChecklistItem,
-    Condition,
-    ItemVerdict,
-    Judgement,
-    PlaceOnPage,
-    Reported,
-    Segment,
-)
-from grounding.benchmarks.agenticshop.release import extraction_json, read_evaluation, read_reported
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.errors import UserError
@@ -46,8 +23,14 @@ from grounding.llm.chat import NO_PICTURES
 from grounding.llm.wire import ImagePart, Message, TextPart
 from grounding.records import Box, Failure
 
+from ..asking import Render, ask, bounded, fact_lines, fence_for, largest_sizes, one_line, picture_part, reply_objects
+from ..loader import checklist_of
+from ..records import ChecklistItem, Condition, ItemVerdict, Judgement, PlaceOnPage, Reported, Segment
+from ..release import extraction_json, read_evaluation, read_reported
+from .base import JudgedProduct, no_product, unjudged
+
 if TYPE_CHECKING:
-    from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+    from ..web.evidence import EvidenceFolder
 
 VERSION = 1  # Goes up when the same product is shown, or a reply read, otherwise: part of a judge's identity.
 MAX_URL_CHARS, MAX_FACTS_CHARS, MAX_DATA_CHARS, MAX_TEXT_CHARS, MAX_PICTURES = 2_000, 20_000, 16_000, 40_000, 8

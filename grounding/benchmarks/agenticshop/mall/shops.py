@@ -10,9 +10,10 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.records import Attribute, CustomerReview
 from grounding.errors import UserError
 from grounding.records import Record
+
+from ..records import Attribute, CustomerReview
 
 DesignName = Literal["grocer", "homeware", "electronics", "clothing"]
 

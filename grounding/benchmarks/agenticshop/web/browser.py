@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.records import RenderedPage
-from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-from grounding.benchmarks.agenticshop.web.guard import Guard, Resolve, ask_system
-from grounding.benchmarks.agenticshop.web.policy import PageLost, PageTrouble, Trouble, WebPolicy, check_url
-from grounding.benchmarks.agenticshop.web.render import RENDERING, BrowserTab, open_tab, render_page
 from grounding.errors import UserError, install
+
+from ..records import RenderedPage
+from .evidence import EvidenceFolder
+from .guard import Guard, PageLost, PageTrouble, Resolve, Trouble, WebPolicy, ask_system, check_url
+from .render import RENDERING, BrowserTab, open_tab, render_page
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser

@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 
 from grounding.atomic import atomic_write
-from grounding.benchmarks.agenticshop.records import RenderedPage
 from grounding.errors import UserError
+
+from ..records import RenderedPage
 
 _NAME = re.compile(r"[0-9a-f]{64}(\.[a-z0-9]{1,8}){1,2}")
 PAGES = "pages"

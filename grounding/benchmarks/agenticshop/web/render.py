@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
-from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder, put_html
-from grounding.benchmarks.agenticshop.web.guard import PageProxy
-from grounding.benchmarks.agenticshop.web.policy import VIEWPORT, PageLost, PageTrouble, Trouble, WebPolicy, check_url
+from ..records import RenderedPage, Segment
+from .evidence import EvidenceFolder, put_html
+from .guard import VIEWPORT, PageLost, PageProxy, PageTrouble, Trouble, WebPolicy, check_url
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, CDPSession, Page, Request, Response
@@ -386,7 +385,7 @@ async def _keep(
 ) -> RenderedPage:
     from playwright.async_api import TimeoutError as Late
 
-    from grounding.benchmarks.agenticshop.extraction.document import structured_data
+    from ..extraction.document import structured_data
 
     left_s = max(policy.navigation_s - (time.monotonic() - began), 1.0)
     try:

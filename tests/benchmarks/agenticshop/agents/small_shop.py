@@ -19,7 +19,7 @@ from aiohttp import web
 
 from grounding.benchmarks.agenticshop.records import ShopperView, Site, UserContext
 from grounding.benchmarks.agenticshop.web.browser import WebBrowser, find_chromium, open_browser
-from grounding.benchmarks.agenticshop.web.policy import WebPolicy
+from grounding.benchmarks.agenticshop.web.guard import WebPolicy
 from grounding.errors import UserError
 from grounding.records import Record
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from grounding.benchmarks.agenticshop.extraction.structural import StructuralExtractor
-from grounding.benchmarks.agenticshop.mall.server import open_mall
+from grounding.benchmarks.agenticshop.mall.pages import open_mall
 from grounding.benchmarks.agenticshop.records import ProductFacts
 from grounding.benchmarks.agenticshop.web.browser import find_chromium, open_browser
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-from grounding.benchmarks.agenticshop.web.policy import WebPolicy
+from grounding.benchmarks.agenticshop.web.guard import WebPolicy
 from grounding.cards.places import datasets_dir
 from grounding.errors import UserError
 from tools.sample_mall.truth import GoldProduct, gold

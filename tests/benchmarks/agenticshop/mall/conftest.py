@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grounding.benchmarks.agenticshop.mall.pages import ShopPages
-from grounding.benchmarks.agenticshop.mall.server import read_pictures
+from grounding.benchmarks.agenticshop.mall.pages import ShopPages, read_pictures
 from grounding.benchmarks.agenticshop.mall.shops import read_shops
 from grounding.cards.places import datasets_dir
 

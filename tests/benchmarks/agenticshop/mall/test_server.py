@@ -17,7 +17,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from grounding.benchmarks.agenticshop.mall.server import Mall, open_mall, read_pictures
+from grounding.benchmarks.agenticshop.mall.pages import Mall, open_mall, read_pictures
 from grounding.benchmarks.agenticshop.mall.shops import read_shops
 from grounding.cli import run
 from grounding.errors import UserError

@@ -14,7 +14,7 @@ import pytest
 from grounding.benchmarks.agenticshop.records import RenderedPage
 from grounding.benchmarks.agenticshop.web.browser import WebBrowser, find_chromium, open_browser
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-from grounding.benchmarks.agenticshop.web.policy import MIB, WebPolicy
+from grounding.benchmarks.agenticshop.web.guard import MIB, WebPolicy
 from grounding.errors import UserError
 
 from .sites import Answer, Site, UdpCanary, serving, udp_canary

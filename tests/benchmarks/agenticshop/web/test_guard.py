@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from grounding.benchmarks.agenticshop.web.guard import Guard, PageProxy
-from grounding.benchmarks.agenticshop.web.policy import WebPolicy
+from grounding.benchmarks.agenticshop.web.guard import Guard, PageProxy, WebPolicy
 
 from .sites import Site, http, serving
 

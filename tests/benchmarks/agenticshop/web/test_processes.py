@@ -19,7 +19,7 @@ import pytest
 from grounding.benchmarks.agenticshop.records import RenderedPage
 from grounding.benchmarks.agenticshop.web.browser import WebBrowser, open_browser
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
-from grounding.benchmarks.agenticshop.web.policy import WebPolicy
+from grounding.benchmarks.agenticshop.web.guard import WebPolicy
 
 from .conftest import trouble
 from .sites import Site, http, serving
@@ -128,7 +128,7 @@ def test_a_browser_or_a_page_that_dies_is_started_once_more(
 PROGRAM = """
 import asyncio, sys
 from grounding.benchmarks.agenticshop.web.browser import open_browser
-from grounding.benchmarks.agenticshop.web.policy import WebPolicy
+from grounding.benchmarks.agenticshop.web.guard import WebPolicy
 
 async def main():
     async with open_browser(WebPolicy(open_web=False), parallel=1) as browser:

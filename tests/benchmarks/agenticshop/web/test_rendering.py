@@ -13,7 +13,7 @@ from PIL import Image
 
 from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
 from grounding.benchmarks.agenticshop.web.evidence import load_html
-from grounding.benchmarks.agenticshop.web.policy import PageTrouble
+from grounding.benchmarks.agenticshop.web.guard import PageTrouble
 
 from .conftest import World
 from .sites import Answer, http

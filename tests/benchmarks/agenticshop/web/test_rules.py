@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from grounding.benchmarks.agenticshop.records import RenderedPage
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder, load_html, put_html
-from grounding.benchmarks.agenticshop.web.policy import (
+from grounding.benchmarks.agenticshop.web.guard import (
     PageTrouble,
     WebPolicy,
     check_url,
