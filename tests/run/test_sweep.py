@@ -13,7 +13,7 @@ import shell
 from conftest import TinyDataset
 from fakes.slow_server import slow_server
 
-from grounding.benchmarks.agenticshop.options import CurationOptions
+from grounding.benchmarks.agenticshop.preparation import CurationOptions
 from grounding.benchmarks.clicks.benchmark import BENCHMARK
 from grounding.benchmarks.personalwab.options import ShopOptions
 from grounding.cli.sweep import ONE_FOR_ALL, sweepable, swept_values

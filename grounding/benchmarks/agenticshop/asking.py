@@ -28,6 +28,8 @@ from .records import Money, ProductFacts, Segment
 if TYPE_CHECKING:
     from .web.evidence import EvidenceFolder
 
+OFFICIAL = "official"
+LONG_REPLY_TOKENS = 8192  # Room for verdicts on twenty items with their reasons and quotes, and for thinking before.
 TRIES = 2  # A reply that can't be read is asked for once more; then it is unparsed.
 MARK_DIGITS = 16
 Render = Callable[[], Sequence[Message]]

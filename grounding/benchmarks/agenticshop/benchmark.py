@@ -31,9 +31,8 @@ from grounding.run.dry import AskedModel
 from .agents.base import AsksFirst, find_agent
 from .judge.base import JudgedProduct
 from .judge.model import ModelJudge
-from .options import CurationOptions
 from .paper import print_published_curations
-from .preparation import CURATE, EXTRACT, PreparedCuration, in_workers, prepare_curation
+from .preparation import CURATE, EXTRACT, CurationOptions, PreparedCuration, in_workers, prepare_curation
 from .records import (
     COUNTED_PRODUCTS,
     Curation,

@@ -28,10 +28,9 @@ from grounding.records import Failure, ImageSizes, Size
 from grounding.run.display import Progress
 
 from .agents.search import searches
-from .asking import ask
+from .asking import OFFICIAL, ask
 from .extraction.structural import Extracted, extract_page
 from .judge.model import ModelJudge, judge_prompt, reply_object
-from .options import OFFICIAL
 from .records import RenderedPage, Segment
 from .release import read_extraction
 from .web.evidence import EvidenceFolder, load_html

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from grounding.benchmarks.agenticshop.options import CurationOptions, as_released, check_options
+from grounding.benchmarks.agenticshop.preparation import CurationOptions, as_released, check_options
 from grounding.errors import UserError
 
 MANY_JUDGES = ("reference", "gpt-4o", "gpt-4o@no-info", "gpt-5-mini@official")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from grounding.llm.budget import Budget
     from grounding.run.display import Progress
 
-    from ..options import CurationOptions
+    from ..preparation import CurationOptions
     from ..web.browser import WebBrowser
     from ..web.evidence import EvidenceFolder
 

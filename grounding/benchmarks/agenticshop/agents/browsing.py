@@ -23,7 +23,7 @@ from grounding.planners.prompts import plan_outcome
 from grounding.records import Call, Failure, FailureKind
 from grounding.run.building import chat_options, open_grounder
 
-from ..options import LONG_REPLY_TOKENS
+from ..asking import LONG_REPLY_TOKENS
 from ..records import Curated, Curation, ShopperView, TraceStep
 from ..web.evidence import EvidenceFolder
 from ..web.guard import VIEWPORT, PageLost
