@@ -46,6 +46,7 @@ from .records import (
     UserContext,
     row_of,
 )
+from .scores import words
 
 NAME = "agenticshop"
 PREFERRED = "user_profiles"
@@ -419,23 +420,23 @@ def _check(scenario: Scenario, tasks: list[CurationTask]) -> PairingReport:
 
 def _fit(tasks: Sequence[CurationTask]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """How well the query of column j fits the user of row i, 0 to 1."""
-    heads = [_words(f"{task.product_type or ''} {task.situation}") for task in tasks]
+    heads = [set(words(f"{task.product_type or ''} {task.situation}")) for task in tasks]
     told = [
         " ".join([*(getattr(task.context, name) for name in DIMENSIONS), *(item.text for item in task.checklist)])
         for task in tasks
     ]
-    said = [head | _words(text) for head, text in zip(heads, told, strict=True)]
+    said = [head.union(words(text)) for head, text in zip(heads, told, strict=True)]
     queries = [_asked(task.query) for task in tasks]
-    users = Counter(word for words in said for word in words)
-    asked = Counter(word for words in queries for word in words)
+    users = Counter(word for each in said for word in each)
+    asked = Counter(word for each in queries for word in each)
     count = len(tasks)
     weights = {
         word: math.log((count + 1) / (users[word] + 0.5)) * (1 - (asked[word] - 1) / count) for word in sorted(asked)
     }
     known = np.array(
-        [[(one in words) + (one in head) for one in weights] for words, head in zip(said, heads, strict=True)]
+        [[(one in told) + (one in head) for one in weights] for told, head in zip(said, heads, strict=True)]
     )
-    wanted = np.array([[weights[one] * (one in words) for words in queries] for one in weights])
+    wanted = np.array([[weights[one] * (one in query) for query in queries] for one in weights])
     total = 2 * wanted.sum(axis=0)
     table: np.ndarray[Any, np.dtype[np.float64]] = known @ np.divide(
         wanted, total, out=np.zeros_like(wanted), where=total > 0
@@ -443,8 +444,6 @@ def _fit(tasks: Sequence[CurationTask]) -> np.ndarray[Any, np.dtype[np.float64]]
     return table
 
 
-_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
-_ENDING = re.compile(r"(?<=...)(?:(?<=i)es|(?<=ss)es|ing|ed|(?<!s)s)$")
 _ASKING = re.compile(
     r"\b(?:a|about|an|and|any|are|as|at|be|but|buy|by|can|check|checking|for|find|from|get|getting|good|has|have|i|in|into|"
     r"is|it|looking|my|need|new|nice|of|on|or|out|purchase|searching|shopping|so|some|that|the|thinking|this|to|up|want|"
@@ -452,10 +451,5 @@ _ASKING = re.compile(
 )  # What one says to ask for a thing, whatever it is.
 
 
-def _words(text: str) -> set[str]:
-    """The words of a text without their endings, roughly: enough that one thing and several are one word."""
-    return {_ENDING.sub("", re.sub(r"['\u2019]s$", "", word)) for word in _WORD.findall(text.casefold())}
-
-
 def _asked(query: str) -> set[str]:
-    return _words(_ASKING.sub(" ", query.casefold()))
+    return set(words(_ASKING.sub(" ", query.casefold())))

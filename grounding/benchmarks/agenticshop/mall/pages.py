@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from html import escape
@@ -20,6 +19,7 @@ from grounding.run.runner import terminated_like_interrupted
 
 from ..loader import load_curation
 from ..records import Site
+from ..scores import words
 from .shops import DESIGNS, DOMAIN, Goods, Shop, ShopPage, address, read_shops, shipping_text
 
 try:
@@ -34,7 +34,6 @@ MAX_QUERY_WORDS = 40
 REVIEWS_AT_ONCE = 3
 _SMALL_WORDS = "a an and for from i in is it like looking me my need of on or searching some that the to want with"
 _SMALL = frozenset(_SMALL_WORDS.split())
-_WORD = re.compile(r"[^\W_]+")
 _HERE = Path(__file__).parent / "designs"
 _SIGN = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="16" fill="#444"/>'
@@ -44,22 +43,14 @@ _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _PLACES = {"hidden": "human.html", "missing": "missing.html", "listing": "bundle.html", "article": "message.html"}
 
 
-def words_of(text: str) -> list[str]:
-    """The words of a text in small letters, without a plural's ``s``; two ``s`` at the end stay."""
-    return [
-        word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
-        for word in _WORD.findall(text.lower())
-    ]
-
-
 def find(goods: Sequence[Goods], query: str) -> list[Goods]:
     """The products that have any word of the query, those first that have most of its words."""
-    asked = list(dict.fromkeys(word for word in words_of(query) if word not in _SMALL))[:MAX_QUERY_WORDS]
+    asked = list(dict.fromkeys(word for word in words(query) if word not in _SMALL))[:MAX_QUERY_WORDS]
     ranked = []
     for place, one in enumerate(goods):
-        title, maker = set(words_of(one.title)), set(words_of(f"{one.brand} {one.category}"))
+        title, maker = set(words(one.title)), set(words(f"{one.brand} {one.category}"))
         facts = (f"{line.name} {line.value}" for line in one.attributes)
-        rest = set(words_of(" ".join((one.description, *one.features, *facts))))
+        rest = set(words(" ".join((one.description, *one.features, *facts))))
         score = [3 if word in title else 2 if word in maker else 1 if word in rest else 0 for word in asked]
         if any(score):
             ranked.append((-sum(map(bool, score)), -sum(score), place, one))
