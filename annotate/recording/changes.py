@@ -44,7 +44,7 @@ SCROLL_SHARE, SCROLL_LEFT = 0.15, 0.6  # Least share of the screen that scrolls;
 SETTLE_S, MINOR_SETTLE_S = 0.35, 0.6
 # A smaller part that begins to move is a spinner; the page that comes within that time is the click's doing.
 PLAYING_SHARE, SPINNER_WAIT_S = 0.02, 15.0
-TYPING_S = 0.3
+TYPING_S, LETTER_SHARE = 0.3, 0.001
 PAUSE_S: dict[ActionKind, float] = {"click": 1.2, "type": 2.5, "scroll": 1.5}  # A page comes in waves, typing in words.
 
 
@@ -270,7 +270,9 @@ class ChangeFinder:
             found = [] if all(np.max(np.subtract(one.size, place.size)) <= 2 for one in found) else found
         if found:
             where = _bounds(found)
-            if not self._majors and rests_s < MINOR_SETTLE_S:
+            # Enough was typed to be told from a pointer, while the typing still goes on.
+            typed_long = where.size[1] <= 1.5 * pointer.side and where.area > pointer.side**2
+            if not (self._majors or rests_s >= MINOR_SETTLE_S or typed_long):
                 return
             inside = [self._first_seen[one.part][self._differs[one.part] > 0] for one in found]
             seen, counts = np.unique(np.concatenate(inside), return_counts=True)
@@ -348,4 +350,5 @@ def _same_action(earlier: ScreenChange, later: ScreenChange) -> bool:
     # Where the pointer has rested since before the first wave of a page, nobody clicked elsewhere.
     blind = earlier.pointer is None or later.pointer is None
     rests = later.kind != "click" or blind or later.rested_s >= later.onset_s - earlier.onset_s
-    return earlier.kind == later.kind and later.onset_s - earlier.settled_s < PAUSE_S[later.kind] and rests
+    same = (earlier.kind == later.kind and rests) or (earlier.kind == "type" and later.share < LETTER_SHARE)
+    return same and later.onset_s - earlier.settled_s < PAUSE_S[earlier.kind]

@@ -7,7 +7,7 @@ Whatever goes wrong in a task is recorded in its Curation. An answer that will n
 A new agent is one file beside this one, or one of the user's, named as ``FILE.py:NAME``::
 
     @agent("first-shop", "names the front pages of the first three shops")
-    def first_shop(given: Given) -> CurationAgent:
+    def first_shop(given: CurationServices) -> CurationAgent:
         return FirstShop()
 """
 
