@@ -16,8 +16,10 @@ from grounding.options import EvalOptions, RunOptions
 from grounding.records import Record, Session
 from grounding.serving.managed import send_as
 
-_LEAST = {"history": 0, "limit": 1, "seed": 0, "max_connections": 1, "max_retries": 0, "server_wait": 0}
-_POSITIVE = {"timeout": "seconds", "cost_limit": "US dollars"}
+_LEAST = dict.fromkeys(("limit", "max_connections", "max_steps", "memory_tokens", "pages"), 1) | dict.fromkeys(
+    ("blocked_retries", "history", "max_retries", "memory_length", "seed", "server_wait"), 0
+)
+_POSITIVE = {"timeout": "seconds", "max_seconds": "seconds", "cost_limit": "US dollars"}
 
 
 def check_numbers(options: Record) -> None:

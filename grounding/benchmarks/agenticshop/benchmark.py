@@ -24,7 +24,7 @@ from grounding.llm.tokens import RequestTokens, picture_tokens
 from grounding.options import Display, ScoringName
 from grounding.records import Size
 from grounding.report.html.written import written_or_warned
-from grounding.run.benchmark import Pass, Shared, Takes, Work
+from grounding.run.benchmark import Pass, Shared, Takes, Work, nothing
 from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
 
@@ -126,49 +126,44 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
         judged = [product for one in read for product in products(None, one)]
         unread = len(pages) - len(read) + COUNTED_PRODUCTS * (len(tasks) - len(answered))
 
-        def counting(outcome: str, unit: str) -> Progress:
-            return Progress(options.display, _COLOURS, (outcome,), unit=unit)
-
-        def made(stage: Any, part: str = "", **more: Any) -> Pass:
-            """The pass of a stage; a ``part`` of the run can be worked on in workers."""
-            more = {"start": stage.start, **({"check": stage.worker.check} if stage.worker else {}), **more}
-            if part:
-                more.setdefault("elsewhere", partial(in_workers, stage, part, prepared))
-            return Pass(stage=stage, **more)
+        def made(stage: Any, part: str, items: Any, outcome: Any, progress: Progress, **more: Any) -> Pass:
+            """The pass of a stage, whose ``part`` of the run can be worked on in workers: "" where it is recorded."""
+            elsewhere = partial(in_workers, stage, part, prepared) if part else None
+            check = stage.worker.check if stage.worker else nothing
+            told: dict[str, Any] = {"start": stage.start, "check": check, "elsewhere": elsewhere}
+            return Pass(stage=stage, items=items, outcome=outcome, progress=progress, **told, **more)
 
         judging = []
         for place, judge in enumerate(prepared.judges):
-            more: dict[str, Any] = {"items": judged, "outcome": _judged, "feeds": False}
-            more["progress"] = counting("judged", f"products by {judge.name}")
-            if place >= len(options.judges):  # It is recorded.
-                judging.append(made(judge_stage(judge, evidence, judgements), **more))
-                continue
-            if isinstance(judge, ModelJudge):
-                more["asks"] = (_judge_asked(judge, evidence, unread),)
-            part = options.judges[place]
-            judging.append(made(parts.stage(part, judgements, evidence), part, **more))
+            part = options.judges[place] if place < len(options.judges) else ""
+            progress = Progress(options.display, _COLOURS, ("judged",), unit=f"products by {judge.name}")
+            asks = (_judge_asked(judge, evidence, unread),) if isinstance(judge, ModelJudge) else ()
+            stage = judge_stage(judge, evidence, judgements)
+            judging.append(made(stage, part, judged, _judged, progress, asks=asks, feeds=False))
 
-        more = {"items": pages, "progress": counting("product", "pages"), "outcome": _extracted}
-        more |= {"gives": products, "followers": tuple(judging)}
-        if recorded is not None:
-            wanted = [product_id(name, rank) for name in tasks for rank in range(COUNTED_PRODUCTS)]
-
-            async def start() -> None:
-                recorded.take_over(wanted, evidence)
-
-            extracting = made(recorded.stage(extractions), **more, start=start)
-        else:
-            card = getattr(parts.extractor, "card", None)
-            asks = () if card is None else (_guessed("extractor", card, EXTRACTOR_TEXT, EXTRACTED, unread),)
-            extracting = made(parts.stage(EXTRACT, extractions, evidence), EXTRACT, **more, asks=asks)
-
-        more = {"items": prepared.tasks, "progress": work.progress, "outcome": _curated}
-        if options.curations is not None:
-            more["elsewhere"] = None  # What was recorded is not handed to workers.
-        if isinstance(agent := parts.agent, AsksFirst):
-            more["asks"] = (_agent_asked(agent, parts.dataset.sites),)
-        curating = parts.stage(CURATE, curations, evidence)
-        yield made(curating, CURATE, **more, gives=curated_pages, followers=(extracting,))
+        wanted = [product_id(name, rank) for name in tasks for rank in range(COUNTED_PRODUCTS)]
+        card = getattr(parts.extractor, "card", None)
+        extracting = made(
+            recorded.stage(extractions, wanted, evidence) if recorded else parts.stage(EXTRACT, extractions, evidence),
+            "" if recorded else EXTRACT,
+            pages,
+            _extracted,
+            Progress(options.display, _COLOURS, ("product",), unit="pages"),
+            gives=products,
+            followers=tuple(judging),
+            asks=() if card is None else (_guessed("extractor", card, EXTRACTOR_TEXT, EXTRACTED, unread),),
+        )
+        agent = parts.agent
+        yield made(
+            parts.stage(CURATE, curations, evidence),
+            CURATE if options.curations is None else "",
+            prepared.tasks,
+            _curated,
+            work.progress,
+            gives=curated_pages,
+            followers=(extracting,),
+            asks=(_agent_asked(agent, parts.dataset.sites),) if isinstance(agent, AsksFirst) else (),
+        )
 
     def score(self, folder: CurationFolder) -> CurationScored:
         return score_curation(folder)

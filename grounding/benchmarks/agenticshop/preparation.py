@@ -1,7 +1,6 @@
 """The options of a run that curates products in, everything that it needs out: checked before anybody is asked."""
 
 import hashlib
-import math
 import os
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -21,13 +20,13 @@ from grounding.grounders import card_behind
 from grounding.llm.budget import Budget
 from grounding.options import RunOptions, ScoringName
 from grounding.run.benchmark import Shared
-from grounding.run.building import chat_options
+from grounding.run.building import chat_options, check_numbers
 from grounding.run.display import Progress
 from grounding.run.folder import library_versions, run_id, utc_now
 from grounding.run.ray.cluster import RemoteStage, Workers, check_executor
 from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork, seen
 
-from .agents.base import AsksFirst, Browses, CurationAgent, CurationServices, find_agent, registered
+from .agents.base import Browses, CurationAgent, CurationServices, find_agent, registered
 from .asking import LONG_REPLY_TOKENS, OFFICIAL
 from .extraction.model import ModelExtractor
 from .extraction.structural import Extractor, StructuralExtractor
@@ -81,6 +80,14 @@ class CurationOptions(RunOptions, frozen=True, kw_only=True):
         """Who judges: those that were asked for; without any, the offline reference, or nobody where it is recorded."""
         return self.judge or (() if self.judgements is not None else (REFERENCE,))
 
+    @property
+    def agent_urls(self) -> tuple[str, str]:
+        """The addresses of the agent's model, and those of its grounder, which are given as ``GROUNDER=URL``."""
+        lead = f"{self.grounder}="
+        model = (url for url in self.base_url if not url.startswith(lead))
+        grounder = (url.removeprefix(lead) for url in self.base_url if url.startswith(lead))
+        return " ".join(model), " ".join(grounder)
+
 
 def as_released(options: CurationOptions) -> CurationOptions:
     """The preset ``official``: what was not named becomes the release's model, extractor, judge and reading."""
@@ -130,19 +137,10 @@ def judge_choice(text: str) -> tuple[str, str]:
     return who, how
 
 
-_LEAST = {"max_steps": 1, "limit": 1, "pages": 1, "seed": 0, "blocked_retries": 0}
-_POSITIVE = {"timeout": "seconds", "max_seconds": "seconds", "cost_limit": "US dollars"}
-
-
 def check_options(options: CurationOptions) -> None:
     """Raise a UserError about what can't be meant."""
     check_executor(options.executor, options.workers, options.ray_address)
-    for name, least in _LEAST.items():
-        if (value := getattr(options, name)) is not None and value < least:
-            raise UserError(f"--{name.replace('_', '-')} {value}: expected {least} or more")
-    for name, unit in _POSITIVE.items():
-        if (value := getattr(options, name)) is not None and not (math.isfinite(value) and value > 0):
-            raise UserError(f"--{name.replace('_', '-')} {value}: expected {unit}, more than 0")
+    check_numbers(options)
     agent, entry = options.agent, find_agent(options.agent)
     if entry is None:
         known = f"{', '.join(registered())} for {options.dataset}, or your own FILE.py:NAME"
@@ -192,9 +190,10 @@ class Parts:
         if options.extractor == STRUCTURAL:
             return StructuralExtractor()
         who, _, how = options.extractor.rpartition("@")
-        if who and how == OFFICIAL:
-            return ReleasedExtractor(self._model(who, options.extractor_base_url, "--extractor", as_released=True))
-        return ModelExtractor(self._model(options.extractor, options.extractor_base_url, "--extractor"))
+        official = bool(who) and how == OFFICIAL
+        name = who if official else options.extractor
+        model = self._model(name, options.extractor_base_url, "--extractor", as_released=official)
+        return ReleasedExtractor(model) if official else ModelExtractor(model)
 
     @cached_property
     def agent(self) -> CurationAgent:
@@ -207,19 +206,18 @@ class Parts:
         (who, how), options = judge_choice(name), self.options
         if who == REFERENCE:
             return ReferenceJudge()
+        model = self._model(who, options.judge_base_url, "--judge", as_released=how == OFFICIAL)
         if how == OFFICIAL:
-            return released_judge(self._model(who, options.judge_base_url, "--judge", as_released=True))
-        model = self._model(who, options.judge_base_url, "--judge")
+            return released_judge(model)
         return ModelJudge(model, condition=msgspec.convert(how, Condition), prompt=options.judge_prompt)
 
-    def _model(self, name: str, base_url: str | None, option: str, *, as_released: bool = False) -> Opened:
-        options, flag = self.options, f"{option}-base-url"
-        chat = chat_options(options, base_url)
-        told: dict[str, Any] = {"budget": self._budget, "progress": self._progress, "flag": flag}
-        named: dict[str, Any] = {"model": None, "cost_limit": options.cost_limit, "option": option}
+    def _model(self, name: str, base_url: str | None, option: str, *, as_released: bool) -> Opened:
+        chat, flag = chat_options(self.options, base_url), f"{option}-base-url"
+        named: dict[str, Any] = {"model": None, "option": option, "cost_limit": self.options.cost_limit}
+        services: dict[str, Any] = {"flag": flag, "budget": self._budget, "progress": self._progress}
         if as_released:
-            return open_released(find_card(name, base_url, flag=flag, **named), chat, **told)
-        return open_model(name, chat, min_output_tokens=LONG_REPLY_TOKENS, **told, **named)
+            return open_released(find_card(name, base_url, flag=flag, **named), chat, **services)
+        return open_model(name, chat, min_output_tokens=LONG_REPLY_TOKENS, **named, **services)
 
     @cached_property
     def browser(self) -> OneBrowser:
@@ -340,21 +338,19 @@ async def in_workers(own: Any, part: str, prepared: PreparedCuration, workers: W
 
 
 def _asked(parts: Parts, part: str) -> list[ModelAddress]:
-    """The models that a stage asks. ``GROUNDER=URL`` is the address of the agent's grounder, others are its model's."""
-    options = parts.options
-    models: list[tuple[Any, str | None, str]]
+    """The models that a stage asks."""
+    options, cards = parts.options, models_dir() / "grounders"
+    asked: list[tuple[Any, str | None, str]]
     if part == CURATE:
-        lead = f"{options.grounder}="
-        own = " ".join(url for url in options.base_url if not url.startswith(lead))
-        models = [(parts.agent.card if isinstance(parts.agent, AsksFirst) else None, own, "--base-url")]
+        model_url, grounder_url = options.agent_urls
+        asked = [(getattr(parts.agent, "card", None), model_url, "--base-url")]
         if options.grounder is not None:
-            at = " ".join(url.removeprefix(lead) for url in options.base_url if url.startswith(lead))
-            models.append((card_behind(options.grounder, models_dir() / "grounders", at or None), at, "--base-url"))
+            asked.append((card_behind(options.grounder, cards, grounder_url or None), grounder_url, "--base-url"))
     elif part == EXTRACT:
-        models = [(getattr(parts.extractor, "card", None), options.extractor_base_url, "--extractor-base-url")]
+        asked = [(getattr(parts.extractor, "card", None), options.extractor_base_url, "--extractor-base-url")]
     else:
-        models = [(getattr(parts.judge(part), "card", None), options.judge_base_url, "--judge-base-url")]
-    return [ModelAddress(card, url or "", flag) for card, url, flag in models if card is not None]
+        asked = [(getattr(parts.judge(part), "card", None), options.judge_base_url, "--judge-base-url")]
+    return [ModelAddress(card, url or "", flag) for card, url, flag in asked if card is not None]
 
 
 def open_part(work: StageWork, budget: Budget, told: Any) -> OpenedStage:

@@ -237,8 +237,7 @@ class RecordedPages:
         self.extractions = {one.step_id: one for one in _read(path, tasks, "--extractions")[0]}
         self.identity = _content(self.extractions)
 
-    def take_over(self, wanted: Sequence[str], evidence: EvidenceFolder) -> None:
-        """Bring the evidence of the wanted products into a folder of its own."""
+    def _take_over(self, wanted: Sequence[str], evidence: EvidenceFolder) -> None:
         if benchmark_of(self.path) != BENCHMARK:
             self.extractions = {one.step_id: one for one in read_eval_results(self.path, self._tasks, evidence)[0]}
             return
@@ -248,7 +247,14 @@ class RecordedPages:
                 if name:
                     evidence.put(source.get(name), name[name.index(".") :])
 
-    def stage(self, journal: Journal[Extraction]) -> CurationStage[CuratedPage, Extraction]:
+    def stage(
+        self, journal: Journal[Extraction], wanted: Sequence[str], evidence: EvidenceFolder
+    ) -> CurationStage[CuratedPage, Extraction]:
+        """Hands the extractions of the ``wanted`` products out, whose evidence is brought over first."""
+
+        async def start() -> None:
+            self._take_over(wanted, evidence)
+
         async def answer(item: CuratedPage, key: str) -> Extraction:
             found = self.extractions.get(item.product_id)
             if found is not None and found.url == item.url:
@@ -257,11 +263,16 @@ class RecordedPages:
             failure = Failure(kind="missing", message=f"{what} is recorded")
             return Extraction(step_id=item.product_id, key=key, url=item.url, extractor="recorded", failure=failure)
 
-        def key_of(item: CuratedPage) -> str:
-            return _digest("recorded", item.product_id, item.url, self.extractions.get(item.product_id))
-
-        made: dict[str, Any] = {"name": "extract", "kind": Extraction, "journal": journal, "max_concurrency": MANY}
-        return CurationStage(**made, id_of=lambda item: item.product_id, key_of=key_of, answer=answer)
+        return CurationStage(
+            name="extract",
+            kind=Extraction,
+            journal=journal,
+            max_concurrency=MANY,
+            id_of=lambda item: item.product_id,
+            key_of=lambda item: _digest("recorded", item.product_id, item.url, self.extractions.get(item.product_id)),
+            answer=answer,
+            start=start,
+        )
 
 
 class RecordedJudge:

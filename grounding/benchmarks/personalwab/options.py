@@ -1,6 +1,5 @@
 """The agents by name, the options of a run over a shop, and what may go together."""
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -13,6 +12,7 @@ from grounding.benchmarks.personalwab.records import Preset, Split, TaskType, Tr
 from grounding.errors import UserError
 from grounding.options import RunOptions, ShopSearch
 from grounding.records import Record
+from grounding.run.building import check_numbers
 from grounding.run.ray.cluster import check_executor
 
 
@@ -89,13 +89,9 @@ class ShopOptions(RunOptions, frozen=True, kw_only=True):
 
 def check_options(options: ShopOptions) -> None:
     check_executor(options.executor, options.workers, options.ray_address)
+    check_numbers(options)
     if options.agent not in AGENTS:
         raise UserError(f"--agent {options.agent}: expected one of {', '.join(AGENTS)}")
-    least = {"memory_length": 0, "memory_tokens": 1, "max_steps": 1, "limit": 1, "seed": 0, "timeout": 0}
-    for name, lowest in {**least, "cost_limit": 0}.items():
-        value = getattr(options, name)
-        if value is not None and not lowest <= value < math.inf:
-            raise UserError(f"--{name.replace('_', '-')} {value}: expected {lowest} or more")
     agent, memory = options.agent, options.memory
     own, asks, multi = OWN_MEMORY.get(agent), agent not in WITHOUT_MODEL, options.track == "multi"
     local, file = agent == "puma-local", options.functions_file
