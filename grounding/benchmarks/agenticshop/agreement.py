@@ -27,7 +27,7 @@ from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
 from grounding.scoring.published import read_published
 
 from .judge.base import REFERENCE
-from .records import COUNTED_PRODUCTS, DIMENSIONS, ChecklistItem, Dimension, ItemVerdict, Judgement, product_id
+from .records import DIMENSIONS, ChecklistItem, Dimension, ItemVerdict, Judgement, curated_pages
 from .release import read_json
 from .rows import NOTHING
 from .scorebook import CurationFolder, read_stored
@@ -190,12 +190,8 @@ def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed
     folder = CurationFolder(run)
     info = folder.read_info()
     stored = read_stored(folder, info)
-    asked = {
-        product_id(task.id, product.rank): (product.url, task.checklist)
-        for task in stored.tasks
-        if (curation := stored.answers[task.id].curation) is not None
-        for product in curation.products[:COUNTED_PRODUCTS]
-    }
+    curated = [(page, task) for task in stored.tasks for page in curated_pages(task, stored.answers[task.id].curation)]
+    asked = {page.product_id: (page.url, task.checklist) for page, task in curated}
     people: dict[str, Opinions] = {}
     for path in labels:
         file = read_label_file(path)
@@ -225,12 +221,12 @@ def print_agreement(agreed: Agreed) -> None:
     console.print(drawn(SummaryTable(title=title, heads=("judge", "items", "kappa", "Spearman"), rows=tuple(rows))))
     heads = ("about", "items", "kappa", "Spearman", "paper: kappa", "Spearman", PEOPLE)
     # Table 9 has the dimensions in their order, then all.
-    by_dimension = dict(zip((*DIMENSIONS, None), in_paper("9", 3).values(), strict=True))
+    printed = [tuple(row.values()) for row in in_paper("9", 3).values()]
     for rater in dict.fromkeys(one.rater for one in agreed.figures):
-        mine = {one.dimension: one for one in agreed.figures if one.rater == rater}
+        whole, *parts = (one for one in agreed.figures if one.rater == rater)
         shown = tuple(
-            ((dimension or "all").partition("_")[0], *_cells(mine[dimension]), *row.values())
-            for dimension, row in by_dimension.items()
+            ((one.dimension or "all").partition("_")[0], *_cells(one), *row)
+            for one, row in zip([*parts, whole], printed, strict=True)
         )
         title = f"{rater} by dimension; the paper's table 9 beside"
         console.print(drawn(SummaryTable(title=title, heads=heads, rows=shown)))

@@ -232,16 +232,11 @@ def align(
     raw: Path, profiles: Path, asking: Asking, *, out: Path, seed: int = 0
 ) -> tuple[Alignment, StageAnswers[Choice]]:
     """Draw pairs, have them compared, and work the figures out. Raises UserError; what was answered is kept."""
-    dataset, prompts = read_curation(profiles), alignment_prompts().label
+    dataset = read_curation(profiles)
     comparisons, left = make_comparisons(dataset.tasks, read_histories(raw), seed=seed)
     if not comparisons:
         raise UserError(f"--raw {raw}: no pair: {', '.join(f'{count} users {why}' for why, count in left.items())}")
-    about: dict[str, Any] = {
-        "dataset": str(profiles),
-        "fingerprint": dataset.fingerprint,
-        "prompts": prompts,
-        "seed": seed,
-    }
+    about: dict[str, Any] = {"dataset": str(profiles), "fingerprint": dataset.fingerprint, "seed": seed, "left": left}
     return ask_and_figure(
         asking,
         comparisons,
@@ -252,7 +247,7 @@ def align(
         question=question_text,
         read=read_choice,
         figures=partial(alignment_figures, comparisons, seed=seed),
-        made=partial(Alignment, left=left, **about),
+        made=partial(Alignment, prompts=alignment_prompts().label, **about),
     )
 
 

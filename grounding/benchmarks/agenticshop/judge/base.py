@@ -150,11 +150,7 @@ class Decided(NamedTuple):
 
 
 def verdict(item: ChecklistItem, facts: ProductFacts | None) -> ItemVerdict:
-    """What the rules say of one item; undecided without facts, or where they are one text, as the release's are."""
-    found = Decided(None, "the page has no single facts")
-    if facts is not None and facts.title:
-        found = decide(item.text, facts)
-    yes, reason, quote = found
+    yes, reason, quote = decide(item.text, facts)
     flags: tuple[VerdictFlag, ...] = ("no-evidence",) if yes and not quote else ()
     if yes is None:
         reason, flags = f"not decided: {reason}", ("undecided",)
@@ -173,12 +169,14 @@ _DURATION = re.compile(
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
-def decide(text: str, facts: ProductFacts) -> Decided:
-    """What follows for an item's words from a page's facts.
+def decide(text: str, facts: ProductFacts | None) -> Decided:
+    """What follows for an item's words from a page's facts; nothing where these are one text, as the release's are.
 
-    >>> decide("Product brand is not Alder", ProductFacts(brand="Birch")).satisfied
+    >>> decide("Product brand is not Alder", ProductFacts(title="A tin", brand="Birch")).satisfied
     True
     """
+    if facts is None or not facts.title:
+        return Decided(None, "the page has no single facts")
     text = " ".join(text[:300].split()).rstrip(". ")
     for rule, pattern in _RULES.items():
         if (match := pattern.fullmatch(text)) and (found := _decided(rule, match, facts)):

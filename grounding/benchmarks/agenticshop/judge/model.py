@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -156,9 +155,10 @@ def read_verdicts(text: str, items: Sequence[ChecklistItem], shown: ShownEvidenc
 def read_official(text: str, items: Sequence[ChecklistItem]) -> Read | None:
     """Read a reply in the release's form, which asks for no evidence and gets none; None where it is none."""
     read = read_evaluation("", reply_object(text, "annotated_checklist"), items)
-    bare = partial(msgspec.structs.replace, flags=("no-evidence",))
-    flagged = tuple(bare(one) if one.satisfied else one for one in read.verdicts)
-    return None if read.failure is not None else (flagged, read.reported)
+    if read.failure is not None:
+        return None
+    bare = (msgspec.structs.replace(one, flags=("no-evidence",)) if one.satisfied else one for one in read.verdicts)
+    return tuple(bare), read.reported
 
 
 def _verdict(item: ChecklistItem, said: list[_Said], shown: ShownEvidence) -> ItemVerdict:
@@ -243,21 +243,17 @@ class ModelJudge:
         form: dict[str, Any] | None = None,
     ) -> None:
         self._opened, self.card, self._prompt = opened, opened.card, judge_prompt(prompt)
+        if self._prompt.style == "official" and condition != "full":
+            shows = f"the wording {self._prompt.name} shows all that was extracted"
+            raise UserError(f"{shows}: @{condition} needs evidence")
         self.condition: Condition = condition
         self.name = name or (opened.card.name if condition == "full" else f"{opened.card.name}@{condition}")
+        shown = f"{condition} pictures.{MAX_PICTURES} reading.{VERSION}"
+        self.identity = f"judge model {self._prompt.label} {shown} {opened.model.identity}"
         self.searches = form is not None
         self._tools = () if form is None else (form,)
-        if self._prompt.style == "official" and condition != "full":
-            raise UserError(
-                f"the wording {self._prompt.name} shows all that was extracted: @{condition} needs evidence"
-            )
         self.max_concurrency = opened.model.max_concurrency
         self.check, self.aclose = opened.model.check, opened.model.aclose
-
-    @property
-    def identity(self) -> str:
-        shown = f"{self.condition} pictures.{MAX_PICTURES} reading.{VERSION}"
-        return f"judge model {self._prompt.label} {shown} {self._opened.model.identity}"
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
         """Judge one product; raises as :class:`ProductJudge`. A page that is no product's satisfies nothing unasked,
