@@ -157,7 +157,7 @@ def coefficients(table: Matrix) -> tuple[float, float]:
     try:
         from sklearn.metrics import cohen_kappa_score
     except ImportError as problem:
-        raise UserError(f"Agreement needs {problem.name}: {install('browser')}") from problem
+        raise UserError(f"Cohen's kappa needs scikit-learn: {install('browser')}") from problem
     if not table.any():
         return np.nan, np.nan
     first, second = np.repeat(np.indices((2, 2)).reshape(2, 4), table.astype(int).ravel(), axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import zlib
 from collections.abc import Callable
 from contextlib import closing
@@ -169,6 +170,12 @@ def test_draws_are_of_the_same_coefficients(cells: list[int]) -> None:
     table = np.array(cells, dtype=np.float64).reshape(2, 2)
     kappa, spearman = drawn_coefficients(table[np.newaxis])
     assert (kappa[0], spearman[0]) == pytest.approx(coefficients(table), nan_ok=True)
+
+
+def test_an_extra_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
+    with pytest.raises(UserError, match=r"scikit-learn: pip install 'gui-grounding\[browser\]'"):
+        agreement_figures({"j": random_says(1)}, {"ann": random_says(2)})
 
 
 def test_dimensions_and_people_have_figures_of_their_own() -> None:

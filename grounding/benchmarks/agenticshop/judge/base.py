@@ -34,8 +34,7 @@ class JudgedProduct(Record, frozen=True, kw_only=True, omit_defaults=False):
 class ProductJudge(StageModel, Protocol):
     """Says of each item of a checklist whether a product satisfies it; ``condition`` is what it is shown."""
 
-    @property
-    def condition(self) -> Condition: ...
+    condition: Condition
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
         """Raises BudgetReached where the cost limit leaves no room, UserError where no product can be judged so."""
@@ -260,8 +259,7 @@ def _on_page(facts: ProductFacts, phrases: Sequence[str]) -> Decided:
         *(one.name for one in facts.variants if one.availability != "sold_out"),
         *re.split(r"(?<=[.!?])\s", facts.description),
     ]
-    found = (line[:200] for phrase in phrases for line in lines if _holds(words(line), words(phrase)))
-    quote = next(found, "")
+    quote = next((line[:200] for phrase in phrases for line in lines if _holds(words(line), words(phrase))), "")
     return Decided(bool(quote), "words of the page", quote)
 
 
