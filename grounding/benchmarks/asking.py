@@ -363,7 +363,19 @@ def made_folder(
         yield folder
 
 
-FiguresT = TypeVar("FiguresT", bound=Record)
+class AskedFigures(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What figures over answers were worked out from; ``unparsed`` counts replies that could not be read."""
+
+    dataset: str
+    fingerprint: str
+    by: str
+    prompts: str
+    seed: int
+    unparsed: int
+    cost_usd: float | None
+
+
+FiguresT = TypeVar("FiguresT", bound=AskedFigures)
 
 
 def ask_and_figure(
@@ -376,12 +388,14 @@ def ask_and_figure(
     kept: type[AnswerT],
     question: Callable[[AboutT], str],
     read: Callable[[AboutT, str], Mapping[str, Any] | Failure],
-    figures: Callable[[StageAnswers[AnswerT]], FiguresT],
+    figures: Callable[[Mapping[str, AnswerT]], object],
+    made: Callable[..., FiguresT],
 ) -> tuple[FiguresT, StageAnswers[AnswerT]]:
     """Have every question answered, or those that are left, and work the figures out.
 
-    ``names`` are the files of figures and of replies in ``out``; ``read`` is as in :func:`answer_of`. What was answered
-    is kept where a UserError is raised.
+    ``names`` are the files of figures and of replies in ``out``; ``read`` is as in :func:`answer_of`. ``made`` takes
+    ``figures`` of the answers by item and who gave them at what cost. What was answered is kept where a UserError is
+    raised.
     """
     budget, progress = Budget(asking.cost_limit), new_progress(asking.display, unit)
     opened = asking.opened(budget, progress)
@@ -403,6 +417,7 @@ def ask_and_figure(
             cost_usd=paid(journal),
             stopped=done.stopped,
         )
-        found = figures(answers)
+        told = {"by": answers.by, "unparsed": answers.tally.unparsed, "cost_usd": answers.cost_usd}
+        found = made(figures=figures(answers.answers), **told)
         folder.replace_json(names[0], found)
         return found, answers

@@ -6,18 +6,20 @@ how it put two people together. Intervals are bootstraps over products, whose it
 a coefficient is not defined (one side always says the same) are left out.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from grounding.cards.places import published_dir
 from grounding.console import wide_console
-from grounding.errors import UserError
+from grounding.errors import UserError, install
 from grounding.records import Record
 from grounding.report.html.content import SummaryTable
 from grounding.report.table import drawn, print_named
@@ -25,7 +27,7 @@ from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
 from grounding.scoring.published import read_published
 
 from .judge.base import REFERENCE
-from .records import COUNTED_PRODUCTS, DIMENSIONS, ChecklistItem, Dimension, Judgement, product_id
+from .records import DIMENSIONS, ChecklistItem, Dimension, ItemVerdict, Judgement, curated_pages
 from .release import read_json
 from .rows import NOTHING
 from .scorebook import CurationFolder, read_stored
@@ -66,39 +68,33 @@ def read_label_file(path: Path) -> LabelFile:
 Asked = Mapping[str, tuple[str, tuple[ChecklistItem, ...]]]
 """The products that opinions may be about: the address and the checklist of each."""
 
-
-class Rater(NamedTuple):
-    """Somebody's opinions by product and item."""
-
-    name: str
-    opinions: dict[str, dict[str, bool]]
+Opinions = Mapping[str, Mapping[str, bool]]
+"""What somebody says by product and item."""
 
 
-def person_rater(file: LabelFile, asked: Asked) -> Rater:
+def labelled(file: LabelFile, asked: Asked) -> Opinions:
     """A person's labels for the products and items of a run; what the person can't tell is no opinion."""
-    opinions: dict[str, dict[str, bool]] = {}
+    opinions = {}
     for said in file.products:
         url, checklist = asked.get(said.product, ("", ()))
         if url == said.url:
             words = {item.id: item.text for item in checklist}
             known = [one for one in said.labels if words.get(one.item) == one.text and one.label != "cant-tell"]
             opinions[said.product] = {one.item: one.label == "satisfied" for one in known}
-    return Rater(name=file.annotator, opinions=opinions)
+    return opinions
 
 
-def judge_rater(name: str, judgements: Mapping[str, Judgement], asked: Asked) -> Rater:
-    """A judge by what it says of each product, but for errors. An item that it does not decide (flag ``undecided``) is
-    no opinion. One that it was asked about and says nothing of is not satisfied, as in the release.
+def judged(judgements: Mapping[str, Judgement], asked: Asked) -> Opinions:
+    """What a judge says of each product, but for errors. An item that it does not decide (flag ``undecided``) is no
+    opinion. One that it was asked about and says nothing of is not satisfied, as in the release.
     """
-    opinions: dict[str, dict[str, bool]] = {}
+    opinions = {}
     for product, one in judgements.items():
         if product in asked and one.failure is None:
-            said = {item.id: False for item in asked[product][1]}
-            opinions[product] = said | {each.item: each.satisfied for each in one.verdicts if each.item in said}
-            for each in one.verdicts:
-                if "undecided" in each.flags:
-                    opinions[product].pop(each.item, None)
-    return Rater(name=name, opinions=opinions)
+            said = {item.id: ItemVerdict(item=item.id, satisfied=False) for item in asked[product][1]}
+            said |= {each.item: each for each in one.verdicts if each.item in said}
+            opinions[product] = {name: each.satisfied for name, each in said.items() if "undecided" not in each.flags}
+    return opinions
 
 
 class AgreementFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -119,44 +115,61 @@ class AgreementFigure(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def agreement_figures(
-    judges: Sequence[Rater], people: Sequence[Rater], *, seed: int = 0
+    judges: Mapping[str, Opinions], people: Mapping[str, Opinions], *, seed: int = 0
 ) -> tuple[AgreementFigure, ...]:
     """Every judge against all people, then people against each other; over all items, then by dimension."""
-    rows = [(judge.name, [(judge, person) for person in people]) for judge in judges]
-    rows += [(PEOPLE, list(combinations(people, 2)))] if len(people) > 1 else []
-    return tuple(_figure(name, pairs, one, seed) for name, pairs in rows for one in (None, *DIMENSIONS))
+    rows = {name: [(said, person) for person in people.values()] for name, said in judges.items()}
+    rows |= {PEOPLE: list(combinations(people.values(), 2))} if len(people) > 1 else {}
+    return tuple(_figure(name, pairs, one, seed) for name, pairs in rows.items() for one in (None, *DIMENSIONS))
 
 
 def _figure(
-    rater: str, pairs: Sequence[tuple[Rater, Rater]], dimension: Dimension | None, seed: int
+    rater: str, pairs: Sequence[tuple[Opinions, Opinions]], dimension: Dimension | None, seed: int
 ) -> AgreementFigure:
-    products = sorted({name for one, two in pairs for name in one.opinions.keys() & two.opinions.keys()})
-    # Of the items that both decide: both yes, only the first, only the second, both no.
-    cells = np.zeros((len(products), len(pairs), 4))
-    for row, product in zip(cells, products, strict=True):
-        for counts, (one, two) in zip(row, pairs, strict=True):
-            first, second = one.opinions.get(product, {}), two.opinions.get(product, {})
+    products = sorted({name for one, two in pairs for name in one.keys() & two.keys()})
+    counts = np.zeros((len(products), len(pairs), 2, 2))  # The first rater says yes or no, and so does the second.
+    for tables, product in zip(counts, products, strict=True):
+        for table, (one, two) in zip(tables, pairs, strict=True):
+            first, second = one.get(product, {}), two.get(product, {})
             for item in first.keys() & second.keys():
-                counts[2 * (not first[item]) + (not second[item])] += dimension in (None, item.partition("/")[0])
-    cells = cells[cells.sum(axis=(1, 2)) > 0]
-    # Both coefficients share the draws: shape (resamples, pairs, 4).
-    draws = resampled_sums(cells.reshape(len(cells), -1), seed).reshape(-1, *cells.shape[1:]) if len(cells) else cells
+                table[int(not first[item]), int(not second[item])] += dimension in (None, item.partition("/")[0])
+    counts = counts[counts.sum(axis=(1, 2, 3)) > 0]
+    # Both coefficients share the draws: shape (resamples, pairs, 2, 2).
+    sums = resampled_sums(counts.reshape(len(counts), -1), seed) if len(counts) else counts
+    draws = drawn_coefficients(sums.reshape(-1, *counts.shape[1:]))
+    exact = np.array([coefficients(table) for table in counts.sum(axis=0)]).reshape(-1, 2).T
     found: dict[str, Any] = {}
-    for place, name in enumerate(("kappa", "spearman")):
+    for name, values, of_draws in zip(("kappa", "spearman"), exact, draws, strict=True):
         # The mean over pairs of raters that have one; of these every draw must have one.
-        exact = _coefficients(cells.sum(axis=0))[place]
-        there = np.isfinite(exact)
-        means = _coefficients(draws)[place][:, there].mean(axis=1) if there.any() else np.empty(0)
-        found[name] = float(exact[there].mean()) if there.any() else None
-        found[f"{name}_interval"] = drawn_interval(means[np.isfinite(means)], len(cells))
-    return AgreementFigure(rater=rater, dimension=dimension, products=len(cells), compared=int(cells.sum()), **found)
+        there = np.isfinite(values)
+        means = of_draws[:, there].mean(axis=1) if there.any() else np.empty(0)
+        found[name] = float(values[there].mean()) if there.any() else None
+        found[f"{name}_interval"] = drawn_interval(means[np.isfinite(means)], len(counts))
+    return AgreementFigure(rater=rater, dimension=dimension, products=len(counts), compared=int(counts.sum()), **found)
 
 
-def _coefficients(cells: Matrix) -> tuple[Matrix, Matrix]:
-    """Cohen's kappa and phi of tables of two raters (last axis: both yes, first only, second only, both no), or NaN. Of
-    two classes kappa is 2 (ad - bc) over the sum of the products of unlike margins.
+def coefficients(table: Matrix) -> tuple[float, float]:
+    """Cohen's kappa and Spearman's coefficient of how often two raters say yes or no; NaN where one is not defined.
+
+    >>> coefficients(np.array([[20, 5], [10, 15]]))[0]
+    0.4
     """
-    a, b, c, d = np.moveaxis(cells, -1, 0)
+    try:
+        from sklearn.metrics import cohen_kappa_score
+    except ImportError as problem:
+        raise UserError(f"Cohen's kappa needs scikit-learn: {install('browser')}") from problem
+    if not table.any():
+        return np.nan, np.nan
+    first, second = np.repeat(np.indices((2, 2)).reshape(2, 4), table.astype(int).ravel(), axis=1)
+    with warnings.catch_warnings(action="ignore"):  # Both warn where there is nothing to agree on beyond chance.
+        return float(cohen_kappa_score(first, second)), float(stats.spearmanr(first, second).statistic)
+
+
+def drawn_coefficients(tables: Matrix) -> tuple[Matrix, Matrix]:
+    """The same of many tables, which are the last two axes; scikit-learn takes half a millisecond for every one of the
+    10,000 that a bootstrap draws. Of two classes kappa is 2 (ad - bc) over the sum of the products of unlike margins.
+    """
+    (a, b), (c, d) = np.moveaxis(tables, (-2, -1), (0, 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         kappa = 2 * (a * d - b * c) / ((a + b) * (b + d) + (a + c) * (c + d))
         return kappa, (a * d - b * c) / np.sqrt((a + b) * (c + d) * (a + c) * (b + d))
@@ -177,50 +190,43 @@ def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed
     folder = CurationFolder(run)
     info = folder.read_info()
     stored = read_stored(folder, info)
-    asked = {
-        product_id(task.id, product.rank): (product.url, task.checklist)
-        for task in stored.tasks
-        if (curation := stored.answers[task.id].curation) is not None
-        for product in curation.products[:COUNTED_PRODUCTS]
-    }
-    people = [person_rater(read_label_file(path), asked) for path in labels]
-    for path, person in zip(labels, people, strict=True):
-        if not person.opinions:
+    curated = [(page, task) for task in stored.tasks for page in curated_pages(task, stored.answers[task.id].curation)]
+    asked = {page.product_id: (page.url, task.checklist) for page, task in curated}
+    people: dict[str, Opinions] = {}
+    for path in labels:
+        file = read_label_file(path)
+        if file.annotator in people:
+            raise UserError(f"--labels: two files are of {file.annotator}; give one a person, or change the annotator")
+        people[file.annotator] = labelled(file, asked)
+        if not people[file.annotator]:
             raise UserError(f"--labels {path}: none of its products is in {run}; give the run that was labelled")
-        if sum(one.name == person.name for one in people) > 1:
-            raise UserError(f"--labels: two files are of {person.name}; give one a person, or change the annotator")
-    judges = [one for name, said in stored.judgements.items() if (one := judge_rater(name, said, asked)).opinions]
+    judges = {name: said for name, found in stored.judgements.items() if (said := judged(found, asked))}
     if not people:
-        people, judges = ([one for one in judges if (one.name == REFERENCE) is so] for so in (True, False))
-        if not people:
+        if REFERENCE not in judges:
             raise UserError(f"{run}: the reference did not judge; give files of people's labels with --labels")
+        people = {REFERENCE: judges.pop(REFERENCE)}
     if not judges and len(people) < 2:
         raise UserError(f"{run}: nobody else judged these products, so that there is nothing to compare")
-    counts = {
-        name: f"{sum(map(len, said.values()))} items of {len(said)} products" for name, said in (*people, *judges)
-    }
+    raters = (people | judges).items()
+    counts = {name: f"{sum(map(len, said.values()))} items of {len(said)} products" for name, said in raters}
     figures = agreement_figures(judges, people, seed=seed)
-    return Agreed(run=info.run_id, seed=seed, people=tuple(one.name for one in people), raters=counts, figures=figures)
+    return Agreed(run=info.run_id, seed=seed, people=tuple(people), raters=counts, figures=figures)
 
 
 def print_agreement(agreed: Agreed) -> None:
     console = wide_console(120)
-    theirs: dict[str, dict[str, dict[str, str]]] = {"3": {}, "9": {}}
-    for cell in read_published(published_dir() / "agenticshop.csv"):
-        row = theirs.setdefault(cell.table, {}).setdefault(cell.row, {})
-        row[cell.column] = f"{cell.value:.3f}{'*' if cell.flag else ''}"
     rows = [(one.rater, *_cells(one)) for one in agreed.figures if one.dimension is None]
-    rows += [(f"paper: {name}", "", row["kappa"], row["Spearman"]) for name, row in theirs["3"].items()]
+    rows += [(f"paper: {name}", "", row["kappa"], row["Spearman"]) for name, row in in_paper("3", 3).items()]
     title = f"agreement with {' and '.join(agreed.people)}; the paper's table 3 below"
     console.print(drawn(SummaryTable(title=title, heads=("judge", "items", "kappa", "Spearman"), rows=tuple(rows))))
     heads = ("about", "items", "kappa", "Spearman", "paper: kappa", "Spearman", PEOPLE)
     # Table 9 has the dimensions in their order, then all.
-    by_dimension = dict(zip((*DIMENSIONS, None), theirs["9"].values(), strict=True))
+    printed = [tuple(row.values()) for row in in_paper("9", 3).values()]
     for rater in dict.fromkeys(one.rater for one in agreed.figures):
-        mine = {one.dimension: one for one in agreed.figures if one.rater == rater}
+        whole, *parts = (one for one in agreed.figures if one.rater == rater)
         shown = tuple(
-            ((dimension or "all").partition("_")[0], *_cells(mine[dimension]), *row.values())
-            for dimension, row in by_dimension.items()
+            ((one.dimension or "all").partition("_")[0], *_cells(one), *row)
+            for one, row in zip([*parts, whole], printed, strict=True)
         )
         title = f"{rater} by dimension; the paper's table 9 beside"
         console.print(drawn(SummaryTable(title=title, heads=heads, rows=shown)))
@@ -233,6 +239,15 @@ def print_agreement(agreed: Agreed) -> None:
 
 def _cells(one: AgreementFigure) -> tuple[str, str, str]:
     return str(one.compared), told(one.kappa, one.kappa_interval, 3), told(one.spearman, one.spearman_interval, 3)
+
+
+def in_paper(table: str, digits: int) -> dict[str, dict[str, str]]:
+    """A table of the paper by row and column, as it is printed."""
+    found: dict[str, dict[str, str]] = {}
+    for cell in read_published(published_dir() / "agenticshop.csv"):
+        if cell.table == table:
+            found.setdefault(cell.row, {})[cell.column] = f"{cell.value:.{digits}f}{'*' if cell.flag else ''}"
+    return found
 
 
 def told(value: float | None, interval: Interval | None, digits: int = 2) -> str:

@@ -11,7 +11,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -19,18 +19,16 @@ from typing import Any, Literal, get_args
 import msgspec
 import numpy as np
 
-from grounding.benchmarks.asking import Asking, StageAnswers, StoredAnswer, ask_and_figure
+from grounding.benchmarks.asking import AskedFigures, Asking, StageAnswers, StoredAnswer, ask_and_figure
 from grounding.benchmarks.calls import Wording, fill, read_wording
-from grounding.cards.places import published_dir
 from grounding.console import wide_console
 from grounding.errors import UserError
 from grounding.records import Failure, Record
 from grounding.report.html.content import SummaryTable
 from grounding.report.table import drawn, print_named
 from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
-from grounding.scoring.published import read_published
 
-from .agreement import told
+from .agreement import in_paper, told
 from .loader import RawProduct, RawReview, RawUser, details_of, read_curation, read_raw_users
 from .records import DIMENSIONS, CurationTask, row_of
 from .rows import NOTHING
@@ -225,15 +223,9 @@ def alignment_figures(
     return tuple(figures)
 
 
-class Alignment(Record, frozen=True, kw_only=True, omit_defaults=False):
-    dataset: str
-    fingerprint: str
-    by: str
-    prompts: str
-    seed: int
+class Alignment(AskedFigures, frozen=True, kw_only=True, omit_defaults=False):
     left: dict[str, int]
     figures: tuple[AlignmentFigure, ...]
-    cost_usd: float | None
 
 
 def align(
@@ -244,19 +236,7 @@ def align(
     comparisons, left = make_comparisons(dataset.tasks, read_histories(raw), seed=seed)
     if not comparisons:
         raise UserError(f"--raw {raw}: no pair: {', '.join(f'{count} users {why}' for why, count in left.items())}")
-
-    def figures(answers: StageAnswers[Choice]) -> Alignment:
-        return Alignment(
-            dataset=str(profiles),
-            fingerprint=dataset.fingerprint,
-            by=answers.by,
-            prompts=alignment_prompts().label,
-            seed=seed,
-            figures=alignment_figures(comparisons, answers.answers, seed=seed),
-            cost_usd=answers.cost_usd,
-            left=left,
-        )
-
+    about: dict[str, Any] = {"dataset": str(profiles), "fingerprint": dataset.fingerprint, "seed": seed, "left": left}
     return ask_and_figure(
         asking,
         comparisons,
@@ -266,22 +246,19 @@ def align(
         kept=Choice,
         question=question_text,
         read=read_choice,
-        figures=figures,
+        figures=partial(alignment_figures, comparisons, seed=seed),
+        made=partial(Alignment, prompts=alignment_prompts().label, **about),
     )
 
 
 def print_alignment(found: Alignment, answers: StageAnswers[Choice]) -> None:
     cells = {(one.representation, one.domain): one for one in found.figures}
     domains = [name for name in (*RAW_FILES, AVERAGE) if ("query", name) in cells]
-    theirs: dict[str, dict[str, str]] = {}
-    for cell in read_published(published_dir() / "agenticshop.csv"):
-        if cell.table == "2":
-            theirs.setdefault(cell.row, {})[cell.column] = f"{cell.value:.2f}{'*' if cell.flag else ''}"
     kinds = get_args(Representation)
     shown = [(kind, [cells[kind, name] for name in domains]) for kind in kinds]
     rows = [(kind, *(told(cell.accuracy, cell.interval) for cell in row)) for kind, row in shown]
     # Table 2 has the descriptions in their order.
-    for kind, printed in zip(kinds, theirs.values(), strict=True):
+    for kind, printed in zip(kinds, in_paper("2", 2).values(), strict=True):
         rows.append((f"paper: {kind}", *(printed.get(name.lower(), NOTHING) for name in domains)))
     title = f"prefers the product that its user rated higher · by {found.by}"
     console = wide_console(120)

@@ -10,7 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -49,28 +49,23 @@ class StageModel(Protocol):
     async def aclose(self) -> None: ...
 
 
-class Fence(NamedTuple):
-    """The two lines around a piece of data; ``what`` is one word of ours for what it is."""
-
-    mark: str
-
-    def around(self, what: str, text: str) -> str:
-        return f"PAGE-DATA {self.mark} BEGIN {what}\n{text}\nPAGE-DATA {self.mark} END"
-
-
-def fence_for(*texts: str) -> Fence:
-    """The fence for some texts, given as they will stand inside it: its mark stands in none of them."""
+def fence_mark(*texts: str) -> str:
+    """What marks the lines around some texts, given as they will stand there: it is in none of them."""
     digest = hashlib.sha256(msgspec.json.encode(texts)).hexdigest()
     while any(digest[:MARK_DIGITS] in text for text in texts):
         digest = hashlib.sha256(digest.encode()).hexdigest()
-    return Fence(digest[:MARK_DIGITS])
+    return digest[:MARK_DIGITS]
+
+
+def visible(text: str) -> str:
+    """A text with blanks for control characters, marks of direction and the like, but for tabs and new lines."""
+    hidden = ("Cc", "Cf", "Cs")
+    return "".join(one if one in "\n\t" or unicodedata.category(one) not in hidden else " " for one in text)
 
 
 def bounded(text: str, limit: int) -> str:
     """A text without control characters, cut to a length; what was cut is said in a last line."""
-    clean = "".join(
-        letter if letter in "\n\t" or unicodedata.category(letter) not in ("Cc", "Cf", "Cs") else " " for letter in text
-    )
+    clean = visible(text)
     if len(clean) <= limit:
         return clean
     return f"{clean[:limit]}\n[cut off here: {limit} of {len(clean)} characters are shown]"
@@ -171,11 +166,9 @@ async def ask(
     for number in range(1, TRIES + 1):
         asked = await opened.model.send(render, sizes, tools=tools)
         said, failure, why = asked.completion, asked.failure, ""
-        if said is None:
-            failure = failure or Failure(kind="error", message="no completion came")
-        elif said.refused or said.filtered:
+        if said is not None and (said.refused or said.filtered):
             why = f"the model declined (finish reason {said.finish_reason or 'none'})"
-        elif (why := wrong(said.text)) and said.finish_reason == "length":
+        elif said is not None and (why := wrong(said.text)) and said.finish_reason == "length":
             why = f"the reply was cut off (finish reason: length); {why}"
         if why:
             failure = Failure(kind="unparsed", message=why)

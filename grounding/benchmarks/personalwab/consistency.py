@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from rich.table import Table
 
-from grounding.benchmarks.asking import Asking, StageAnswers, StoredAnswer, ask_and_figure, new_progress
+from grounding.benchmarks.asking import AskedFigures, Asking, StageAnswers, StoredAnswer, ask_and_figure, new_progress
 from grounding.benchmarks.calls import fill
 from grounding.benchmarks.personalwab.construction import chance_rank
 from grounding.benchmarks.personalwab.loader import read_shop
@@ -60,15 +60,8 @@ class ConsistencyFigure(Record, frozen=True, omit_defaults=False):
     high: float | None
 
 
-class Consistency(Record, frozen=True, kw_only=True, omit_defaults=False):
-    dataset: str
-    fingerprint: str
-    by: str
-    prompts: str
-    seed: int
+class Consistency(AskedFigures, frozen=True, kw_only=True, omit_defaults=False):
     figures: tuple[ConsistencyFigure, ...]
-    unparsed: int
-    cost_usd: float | None
 
 
 def draw_questions(dataset: ShopDataset, *, seed: int, limit: int | None = None) -> tuple[ProfileQuestion, ...]:
@@ -185,19 +178,12 @@ def judge_profiles(
         dataset = read_shop(data_dir, name=data_dir.resolve().name)
     questions = draw_questions(dataset, seed=seed, limit=users)
     prompts = wording("consistency")
-
-    def figures(answers: StageAnswers[Ranking]) -> Consistency:
-        return Consistency(
-            dataset=dataset.name,
-            fingerprint=dataset.fingerprint,
-            by=answers.by,
-            prompts=prompts.label,
-            seed=seed,
-            figures=consistency_figures(questions, answers.answers, seed=seed),
-            unparsed=answers.tally.unparsed,
-            cost_usd=answers.cost_usd,
-        )
-
+    about: dict[str, Any] = {
+        "dataset": dataset.name,
+        "fingerprint": dataset.fingerprint,
+        "prompts": prompts.label,
+        "seed": seed,
+    }
     return ask_and_figure(
         asking,
         questions,
@@ -207,7 +193,8 @@ def judge_profiles(
         kept=Ranking,
         question=partial(question_text, prompts, dataset),
         read=read_ranking,
-        figures=figures,
+        figures=partial(consistency_figures, questions, seed=seed),
+        made=partial(Consistency, **about),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import zlib
 from collections.abc import Callable
 from contextlib import closing
@@ -23,10 +24,11 @@ from grounding.benchmarks.agenticshop.agreement import (
     ItemLabel,
     LabelFile,
     ProductLabels,
-    Rater,
     agree_with_people,
     agreement_figures,
-    judge_rater,
+    coefficients,
+    drawn_coefficients,
+    judged,
     read_label_file,
 )
 from grounding.benchmarks.agenticshop.records import Curation, ItemVerdict, Judgement, product_id
@@ -152,7 +154,7 @@ def random_says(seed: int, share: float = 0.5) -> dict[str, dict[str, bool]]:
 @given(st.integers(0, 1000))
 def test_figures_are_those_of_other_libraries(seed: int) -> None:
     mine, theirs = random_says(seed), random_says(seed + 5000, 0.6)
-    figure = agreement_figures([Rater("j", mine)], [Rater("ann", theirs)])[0]
+    figure = agreement_figures({"j": mine}, {"ann": theirs})[0]
     pairs = [(mine[p][i], theirs[p][i]) for p in mine for i in mine[p]]
     table = np.array([[sum(pair == (x, y) for pair in pairs) for y in (True, False)] for x in (True, False)])
     assert (figure.compared, figure.products) == (84, 12)
@@ -163,11 +165,23 @@ def test_figures_are_those_of_other_libraries(seed: int) -> None:
     assert figure.kappa_interval.low <= figure.kappa_interval.high
 
 
+@given(st.lists(st.sampled_from([0, 1, 2, 30]), min_size=4, max_size=4))
+def test_draws_are_of_the_same_coefficients(cells: list[int]) -> None:
+    table = np.array(cells, dtype=np.float64).reshape(2, 2)
+    kappa, spearman = drawn_coefficients(table[np.newaxis])
+    assert (kappa[0], spearman[0]) == pytest.approx(coefficients(table), nan_ok=True)
+
+
+def test_an_extra_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
+    with pytest.raises(UserError, match=r"scikit-learn: pip install 'gui-grounding\[browser\]'"):
+        agreement_figures({"j": random_says(1)}, {"ann": random_says(2)})
+
+
 def test_dimensions_and_people_have_figures_of_their_own() -> None:
     one = {"p/0": {"brand_preferences/0": True, "price_sensitivity/0": False, "price_sensitivity/1": True}}
     two = {"p/0": {"brand_preferences/0": True, "price_sensitivity/0": True, "price_sensitivity/1": False}}
-    people = [Rater("ann", one), Rater("ben", two)]
-    figures = agreement_figures([Rater("j", one)], people)
+    figures = agreement_figures({"j": one}, {"ann": one, "ben": two})
     by = {(each.rater, each.dimension): each for each in figures}
     assert len(figures) == 14
     assert by["j", None].compared == 6
@@ -187,8 +201,8 @@ def test_what_a_judge_leaves_open_is_no_opinion_and_what_it_forgets_is_no() -> N
     verdicts = (yes, msgspec.structs.replace(undecided, flags=("undecided",)))
     said = Judgement(step_id="s/u/0/m/1", key="k", judge="m/1", verdicts=verdicts)
     asked = {"s/u/0": ("http://a.test/", CHECKLIST)}
-    found = judge_rater("m/1", {"s/u/0": said, "s/other/0": said}, asked)
-    assert found.opinions == {"s/u/0": {item.id: item.id == first for item in CHECKLIST if item.id != second}}
+    found = judged({"s/u/0": said, "s/other/0": said}, asked)
+    assert found == {"s/u/0": {item.id: item.id == first for item in CHECKLIST if item.id != second}}
 
 
 def test_without_labels_judges_are_held_against_the_reference(run: Run, tmp_path: Path) -> None:

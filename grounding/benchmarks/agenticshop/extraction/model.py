@@ -21,7 +21,7 @@ from grounding.errors import UserError
 from grounding.llm.wire import Message, TextPart
 from grounding.records import Failure, Record
 
-from ..asking import ask, fence_for, largest_sizes, picture_part, reply_objects
+from ..asking import ask, fence_mark, largest_sizes, picture_part, reply_objects
 from ..records import FactSource, PageClass, ProductFacts, RenderedPage, Segment
 from .structural import VERSION, Extracted, extract_page
 
@@ -55,7 +55,7 @@ def question(prompts: ExtractionPrompts, page: RenderedPage, *, pictures: int) -
         line = f"{block.source}: {block.json}"
         kept += [line] if sum(map(len, kept)) + len(line) <= MAX_DATA_CHARS else []
     metadata = "\n".join(kept)
-    mark = fence_for(text, metadata).mark
+    mark = fence_mark(text, metadata)
     parts = [fill(prompts.head, url=(page.final_url or page.url)[:2_000])]
     parts += [fill(prompts.text, text=text, mark=mark)] if text else []
     parts += [fill(prompts.metadata, metadata=metadata, mark=mark)] if metadata else []

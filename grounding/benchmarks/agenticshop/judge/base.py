@@ -8,16 +8,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
 from grounding.records import Failure, Record
+from grounding.run.benchmark import nothing
 
 from ..asking import StageModel, money_text
-from ..records import ChecklistItem, Condition, Extraction, ItemVerdict, Judgement, ProductFacts
+from ..records import ChecklistItem, Condition, Extraction, ItemVerdict, Judgement, ProductFacts, VerdictFlag
 from ..scores import UNDECIDED, spending_limits, words
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ class JudgedProduct(Record, frozen=True, kw_only=True, omit_defaults=False):
 class ProductJudge(StageModel, Protocol):
     """Says of each item of a checklist whether a product satisfies it; ``condition`` is what it is shown."""
 
-    @property
-    def condition(self) -> Condition: ...
+    condition: Condition
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
         """Raises BudgetReached where the cost limit leaves no room, UserError where no product can be judged so."""
@@ -72,14 +71,14 @@ def unjudged(
     judge: ProductJudge, subject: JudgedProduct, key: str, *, why: str = "", failure: Failure | None = None
 ) -> Judgement:
     """A judgement that satisfies nothing: there is no evidence (``why``), or a ``failure``: all is ``missing``."""
+    flags: tuple[VerdictFlag, ...] = ("missing",) if failure else ()
     return Judgement(
         step_id=judgement_id(subject.extraction.step_id, judge.name),
         key=key,
         judge=judge.name,
         condition=judge.condition,
         verdicts=tuple(
-            ItemVerdict(item=item.id, satisfied=False, reasoning=why, flags=("missing",) if failure else ())
-            for item in subject.checklist
+            ItemVerdict(item=one.id, satisfied=False, reasoning=why, flags=flags) for one in subject.checklist
         ),
         failure=failure,
     )
@@ -107,19 +106,18 @@ def majority(judgements: Sequence[Judgement], checklist: Sequence[ChecklistItem]
 
 
 def _verdict(item: ChecklistItem, judgements: Sequence[Judgement]) -> ItemVerdict:
-    said = [(each.judge, one) for each in judgements for one in each.verdicts if one.item == item.id]
-    decided = [(judge, one) for judge, one in said if UNDECIDED.isdisjoint(one.flags)]
-    yes, no = ([pair for pair in decided if pair[1].satisfied is side] for side in (True, False))
+    said = {each.judge: one for each in judgements for one in each.verdicts if one.item == item.id}
+    decided = {judge: one for judge, one in said.items() if UNDECIDED.isdisjoint(one.flags)}
     if not decided:
-        open_ = any("undecided" in one.flags for _, one in said)
-        flags: Any = ("undecided" if open_ else "missing",)
-        return ItemVerdict(item=item.id, satisfied=False, reasoning="no judge decides it", flags=flags)
-    agreeing = [one for _, one in (yes if len(yes) > len(no) else no)]
+        flag: VerdictFlag = "undecided" if any("undecided" in one.flags for one in said.values()) else "missing"
+        return ItemVerdict(item=item.id, satisfied=False, reasoning="no judge decides it", flags=(flag,))
+    yes, no = ([judge for judge, one in decided.items() if one.satisfied is side] for side in (True, False))
+    agreeing = [decided[judge] for judge in (yes if len(yes) > len(no) else no)]
     best = next((one for one in agreeing if (one.quote or one.place) and not one.flags), agreeing[0])
-    of_side = {"satisfied": yes, "not satisfied": no}
-    told = "; ".join(f"{what}: {', '.join(judge for judge, _ in of)}" for what, of in of_side.items() if of)
+    told = [f"satisfied: {', '.join(yes)}"] if yes else []
+    told += [f"not satisfied: {', '.join(no)}"] if no else []
     tie = " (a tie is not satisfied)" if len(yes) == len(no) else ""
-    return msgspec.structs.replace(best, reasoning=told + tie)
+    return msgspec.structs.replace(best, reasoning="; ".join(told) + tie)
 
 
 REFERENCE = "reference"
@@ -130,20 +128,16 @@ class ReferenceJudge:
     condition: Condition = "full"
     max_concurrency = 8
     identity = "judge reference 1"
+    check = aclose = staticmethod(nothing)
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:  # noqa: ARG002
         extraction = subject.extraction
-        why = no_product(extraction)
-        if why or extraction.failure is not None:
-            return unjudged(self, subject, key, why=why, failure=extraction.failure)
+        why, failure = no_product(extraction), extraction.failure
+        judgement = unjudged(self, subject, key, why=why, failure=failure)
+        if why or failure is not None:
+            return judgement
         verdicts = tuple(verdict(item, extraction.facts) for item in subject.checklist)
-        return Judgement(
-            step_id=judgement_id(extraction.step_id, REFERENCE), key=key, judge=REFERENCE, verdicts=verdicts
-        )
-
-    async def check(self) -> None: ...
-
-    async def aclose(self) -> None: ...
+        return msgspec.structs.replace(judgement, verdicts=verdicts)
 
 
 class Decided(NamedTuple):
@@ -155,14 +149,11 @@ class Decided(NamedTuple):
 
 
 def verdict(item: ChecklistItem, facts: ProductFacts | None) -> ItemVerdict:
-    """What the rules say of one item; undecided without facts, or where they are one text, as the release's are."""
-    found = (
-        decide(item.text, facts) if facts is not None and facts.title else Decided(None, "the page has no single facts")
-    )
-    made = partial(ItemVerdict, item=item.id, satisfied=bool(found.satisfied), quote=found.quote)
-    if found.satisfied is None:
-        return made(reasoning=f"not decided: {found.reason}", flags=("undecided",))
-    return made(reasoning=found.reason, flags=("no-evidence",) if found.satisfied and not found.quote else ())
+    yes, reason, quote = decide(item.text, facts)
+    flags: tuple[VerdictFlag, ...] = ("no-evidence",) if yes and not quote else ()
+    if yes is None:
+        reason, flags = f"not decided: {reason}", ("undecided",)
+    return ItemVerdict(item=item.id, satisfied=bool(yes), reasoning=reason, quote=quote, flags=flags)
 
 
 _ITEMS: dict[str, str] = msgspec.yaml.decode((Path(__file__).parent / "items.yaml").read_bytes())
@@ -177,16 +168,19 @@ _DURATION = re.compile(
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
-def decide(text: str, facts: ProductFacts) -> Decided:
-    """What follows for an item's words from a page's facts.
+def decide(text: str, facts: ProductFacts | None) -> Decided:
+    """What follows for an item's words from a page's facts; nothing where these are one text, as the release's are.
 
-    >>> decide("Product brand is not Alder", ProductFacts(brand="Birch")).satisfied
+    >>> decide("Product brand is not Alder", ProductFacts(title="A tin", brand="Birch")).satisfied
     True
     """
+    if facts is None or not facts.title:
+        return Decided(None, "the page has no single facts")
     text = " ".join(text[:300].split()).rstrip(". ")
-    read = ((rule, match) for rule, pattern in _RULES.items() if (match := pattern.fullmatch(text)))
-    found = (_decided(rule, match, facts) for rule, match in read)
-    return next(filter(None, found), Decided(None, "no rule reads this item"))
+    for rule, pattern in _RULES.items():
+        if (match := pattern.fullmatch(text)) and (found := _decided(rule, match, facts)):
+            return found
+    return Decided(None, "no rule reads this item")
 
 
 def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | None:
@@ -199,15 +193,16 @@ def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | 
             quote = next((one.quote for one in facts.sources if one.field == "availability" and one.quote), "")
             return Decided(facts.availability == ("sold_out" if denied else "in_stock"), "stock", quote)
         case "shipping":
-            quote = facts.shipping_text or money_text(facts.shipping)
-            return Decided(facts.shipping is not None and facts.shipping.amount == 0, "cost of shipping", quote)
+            free = facts.shipping is not None and facts.shipping.amount == 0
+            return Decided(free, "cost of shipping", facts.shipping_text or money_text(facts.shipping))
         case "count":
-            enough = facts.rating_count is not None and facts.rating_count >= int(said["least"].replace(",", ""))
-            return Decided(enough, "number of ratings", str(facts.rating_count or ""))
+            count = facts.rating_count
+            enough = count is not None and count >= int(said["least"].replace(",", ""))
+            return Decided(enough, "number of ratings", str(count or ""))
         case "rating":
-            least = float(said["least"]) * 5 / float(said["best"] or 5)
-            enough = facts.rating is not None and facts.rating >= least - 1e-9
-            return Decided(enough, "average rating out of 5", f"{facts.rating:g}" if facts.rating is not None else "")
+            rating, least = facts.rating, float(said["least"]) * 5 / float(said["best"] or 5)
+            enough = rating is not None and rating >= least - 1e-9
+            return Decided(enough, "average rating out of 5", "" if rating is None else f"{rating:g}")
         case "price":
             return _price(said["limit"], facts, shipped=bool(said["shipped"]))
         case "brand":
@@ -216,15 +211,15 @@ def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | 
             return Decided(bool(brand) and named is not denied, "brand", facts.brand)
         case "days":
             return _days(said, facts)
+        case "field":
+            lines = [one for one in facts.attributes if words(one.name) == words(said["name"])]
+            stated = words(" ".join(one.value for one in lines))
+            same = any(_holds(stated, words(one)) for one in _CHOICE.split(said["value"]))
+            quote = f"{lines[0].name}: {lines[0].value}" if lines else ""
+            return Decided(same is not denied, "a field of the page", quote) if lines else None
         case "without":
             value = said["value"]
             return _on_page(facts, (f"no {value}", f"free from {value}", f"{value} free"))
-        case "field":
-            lines = [one for one in facts.attributes if words(one.name) == words(said["name"])]
-            value = words(" ".join(one.value for one in lines))
-            same = any(_holds(value, words(one)) for one in _CHOICE.split(said["value"]))
-            quote = f"{lines[0].name}: {lines[0].value}" if lines else ""
-            return Decided(same is not denied, "a field of the page", quote) if lines else None
         case _:
             return _on_page(facts, _CHOICE.split(said["value"])) if len(words(said["value"])) <= 4 else None
 
@@ -264,8 +259,7 @@ def _on_page(facts: ProductFacts, phrases: Sequence[str]) -> Decided:
         *(one.name for one in facts.variants if one.availability != "sold_out"),
         *re.split(r"(?<=[.!?])\s", facts.description),
     ]
-    found = (line[:200] for phrase in phrases for line in lines if _holds(words(line), words(phrase)))
-    quote = next(found, "")
+    quote = next((line[:200] for phrase in phrases for line in lines if _holds(words(line), words(phrase))), "")
     return Decided(bool(quote), "words of the page", quote)
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -19,13 +18,12 @@ import msgspec
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.errors import UserError
-from grounding.llm.chat import NO_PICTURES
 from grounding.llm.wire import ImagePart, Message, TextPart
 from grounding.records import Box, Failure
 
-from ..asking import Render, ask, bounded, fact_lines, fence_for, largest_sizes, one_line, picture_part, reply_objects
+from ..asking import ask, bounded, fact_lines, fence_mark, largest_sizes, one_line, picture_part, reply_objects, visible
 from ..loader import checklist_of
-from ..records import ChecklistItem, Condition, ItemVerdict, Judgement, PlaceOnPage, Reported, Segment
+from ..records import ChecklistItem, Condition, ItemVerdict, Judgement, PlaceOnPage, Reported, Segment, VerdictFlag
 from ..release import extraction_json, read_evaluation, read_reported
 from .base import JudgedProduct, no_product, unjudged
 
@@ -33,7 +31,8 @@ if TYPE_CHECKING:
     from ..web.evidence import EvidenceFolder
 
 VERSION = 1  # Goes up when the same product is shown, or a reply read, otherwise: part of a judge's identity.
-MAX_URL_CHARS, MAX_FACTS_CHARS, MAX_DATA_CHARS, MAX_TEXT_CHARS, MAX_PICTURES = 2_000, 20_000, 16_000, 40_000, 8
+MAX_CHARS = {"ADDRESS": 2_000, "FACTS": 20_000, "DATA": 16_000, "TEXT": 40_000}
+MAX_PICTURES = 8
 
 
 class ProductJudgePrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,10 +64,10 @@ class ShownEvidence(NamedTuple):
     without their fence, in which quotes are looked for.
     """
 
-    fenced: str
-    words: tuple[str, ...]
-    pictures: tuple[Segment, ...]
-    pictures_all: int
+    fenced: str = ""
+    words: tuple[str, ...] = ()
+    pictures: tuple[Segment, ...] = ()
+    pictures_all: int = 0
 
 
 def shown_evidence(subject: JudgedProduct, condition: Condition) -> ShownEvidence:
@@ -76,24 +75,24 @@ def shown_evidence(subject: JudgedProduct, condition: Condition) -> ShownEvidenc
     facts, data, text and pictures, ``no-info`` address and pictures, ``url-only`` the address.
     """
     url, facts, page = subject.extraction.url, subject.extraction.facts, subject.extraction.page
-    pieces = {"ADDRESS": bounded(one_line(url), MAX_URL_CHARS)}
-    if page is not None and condition == "full":
-        address = [one_line(url)]
-        address += [f"leads to: {one_line(page.final_url)}"] if page.final_url not in ("", url) else []
-        address += [f"seen on: {one_line(page.fetched_at[:10])}"] if page.fetched_at else []
-        lines = "\n".join(f"{name}: {words}" for _, name, words in (fact_lines(facts) if facts is not None else ()))
-        data = "\n".join(f"{one.source}: {one.json}" for one in page.data)
-        text = bounded(f"{one_line(page.title)}\n{page.text}" if page.title else page.text, MAX_TEXT_CHARS)
-        pieces = {
-            "ADDRESS": bounded("\n".join(address), MAX_URL_CHARS),
-            "FACTS": bounded(lines, MAX_FACTS_CHARS),
-            "DATA": bounded(data, MAX_DATA_CHARS),
-            "TEXT": text + ("\n[the page's text was cut off when it was kept]" if page.text_cut else ""),
-        }
-        pieces = {name: words for name, words in pieces.items() if words}
-    fence, segments = fence_for(*pieces.values()), () if page is None or condition == "url-only" else page.segments
-    fenced = "\n\n".join(fence.around(name, text) for name, text in pieces.items())
-    return ShownEvidence(fenced, tuple(pieces.values()), segments[:MAX_PICTURES], len(segments))
+    texts = {"ADDRESS": one_line(url)}
+    seen = page if condition == "full" else None
+    if seen is not None:
+        if seen.final_url not in ("", url):
+            texts["ADDRESS"] += f"\nleads to: {one_line(seen.final_url)}"
+        if seen.fetched_at:
+            texts["ADDRESS"] += f"\nseen on: {one_line(seen.fetched_at[:10])}"
+        if facts is not None:
+            texts["FACTS"] = "\n".join(f"{name}: {words}" for _, name, words in fact_lines(facts))
+        texts["DATA"] = "\n".join(f"{one.source}: {one.json}" for one in seen.data)
+        texts["TEXT"] = f"{one_line(seen.title)}\n{seen.text}" if seen.title else seen.text
+    pieces = {name: bounded(text, MAX_CHARS[name]) for name, text in texts.items() if text}
+    if seen is not None and seen.text_cut:
+        pieces["TEXT"] = pieces.get("TEXT", "") + "\n[the page's text was cut off when it was kept]"
+    mark = fence_mark(*pieces.values())
+    fenced = [f"PAGE-DATA {mark} BEGIN {name}\n{text}\nPAGE-DATA {mark} END" for name, text in pieces.items()]
+    segments = () if page is None or condition == "url-only" else page.segments
+    return ShownEvidence("\n\n".join(fenced), tuple(pieces.values()), segments[:MAX_PICTURES], len(segments))
 
 
 def _words(*texts: str) -> TextPart:
@@ -116,8 +115,8 @@ _ANSWERS = dict.fromkeys(("true", "yes", "success", "satisfied", "pass", "1"), T
 class _Said(msgspec.Struct, frozen=True):
     id: str
     satisfied: bool | str | int
-    reasoning: str = ""
-    quote: str = ""
+    reasoning: str | None = None
+    quote: str | None = None
     picture: int | str | None = None
     box: list[float] | None = None
 
@@ -142,8 +141,8 @@ def read_verdicts(text: str, items: Sequence[ChecklistItem], shown: ShownEvidenc
         return None
     said: dict[str, list[_Said]] = {}
     for entry in found["verdicts"]:
-        with suppress(msgspec.ValidationError, TypeError, ValueError):
-            one = msgspec.convert({name: told for name, told in dict(entry).items() if told is not None}, _Said)
+        with suppress(msgspec.ValidationError):
+            one = msgspec.convert(entry, _Said)
             said.setdefault(one.id.strip(), []).append(one)
     page = found.get("page")
     if isinstance(page, dict):
@@ -156,9 +155,10 @@ def read_verdicts(text: str, items: Sequence[ChecklistItem], shown: ShownEvidenc
 def read_official(text: str, items: Sequence[ChecklistItem]) -> Read | None:
     """Read a reply in the release's form, which asks for no evidence and gets none; None where it is none."""
     read = read_evaluation("", reply_object(text, "annotated_checklist"), items)
-    bare = partial(msgspec.structs.replace, flags=("no-evidence",))
-    flagged = tuple(bare(one) if one.satisfied else one for one in read.verdicts)
-    return None if read.failure is not None else (flagged, read.reported)
+    if read.failure is not None:
+        return None
+    bare = (msgspec.structs.replace(one, flags=("no-evidence",)) if one.satisfied else one for one in read.verdicts)
+    return tuple(bare), read.reported
 
 
 def _verdict(item: ChecklistItem, said: list[_Said], shown: ShownEvidence) -> ItemVerdict:
@@ -167,36 +167,34 @@ def _verdict(item: ChecklistItem, said: list[_Said], shown: ShownEvidence) -> It
         why = "the judge says both" if answers == {True, False} else ""
         return ItemVerdict(item=item.id, satisfied=False, reasoning=why, flags=("missing",))
     one, satisfied = said[0], True in answers
-    quote, place = one.quote.strip()[:1_000], _place(one, shown)
-    odd = {
-        "quote-not-found": quote and not is_quoted(quote, shown.words),
+    quote, place = (one.quote or "").strip()[:1_000], _place(one, shown.pictures)
+    odd: dict[VerdictFlag, bool] = {
+        "quote-not-found": quote != "" and not is_quoted(quote, shown.words),
         "region-off-page": one.box is not None and place is None,
         "no-evidence": satisfied and not quote and one.box is None,
     }
-    flags: Any = tuple(flag for flag, so in odd.items() if so)
-    reasoning = one.reasoning.strip()[:2_000]
+    flags, reasoning = tuple(flag for flag, so in odd.items() if so), (one.reasoning or "").strip()[:2_000]
     return ItemVerdict(item=item.id, satisfied=satisfied, reasoning=reasoning, quote=quote, place=place, flags=flags)
 
 
-def _place(said: _Said, shown: ShownEvidence) -> PlaceOnPage | None:
+def _place(said: _Said, pictures: Sequence[Segment]) -> PlaceOnPage | None:
     """The part of a picture that a model names in thousandths, in pixels; None where there is no such part."""
-    named = str(said.picture if said.picture is not None else 1 if len(shown.pictures) == 1 else "").strip()
-    if said.box is None or len(said.box) != 4 or not named.isdecimal() or not 0 < int(named) <= len(shown.pictures):
+    named = str(said.picture if said.picture is not None else 1 if len(pictures) == 1 else "").strip()
+    if said.box is None or len(said.box) != 4 or not named.isdecimal() or not 0 < int(named) <= len(pictures):
         return None
     left, top, right, bottom = said.box
     if not (0 <= left < right <= 1_000 and 0 <= top < bottom <= 1_000):
         return None
-    size = shown.pictures[int(named) - 1].size
-    scale = (size.width / 1_000, size.height / 1_000) * 2
-    sides = [round(side * unit, 2) for side, unit in zip(said.box, scale, strict=True)]
-    box = Box(**dict(zip(Box.__struct_fields__, sides, strict=True)))
+    size = pictures[int(named) - 1].size
+    wide, high = size.width / 1_000, size.height / 1_000
+    sides = {"left_px": left * wide, "top_px": top * high, "right_px": right * wide, "bottom_px": bottom * high}
+    box = Box(**{name: round(side, 2) for name, side in sides.items()})
     return PlaceOnPage(segment=int(named) - 1, box=box)
 
 
-_FOLDED = str.maketrans(
-    {sign: "'" for sign in '\u2018\u2019\u201a\u201b`\u00b4\u2032"\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033'}
-    | {sign: "-" for sign in "\u2010\u2011\u2012\u2013\u2014\u2212"}
-)
+_QUOTES = '\u2018\u2019\u201a\u201b`\u00b4\u2032"\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033'
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
+_FOLDED = str.maketrans(dict.fromkeys(_QUOTES, "'") | dict.fromkeys(_DASHES, "-"))
 
 
 def folded(text: str) -> str:
@@ -206,9 +204,8 @@ def folded(text: str) -> str:
     "it's 4.6 stars"
     """
     text = unicodedata.normalize("NFKC", text.replace("\u2026", " ... ")).translate(_FOLDED)
-    text = "".join(" " if unicodedata.category(letter) in ("Cf", "Cc") else letter for letter in text)
     # Quotes within JSON are written with a backslash, and as they are in a reply.
-    return " ".join(text.replace("\\'", "'").casefold().split())
+    return " ".join(visible(text).replace("\\'", "'").casefold().split())
 
 
 def is_quoted(quote: str, evidence: Iterable[str]) -> bool:
@@ -246,43 +243,40 @@ class ModelJudge:
         form: dict[str, Any] | None = None,
     ) -> None:
         self._opened, self.card, self._prompt = opened, opened.card, judge_prompt(prompt)
+        if self._prompt.style == "official" and condition != "full":
+            shows = f"the wording {self._prompt.name} shows all that was extracted"
+            raise UserError(f"{shows}: @{condition} needs evidence")
         self.condition: Condition = condition
         self.name = name or (opened.card.name if condition == "full" else f"{opened.card.name}@{condition}")
+        shown = f"{condition} pictures.{MAX_PICTURES} reading.{VERSION}"
+        self.identity = f"judge model {self._prompt.label} {shown} {opened.model.identity}"
         self.searches = form is not None
         self._tools = () if form is None else (form,)
-        if self._prompt.style == "official" and condition != "full":
-            raise UserError(
-                f"the wording {self._prompt.name} shows all that was extracted: @{condition} needs evidence"
-            )
         self.max_concurrency = opened.model.max_concurrency
         self.check, self.aclose = opened.model.check, opened.model.aclose
-
-    @property
-    def identity(self) -> str:
-        shown = f"{self.condition} pictures.{MAX_PICTURES} reading.{VERSION}"
-        return f"judge model {self._prompt.label} {shown} {self._opened.model.identity}"
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:
         """Judge one product; raises as :class:`ProductJudge`. A page that is no product's satisfies nothing unasked,
         but for judges that don't see what was extracted.
         """
-        items, sizes = subject.checklist, NO_PICTURES
-        if subject.extraction.failure is not None:
-            return unjudged(self, subject, key, failure=subject.extraction.failure)
-        render: Render = partial(official_messages, self._prompt, subject)
-        read: Callable[[str], Read | None] = partial(read_official, items=items)
-        if self._prompt.style == "evidence":
-            why = no_product(subject.extraction) if self.condition == "full" else ""
-            if why or not items:
-                return unjudged(self, subject, key, why=why)
-            shown = shown_evidence(subject, self.condition)
-            try:
-                sizes = largest_sizes(shown.pictures, self.card.image)
-            except ValueError as error:
-                failure = Failure(kind="error", message=f"{self.card.name} takes no picture of this page: {error}")
-                return unjudged(self, subject, key, failure=failure)
-            render = partial(self._messages, shown, items, evidence)
-            read = partial(read_verdicts, items=items, shown=shown)
+        items, failure, official = subject.checklist, subject.extraction.failure, self._prompt.style == "official"
+        sees_facts = self.condition == "full" and not official
+        why = no_product(subject.extraction) if sees_facts and failure is None else ""
+        if failure is not None or why or not (items or official):
+            return unjudged(self, subject, key, why=why, failure=failure)
+        shown = ShownEvidence() if official else shown_evidence(subject, self.condition)
+        try:
+            sizes = largest_sizes(shown.pictures, self.card.image)
+        except ValueError as error:
+            failure = Failure(kind="error", message=f"{self.card.name} takes no picture of this page: {error}")
+            return unjudged(self, subject, key, failure=failure)
+
+        def render() -> tuple[Message, ...]:
+            return official_messages(self._prompt, subject) if official else self._messages(shown, items, evidence)
+
+        def read(text: str) -> Read | None:
+            return read_official(text, items) if official else read_verdicts(text, items, shown)
+
         wrong = "the reply holds no verdicts"
         answer = await ask(self._opened, render, sizes, lambda text: "" if read(text) else wrong, tools=self._tools)
         judgement = unjudged(self, subject, key, failure=answer.failure)
@@ -292,7 +286,7 @@ class ModelJudge:
 
     def _messages(
         self, shown: ShownEvidence, items: Sequence[ChecklistItem], folder: EvidenceFolder
-    ) -> Sequence[Message]:
+    ) -> tuple[Message, ...]:
         prompt = self._prompt
         lead = {"full": prompt.full, "no-info": prompt.no_info, "url-only": prompt.url_only}[self.condition]
         texts = [fill(lead, evidence=shown.fenced)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding.benchmarks.agenticshop.asking import bounded, fence_for
+from grounding.benchmarks.agenticshop.asking import bounded, fence_mark
 from grounding.benchmarks.agenticshop.judge.model import is_quoted, judge_prompt
 from grounding.errors import UserError
 
@@ -34,10 +34,10 @@ def test_a_wording_that_can_t_be_used(tmp_path: Path, text: str | None, says: st
 
 @given(st.lists(st.text(max_size=40), max_size=4))
 def test_a_mark_stands_in_none_of_the_texts_and_is_always_the_same(texts: list[str]) -> None:
-    fence = fence_for(*texts)
-    assert fence == fence_for(*texts)
-    assert len(fence.mark) == 16
-    assert not any(fence.mark in text for text in texts)
+    mark = fence_mark(*texts)
+    assert mark == fence_mark(*texts)
+    assert len(mark) == 16
+    assert not any(mark in text for text in texts)
 
 
 def test_cut_texts_say_so_and_hold_no_control_characters() -> None:
