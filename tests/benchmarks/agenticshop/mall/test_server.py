@@ -12,13 +12,13 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import aiohttp
 import pytest
 
 from grounding.benchmarks.agenticshop.mall.pages import ShopPages, open_mall
-from grounding.benchmarks.agenticshop.mall.shops import read_shops
+from grounding.benchmarks.agenticshop.mall.shops import DesignName, read_shops
 from grounding.cli import run
 from grounding.errors import UserError
 from tools.sample_mall.truth import gold
@@ -142,3 +142,14 @@ def test_pictures_stay_in_their_folder(tmp_path: Path, name: str) -> None:
     (one,) = read_shops(written(tmp_path, SHOP | {"goods": [GOODS | {"pictures": [name]}]}))
     with pytest.raises(UserError, match="expected an SVG file"):
         ShopPages(one, tmp_path)
+
+
+@pytest.mark.parametrize("design", get_args(DesignName))
+def test_a_product_may_be_without_pictures(tmp_path: Path, design: str) -> None:
+    bundle = {"path": "/all", "kind": "listing", "title": "All cups", "goods": ["cup"]}
+    (one,) = read_shops(written(tmp_path, SHOP | {"design": design, "front": ["cup"], "places": [bundle]}))
+    shop = ShopPages(one, tmp_path)
+    for path in ("/", "/all", shop.design.category_path("Cups"), shop.design.product_path(one.goods[0])):
+        reply = shop.reply("GET", path, {}, {})
+        assert reply.status == 200
+        assert b"Cup" in reply.body
