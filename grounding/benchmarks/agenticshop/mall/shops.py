@@ -128,7 +128,7 @@ class Design(Record, frozen=True, kw_only=True):
     page_counts_goods: bool = False
     amounts: str
     ratings: str
-    missing_status: int
+    missing_status: int = 404
     free: str
     priced: str
     gone: str
@@ -152,7 +152,7 @@ class Design(Record, frozen=True, kw_only=True):
         """A rating in the design's own words; "" without one."""
         if rating is None:
             return ""
-        return self.ratings.format(of_five=rating, of_ten=rating * 2, stars=_STARS[round(rating * 2)])
+        return self.ratings.format(of_five=rating, of_ten=rating * 2, stars=_STARS[min(round(rating * 2), 10)])
 
 
 _STARS = (
