@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from grounding.benchmarks.agenticshop.mall.shops import Goods, Shop, address
+from grounding.benchmarks.agenticshop.mall.shops import DESIGNS, Goods, Shop
 from grounding.benchmarks.agenticshop.records import COUNTED_PRODUCTS
 from tools.sample_mall.rules import decide
 from tools.sample_mall.truth import facts_of
@@ -89,7 +89,7 @@ def references(shops: Sequence[Shop]) -> dict[str, list[dict[str, Any]]]:
                 "search_results": [
                     {
                         "product_name": goods.title,
-                        "product_url": address(shop, goods),
+                        "product_url": shop.address(DESIGNS[shop.design].product_path(goods)),
                         "reasoning": f"Satisfies {points} of the {len(rules_of(one))} items that a rule decides.",
                     }
                     for points, shop, goods in chosen(one, shops)

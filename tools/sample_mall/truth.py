@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from grounding.benchmarks.agenticshop.mall.shops import DESIGNS, Form, Goods, Shop, address, read_shops, shipping_text
+from grounding.benchmarks.agenticshop.mall.shops import DESIGNS, Form, Goods, Shop, read_shops
 from grounding.benchmarks.agenticshop.records import Availability, Money, PageClass, ProductFacts, Variant
 from grounding.records import Record
 
@@ -37,7 +37,7 @@ def gold(folder: Path) -> dict[str, GoldProduct]:
 
 def facts_of(shop: Shop, goods: Goods) -> ProductFacts:
     """All that the page of a product says, once it is shown whole and nobody has touched its choice of form."""
-    form = goods.form
+    form, shipping = goods.form, shop.shipping_of(goods, goods.form)
     return ProductFacts(
         title=goods.title,
         brand=goods.brand,
@@ -45,8 +45,8 @@ def facts_of(shop: Shop, goods: Goods) -> ProductFacts:
         categories=(goods.category,),
         price=_money(shop, form.price),
         list_price=None if form.list_price is None else _money(shop, form.list_price),
-        shipping=_money(shop, shop.shipping_of(goods, form)),
-        shipping_text=shipping_text(shop, goods, form),
+        shipping=_money(shop, shipping),
+        shipping_text=DESIGNS[shop.design].shipping(shipping),
         delivery_text=goods.delivery or shop.delivery,
         returns_text=goods.returns or shop.returns,
         warranty_text=goods.warranty,
@@ -66,19 +66,20 @@ def facts_of(shop: Shop, goods: Goods) -> ProductFacts:
 
 
 def _of_shop(shop: Shop) -> list[GoldProduct]:
-    design, root = DESIGNS[shop.design], shop.home_url.rstrip("/")
+    design, address = DESIGNS[shop.design], shop.address
     classes: dict[str, PageClass] = {
-        root + path: "listing" for path in ("/", *map(design.category_path, shop.categories))
+        address(path): "listing" for path in ("/", *map(design.category_path, shop.categories))
     }
-    classes |= {root + place.path: _CLASSES[place.kind] for place in shop.places if place.kind != "redirect"}
+    classes |= {address(place.path): _CLASSES[place.kind] for place in shop.places if place.kind != "redirect"}
     known = {url: GoldProduct(url=url, shop=shop.name, page_class=of) for url, of in classes.items()}
     for goods in shop.goods:
-        url, kept = address(shop, goods), None if goods.guarded else facts_of(shop, goods)
+        url, kept = address(design.product_path(goods)), None if goods.guarded else facts_of(shop, goods)
         of: PageClass = "blocked" if goods.guarded else "product"
         known[url] = GoldProduct(url=url, shop=shop.name, page_class=of, facts=kept, slug=goods.slug)
     for place in shop.places:
         if place.kind == "redirect":
-            known[root + place.path] = msgspec.structs.replace(known[root + place.to], url=root + place.path)
+            url = address(place.path)
+            known[url] = msgspec.structs.replace(known[address(place.to)], url=url)
     return list(known.values())
 
 

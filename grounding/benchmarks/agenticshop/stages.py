@@ -95,7 +95,7 @@ class OneBrowser:
                 if self._dataset.sites:
                     from .mall.pages import open_mall
 
-                    hosts = (await self._stack.enter_async_context(open_mall(Path(self._dataset.folder)))).hosts
+                    hosts = await self._stack.enter_async_context(open_mall(Path(self._dataset.folder)))
                 # A data set with shops of its own has nothing to look for elsewhere.
                 policy = WebPolicy(hosts=hosts, open_web=not hosts)
                 opening = open_browser(policy, parallel=self._parallel, profile=self._profile)

@@ -4,9 +4,8 @@ Amounts are in the shop's currency. Ratings are out of five, whatever the shop's
 """
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, get_args
 
 import msgspec
 
@@ -15,13 +14,12 @@ from grounding.records import Record
 
 from ..records import Attribute, CustomerReview
 
+DOMAIN = "mall.test"  # Names under `.test` exist nowhere (RFC 6761), so nothing on the web can be meant by one.
+DESIGNS_FOLDER = Path(__file__).parent / "designs"
 DesignName = Literal["grocer", "homeware", "electronics", "clothing"]
 
-PlaceKind = Literal["hidden", "listing", "redirect", "article", "missing"]
-"""``hidden``: behind a question whether we are human. ``missing``: answers 200 and says that there is nothing."""
 
-
-class Form(Record, frozen=True, kw_only=True, omit_defaults=True):
+class Form(Record, frozen=True, kw_only=True):
     """``list_price`` is struck out beside the price."""
 
     name: str
@@ -30,7 +28,7 @@ class Form(Record, frozen=True, kw_only=True, omit_defaults=True):
     sold_out: bool = False
 
 
-class Goods(Record, frozen=True, kw_only=True, omit_defaults=True):
+class Goods(Record, frozen=True, kw_only=True):
     """``chosen`` is the form that its page shows first, ``guarded``: its page asks whether we are human."""
 
     slug: str
@@ -63,11 +61,13 @@ class Goods(Record, frozen=True, kw_only=True, omit_defaults=True):
         return all(form.sold_out for form in self.forms)
 
 
-class ShopPage(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A page that is no product's. ``to`` is where a redirect leads; ``goods`` are slugs."""
+class ShopPage(Record, frozen=True, kw_only=True):
+    """A page that is no product's. ``hidden``: behind a question whether we are human. ``missing``: answers 200 and
+    says that there is nothing. ``to`` is where a redirect leads; ``goods`` are slugs.
+    """
 
     path: str
-    kind: PlaceKind
+    kind: Literal["hidden", "listing", "redirect", "article", "missing"]
     title: str = ""
     text: tuple[str, ...] = ()
     goods: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class ShopPage(Record, frozen=True, kw_only=True, omit_defaults=True):
     picture: str = ""
 
 
-class Shop(Record, frozen=True, kw_only=True, omit_defaults=True):
+class Shop(Record, frozen=True, kw_only=True):
     """``shipping`` is what delivery costs for goods under ``free_above``, which ship free at that price."""
 
     name: str
@@ -95,7 +95,10 @@ class Shop(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def home_url(self) -> str:
-        return f"http://{self.name}.{DOMAIN}/"
+        return self.address("/")
+
+    def address(self, path: str) -> str:
+        return f"http://{self.name}.{DOMAIN}{path}"
 
     def shipping_of(self, goods: Goods, form: Form) -> float:
         """What delivery of one costs; 0.0 where it is free."""
@@ -104,92 +107,62 @@ class Shop(Record, frozen=True, kw_only=True, omit_defaults=True):
         return 0.0 if form.price >= self.free_above else self.shipping
 
 
-DOMAIN = "mall.test"  # Names under `.test` exist nowhere (RFC 6761), so nothing on the web can be meant by one.
-_WORDS = ("No", "One", "Two", "Three", "Four", "Five")
+def slug_of(text: str) -> str:
+    return "-".join(re.findall(r"[^\W_]+", text.lower().replace("&", "and")))
 
 
-class Design(NamedTuple):
-    """``page_parameter`` of a listing's address counts pages from 1, or goods where ``page_counts_goods``.
+class Design(Record, frozen=True, kw_only=True):
+    """What ``design.yaml`` says beside a design's templates; the plurals and ``priced`` are patterns to fill.
+
+    ``page_parameter`` of a listing's address counts pages from 1, or goods from 0 where ``page_counts_goods``.
     ``search_method`` ``script``: only a script's request, answered as JSON, brings results.
     """
 
-    product_path: Callable[[Goods], str]
-    category_path: Callable[[str], str]
+    products: str
+    categories: str
     search_path: str
     search_method: Literal["get", "post", "script"]
     search_parameter: str
     page_size: int
     page_parameter: str
-    page_counts_goods: bool
-    money: Callable[[float], str]
-    rating: Callable[[float], str]
-    missing_status: int
+    page_counts_goods: bool = False
+    amounts: str
+    ratings: str
+    missing_status: int = 404
     free: str
     priced: str
-    terms: str
     gone: str
     there: str
 
+    def product_path(self, goods: Goods) -> str:
+        return self.products.format(slug=goods.slug, category=slug_of(goods.category))
 
-def slug_of(text: str) -> str:
-    return "-".join(re.findall(r"[^\W_]+", text.lower().replace("&", "and")))
+    def category_path(self, category: str) -> str:
+        return self.categories.format(category=slug_of(category))
 
+    def money(self, amount: float) -> str:
+        exact = f"{amount:,.2f}"
+        european = exact.translate(str.maketrans(",.", ".,"))
+        return self.amounts.format(exact=exact, european=european, short=exact.rstrip("0").rstrip("."))
 
-def dollars(amount: float) -> str:
-    return f"${amount:,.2f}"
+    def shipping(self, cost: float) -> str:
+        return self.priced.format(cost=self.money(cost)) if cost else self.free
 
-
-def euros(amount: float) -> str:
-    return f"{amount:,.2f}".translate(str.maketrans(",.", ".,")) + " €"
-
-
-def code_first(amount: float) -> str:
-    return "USD " + f"{amount:,.2f}".rstrip("0").rstrip(".")
-
-
-def in_words(rating: float) -> str:
-    whole, half = divmod(round(rating * 2), 2)
-    if not whole:
-        return "Half a star out of five" if half else "No stars out of five"
-    return f"{_WORDS[whole]}{' and a half' * half} star{'' if (whole, half) == (1, 0) else 's'} out of five"
+    def rating(self, rating: float | None) -> str:
+        """A rating in the design's own words; "" without one."""
+        if rating is None:
+            return ""
+        return self.ratings.format(of_five=rating, of_ten=rating * 2, stars=_STARS[min(round(rating * 2), 10)])
 
 
+_STARS = (
+    "No stars", "Half a star", "One star", "One and a half stars", "Two stars", "Two and a half stars", "Three stars",
+    "Three and a half stars", "Four stars", "Four and a half stars", "Five stars",
+)  # fmt: skip
 DESIGNS: dict[DesignName, Design] = {
-    "grocer": Design(
-        lambda goods: f"/product/{goods.slug}", lambda category: f"/aisle/{slug_of(category)}",
-        "/search", "get", "q", 8, "page", False, dollars, lambda rating: f"{rating:.1f} out of 5", 404,
-        "Free delivery", "Delivery {cost}", "Delivery costs {fee}. Orders of {bound} or more are delivered free.",
-        "Out of stock", "In stock",
-    ),
-    "homeware": Design(
-        lambda goods: f"/{slug_of(goods.category)}/{goods.slug}.html", lambda category: f"/{slug_of(category)}/",
-        "/find", "get", "query", 6, "p", False, euros, lambda rating: f"{rating * 2:.1f} / 10", 200,
-        "Shipping: free", "plus {cost} shipping", "Shipping {fee}, free for orders from {bound}.",
-        "Currently sold out", "In stock",
-    ),
-    "electronics": Design(
-        lambda goods: f"/p/{goods.slug}", lambda category: f"/c/{slug_of(category)}",
-        "/results", "post", "term", 6, "start", True, dollars, lambda rating: f"{rating:.1f}/5", 404,
-        "Standard delivery: FREE", "Standard delivery: {cost}", "{fee} standard delivery, free on orders from {bound}.",
-        "Sold out", "In stock, ready to ship",
-    ),
-    "clothing": Design(
-        lambda goods: f"/shop/{slug_of(goods.category)}/{goods.slug}", lambda category: f"/shop/{slug_of(category)}",
-        "/api/search", "script", "words", 9, "page", False, code_first, in_words, 404,
-        "Shipping is on us", "Shipping {cost}", "Shipping {fee}; we pay it for orders from {bound}.",
-        "Sold out", "Available",
-    ),
-}  # fmt: skip
-"""In the order of the fields."""
-
-
-def shipping_text(shop: Shop, goods: Goods, form: Form) -> str:
-    cost, design = shop.shipping_of(goods, form), DESIGNS[shop.design]
-    return design.priced.format(cost=design.money(cost)) if cost else design.free
-
-
-def address(shop: Shop, goods: Goods) -> str:
-    return shop.home_url.rstrip("/") + DESIGNS[shop.design].product_path(goods)
+    name: msgspec.yaml.decode((DESIGNS_FOLDER / name / "design.yaml").read_bytes(), type=Design)
+    for name in get_args(DesignName)
+}
 
 
 def read_shops(folder: Path) -> tuple[Shop, ...]:

@@ -57,7 +57,7 @@ def test_the_rules_find_the_truth_about_the_mall(tmp_path: Path) -> None:
 
     async def look() -> None:
         evidence, extractor = EvidenceFolder(tmp_path), StructuralExtractor()
-        async with open_mall(folder) as mall, open_browser(WebPolicy(hosts=mall.hosts), parallel=2) as browser:
+        async with open_mall(folder) as hosts, open_browser(WebPolicy(hosts=hosts), parallel=2) as browser:
             places = asyncio.Semaphore(2)
 
             async def one(url: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grounding.benchmarks.agenticshop.mall.pages import ShopPages, read_pictures
+from grounding.benchmarks.agenticshop.mall.pages import ShopPages
 from grounding.benchmarks.agenticshop.mall.shops import read_shops
 from grounding.cards.places import datasets_dir
 
@@ -20,4 +20,4 @@ def folder() -> Path:
 
 @pytest.fixture(scope="session")
 def pages() -> dict[str, ShopPages]:
-    return {shop.name: ShopPages(shop, read_pictures(MALL, shop)) for shop in read_shops(MALL)}
+    return {shop.name: ShopPages(shop, MALL) for shop in read_shops(MALL)}

@@ -12,13 +12,13 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import aiohttp
 import pytest
 
-from grounding.benchmarks.agenticshop.mall.pages import Mall, open_mall, read_pictures
-from grounding.benchmarks.agenticshop.mall.shops import read_shops
+from grounding.benchmarks.agenticshop.mall.pages import ShopPages, open_mall
+from grounding.benchmarks.agenticshop.mall.shops import DesignName, read_shops
 from grounding.cli import run
 from grounding.errors import UserError
 from tools.sample_mall.truth import gold
@@ -37,24 +37,25 @@ async def ask(port: int, host: str, path: str, **options: object) -> tuple[int, 
         return answer.status, await answer.read()
 
 
-def visiting(folder: Path, visit: Callable[[Mall], Awaitable[None]], port: int = 0) -> None:
+def visiting(folder: Path, visit: Callable[[int], Awaitable[None]]) -> None:
     async def served() -> None:
-        async with open_mall(folder, port) as mall:
-            await visit(mall)
+        async with open_mall(folder) as hosts:
+            assert set(hosts) == {f"{path.stem}.mall.test" for path in (folder / "shops").iterdir()}
+            ((address, port),) = set(hosts.values())
+            assert address == "127.0.0.1"
+            await visit(port)
 
     asyncio.run(served())
 
 
 def test_shops_are_told_apart_by_name(folder: Path) -> None:
-    async def visit(mall: Mall) -> None:
-        assert set(mall.hosts) == {f"{site.name}.mall.test" for site in mall.sites}
-        assert {address for address, _ in mall.hosts.values()} == {"127.0.0.1"}
-        for title, host in (("Kettle", "kettle.mall.test"), ("Voltera", f"volt.localhost:{mall.port}")):
-            status, body = await ask(mall.port, host, "/")
+    async def visit(port: int) -> None:
+        for title, host in (("Kettle", "kettle.mall.test"), ("Voltera", f"volt.localhost:{port}")):
+            status, body = await ask(port, host, "/")
             assert (status, title in body.decode()) == (200, True)
         for host in ("evil.example", "volt.mall.test.evil.example", "nobody.mall.test", "nobody.localhost"):
-            assert (await ask(mall.port, host, "/"))[0] == 421
-        assert (await ask(mall.port, "volt.mall.test", "/", method="DELETE"))[0] == 405
+            assert (await ask(port, host, "/"))[0] == 421
+        assert (await ask(port, "volt.mall.test", "/", method="DELETE"))[0] == 405
 
     visiting(folder, visit)
 
@@ -70,10 +71,10 @@ def test_texts_of_a_shop_are_escaped(folder: Path, tmp_path: Path) -> None:
         shop |= {"title": EVIL, "tagline": EVIL, "contact": EVIL}
         (tmp_path / "shops" / path.name).write_text(json.dumps(shop))
 
-    async def visit(mall: Mall) -> None:
+    async def visit(port: int) -> None:
         pages = [(f"{one.shop}.mall.test", url.split(".mall.test")[1]) for url, one in gold(tmp_path).items()]
         for host, path in pages:
-            assert b"<script>alert" not in (await ask(mall.port, host, path))[1], (host, path)
+            assert b"<script>alert" not in (await ask(port, host, path))[1], (host, path)
 
     visiting(tmp_path, visit)
 
@@ -108,7 +109,7 @@ def test_what_can_t_be_served_is_a_users_error(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for options, says in (
-            (["--port", port], "can't be opened"),
+            (["--port", port], "can't be used"),
             (["agenticshop", "--data-dir", str(tmp_path)], "no shops of its own"),
         ):
             with pytest.raises(SystemExit) as ended:
@@ -139,5 +140,16 @@ def written(folder: Path, content: Any) -> Path:
 def test_pictures_stay_in_their_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "secret.svg").write_text("<svg/>")
     (one,) = read_shops(written(tmp_path, SHOP | {"goods": [GOODS | {"pictures": [name]}]}))
-    with pytest.raises(UserError):
-        read_pictures(tmp_path, one)
+    with pytest.raises(UserError, match="expected an SVG file"):
+        ShopPages(one, tmp_path)
+
+
+@pytest.mark.parametrize("design", get_args(DesignName))
+def test_a_product_may_be_without_pictures(tmp_path: Path, design: str) -> None:
+    bundle = {"path": "/all", "kind": "listing", "title": "All cups", "goods": ["cup"]}
+    (one,) = read_shops(written(tmp_path, SHOP | {"design": design, "front": ["cup"], "places": [bundle]}))
+    shop = ShopPages(one, tmp_path)
+    for path in ("/", "/all", shop.design.category_path("Cups"), shop.design.product_path(one.goods[0])):
+        reply = shop.reply("GET", path, {}, {})
+        assert reply.status == 200
+        assert b"Cup" in reply.body
