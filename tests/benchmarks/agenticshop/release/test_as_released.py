@@ -56,8 +56,7 @@ CHECKLIST = tuple(
 
 
 def encoded(messages: Any, prompt: Any) -> bytes:
-    form = reply_form(prompt.schema_name, prompt.schema)
-    return ReleasedWire({}).encode("gpt-5-mini", messages, {}, tools=(form,))
+    return ReleasedWire({}).encode("gpt-5-mini", messages, {}, tools=(reply_form(prompt),))
 
 
 def test_the_judge_is_asked_byte_for_byte() -> None:
