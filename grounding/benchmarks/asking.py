@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -30,6 +30,10 @@ FLAG = "--base-url"
 class Opened(Record, frozen=True, kw_only=True):
     model: ChatModel
     card: PlannerCard
+
+    @property
+    def label(self) -> str:
+        return f"{self.card.name} ({self.card.model})"
 
 
 class Tally(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -330,6 +334,97 @@ async def answer_of(
     return kept(raw=said.text, call=asked.call, **found)
 
 
+class Question(Record, frozen=True, kw_only=True):
+    """What a model is asked about a ``subject`` for one ``part`` of a data set; the answer is kept under ``id``."""
+
+    id: str
+    part: str
+    subject: str
+    prompt: str
+    system: str = ""
+
+
+Known = dict[str, dict[str, Any]]
+"""What was read in replies so far, by part and subject."""
+
+
+class Part(NamedTuple):
+    """Who is asked for one part. ``read`` makes of a reply what its answer keeps as ``field``, or says why it can't;
+    where only ``whole`` replies are read, one that was cut off is ``unparsed``.
+    """
+
+    opened: Opened
+    progress: Progress
+    field: str
+    read: Callable[[str], Any]
+    whole: bool = False
+
+
+class Rounds(Record, frozen=True, kw_only=True):
+    """What became of asking for every part; ``answers`` were made now, ``cost_usd`` is what all ever took."""
+
+    known: Known
+    tallies: dict[str, Tally]
+    answers: int
+    cost_usd: float | None
+    stopped: str
+
+    @property
+    def complete(self) -> bool:
+        return not self.stopped and all(one.complete for one in self.tallies.values())
+
+    @property
+    def lines(self) -> list[str]:
+        """What is left or could not be read, a line for each part of which something is."""
+        return [f"{name:<13} {one.left}" for name, one in self.tallies.items() if one.done < one.items]
+
+
+def ask_rounds(
+    parts: Mapping[str, Part],
+    questions: Callable[[str, Known], Sequence[Question]],
+    kept: type[AnswerT],
+    path: Path,
+    budget: Budget,
+    given: Known,
+) -> Rounds:
+    """Have one part after the other written, as far as the replies in ``path`` don't hold it. ``questions`` are those
+    about a part that can be asked by what is known, ``given`` is what needs no asking. Raises as :func:`ask_all`.
+    """
+    known, tallies = {name: dict(given.get(name, {})) for name in parts}, dict[str, Tally]()
+
+    def told(one: Question) -> tuple[str, ...]:
+        return parts[one.part].opened.model.identity, *filter(None, (one.system, one.prompt))
+
+    def answer(one: Question) -> Awaitable[AnswerT]:
+        part = parts[one.part]
+
+        def read(text: str) -> dict[str, Any] | Failure:
+            found = part.read(text)
+            return found if isinstance(found, Failure) else {part.field: found}
+
+        return answer_of(part.opened, kept, one.prompt, read, system=one.system, whole=part.whole)
+
+    def take_up(name: str) -> None:
+        asked = questions(name, known)
+        tallies[name] = tally(stage, asked)
+        for one in asked:
+            if (last := last_answer(stage, one)) and last.failure is None:
+                known[name][one.subject] = getattr(last, parts[name].field)
+
+    def rounds() -> Iterator[tuple[Progress, Sequence[Question]]]:
+        for name, part in parts.items():
+            yield part.progress, questions(name, known)
+            take_up(name)
+
+    with closing(Journal(path, kept)) as journal:
+        models = [part.opened.model for part in parts.values()]
+        stage = AnswerStage[Question, AnswerT]("write", journal, models[0].max_concurrency, told=told, answer=answer)
+        done = ask_all(stage, rounds(), budget, *models)
+        for name in parts:  # Also those that were not got to.
+            take_up(name)
+        return Rounds(known=known, tallies=tallies, answers=done.answers, cost_usd=paid(journal), stopped=done.stopped)
+
+
 @contextmanager
 def figures_folder(out: Path, names: Sequence[str]) -> Iterator[LockedFolder]:
     """The folder for figures and replies, held; a UserError where it holds something else than ``names``."""
@@ -397,7 +492,7 @@ def ask_and_figure(
         done = ask_all(stage, [(progress, items)], budget, opened.model)
         last = {one.id: last_answer(stage, one) for one in items}
         answers = StageAnswers(
-            by=f"{opened.card.name} ({opened.card.model})",
+            by=opened.label,
             answers={name: answer for name, answer in last.items() if answer is not None},
             tally=tally(stage, items),
             cost_usd=paid(journal),
