@@ -21,24 +21,25 @@ their user: the release collects them in the order in which they were done, whic
 """
 
 import codecs
-import io
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from grounding.atomic import atomic_write
+from grounding.data.images import ImageFault, probe_image
 from grounding.errors import UserError
-from grounding.records import Failure, Size
+from grounding.records import Failure
 
 from .agents.search import curation_prompt, curation_prompts
 from .asking import fact_lines
-from .loader import checklist_of, profile_of
+from .loader import nearest, profile_of
 from .records import (
     DIMENSIONS,
     ROWS,
@@ -154,20 +155,21 @@ def read_evaluation(product_id: str, decoded: object, checklist: Sequence[Checkl
     inner = decoded.get("evaluation_result", decoded) if isinstance(decoded, dict) else None
     annotated = inner.get("annotated_checklist", {}) if isinstance(inner, dict) else None
     if inner is None or not isinstance(annotated, dict) or not inner.keys() & {"annotated_checklist", "stats"}:
-        failure = Failure(kind="unparsed", message="expected an object with stats and annotated_checklist")
-        return msgspec.structs.replace(found, failure=failure)
+        why = "expected an object with stats and annotated_checklist"
+        return replace(found, failure=Failure(kind="unparsed", message=why))
     given: dict[str, dict[str, Any]] = {}
     for dimension, said in annotated.items():
         entries = [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
         given |= _placed([item for item in checklist if item.dimension == dimension], entries)
     verdicts = []
     for item in checklist:
-        entry = given.get(item.id)
-        success = entry is not None and text_of(entry.get("status")).strip().upper() == "SUCCESS"
-        reasoning = "" if entry is None else text_of(entry.get("reasoning"))
-        flags: Any = ("missing",) if entry is None else ()
-        verdicts.append(ItemVerdict(item=item.id, satisfied=success, reasoning=reasoning, flags=flags))
-    return msgspec.structs.replace(found, verdicts=tuple(verdicts), reported=read_reported(inner))
+        if (entry := given.get(item.id)) is None:
+            verdicts.append(ItemVerdict(item=item.id, satisfied=False, flags=("missing",)))
+        else:
+            satisfied = text_of(entry.get("status")).strip().upper() == "SUCCESS"
+            reasoning = text_of(entry.get("reasoning"))
+            verdicts.append(ItemVerdict(item=item.id, satisfied=satisfied, reasoning=reasoning))
+    return replace(found, verdicts=tuple(verdicts), reported=read_reported(inner))
 
 
 def _placed(items: list[ChecklistItem], entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -216,25 +218,24 @@ def evaluation_json(
     verdicts = {verdict.item: verdict for verdict in judgement.verdicts if "missing" not in verdict.flags}
     reported = judgement.reported or _added_up(verdicts, checklist, extraction)
     kind = None if judgement.reported or extraction is None else extraction.page_class
-    page: dict[str, Any] = {}
-    if reported.accessible is not None:
-        usual = "success" if reported.accessible else "error"
-        status = {"error": "not_found", "blocked": "restricted"}.get(kind or "", usual)
-        page |= {"accessible": reported.accessible, "status": status}
-    if reported.is_product_page is not None:
-        page["is_specific_product_page"] = reported.is_product_page
+    usual = {True: "success", False: "error", None: None}[reported.accessible]
+    page = {
+        "accessible": reported.accessible,
+        "status": usual and {"error": "not_found", "blocked": "restricted"}.get(kind or "", usual),
+        "is_specific_product_page": reported.is_product_page,
+        "reason": reported.reason,
+    }
+    stats: dict[str, Any] = {"is_product_page": reported.is_product_page}
+    for ours, theirs in _NUMBERS.items():
+        one = getattr(reported, ours)
+        stats[theirs] = int(one) if isinstance(one, float) and one.is_integer() and ours.endswith("_items") else one
+    stats |= {f"{dimension}_percentage": text for dimension, text in reported.dimensions.items()}
     annotated: dict[str, list[dict[str, str]]] = {dimension: [] for dimension in DIMENSIONS}
     for item in checklist:
         if (verdict := verdicts.get(item.id)) is not None:
             said = "SUCCESS" if verdict.satisfied else "FAIL"
             annotated[item.dimension].append({"context": item.text, "status": said, "reasoning": verdict.reasoning})
-    stats: dict[str, Any] = {"is_product_page": reported.is_product_page}
-    for ours, theirs in _NUMBERS.items():
-        one = getattr(reported, ours)
-        stats[theirs] = int(one) if isinstance(one, float) and one.is_integer() and ours.endswith("_items") else one
-    stats = {name: value for name, value in stats.items() if value is not None}
-    stats |= {f"{dimension}_percentage": text for dimension, text in reported.dimensions.items()}
-    page["reason"] = reported.reason
+    page, stats = ({name: said for name, said in part.items() if said is not None} for part in (page, stats))
     return {"evaluation_result": {"page_accessibility": page, "stats": stats, "annotated_checklist": annotated}}
 
 
@@ -261,19 +262,14 @@ def _added_up(
 _CURATED = {"name": "product_name", "url": "product_url", "reasoning": "reasoning"}
 
 
-class OutputEntry(NamedTuple):
-    products: tuple[Curated, ...] = ()
-    failure: Failure | None = None
-
-
-def read_search_answers(path: Path) -> dict[str, OutputEntry]:
+def read_search_answers(path: Path) -> dict[str, Curation]:
     """The entries of a file of curated products, by user, the last of each."""
     decoded: Any = read_json(path, "a list of curated products")
-    found: dict[str, OutputEntry] = {}
+    found: dict[str, Curation] = {}
     for item, entry in enumerate(decoded if isinstance(decoded, list) else [decoded]):
         results: Any = (entry.get("search_results") or []) if isinstance(entry, dict) else None
         objects = isinstance(results, list) and all(isinstance(one, dict) for one in results)
-        if not objects or not isinstance(entry.get("user"), str):
+        if not objects or not isinstance(user := entry.get("user"), str):
             form = "an object with a user and search_results, a list of objects with a product_url"
             raise UserError(f"{path}: item {item}: expected {form}")
         products = tuple(
@@ -283,31 +279,30 @@ def read_search_answers(path: Path) -> dict[str, OutputEntry]:
         failure, error = None, text_of(entry.get("error"))
         if not products:
             failure = Failure(kind="error" if error else "unparsed", message=error or "the answer holds no products")
-        found[entry["user"]] = OutputEntry(products=products, failure=failure)
+        found[user] = Curation(step_id=user, key="", products=products, failure=failure)
     return found
 
 
 def search_entry(task: CurationTask, curation: Curation) -> dict[str, Any]:
     results = [{theirs: getattr(one, ours) for ours, theirs in _CURATED.items()} for one in curation.products]
-    error: dict[str, str] = {} if curation.failure is None else {"error": curation.failure.message}
+    error = {} if curation.failure is None else {"error": curation.failure.message}
     return {"user": task.user, "search_results": results, **error}
 
 
 def input_entry(task: CurationTask) -> dict[str, Any]:
     """A task as ``prepare_search_input.py`` of the release writes it: the prompt, and what it was filled with."""
-    context: dict[str, Any] = {name: getattr(task.context, name) for name in DIMENSIONS}
-    about = {"seed_product_type": task.product_type, "situation": task.situation, "budget_range": task.budget}
+    profile = profile_of(task)
+    told = {name: profile[name] for name in ("seed_product_type", "situation", "budget_range", "user_query")}
     return {
         "user": task.user,
         "seed_product_type": task.product_type,
         "prompt": curation_prompt(curation_prompts(), view_of(task)),
-        "variables": about | {"user_query": task.query} | context,
-        "check_list": checklist_of(task.checklist),
+        "variables": told | profile["user_context"],
+        "check_list": profile["check_list"],
     }
 
 
-# So many folders above that of a model may be given: ``eval_results`` itself, or what holds it.
-DEPTH, MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 3, 100, 50, 32 << 20
+MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 100, 50, 32 << 20
 
 
 def search_outputs(path: Path) -> dict[Scenario, Path]:
@@ -320,15 +315,14 @@ def search_outputs(path: Path) -> dict[Scenario, Path]:
 
 
 def _model_folder(path: Path) -> Path:
-    categories = {row.category for row in ROWS}
-    for depth in range(DEPTH + 1):
-        found = sorted({one.parent for name in categories for one in path.glob("*/" * depth + name) if one.is_dir()})
-        if len(found) > 1:
-            raise UserError(f"{path}: results of several models; give one of: {', '.join(map(str, found[:10]))}")
-        if found:
-            return found[0]
-    form = f"{ROWS[0].folder}, each with user_ID/result_000/evaluation_result.json"
-    raise UserError(f"{path}: no results in it: expected folders such as {form}")
+    """That of the model whose results are given, or what holds it: ``eval_results`` itself, or the folder above."""
+    found = nearest(path, {row.category for row in ROWS})
+    if len(found) > 1:
+        raise UserError(f"{path}: results of several models; give one of: {', '.join(map(str, found[:10]))}")
+    if not found:
+        form = f"{ROWS[0].folder}, each with user_ID/result_000/evaluation_result.json"
+        raise UserError(f"{path}: no results in it: expected folders such as {form}")
+    return found[0]
 
 
 def read_eval_results(
@@ -367,22 +361,17 @@ def _decoded(path: Path) -> list[object]:
 
 
 def _segments(folder: Path, evidence: EvidenceFolder) -> tuple[Segment, ...]:
-    from PIL import Image
-
+    """The pictures of a page up to the first that is missing, a link, too large or damaged."""
     segments: list[Segment] = []
     top_px = 0
     for number in range(1, MAX_PARTS + 1):
         path = folder / f"fullpage_part_{number}.png"
         if not path.is_file() or path.is_symlink() or path.stat().st_size > MAX_PART_BYTES:
             break
-        content = path.read_bytes()
-        try:
-            with Image.open(io.BytesIO(content), formats=("PNG",)) as picture:
-                size = Size(width=picture.width, height=picture.height)
-        except (OSError, ValueError, Image.DecompressionBombError):
+        if isinstance(found := probe_image(path), ImageFault):
             break
-        segments.append(Segment(file=evidence.put(content, ".png"), size=size, top_px=top_px))
-        top_px += size.height
+        segments.append(Segment(file=evidence.put(path.read_bytes(), ".png"), size=found.size, top_px=top_px))
+        top_px += found.size.height
     return tuple(segments)
 
 
@@ -393,17 +382,15 @@ class Exported(NamedTuple):
     results: str
 
 
-def write_profiles(folder: Path, tasks: Sequence[CurationTask]) -> None:
-    """Write ``KEY_user_profile.json`` for every scenario; raises a UserError where a file can't be written."""
-    _write_lists(folder, "user_profile", [(task, profile_of(task)) for task in tasks], indent=4)
-
-
-def _write_lists(folder: Path, kind: FileKind, entries: Sequence[tuple[CurationTask, Any]], *, indent: int) -> None:
-    by_file: dict[str, list[Any]] = {}
-    for task, entry in entries:
-        by_file.setdefault(row_of(task.scenario).file(kind), []).append(entry)
-    for file, said in by_file.items():
-        write_json(folder / file, said, indent=indent)
+def write_lists(
+    folder: Path, kind: FileKind, tasks: Iterable[CurationTask], entry: Callable[[CurationTask], dict[str, Any]]
+) -> None:
+    """Write the file of every scenario with an entry for each task; a UserError where it can't be written."""
+    by_file: dict[str, list[dict[str, Any]]] = {}
+    for task in tasks:
+        by_file.setdefault(row_of(task.scenario).file(kind), []).append(entry(task))
+    for file, entries in by_file.items():
+        write_json(folder / file, entries, indent=2 if kind == "search_input" else 4)
 
 
 def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
@@ -428,13 +415,13 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is there already and not empty; give a new folder")
     artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
-    write_profiles(folder / "data" / "user_profiles", stored.tasks)
-    _write_lists(artifacts / "inputs", "search_input", [(one, input_entry(one)) for one in stored.tasks], indent=2)
-    answers = [(task, stored.answers[task.id]) for task in stored.tasks]
-    outputs = [(task, search_entry(task, said.curation)) for task, said in answers if said.curation is not None]
-    _write_lists(artifacts / model, "search_output", outputs, indent=4)
-    for task, said in answers:
-        for rank, extraction in enumerate(said.extractions):
+    curations = {one.step_id: one for one in stored.curations}
+    curated = [task for task in stored.tasks if task.id in curations]
+    write_lists(folder / "data" / "user_profiles", "user_profile", stored.tasks, profile_of)
+    write_lists(artifacts / "inputs", "search_input", stored.tasks, input_entry)
+    write_lists(artifacts / model, "search_output", curated, lambda task: search_entry(task, curations[task.id]))
+    for task in stored.tasks:
+        for rank, extraction in enumerate(stored.answers[task.id].extractions):
             if extraction is None:
                 continue
             result = _result(results, task, rank)
@@ -447,4 +434,4 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
                 evaluation = evaluation_json(judgement, task.checklist, extraction)
                 write_json(result / "evaluation_result.json", evaluation, indent=2)
     users = len({task.user for task in stored.tasks})
-    return Exported(users, len(outputs), len(stored.extractions), str(results))
+    return Exported(users, len(curated), len(stored.extractions), str(results))

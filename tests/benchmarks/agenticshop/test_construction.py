@@ -129,9 +129,9 @@ def test_histories_stand_in_prompts_as_python_writes_the_files_own_lists(name: s
         entry = files[one.id][1]
         subject = Subject(domain=name, user=one.id, history=one.reviews, seed=one.target)
         known: dict[str, Any] = {"context": {subject.id: UserContext()}, "need": {}}
-        (question,) = questions_of("context", [subject], PROMPTS, known)
+        (question,) = questions_of([subject], PROMPTS, "context", known)
         assert f"purchase_history:\n{entry['review']}\n" in question.prompt
-        for need in questions_of("need", [subject], PROMPTS, known):
+        for need in questions_of([subject], PROMPTS, "need", known):
             assert f"product_information: {entry['target']}\n" in need.prompt
 
 
@@ -142,7 +142,7 @@ def test_a_checklist_is_asked_for_without_the_query() -> None:
         Subject(domain="d", user="u", history=()),
     )
     known: dict[str, Any] = {"context": {one.id: context}, "need": {one.id: need}}
-    ((question,),) = [questions_of("checklist", [one], PROMPTS, known)]
+    ((question,),) = [questions_of([one], PROMPTS, "checklist", known)]
     assert question.prompt.startswith("\nYou are an expert product evaluator")
     assert "user_situation: Out of tea.\nuser_budget: under $9\n" in question.prompt
     assert "Likes {user_budget} <USER BUDGET>." in question.prompt
@@ -168,8 +168,7 @@ LISTS = {name: [f"The {name} is there.", "Two."] for name in DIMENSIONS}
 )
 def test_a_context_is_read_in_every_usual_form(text: str) -> None:
     found = read_part("context", text)
-    assert not isinstance(found, Failure)
-    assert found["context"].functional_requirements == "About functional_requirements."
+    assert found.functional_requirements == "About functional_requirements."
 
 
 @pytest.mark.parametrize(
