@@ -174,8 +174,7 @@ def export_command(run: Path, /, *, out: Path, judge: str | None = None) -> int:
     """
     from .release import export_run
 
-    done = export_run(run, out, judge=judge)
-    print(f"{done.products:,} products of {done.curations:,} tasks and {done.users:,} users: {done.results}")
+    print(export_run(run, out, judge=judge))
     return EXIT_OK
 
 

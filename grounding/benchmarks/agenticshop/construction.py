@@ -19,16 +19,7 @@ from typing import Annotated, Any
 import msgspec
 
 from grounding import __version__
-from grounding.benchmarks.asking import (
-    Asking,
-    Known,
-    Part,
-    Question,
-    StoredAnswer,
-    ask_rounds,
-    made_folder,
-    new_progress,
-)
+from grounding.benchmarks import asking
 from grounding.benchmarks.calls import Wording, fill, json_values, read_wording
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
@@ -124,7 +115,9 @@ def construction_prompts() -> ConstructionPrompts:
     return read_wording("agenticshop", "construction", ConstructionPrompts)
 
 
-def questions_of(subjects: Sequence[Subject], prompts: ConstructionPrompts, part: str, known: Known) -> list[Question]:
+def questions_of(
+    subjects: Sequence[Subject], prompts: ConstructionPrompts, part: str, known: asking.Known
+) -> list[asking.Question]:
     """What is asked for a part of those whose earlier parts are ``known``; for a checklist the query is not told."""
     found = []
     for one in subjects:
@@ -142,7 +135,7 @@ def questions_of(subjects: Sequence[Subject], prompts: ConstructionPrompts, part
             prompt, system = fill(prompts.checklist, user_context=told, **words), prompts.checklist_system
         else:
             continue
-        found.append(Question(id=f"{part}/{one.id}", subject=one.id, part=part, system=system, prompt=prompt))
+        found.append(asking.Question(id=f"{part}/{one.id}", subject=one.id, part=part, system=system, prompt=prompt))
     return found
 
 
@@ -165,7 +158,7 @@ OTHER_NAMES = {"performance_standards": "functional_requirements", "design_sensi
 """What the prompt of open exploration calls two of the dimensions."""
 
 
-class Made(StoredAnswer, frozen=True, kw_only=True):
+class Made(asking.StoredAnswer, frozen=True, kw_only=True):
     context: UserContext | None = None
     need: Need | None = None
     checklist: tuple[ChecklistItem, ...] = ()
@@ -199,9 +192,9 @@ def _objects(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
 def construct(
     raw: Path,
     out: Path,
-    writing: Asking,
+    writing: asking.Asking,
     *,
-    queries: Asking | None = None,
+    queries: asking.Asking | None = None,
     scenarios: tuple[Scenario, ...] = (),
     users: int | None = None,
     seed: int = 0,
@@ -210,7 +203,7 @@ def construct(
     ("" where it did not), and whether nothing is left to be asked.
     """
     budget, prompts = Budget(writing.cost_limit), construction_prompts()
-    progress = {part: new_progress(writing.display, part) for part in _FORMS}
+    progress = {part: asking.new_progress(writing.display, part) for part in _FORMS}
     files, subjects, skipped = subjects_of(raw, scenarios, seed=seed, users=users)
     writer = writing.opened(budget, progress["context"])
     asker = writer if queries is None else queries.opened(budget, progress["need"])
@@ -225,36 +218,27 @@ def construct(
         "parameters": dict(writer.model.parameters),
     }
     parts = {
-        part: Part(asker if part == "need" else writer, progress[part], part, partial(read_part, part))
+        part: asking.Part(asker if part == "need" else writer, progress[part], part, partial(read_part, part))
         for part in _FORMS
     }
     needs = {one.id: Need(situation=prompts.open_situation) for one in subjects if one.seed is None}
-    with made_folder(out, {"recipe": recipe}, files=(MADE_WITH, REPLIES), what="users") as folder:
-        asked = partial(questions_of, subjects, prompts)
-        done = ask_rounds(parts, asked, Made, out / REPLIES, budget, {"need": needs})
+    with asking.made_folder(out, {"recipe": recipe}, files=(MADE_WITH, REPLIES), what="users") as folder:
+        questions = partial(questions_of, subjects, prompts)
+        done = asking.ask_rounds(parts, questions, Made, out / REPLIES, budget, {"need": needs})
         tasks = _tasks(subjects, done.known, scenarios, prompts.open_query)
         write_lists(out, "user_profile", tasks, profile_of)
         written, reports = Counter(task.scenario for task in tasks), check_pairing(tasks)
         doubts = [doubt for report in reports for doubt in report.doubts]
-        made: dict[str, Any] = {
-            "status": "complete" if done.complete else "partial",
-            "version": __version__,
-            "recipe": recipe,
-            "written": written,
-            "skipped": skipped,
-            "asked": done.tallies,
-            "doubts": doubts,
-            "cost_usd": done.cost_usd,
-        }
+        cost, status = done.cost_usd, "complete" if done.complete else "partial"
+        made: dict[str, Any] = {"status": status, "version": __version__, "recipe": recipe, "written": written}
+        made |= {"skipped": skipped, "asked": done.tallies, "doubts": doubts, "cost_usd": cost}
         folder.replace_json(MADE_WITH, made)
     lines = [f"{out}: {len(tasks)} tasks"]
     lines += [f"  {row_of(name).file('user_profile'):<48} {count:>4} users" for name, count in written.items()]
     lines += [f"left out      {len(skipped)} users: {', '.join(sorted(set(skipped.values())))}"] if skipped else []
     pairs = sum(report.queries for report in reports)
     lines += [f"pairing       {len(doubts)} of {pairs} queries look like another user's", *done.lines]
-    lines.append(
-        f"asked now     {done.answers}" + ("" if done.cost_usd is None else f" · {dollars(done.cost_usd)} in all")
-    )
+    lines.append(f"asked now     {done.answers}" + ("" if cost is None else f" · {dollars(cost)} in all"))
     return [*lines, *([f"stopped: {done.stopped}"] if done.stopped else [])], done.stopped, done.complete
 
 

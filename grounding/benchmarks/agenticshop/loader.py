@@ -19,6 +19,7 @@ import hashlib
 import re
 from collections import ChainMap, Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -72,8 +73,9 @@ def load_curation(
 
 
 def count_curation(dataset: CurationDataset) -> ExpectedCounts:
-    users, tasks = {task.user for task in dataset.tasks}, len(dataset.tasks)
-    return ExpectedCounts(participants=len(users), tasks=tasks, instructions=tasks)
+    users, tasks = len({task.user for task in dataset.tasks}), len(dataset.tasks)
+    groups = {"scenario": dict(Counter[str](task.scenario for task in dataset.tasks))}
+    return ExpectedCounts(participants=users, tasks=tasks, instructions=tasks, groups=groups)
 
 
 def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scenario] = ()) -> CurationDataset:
@@ -271,8 +273,7 @@ def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
         return Inspection(problems=problems.problems)
     expected, counts = locate(dataset, data_dir).expected, count_curation(found)
     odd = differences(counts, replace(expected, groups={}))
-    by_scenario = Counter[str](task.scenario for task in found.tasks)
-    parts = ", ".join(f"{by_scenario[name]} {name}" for name in SCENARIOS if by_scenario[name])
+    parts = ", ".join(f"{count} {scenario}" for scenario, count in counts.groups["scenario"].items())
     checklists = {(task.user, task.checklist) for task in found.tasks}
     summary = (
         f"{counts.participants:,} users, {counts.tasks:,} tasks ({parts}), {len(checklists):,} checklists with "
@@ -346,12 +347,9 @@ def read_raw_users(path: Path) -> tuple[RawUser, ...]:
 
 def details_of(product: RawProduct) -> dict[str, Any]:
     """A product's details as names and values; empty where there are none, or they can't be read."""
-    details = product.details
-    if isinstance(details, str):
-        try:
-            details = msgspec.json.decode(details)
-        except msgspec.DecodeError:
-            return {}
+    details: Any = product.details
+    with suppress(msgspec.DecodeError):
+        details = msgspec.json.decode(details) if isinstance(details, str) else details
     return details if isinstance(details, dict) else {}
 
 

@@ -24,10 +24,12 @@ import codecs
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -117,27 +119,25 @@ def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, .
         info = info["description"]
     described = text_of(info or "")
     reviews = text_of(said.get("details") if isinstance(said, dict) else said or "")
-    reason, text = "the release keeps no page", "\n\n".join(filter(None, (described, reviews)))
+    made = partial(made, url=url, class_reason="the release keeps no page")
+    text = "\n\n".join(filter(None, (described, reviews)))
     if not text and not segments:
-        return made(url=url, class_reason=reason)
-    said_of = tuple(CustomerReview(text=one) for one in (reviews,) if one)
-    sources = (FactSource(field="description", source="model"),) if described else ()
-    facts = ProductFacts(description=described, reviews=said_of, sources=sources) if text else None
-    page = RenderedPage(url=url, text=text, segments=segments)
+        return made()
+    facts = ProductFacts(
+        description=described,
+        reviews=(CustomerReview(text=reviews),) if reviews else (),
+        sources=(FactSource(field="description", source="model"),) if described else (),
+    )
     raw = json.dumps({name: decoded[name] for name in _KEPT if name in decoded}, ensure_ascii=False)
-    return made(url=url, class_reason=reason, page=page, facts=facts, raw=raw)
+    return made(page=RenderedPage(url=url, text=text, segments=segments), facts=facts if text else None, raw=raw)
 
 
 def extraction_json(extraction: Extraction) -> dict[str, Any]:
     """An extraction as the release writes it: the facts told as a description, the reviews as one text."""
     if extraction.extractor == EXTRACTOR or extraction.extractor.endswith("@official"):
-        # What the release's own extractor wrote stands as it is.
-        try:
-            decoded = json.loads(extraction.raw)
-        except ValueError:
-            decoded = None
-        if isinstance(decoded, dict):
-            return {"source_url": extraction.url, **{name: decoded.get(name, {}) for name in _KEPT}}
+        with suppress(ValueError, AttributeError):  # What the release's own extractor wrote stands as it is.
+            said = json.loads(extraction.raw)
+            return {"source_url": extraction.url, **{name: said.get(name, {}) for name in _KEPT}}
     lines = [] if extraction.facts is None else list(fact_lines(extraction.facts))
     of_reviews = ("rating", "rating_count", "reviews")
     reviews = "\n".join(f"{name}: {said}" for field, name, said in lines if field in of_reviews)
@@ -209,15 +209,13 @@ def read_reported(evaluation: dict[str, Any]) -> Reported:
     )
 
 
-def evaluation_json(
-    judgement: Judgement, checklist: Sequence[ChecklistItem], extraction: Extraction | None = None
-) -> dict[str, Any]:
+def evaluation_json(judgement: Judgement, checklist: Sequence[ChecklistItem], extraction: Extraction) -> dict[str, Any]:
     """A judgement without a failure as the release's collector reads it. ``stats`` are what the judge reported, else
     what its verdicts add up to over all items of the checklist.
     """
     verdicts = {verdict.item: verdict for verdict in judgement.verdicts if "missing" not in verdict.flags}
     reported = judgement.reported or _added_up(verdicts, checklist, extraction)
-    kind = None if judgement.reported or extraction is None else extraction.page_class
+    kind = None if judgement.reported else extraction.page_class
     usual = {True: "success", False: "error", None: None}[reported.accessible]
     page = {
         "accessible": reported.accessible,
@@ -239,23 +237,20 @@ def evaluation_json(
     return {"evaluation_result": {"page_accessibility": page, "stats": stats, "annotated_checklist": annotated}}
 
 
-def _added_up(
-    verdicts: dict[str, ItemVerdict], checklist: Sequence[ChecklistItem], extraction: Extraction | None
-) -> Reported:
-    yes = {name for name, verdict in verdicts.items() if verdict.satisfied}
-    items = {dimension: [one.id for one in checklist if one.dimension == dimension] for dimension in DIMENSIONS}
-    page = None if extraction is None else extraction.page
-    kind = None if extraction is None else extraction.page_class
-    failed = (extraction and extraction.failure) or (page and page.failure)
+def _added_up(verdicts: dict[str, ItemVerdict], checklist: Sequence[ChecklistItem], extraction: Extraction) -> Reported:
+    yes = Counter(verdict.dimension for verdict in verdicts.values() if verdict.satisfied)
+    every = Counter[str](item.dimension for item in checklist)
+    page, kind = extraction.page, extraction.page_class
+    failed = extraction.failure or (page and page.failure)
     return Reported(
         accessible=page is not None and not failed and kind not in ("error", "blocked"),
-        is_product_page=kind == "product" or (kind is None and extraction is not None and extraction.facts is not None),
-        reason=failed.message if failed else "no evidence" if extraction is None else extraction.class_reason,
+        is_product_page=kind == "product" or (kind is None and extraction.facts is not None),
+        reason=failed.message if failed else extraction.class_reason,
         total_items=len(checklist),
-        satisfaction_percentage=round(100 * len(yes) / len(checklist), 4) if checklist else 0.0,
-        satisfied_items=len(yes),
-        not_satisfied_items=len(checklist) - len(yes),
-        dimensions={name: f"{len(yes.intersection(ids))} / {len(ids)}" for name, ids in items.items()},
+        satisfaction_percentage=round(100 * yes.total() / len(checklist), 4) if checklist else 0.0,
+        satisfied_items=yes.total(),
+        not_satisfied_items=len(checklist) - yes.total(),
+        dimensions={name: f"{yes[name]} / {every[name]}" for name in DIMENSIONS},
     )
 
 
@@ -366,20 +361,12 @@ def _segments(folder: Path, evidence: EvidenceFolder) -> tuple[Segment, ...]:
     top_px = 0
     for number in range(1, MAX_PARTS + 1):
         path = folder / f"fullpage_part_{number}.png"
-        if not path.is_file() or path.is_symlink() or path.stat().st_size > MAX_PART_BYTES:
-            break
-        if isinstance(found := probe_image(path), ImageFault):
+        linked = path.is_symlink()
+        if linked or isinstance(found := probe_image(path), ImageFault) or path.stat().st_size > MAX_PART_BYTES:
             break
         segments.append(Segment(file=evidence.put(path.read_bytes(), ".png"), size=found.size, top_px=top_px))
         top_px += found.size.height
     return tuple(segments)
-
-
-class Exported(NamedTuple):
-    users: int
-    curations: int
-    products: int
-    results: str
 
 
 def write_lists(
@@ -393,8 +380,10 @@ def write_lists(
         write_json(folder / file, entries, indent=2 if kind == "search_input" else 4)
 
 
-def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
-    """Write a run as the release has its own; ``judge``: whose verdicts, of the one that counts where None."""
+def export_run(run: Path, to: Path, *, judge: str | None = None) -> str:
+    """Write a run as the release has its own; ``judge``: whose verdicts, of the one that counts where None. Returns
+    what was written, in words.
+    """
     folder = CurationFolder(run)
     info = folder.read_info()
     stored, asked = read_stored(folder, info), info.asked
@@ -405,12 +394,15 @@ def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
     name = f"{asked.agent}-{asked.model}" if asked.model else asked.agent
     name = re.sub(r"[^A-Za-z0-9_.\-]+", "-", name).lstrip("-.")[:100] or "model"
     kind = "search_llms" if asked.agent == "search" else "web_agents"
-    return write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(folder.evidence))
+    results = write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(folder.evidence))
+    users, tasks, products = len({one.user for one in stored.tasks}), len(stored.curations), len(stored.extractions)
+    return f"{products:,} products of {tasks:,} tasks and {users:,} users: {results}"
 
 
-def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evidence: EvidenceFolder) -> Exported:
+def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evidence: EvidenceFolder) -> Path:
     """Write users, prompts, curated products and results into a folder that holds nothing yet. A judgement with a
-    failure has no file, as in the release. ``model`` is ``search_llms/NAME`` or ``web_agents/NAME``.
+    failure has no file, as in the release. ``model`` is ``search_llms/NAME`` or ``web_agents/NAME``. Returns the folder
+    of its results.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is there already and not empty; give a new folder")
@@ -433,5 +425,4 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
             if judgement is not None and judgement.failure is None:
                 evaluation = evaluation_json(judgement, task.checklist, extraction)
                 write_json(result / "evaluation_result.json", evaluation, indent=2)
-    users = len({task.user for task in stored.tasks})
-    return Exported(users, len(curated), len(stored.extractions), str(results))
+    return results
