@@ -349,14 +349,14 @@ Known = dict[str, dict[str, Any]]
 
 
 class Part(NamedTuple):
-    """Who is asked for one part. ``read`` makes of a reply what its answer keeps as ``field``, or says why it can't;
-    where only ``whole`` replies are read, one that was cut off is ``unparsed``.
+    """Who is asked for one part, the ``field`` of answers that holds it, and how a reply is read: as :func:`answer_of`
+    has it, which says what ``whole`` is, too.
     """
 
     opened: Opened
     progress: Progress
     field: str
-    read: Callable[[str], Any]
+    read: Callable[[str], Mapping[str, Any] | Failure]
     whole: bool = False
 
 
@@ -397,31 +397,22 @@ def ask_rounds(
 
     def answer(one: Question) -> Awaitable[AnswerT]:
         part = parts[one.part]
-
-        def read(text: str) -> dict[str, Any] | Failure:
-            found = part.read(text)
-            return found if isinstance(found, Failure) else {part.field: found}
-
-        return answer_of(part.opened, kept, one.prompt, read, system=one.system, whole=part.whole)
-
-    def take_up(name: str) -> None:
-        asked = questions(name, known)
-        tallies[name] = tally(stage, asked)
-        for one in asked:
-            if (last := last_answer(stage, one)) and last.failure is None:
-                known[name][one.subject] = getattr(last, parts[name].field)
+        return answer_of(part.opened, kept, one.prompt, part.read, system=one.system, whole=part.whole)
 
     def rounds() -> Iterator[tuple[Progress, Sequence[Question]]]:
         for name, part in parts.items():
-            yield part.progress, questions(name, known)
-            take_up(name)
+            asked = questions(name, known)
+            yield part.progress, asked
+            tallies[name] = tally(stage, asked)
+            for one in asked:
+                if (last := last_answer(stage, one)) and last.failure is None:
+                    known[name][one.subject] = getattr(last, part.field)
 
     with closing(Journal(path, kept)) as journal:
         models = [part.opened.model for part in parts.values()]
         stage = AnswerStage[Question, AnswerT]("write", journal, models[0].max_concurrency, told=told, answer=answer)
-        done = ask_all(stage, rounds(), budget, *models)
-        for name in parts:  # Also those that were not got to.
-            take_up(name)
+        done = ask_all(stage, left := rounds(), budget, *models)
+        list(left)  # Parts that were not got to are counted, too.
         return Rounds(known=known, tallies=tallies, answers=done.answers, cost_usd=paid(journal), stopped=done.stopped)
 
 

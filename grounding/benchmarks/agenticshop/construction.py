@@ -164,8 +164,8 @@ class Made(asking.StoredAnswer, frozen=True, kw_only=True):
     checklist: tuple[ChecklistItem, ...] = ()
 
 
-def read_part(part: str, text: str) -> Any:
-    """A part of a subject: the last JSON object of a reply, or object in it, that has it all; else a Failure."""
+def read_part(part: str, text: str) -> dict[str, Any] | Failure:
+    """A part of a subject, under its name: of the last JSON object of a reply, or object in it, that has it all."""
     names = set(_FORMS[part].__struct_fields__)
     objects = [found for value in json_values(text) for found in _objects(value)]
     found: Any = next((one for one in reversed(objects) if len(names & one.keys()) >= len(names) - 1), None)
@@ -176,10 +176,10 @@ def read_part(part: str, text: str) -> Any:
     except msgspec.ValidationError as error:
         return Failure(kind="unparsed", message=str(error))
     if part == "context":
-        return UserContext(**found)
+        return {part: UserContext(**found)}
     if part == "need":
-        return Need(situation=found["situation"], budget=found["budget_range"], **found["query"])
-    return items_of(found)
+        return {part: Need(situation=found["situation"], budget=found["budget_range"], **found["query"])}
+    return {part: items_of(found)}
 
 
 def _objects(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:

@@ -247,7 +247,7 @@ class Written(StoredAnswer, frozen=True, kw_only=True):
     text: str = ""
 
 
-def read_profile(text: str) -> Profile | Failure:
+def read_profile(text: str) -> dict[str, Profile] | Failure:
     found = next((value for value in json_values(text) if isinstance(value, dict)), None)
     if found is None:
         return _unparsed("the reply holds no JSON object")
@@ -260,10 +260,10 @@ def read_profile(text: str) -> Profile | Failure:
         values[ours] = " ".join((", ".join(map(str, value)) if isinstance(value, list) else str(value or "")).split())
         if not 0 < len(values[ours]) <= LONGEST_SAID:
             return _unparsed(f"{theirs} has {len(values[ours])} characters; expected 1 to {LONGEST_SAID}")
-    return Profile(**values)
+    return {"profile": Profile(**values)}
 
 
-def read_instruction(text: str) -> str | Failure:
+def read_instruction(text: str) -> dict[str, str] | Failure:
     """The instruction in a reply, its white space made single blanks, without quotes around it or a heading."""
     said = _LEADS.sub("", " ".join(text.split()))
     if len(said) > 2 and (said[0], said[-1]) in _QUOTES and said[0] not in said[1:-1]:
@@ -272,7 +272,7 @@ def read_instruction(text: str) -> str | Failure:
         return _unparsed("the reply is empty")
     if len(said) > LONGEST_SAID:
         return _unparsed(f"the reply has {len(said)} characters where a request was asked for")
-    return said
+    return {"text": said}
 
 
 def _letters(name: str) -> str:

@@ -168,7 +168,8 @@ LISTS = {name: [f"The {name} is there.", "Two."] for name in DIMENSIONS}
 )
 def test_a_context_is_read_in_every_usual_form(text: str) -> None:
     found = read_part("context", text)
-    assert found.functional_requirements == "About functional_requirements."
+    assert not isinstance(found, Failure)
+    assert found["context"].functional_requirements == "About functional_requirements."
 
 
 @pytest.mark.parametrize(
