@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -334,38 +335,37 @@ async def answer_of(
     return kept(raw=said.text, call=asked.call, **found)
 
 
+class Part(NamedTuple):
+    """Who is asked for one part of what is made, and what counts the answers; ``whole`` is as in :func:`answer_of`."""
+
+    opened: Opened
+    progress: Progress
+    whole: bool = False
+
+
 class Question(Record, frozen=True, kw_only=True):
-    """What a model is asked about a ``subject`` for one ``part`` of a data set; the answer is kept under ``id``."""
+    """What is asked about a ``subject`` for one ``part``; ``read`` is as in :func:`answer_of`. The answer is kept under
+    ``id``.
+    """
 
     id: str
     part: str
     subject: str
     prompt: str
+    read: Callable[[str], Mapping[str, Any] | Failure]
     system: str = ""
 
 
 Known = dict[str, dict[str, Any]]
-"""What was read in replies so far, by part and subject."""
-
-
-class Part(NamedTuple):
-    """Who is asked for one part, the ``field`` of answers that holds it, and how a reply is read: as :func:`answer_of`
-    has it, which says what ``whole`` is, too.
-    """
-
-    opened: Opened
-    progress: Progress
-    field: str
-    read: Callable[[str], Mapping[str, Any] | Failure]
-    whole: bool = False
+"""The last answers so far, by part and subject, whatever they say."""
 
 
 class Rounds(Record, frozen=True, kw_only=True):
-    """What became of asking for every part; ``answers`` were made now, ``cost_usd`` is what all ever took."""
+    """What became of asking for every part; ``made`` answers came now, ``cost_usd`` is what all ever took."""
 
-    known: Known
+    answers: Known
     tallies: dict[str, Tally]
-    answers: int
+    made: int
     cost_usd: float | None
     stopped: str
 
@@ -387,8 +387,8 @@ def ask_rounds(
     budget: Budget,
     given: Known,
 ) -> Rounds:
-    """Have one part after the other written, as far as the replies in ``path`` don't hold it. ``questions`` are those
-    about a part that can be asked by what is known, ``given`` is what needs no asking. Raises as :func:`ask_all`.
+    """Have one part after the other answered, as far as the replies in ``path`` don't do it. ``questions`` are those
+    about a part that can be asked by what is known; ``given`` is known without asking. Raises as :func:`ask_all`.
     """
     known, tallies = {name: dict(given.get(name, {})) for name in parts}, dict[str, Tally]()
 
@@ -396,24 +396,22 @@ def ask_rounds(
         return parts[one.part].opened.model.identity, *filter(None, (one.system, one.prompt))
 
     def answer(one: Question) -> Awaitable[AnswerT]:
-        part = parts[one.part]
-        return answer_of(part.opened, kept, one.prompt, part.read, system=one.system, whole=part.whole)
+        opened, _, whole = parts[one.part]
+        return answer_of(opened, kept, one.prompt, one.read, system=one.system, whole=whole)
 
     def rounds() -> Iterator[tuple[Progress, Sequence[Question]]]:
         for name, part in parts.items():
             asked = questions(name, known)
             yield part.progress, asked
             tallies[name] = tally(stage, asked)
-            for one in asked:
-                if (last := last_answer(stage, one)) and last.failure is None:
-                    known[name][one.subject] = getattr(last, part.field)
+            known[name] |= {one.subject: last for one in asked if (last := last_answer(stage, one)) is not None}
 
     with closing(Journal(path, kept)) as journal:
         models = [part.opened.model for part in parts.values()]
         stage = AnswerStage[Question, AnswerT]("write", journal, models[0].max_concurrency, told=told, answer=answer)
         done = ask_all(stage, left := rounds(), budget, *models)
         list(left)  # Parts that were not got to are counted, too.
-        return Rounds(known=known, tallies=tallies, answers=done.answers, cost_usd=paid(journal), stopped=done.stopped)
+        return Rounds(answers=known, tallies=tallies, made=done.answers, cost_usd=paid(journal), stopped=done.stopped)
 
 
 @contextmanager
@@ -471,22 +469,17 @@ def ask_and_figure(
     """
     budget, progress = Budget(asking.cost_limit), new_progress(asking.display, unit)
     opened = asking.opened(budget, progress)
-    with figures_folder(out, names) as folder, closing(Journal(out / names[1], kept)) as journal:
-        stage: AnswerStage[AboutT, AnswerT] = AnswerStage(
-            "ask",
-            journal,
-            opened.model.max_concurrency,
-            told=lambda item: (opened.model.identity, question(item)),
-            answer=lambda item: answer_of(opened, kept, question(item), lambda text: read(item, text)),
-        )
-
-        done = ask_all(stage, [(progress, items)], budget, opened.model)
-        last = {one.id: last_answer(stage, one) for one in items}
-        answers = StageAnswers(
+    questions = [
+        Question(id=one.id, part=unit, subject=one.id, prompt=question(one), read=partial(read, one)) for one in items
+    ]
+    with figures_folder(out, names) as folder:
+        part = Part(opened, progress)
+        done = ask_rounds({unit: part}, lambda _part, _known: questions, kept, out / names[1], budget, {})
+        answers = StageAnswers[AnswerT](
             by=opened.label,
-            answers={name: answer for name, answer in last.items() if answer is not None},
-            tally=tally(stage, items),
-            cost_usd=paid(journal),
+            answers=done.answers[unit],
+            tally=done.tallies[unit],
+            cost_usd=done.cost_usd,
             stopped=done.stopped,
         )
         found = figures(answers)

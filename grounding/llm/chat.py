@@ -25,7 +25,7 @@ from grounding.llm.client import SERVER_WAIT_S
 from grounding.llm.http import beyond_window, where_to_look
 from grounding.llm.tokens import RequestTokens, request_tokens
 from grounding.llm.vendors import conversation_wire
-from grounding.llm.wire import Completion, ImagePart, Message, TextPart, Wire
+from grounding.llm.wire import Completion, ConversationWire, ImagePart, Message, TextPart
 from grounding.records import Call, Failure, FailureKind, ImageSizes, Query, Record, Size
 
 PREPARE_THREADS = 4
@@ -290,7 +290,7 @@ def open_chat(
     flag: str,
     budget: Budget,
     on_retry: Callable[[], None],
-    wire: Wire[Completion] | None = None,
+    wire: ConversationWire | None = None,
 ) -> OpenedChat:
     """Put a card, a user's options and an endpoint together. Sends nothing yet. A ``wire`` that is not the card's is
     spoken without any of its parameters.

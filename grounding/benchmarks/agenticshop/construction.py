@@ -121,7 +121,7 @@ def questions_of(
     """What is asked for a part of those whose earlier parts are ``known``; for a checklist the query is not told."""
     found = []
     for one in subjects:
-        context, need = known["context"].get(one.id), known["need"].get(one.id)
+        context, need = known["context"].get(one.id, Made()).context, known["need"].get(one.id, Made()).need
         told = "" if context is None else str(msgspec.structs.asdict(context))
         if part == "context":
             template = prompts.open_context if one.seed is None else prompts.context
@@ -135,7 +135,8 @@ def questions_of(
             prompt, system = fill(prompts.checklist, user_context=told, **words), prompts.checklist_system
         else:
             continue
-        found.append(asking.Question(id=f"{part}/{one.id}", subject=one.id, part=part, system=system, prompt=prompt))
+        asked: dict[str, Any] = {"id": f"{part}/{one.id}", "part": part, "subject": one.id}
+        found.append(asking.Question(**asked, system=system, prompt=prompt, read=partial(read_part, part)))
     return found
 
 
@@ -217,15 +218,13 @@ def construct(
         "prompts": prompts.label,
         "parameters": dict(writer.model.parameters),
     }
-    parts = {
-        part: asking.Part(asker if part == "need" else writer, progress[part], part, partial(read_part, part))
-        for part in _FORMS
-    }
-    needs = {one.id: Need(situation=prompts.open_situation) for one in subjects if one.seed is None}
+    parts = {part: asking.Part(asker if part == "need" else writer, progress[part]) for part in _FORMS}
+    open_need = Made(need=Need(situation=prompts.open_situation))
+    needs = {one.id: open_need for one in subjects if one.seed is None}
     with asking.made_folder(out, {"recipe": recipe}, files=(MADE_WITH, REPLIES), what="users") as folder:
         questions = partial(questions_of, subjects, prompts)
         done = asking.ask_rounds(parts, questions, Made, out / REPLIES, budget, {"need": needs})
-        tasks = _tasks(subjects, done.known, scenarios, prompts.open_query)
+        tasks = _tasks(subjects, done.answers, scenarios, prompts.open_query)
         write_lists(out, "user_profile", tasks, profile_of)
         written, reports = Counter(task.scenario for task in tasks), check_pairing(tasks)
         doubts = [doubt for report in reports for doubt in report.doubts]
@@ -238,12 +237,12 @@ def construct(
     lines += [f"left out      {len(skipped)} users: {', '.join(sorted(set(skipped.values())))}"] if skipped else []
     pairs = sum(report.queries for report in reports)
     lines += [f"pairing       {len(doubts)} of {pairs} queries look like another user's", *done.lines]
-    lines.append(f"asked now     {done.answers}" + ("" if cost is None else f" · {dollars(cost)} in all"))
+    lines.append(f"asked now     {done.made}" + ("" if cost is None else f" · {dollars(cost)} in all"))
     return [*lines, *([f"stopped: {done.stopped}"] if done.stopped else [])], done.stopped, done.complete
 
 
 def _tasks(
-    subjects: Sequence[Subject], known: dict[str, dict[str, Any]], scenarios: Collection[Scenario], open_query: str
+    subjects: Sequence[Subject], known: asking.Known, scenarios: Collection[Scenario], open_query: str
 ) -> tuple[CurationTask, ...]:
     return tuple(
         CurationTask(
@@ -253,14 +252,14 @@ def _tasks(
             situation=need.situation,
             query=open_query if one.seed is None else getattr(need, scenario, need.categorical),
             query_type=row_of(scenario).query_type,
-            context=known["context"][one.id],
-            checklist=known["checklist"][one.id],
+            context=known["context"][one.id].context,
+            checklist=checklist,
             product_type=one.product_type or None,
             budget=need.budget or None,
             target=None if one.seed is None else target_of(one.seed.product, one.product_type),
         )
         for one in subjects
-        if one.id in known["checklist"] and (need := known["need"][one.id])
+        if (checklist := known["checklist"].get(one.id, Made()).checklist) and (need := known["need"][one.id].need)
         for scenario, domain in MADE_OF.items()
         if domain == one.domain and (not scenarios or scenario in scenarios)
     )

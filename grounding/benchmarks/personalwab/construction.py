@@ -353,21 +353,22 @@ def build_shop(
                 about = {user.id: profile_prompt(prompts, user, shop.products) for user in shop.users}
             else:
                 about = {
-                    job.id: instruction_prompt(prompts, job, profile, shop.products[job.behaviour.asin])
+                    job.id: instruction_prompt(prompts, job, said.profile, shop.products[job.behaviour.asin])
                     for job in jobs.values()
-                    if (profile := known["profiles"].get(job.user_id))
+                    if (said := known["profiles"].get(job.user_id)) and said.profile
                 }
-            return [Question(id=name, part=part, subject=name, prompt=prompt) for name, prompt in about.items()]
+            read = read_profile if part == "profiles" else read_instruction
+            return [
+                Question(id=name, part=part, subject=name, prompt=prompt, read=read) for name, prompt in about.items()
+            ]
 
         parts = {
-            "profiles": Part(opened, progress, "profile", read_profile, whole=True),
-            "instructions": Part(
-                opened, new_progress(asking.display, "instructions"), "text", read_instruction, whole=True
-            ),
+            "profiles": Part(opened, progress, whole=True),
+            "instructions": Part(opened, new_progress(asking.display, "instructions"), whole=True),
         }
         done = ask_rounds(parts, questions, Written, work / "replies.jsonl", budget, {})
-        profiles = done.known["profiles"]
-        texts = [(jobs[name], text) for name, text in done.known["instructions"].items()]
+        profiles = {user: said.profile for user, said in done.answers["profiles"].items() if said.profile}
+        texts = [(jobs[name], said.text) for name, said in done.answers["instructions"].items() if said.text]
         _write_shop(folder, shop, profiles, texts)
         trained, lines = None, list[str]()
         if epochs and not done.stopped:

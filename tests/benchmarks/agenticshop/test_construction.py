@@ -19,6 +19,7 @@ from fakes.chat_server import ChatServer, after, error, working_out
 from fakes.construction_model import construction_model, part_of
 
 from grounding.benchmarks.agenticshop.construction import (
+    Made,
     Need,
     Subject,
     construction_prompts,
@@ -128,7 +129,7 @@ def test_histories_stand_in_prompts_as_python_writes_the_files_own_lists(name: s
     for one in read_raw_users(path)[:5]:
         entry = files[one.id][1]
         subject = Subject(domain=name, user=one.id, history=one.reviews, seed=one.target)
-        known: dict[str, Any] = {"context": {subject.id: UserContext()}, "need": {}}
+        known: dict[str, Any] = {"context": {subject.id: Made(context=UserContext())}, "need": {}}
         (question,) = questions_of([subject], PROMPTS, "context", known)
         assert f"purchase_history:\n{entry['review']}\n" in question.prompt
         for need in questions_of([subject], PROMPTS, "need", known):
@@ -141,7 +142,7 @@ def test_a_checklist_is_asked_for_without_the_query() -> None:
         UserContext(brand_preferences="Likes {user_budget} <USER BUDGET>."),
         Subject(domain="d", user="u", history=()),
     )
-    known: dict[str, Any] = {"context": {one.id: context}, "need": {one.id: need}}
+    known: dict[str, Any] = {"context": {one.id: Made(context=context)}, "need": {one.id: Made(need=need)}}
     ((question,),) = [questions_of([one], PROMPTS, "checklist", known)]
     assert question.prompt.startswith("\nYou are an expert product evaluator")
     assert "user_situation: Out of tea.\nuser_budget: under $9\n" in question.prompt
