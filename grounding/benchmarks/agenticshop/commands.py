@@ -51,10 +51,7 @@ def agree_command(
     from .agreement import agree_with_people, print_agreement
 
     agreed = agree_with_people(run, labels, seed=seed)
-    if json:
-        print_json(agreed)
-    else:
-        print_agreement(agreed)
+    (print_json if json else print_agreement)(agreed)
     return EXIT_OK
 
 

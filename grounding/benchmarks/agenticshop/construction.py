@@ -111,10 +111,6 @@ class Need(Record, frozen=True, kw_only=True):
     categorical: str = ""
 
 
-def construction_prompts() -> ConstructionPrompts:
-    return read_wording("agenticshop", "construction", ConstructionPrompts)
-
-
 def questions_of(
     subjects: Sequence[Subject], prompts: ConstructionPrompts, part: str, known: asking.Known
 ) -> list[asking.Question]:
@@ -203,7 +199,7 @@ def construct(
     """Make files of users, or go on where an earlier run stopped. Returns what to print, why it stopped before the end
     ("" where it did not), and whether nothing is left to be asked.
     """
-    budget, prompts = Budget(writing.cost_limit), construction_prompts()
+    budget, prompts = Budget(writing.cost_limit), read_wording("agenticshop", "construction", ConstructionPrompts)
     progress = {part: asking.new_progress(writing.display, part) for part in _FORMS}
     files, subjects, skipped = subjects_of(raw, scenarios, seed=seed, users=users)
     writer = writing.opened(budget, progress["context"])

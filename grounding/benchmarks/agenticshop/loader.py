@@ -45,6 +45,7 @@ from .records import (
     Site,
     Target,
     UserContext,
+    files_in,
     row_of,
 )
 from .scores import words
@@ -64,9 +65,7 @@ def load_curation(
     """
     place = locate(dataset, data_dir)
     if place.layout != NAME:
-        raise UserError(
-            f"the data set {place.name!r} holds no users to curate products for: its layout is {place.layout}"
-        )
+        raise UserError(f"the data set {place.name!r} holds no users with needs: its layout is {place.layout}")
     found = read_curation(place.folder, name=place.name, scenarios=scenarios)
     departs = () if scenarios else departures(count_curation(found), place.expected)
     return replace(found, departs=departs)
@@ -105,7 +104,7 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
 
 
 def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path]]:
-    names = {row.file("user_profile"): row.scenario for row in ROWS}
+    names = [row.file("user_profile") for row in ROWS]
     found = nearest(folder, names)
     if not found:
         raise UserError(f"{folder}: none of {', '.join(names)} in it, or up to {DEPTH} folders deeper; see --data-dir")
@@ -113,7 +112,7 @@ def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path]]:
     if len(found) > 1 and chosen.name != PREFERRED:
         several = ", ".join(sorted(one.name for one in found))
         raise UserError(f"{folder}: users in several folders ({several}); give one of them with --data-dir")
-    return chosen, {names[name]: chosen / name for name in names if (chosen / name).is_file()}
+    return chosen, files_in(chosen, "user_profile")
 
 
 def nearest(folder: Path, names: Iterable[str]) -> list[Path]:

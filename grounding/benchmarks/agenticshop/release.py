@@ -58,7 +58,6 @@ from .records import (
     ProductFacts,
     RenderedPage,
     Reported,
-    Scenario,
     Segment,
     product_id,
     row_of,
@@ -298,15 +297,6 @@ def input_entry(task: CurationTask) -> dict[str, Any]:
 
 
 MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 100, 50, 32 << 20
-
-
-def search_outputs(path: Path) -> dict[Scenario, Path]:
-    """The files of curated products in the folder of one model, by scenario; raises a UserError where none are."""
-    files = {row.scenario: path / row.file("search_output") for row in ROWS}
-    found = {scenario: file for scenario, file in files.items() if file.is_file()}
-    if not found:
-        raise UserError(f"{path}: no *_search_output.json in it; give the folder of one model")
-    return found
 
 
 def _model_folder(path: Path) -> Path:

@@ -99,15 +99,12 @@ def reply_form(prompt: ReleasedPrompt | ProductJudgePrompt) -> dict[str, Any]:
     return {"type": "json_schema", "strict": True, "name": prompt.schema_name, "schema": schema}
 
 
-def released_extraction() -> ReleasedPrompt:
-    return read_wording("agenticshop", "extraction-release", ReleasedPrompt)
-
-
 class ReleasedExtractor:
     """The release's extractor: address, text, data and up to five pictures of any link to two texts."""
 
     def __init__(self, opened: Opened) -> None:
-        self._opened, self._prompt = opened, released_extraction()
+        self._opened = opened
+        self._prompt = read_wording("agenticshop", "extraction-release", ReleasedPrompt)
         self.card = opened.card
         self.name = f"{opened.card.name}@{OFFICIAL}"
         self.max_concurrency = opened.model.max_concurrency
@@ -195,12 +192,13 @@ def released_pictures(segments: Sequence[Segment], evidence: EvidenceFolder) -> 
     return found
 
 
-def part_bounds(height: int, viewport: int = _VIEWPORT.height) -> list[tuple[int, int]]:
+def part_bounds(height: int) -> list[tuple[int, int]]:
     """Where the release cuts a page of a height, in pixels from the top.
 
     >>> part_bounds(700), part_bounds(2160)
     ([(0, 700)], [(0, 720), (720, 1200), (1200, 1680), (1680, 2160)])
     """
+    viewport = _VIEWPORT.height
     if height <= viewport:
         return [(0, height)]
     rest = min(int(height / viewport) + 1, MAX_PARTS) - 1

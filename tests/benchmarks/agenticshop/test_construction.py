@@ -19,10 +19,10 @@ from fakes.chat_server import ChatServer, after, error, working_out
 from fakes.construction_model import construction_model, part_of
 
 from grounding.benchmarks.agenticshop.construction import (
+    ConstructionPrompts,
     Made,
     Need,
     Subject,
-    construction_prompts,
     product_name,
     questions_of,
     read_part,
@@ -30,6 +30,7 @@ from grounding.benchmarks.agenticshop.construction import (
 )
 from grounding.benchmarks.agenticshop.loader import check_pairing, load_curation, read_raw_users
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, UserContext
+from grounding.benchmarks.calls import read_wording
 from grounding.records import Failure
 
 Json = dict[str, Any]
@@ -87,7 +88,7 @@ def several(count: int = 6) -> list[tuple[str, list[Json]]]:
 
 # --- who is written about, and with what ------------------------------------------------------------------------------
 
-PROMPTS = construction_prompts()
+PROMPTS = read_wording("agenticshop", "construction", ConstructionPrompts)
 needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="AgenticShop's raw users are not here")
 
 

@@ -27,6 +27,7 @@ from grounding.benchmarks.agenticshop.records import (
     Segment,
     Target,
     Variant,
+    files_in,
     product_id,
 )
 from grounding.benchmarks.agenticshop.release import (
@@ -38,7 +39,6 @@ from grounding.benchmarks.agenticshop.release import (
     read_extraction,
     read_search_answers,
     search_entry,
-    search_outputs,
     write_release,
 )
 from grounding.benchmarks.agenticshop.scorebook import StoredRun
@@ -284,7 +284,7 @@ def test_a_whole_tree(tmp_path: Path) -> None:
         "product_curation_artifacts/inputs/grocery_explicit_title_search_input.json",
         "product_curation_artifacts/web_agents/m-1/grocery_explicit_title_search_output.json",
     ]
-    outputs = search_outputs(tmp_path / "out" / "product_curation_artifacts" / "web_agents" / "m-1")
+    outputs = files_in(tmp_path / "out" / "product_curation_artifacts" / "web_agents" / "m-1", "search_output")
     assert read_search_answers(outputs["explicit_title"])["u1"].products == curation.products
     _, (judged,) = read_eval_results(tmp_path / "out" / "eval_results", [TASK])
     assert [one.satisfied for one in judged.verdicts] == [True, False, False, False]
