@@ -338,7 +338,7 @@ def read_raw_users(path: Path) -> tuple[RawUser, ...]:
     try:
         users = msgspec.json.decode(path.read_bytes(), type=dict[str, list[dict[str, Any]]])
         # What is said of a user lies in several objects.
-        said = [{"id": user, **dict(ChainMap(*entries[::-1]))} for user, entries in users.items()]
+        said = [dict(ChainMap({"id": user}, *entries)) for user, entries in users.items()]
         return msgspec.convert(said, tuple[RawUser, ...])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not a file of AgenticShop's raw users: {error}") from None
