@@ -3,8 +3,9 @@
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -30,6 +31,10 @@ FLAG = "--base-url"
 class Opened(Record, frozen=True, kw_only=True):
     model: ChatModel
     card: PlannerCard
+
+    @property
+    def label(self) -> str:
+        return f"{self.card.name} ({self.card.model})"
 
 
 class Tally(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -330,6 +335,85 @@ async def answer_of(
     return kept(raw=said.text, call=asked.call, **found)
 
 
+class Part(NamedTuple):
+    """Who is asked for one part of what is made, and what counts the answers; ``whole`` is as in :func:`answer_of`."""
+
+    opened: Opened
+    progress: Progress
+    whole: bool = False
+
+
+class Question(Record, frozen=True, kw_only=True):
+    """What is asked about a ``subject`` for one ``part``; ``read`` is as in :func:`answer_of`. The answer is kept under
+    ``id``.
+    """
+
+    id: str
+    part: str
+    subject: str
+    prompt: str
+    read: Callable[[str], Mapping[str, Any] | Failure]
+    system: str = ""
+
+
+Known = dict[str, dict[str, Any]]
+"""The last answers so far, by part and subject, whatever they say."""
+
+
+class Rounds(Record, frozen=True, kw_only=True):
+    """What became of asking for every part; ``made`` answers came now, ``cost_usd`` is what all ever took."""
+
+    answers: Known
+    tallies: dict[str, Tally]
+    made: int
+    cost_usd: float | None
+    stopped: str
+
+    @property
+    def complete(self) -> bool:
+        return not self.stopped and all(one.complete for one in self.tallies.values())
+
+    @property
+    def lines(self) -> list[str]:
+        """What is left or could not be read, a line for each part of which something is."""
+        return [f"{name:<13} {one.left}" for name, one in self.tallies.items() if one.done < one.items]
+
+
+def ask_rounds(
+    parts: Mapping[str, Part],
+    questions: Callable[[str, Known], Sequence[Question]],
+    kept: type[AnswerT],
+    path: Path,
+    budget: Budget,
+    given: Known,
+) -> Rounds:
+    """Have one part after the other answered, as far as the replies in ``path`` don't do it. ``questions`` are those
+    about a part that can be asked by what is known; ``given`` is known without asking. Raises as :func:`ask_all`.
+    """
+    known, tallies = {name: dict(given.get(name, {})) for name in parts}, dict[str, Tally]()
+
+    def told(one: Question) -> tuple[str, ...]:
+        return parts[one.part].opened.model.identity, *filter(None, (one.system, one.prompt))
+
+    def answer(one: Question) -> Awaitable[AnswerT]:
+        opened, _, whole = parts[one.part]
+        return answer_of(opened, kept, one.prompt, one.read, system=one.system, whole=whole)
+
+    def rounds() -> Iterator[tuple[Progress, Sequence[Question]]]:
+        for name, part in parts.items():
+            asked = questions(name, known)
+            yield part.progress, asked
+            tallies[name] = tally(stage, asked)
+            known[name] |= {one.subject: last for one in asked if (last := last_answer(stage, one)) is not None}
+
+    with closing(Journal(path, kept)) as journal:
+        models = [part.opened.model for part in parts.values()]
+        stage = AnswerStage[Question, AnswerT]("write", journal, models[0].max_concurrency, told=told, answer=answer)
+        done = ask_all(stage, left := rounds(), budget, *models)
+        list(left)  # Parts that were not got to are counted, too.
+        return Rounds(answers=known, tallies=tallies, made=done.answers, cost_usd=paid(journal), stopped=done.stopped)
+
+
 @contextmanager
 def figures_folder(out: Path, names: Sequence[str]) -> Iterator[LockedFolder]:
     """The folder for figures and replies, held; a UserError where it holds something else than ``names``."""
@@ -399,22 +483,17 @@ def ask_and_figure(
     """
     budget, progress = Budget(asking.cost_limit), new_progress(asking.display, unit)
     opened = asking.opened(budget, progress)
-    with figures_folder(out, names) as folder, closing(Journal(out / names[1], kept)) as journal:
-        stage: AnswerStage[AboutT, AnswerT] = AnswerStage(
-            "ask",
-            journal,
-            opened.model.max_concurrency,
-            told=lambda item: (opened.model.identity, question(item)),
-            answer=lambda item: answer_of(opened, kept, question(item), lambda text: read(item, text)),
-        )
-
-        done = ask_all(stage, [(progress, items)], budget, opened.model)
-        last = {one.id: last_answer(stage, one) for one in items}
-        answers = StageAnswers(
-            by=f"{opened.card.name} ({opened.card.model})",
-            answers={name: answer for name, answer in last.items() if answer is not None},
-            tally=tally(stage, items),
-            cost_usd=paid(journal),
+    questions = [
+        Question(id=one.id, part=unit, subject=one.id, prompt=question(one), read=partial(read, one)) for one in items
+    ]
+    with figures_folder(out, names) as folder:
+        part = Part(opened, progress)
+        done = ask_rounds({unit: part}, lambda _part, _known: questions, kept, out / names[1], budget, {})
+        answers = StageAnswers[AnswerT](
+            by=opened.label,
+            answers=done.answers[unit],
+            tally=done.tallies[unit],
+            cost_usd=done.cost_usd,
             stopped=done.stopped,
         )
         told = {"by": answers.by, "unparsed": answers.tally.unparsed, "cost_usd": answers.cost_usd}

@@ -24,6 +24,11 @@ Seconds = Annotated[float, Parameter(validator=Number(gte=0))]
 MaybeMore = Annotated[float | None, Parameter(validator=Number(gt=0))]
 
 
+def examples(*lines: str) -> str:
+    """The end of a command's help."""
+    return "\n".join(("\nExamples:\n", "```", *lines, "```\n"))
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ModelFlags:

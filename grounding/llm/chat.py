@@ -25,7 +25,7 @@ from grounding.llm.client import SERVER_WAIT_S
 from grounding.llm.http import beyond_window, where_to_look
 from grounding.llm.tokens import RequestTokens, request_tokens
 from grounding.llm.vendors import conversation_wire
-from grounding.llm.wire import Completion, ImagePart, Message, TextPart
+from grounding.llm.wire import Completion, ConversationWire, ImagePart, Message, TextPart
 from grounding.records import Call, Failure, FailureKind, ImageSizes, Query, Record, Size
 
 PREPARE_THREADS = 4
@@ -284,19 +284,28 @@ def asked_as(card: ChatCard, options: ChatOptions) -> dict[str, Any]:
 
 
 def open_chat(
-    card: ChatCard, options: ChatOptions, *, flag: str, budget: Budget, on_retry: Callable[[], None]
+    card: ChatCard,
+    options: ChatOptions,
+    *,
+    flag: str,
+    budget: Budget,
+    on_retry: Callable[[], None],
+    wire: ConversationWire | None = None,
 ) -> OpenedChat:
-    """Put a card, a user's options and an endpoint together. Sends nothing yet."""
+    """Put a card, a user's options and an endpoint together. Sends nothing yet. A ``wire`` that is not the card's is
+    spoken without any of its parameters.
+    """
     if card.serving.how == "in-process":
         raise UserError(
             f"{card.name} ({card.title}) can't be asked over a chat endpoint: {card.serving.reason}. Run it in this "
             f"process: `grounding eval --grounder {card.name} --backend hf`, without --base-url"
         )
-    wire = conversation_wire(card)
+    parameters = request_parameters(card, options) if wire is None else {}
+    wire = wire or conversation_wire(card)
     endpoint = resolve_endpoint(card, options.base_url, flag=flag, dry=options.dry, wire=wire)
     role = flag.removeprefix("--").removesuffix("base-url").rstrip("-") or "agent"
     client = ChatClient(card, endpoint, wire, **asked_as(card, options), budget=budget, on_retry=on_retry, role=role)
-    model = ChatModel(card, client, request_parameters(card, options), dry=options.dry)
+    model = ChatModel(card, client, parameters, dry=options.dry)
     return OpenedChat(model=model, base_url=endpoint.base_url)
 
 

@@ -11,64 +11,23 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from grounding.benchmarks.flags import AS_THE_CARD, Count, Flag, MaybeSome, ModelFlags, Several, exit_code
+from grounding.benchmarks.flags import AS_THE_CARD, Count, Flag, MaybeSome, ModelFlags, Several, examples, exit_code
 from grounding.console import EXIT_OK, print_json, wide_console
 from grounding.data.option import DataDir
-
-AGREE_EXAMPLES = """
-Examples:
-
-```
-# Two people labelled on the run's report.html (button `Label`) and saved a file each
-grounding curation agree results/RUN --labels labels-ann.json labels-ben.json
-
-# Without labels: the judges against the offline reference, on the items that it decides
-grounding curation agree results/RUN
-```
-
-What judges are shown, as in the paper's table 3, is compared in one run: `--judge A A@no-info A@url-only`.
-"""
-
-ALIGN_EXAMPLES = """
-Example:
-
-```
-# By a chat model, as in the paper, every pair in both orders, for at most 5 dollars
-grounding curation align --raw AgenticShop/data/user_raw --profiles AgenticShop/data/user_profiles_samples \\
-    --by gpt-5-mini --cost-limit 5 --out aligned
-```
-"""
-
-CONSTRUCT_EXAMPLES = """
-Examples:
-
-```
-# As in the paper: one model writes contexts and checklists, another one the queries, for at most 20 dollars
-grounding curation construct --raw RAW --out my-users --writer gpt-5-mini --query-writer gpt-4.1-mini --cost-limit 20
-
-# The folder is a data set
-grounding eval --dataset agenticshop --data-dir my-users --agent search --model gpt-4o-search
-```
-"""
-
-EXPORT_EXAMPLES = """
-Examples:
-
-```
-# A run as the release's own programs have theirs
-grounding curation export results/RUN --out their-layout
-
-# And back: the same products, pages and verdicts as a run of ours
-grounding eval --dataset agenticshop --data-dir their-layout/data --agent replay \\
-    --curations their-layout/product_curation_artifacts/web_agents/browsing-gpt-4o \\
-    --extractions their-layout/eval_results --judgements their-layout/eval_results
-```
-"""
 
 curation_app = App(name="curation")
 
 
-@curation_app.command(name="agree", help_epilogue=AGREE_EXAMPLES)
+@curation_app.command(
+    name="agree",
+    help_epilogue=examples(
+        "# Two people labelled on the run's report.html (button `Label`) and saved a file each",
+        "grounding curation agree results/RUN --labels labels-ann.json labels-ben.json",
+        "",
+        "# Without labels: the judges against the offline reference, on the items that it decides",
+        "grounding curation agree results/RUN",
+    ),
+)
 def agree_command(
     run: Path,
     /,
@@ -81,7 +40,7 @@ def agree_command(
 
     People label products on the run's `report.html`. Every judge is held against each person over the items that both
     decide; figures are means over people, with 95 % intervals by a bootstrap over products. The paper's tables 3 and 9
-    stand beside.
+    stand beside. What judges are shown, as in table 3, is compared in one run: `--judge A A@no-info A@url-only`.
 
     Args:
         run: The run's folder.
@@ -92,14 +51,18 @@ def agree_command(
     from .agreement import agree_with_people, print_agreement
 
     agreed = agree_with_people(run, labels, seed=seed)
-    if json:
-        print_json(agreed)
-    else:
-        print_agreement(agreed)
+    (print_json if json else print_agreement)(agreed)
     return EXIT_OK
 
 
-@curation_app.command(name="align", help_epilogue=ALIGN_EXAMPLES)
+@curation_app.command(
+    name="align",
+    help_epilogue=examples(
+        "# By a chat model, as in the paper, every pair in both orders, for at most 5 dollars",
+        "grounding curation align --raw AgenticShop/data/user_raw --profiles AgenticShop/data/user_profiles_samples \\",
+        "    --by gpt-5-mini --cost-limit 5 --out aligned",
+    ),
+)
 def align_command(
     *,
     raw: Path,
@@ -135,7 +98,17 @@ def align_command(
     return exit_code(answers.stopped, complete=answers.complete)
 
 
-@curation_app.command(name="construct", help_epilogue=CONSTRUCT_EXAMPLES)
+@curation_app.command(
+    name="construct",
+    help_epilogue=examples(
+        "# As in the paper: one model writes contexts and checklists, another one the queries, for at most 20 dollars",
+        "grounding curation construct --raw RAW --out my-users \\",
+        "    --writer gpt-5-mini --query-writer gpt-4.1-mini --cost-limit 20",
+        "",
+        "# The folder is a data set",
+        "grounding eval --dataset agenticshop --data-dir my-users --agent search --model gpt-4o-search",
+    ),
+)
 def construct_command(
     *,
     raw: Path,
@@ -176,7 +149,18 @@ def construct_command(
     return exit_code(stopped, complete=done)
 
 
-@curation_app.command(name="export", help_epilogue=EXPORT_EXAMPLES)
+@curation_app.command(
+    name="export",
+    help_epilogue=examples(
+        "# A run as the release's own programs have theirs",
+        "grounding curation export results/RUN --out their-layout",
+        "",
+        "# And back: the same products, pages and verdicts as a run of ours",
+        "grounding eval --dataset agenticshop --data-dir their-layout/data --agent replay \\",
+        "    --curations their-layout/product_curation_artifacts/web_agents/browsing-gpt-4o \\",
+        "    --extractions their-layout/eval_results --judgements their-layout/eval_results",
+    ),
+)
 def export_command(run: Path, /, *, out: Path, judge: str | None = None) -> int:
     """Write a run in the release's layout: users, prompts, products, extractions, evaluations and pictures.
 
@@ -187,8 +171,7 @@ def export_command(run: Path, /, *, out: Path, judge: str | None = None) -> int:
     """
     from .release import export_run
 
-    done = export_run(run, out, judge=judge)
-    print(f"{done.products:,} products of {done.curations:,} tasks and {done.users:,} users: {done.results}")
+    print(export_run(run, out, judge=judge))
     return EXIT_OK
 
 

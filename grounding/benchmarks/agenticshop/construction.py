@@ -11,8 +11,7 @@ the queries found) and ``replies.jsonl`` (every reply), from which the same comm
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Coroutine, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,12 +24,10 @@ from grounding.benchmarks.calls import Wording, fill, json_values, read_wording
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
-from grounding.run.display import Progress
-from grounding.run.journal import Journal
 
-from .loader import RawReview, check_pairing, read_raw_users, target_of
+from .loader import RawReview, check_pairing, items_of, profile_of, read_raw_users, target_of
 from .records import DIMENSIONS, ROWS, ChecklistItem, CurationTask, Scenario, UserContext, row_of
-from .release import write_profiles
+from .release import write_lists
 
 OPEN_FILE = "open_curation"
 REVIEWS = 10  # So many reviews a context is written from; all of them in open exploration.
@@ -70,14 +67,14 @@ def subjects_of(
         products = {product_name(review): review for review in reversed(user.reviews)}
         if domain == OPEN_FILE and products:
             subjects.append(Subject(domain=domain, user=user.id, history=user.reviews))
-        elif domain != OPEN_FILE and user.main_category and len(products) > 1:
+        elif domain != OPEN_FILE and user.stats.main_category and len(products) > 1:
             chance = f"{seed}/{domain}/{user.id}"
             drawn = min(products, key=lambda name: hashlib.sha256(f"{chance}/{name}".encode()).digest())
             history = tuple(one for one in user.reviews if product_name(one) != drawn)[:REVIEWS]
-            about = {"domain": domain, "user": user.id, "product_type": user.main_category}
+            about = {"domain": domain, "user": user.id, "product_type": user.stats.main_category}
             subjects.append(Subject(**about, history=history, seed=products[drawn]))
         else:
-            typed = domain == OPEN_FILE or user.main_category
+            typed = domain == OPEN_FILE or user.stats.main_category
             skipped[f"{domain}/{user.id}"] = "reviews of fewer than 2 products" if typed else "no product type"
     if not subjects:
         raise UserError(f"--raw {raw}: nobody in it can be written about: {', '.join(set(skipped.values()))}")
@@ -114,25 +111,13 @@ class Need(Record, frozen=True, kw_only=True):
     categorical: str = ""
 
 
-def construction_prompts() -> ConstructionPrompts:
-    return read_wording("agenticshop", "construction", ConstructionPrompts)
-
-
-class Question(Record, frozen=True, kw_only=True):
-    id: str
-    subject: str
-    part: str
-    system: str
-    prompt: str
-
-
 def questions_of(
-    part: str, subjects: Sequence[Subject], prompts: ConstructionPrompts, known: dict[str, dict[str, Any]]
-) -> list[Question]:
+    subjects: Sequence[Subject], prompts: ConstructionPrompts, part: str, known: asking.Known
+) -> list[asking.Question]:
     """What is asked for a part of those whose earlier parts are ``known``; for a checklist the query is not told."""
     found = []
     for one in subjects:
-        context, need = known["context"].get(one.id), known["need"].get(one.id)
+        context, need = known["context"].get(one.id, Made()).context, known["need"].get(one.id, Made()).need
         told = "" if context is None else str(msgspec.structs.asdict(context))
         if part == "context":
             template = prompts.open_context if one.seed is None else prompts.context
@@ -146,14 +131,14 @@ def questions_of(
             prompt, system = fill(prompts.checklist, user_context=told, **words), prompts.checklist_system
         else:
             continue
-        found.append(Question(id=f"{part}/{one.id}", subject=one.id, part=part, system=system, prompt=prompt))
+        asked: dict[str, Any] = {"id": f"{part}/{one.id}", "part": part, "subject": one.id}
+        found.append(asking.Question(**asked, system=system, prompt=prompt, read=partial(read_part, part)))
     return found
 
 
 def _as_filed(review: RawReview) -> dict[str, Any]:
-    """A review as the file has it: lists for lists, and a domain only where there is one."""
-    written: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(review))
-    return written if review.domain else {name: said for name, said in written.items() if name != "domain"}
+    """A review as the file has it: lists for lists."""
+    return dict(msgspec.json.decode(msgspec.json.encode(review)))
 
 
 Paragraph = Annotated[str, msgspec.Meta(pattern=r"\S", max_length=8_000)]
@@ -184,16 +169,14 @@ def read_part(part: str, text: str) -> dict[str, Any] | Failure:
     if found is None:
         return Failure(kind="unparsed", message=f"the reply holds no JSON object with {', '.join(sorted(names))}")
     try:
-        found = msgspec.convert(found, _FORMS[part])
+        found = msgspec.to_builtins(msgspec.convert(found, _FORMS[part]))
     except msgspec.ValidationError as error:
         return Failure(kind="unparsed", message=str(error))
     if part == "context":
-        return {part: UserContext(**msgspec.structs.asdict(found))}
+        return {part: UserContext(**found)}
     if part == "need":
-        queries = msgspec.structs.asdict(found.query)
-        return {part: Need(situation=found.situation, budget=found.budget_range, **queries)}
-    listed = ((name, *one) for name in DIMENSIONS for one in enumerate(getattr(found, name)))
-    return {part: tuple(ChecklistItem(dimension=name, number=number, text=text) for name, number, text in listed)}
+        return {part: Need(situation=found["situation"], budget=found["budget_range"], **found["query"])}
+    return {part: items_of(found)}
 
 
 def _objects(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
@@ -216,74 +199,46 @@ def construct(
     """Make files of users, or go on where an earlier run stopped. Returns what to print, why it stopped before the end
     ("" where it did not), and whether nothing is left to be asked.
     """
-    budget, prompts, display = Budget(writing.cost_limit), construction_prompts(), writing.display
+    budget, prompts = Budget(writing.cost_limit), read_wording("agenticshop", "construction", ConstructionPrompts)
+    progress = {part: asking.new_progress(writing.display, part) for part in _FORMS}
     files, subjects, skipped = subjects_of(raw, scenarios, seed=seed, users=users)
-    writer = writing.opened(budget, asking.new_progress(display, "users"))
-    asker = writer if queries is None else queries.opened(budget, asking.new_progress(display, "users"))
-    by = {part: asker if part == "need" else writer for part in _FORMS}
+    writer = writing.opened(budget, progress["context"])
+    asker = writer if queries is None else queries.opened(budget, progress["need"])
     recipe = {
         "files": {path.name: path.stat().st_size for path in files},
         "scenarios": list(scenarios),
         "users": users,
         "seed": seed,
-        "writer": f"{writer.card.name} ({writer.card.model})",
-        "query_writer": f"{asker.card.name} ({asker.card.model})",
+        "writer": writer.label,
+        "query_writer": asker.label,
         "prompts": prompts.label,
         "parameters": dict(writer.model.parameters),
     }
-    known: dict[str, dict[str, Any]] = {part: {} for part in _FORMS}
-    tallies: dict[str, asking.Tally] = {}
-
-    def answer(one: Question) -> Coroutine[Any, Any, Made]:
-        return asking.answer_of(by[one.part], Made, one.prompt, partial(read_part, one.part), system=one.system)
-
-    def told(one: Question) -> tuple[str, str, str]:
-        return by[one.part].model.identity, one.system, one.prompt
-
-    def take_up(part: str, questions: Sequence[Question]) -> None:
-        tallies[part] = asking.tally(stage, questions)
-        for question in questions:
-            if (last := asking.last_answer(stage, question)) and (said := getattr(last, part)):
-                known[part][question.subject] = said
-        if part == "need":
-            open_need = Need(situation=prompts.open_situation)
-            known[part] |= {one.id: open_need for one in subjects if one.seed is None}
-
-    def rounds() -> Iterator[tuple[Progress, Sequence[Question]]]:
-        for part in _FORMS:
-            questions = questions_of(part, subjects, prompts, known)
-            yield asking.new_progress(display, part), questions
-            take_up(part, questions)
-
-    with (
-        asking.made_folder(out, {"recipe": recipe}, files=(MADE_WITH, REPLIES), what="users") as folder,
-        closing(Journal(out / REPLIES, Made)) as journal,
-    ):
-        most = writer.model.max_concurrency
-        stage = asking.AnswerStage[Question, Made]("construct", journal, most, told=told, answer=answer)
-        done = asking.ask_all(stage, rounds(), budget, writer.model, asker.model)
-        for part in _FORMS:
-            take_up(part, questions_of(part, subjects, prompts, known))
-        tasks = _tasks(subjects, known, scenarios, prompts.open_query)
-        write_profiles(out, tasks)
-        written, reports, cost = Counter(task.scenario for task in tasks), check_pairing(tasks), asking.paid(journal)
+    parts = {part: asking.Part(asker if part == "need" else writer, progress[part]) for part in _FORMS}
+    open_need = Made(need=Need(situation=prompts.open_situation))
+    needs = {one.id: open_need for one in subjects if one.seed is None}
+    with asking.made_folder(out, {"recipe": recipe}, files=(MADE_WITH, REPLIES), what="users") as folder:
+        questions = partial(questions_of, subjects, prompts)
+        done = asking.ask_rounds(parts, questions, Made, out / REPLIES, budget, {"need": needs})
+        tasks = _tasks(subjects, done.answers, scenarios, prompts.open_query)
+        write_lists(out, "user_profile", tasks, profile_of)
+        written, reports = Counter(task.scenario for task in tasks), check_pairing(tasks)
         doubts = [doubt for report in reports for doubt in report.doubts]
-        whole = not done.stopped and all(one.complete for one in tallies.values())
-        made: dict[str, Any] = {"status": "complete" if whole else "partial", "version": __version__, "recipe": recipe}
-        made |= {"written": written, "skipped": skipped, "asked": tallies, "doubts": doubts, "cost_usd": cost}
+        cost, status = done.cost_usd, "complete" if done.complete else "partial"
+        made: dict[str, Any] = {"status": status, "version": __version__, "recipe": recipe, "written": written}
+        made |= {"skipped": skipped, "asked": done.tallies, "doubts": doubts, "cost_usd": cost}
         folder.replace_json(MADE_WITH, made)
     lines = [f"{out}: {len(tasks)} tasks"]
     lines += [f"  {row_of(name).file('user_profile'):<48} {count:>4} users" for name, count in written.items()]
     lines += [f"left out      {len(skipped)} users: {', '.join(sorted(set(skipped.values())))}"] if skipped else []
     pairs = sum(report.queries for report in reports)
-    lines.append(f"pairing       {len(doubts)} of {pairs} queries look like another user's")
-    lines += [f"{part:<13} {one.left}" for part, one in tallies.items() if one.done < one.items]
-    lines.append(f"asked now     {done.answers}" + ("" if cost is None else f" · {dollars(cost)} in all"))
-    return [*lines, *([f"stopped: {done.stopped}"] if done.stopped else [])], done.stopped, whole
+    lines += [f"pairing       {len(doubts)} of {pairs} queries look like another user's", *done.lines]
+    lines.append(f"asked now     {done.made}" + ("" if cost is None else f" · {dollars(cost)} in all"))
+    return [*lines, *([f"stopped: {done.stopped}"] if done.stopped else [])], done.stopped, done.complete
 
 
 def _tasks(
-    subjects: Sequence[Subject], known: dict[str, dict[str, Any]], scenarios: Collection[Scenario], open_query: str
+    subjects: Sequence[Subject], known: asking.Known, scenarios: Collection[Scenario], open_query: str
 ) -> tuple[CurationTask, ...]:
     return tuple(
         CurationTask(
@@ -293,14 +248,14 @@ def _tasks(
             situation=need.situation,
             query=open_query if one.seed is None else getattr(need, scenario, need.categorical),
             query_type=row_of(scenario).query_type,
-            context=known["context"][one.id],
-            checklist=known["checklist"][one.id],
+            context=known["context"][one.id].context,
+            checklist=checklist,
             product_type=one.product_type or None,
             budget=need.budget or None,
             target=None if one.seed is None else target_of(one.seed.product, one.product_type),
         )
         for one in subjects
-        if one.id in known["checklist"] and (need := known["need"][one.id])
+        if (checklist := known["checklist"].get(one.id, Made()).checklist) and (need := known["need"][one.id].need)
         for scenario, domain in MADE_OF.items()
         if domain == one.domain and (not scenarios or scenario in scenarios)
     )

@@ -16,10 +16,10 @@ not open exploration. Fields that are not known are passed over, but for names o
 from __future__ import annotations
 
 import hashlib
-import math
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +27,7 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 from msgspec import Meta
+from msgspec.structs import asdict, astuple, replace
 
 from grounding.data.fields import DatasetProblems, Problem, read_json_list, shorten
 from grounding.data.registry import ExpectedCounts, Inspection, departures, differences, locate
@@ -44,6 +45,7 @@ from .records import (
     Site,
     Target,
     UserContext,
+    files_in,
     row_of,
 )
 from .scores import words
@@ -63,17 +65,16 @@ def load_curation(
     """
     place = locate(dataset, data_dir)
     if place.layout != NAME:
-        raise UserError(
-            f"the data set {place.name!r} holds no users to curate products for: its layout is {place.layout}"
-        )
+        raise UserError(f"the data set {place.name!r} holds no users with needs: its layout is {place.layout}")
     found = read_curation(place.folder, name=place.name, scenarios=scenarios)
     departs = () if scenarios else departures(count_curation(found), place.expected)
-    return msgspec.structs.replace(found, departs=departs)
+    return replace(found, departs=departs)
 
 
 def count_curation(dataset: CurationDataset) -> ExpectedCounts:
-    users, tasks = {task.user for task in dataset.tasks}, len(dataset.tasks)
-    return ExpectedCounts(participants=len(users), tasks=tasks, instructions=tasks)
+    users, tasks = len({task.user for task in dataset.tasks}), len(dataset.tasks)
+    groups = {"scenario": dict(Counter[str](task.scenario for task in dataset.tasks))}
+    return ExpectedCounts(participants=users, tasks=tasks, instructions=tasks, groups=groups)
 
 
 def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scenario] = ()) -> CurationDataset:
@@ -103,24 +104,29 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
 
 
 def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path]]:
-    names = {row.file("user_profile"): row.scenario for row in ROWS}
-    for depth in range(DEPTH + 1):
-        if found := sorted({path.parent for name in names for path in folder.glob("*/" * depth + name)}):
-            break
-    else:
+    names = [row.file("user_profile") for row in ROWS]
+    found = nearest(folder, names)
+    if not found:
         raise UserError(f"{folder}: none of {', '.join(names)} in it, or up to {DEPTH} folders deeper; see --data-dir")
     chosen = next((one for one in found if one.name == PREFERRED), found[0])
     if len(found) > 1 and chosen.name != PREFERRED:
         several = ", ".join(sorted(one.name for one in found))
         raise UserError(f"{folder}: users in several folders ({several}); give one of them with --data-dir")
-    return chosen, {names[name]: chosen / name for name in names if (chosen / name).is_file()}
+    return chosen, files_in(chosen, "user_profile")
+
+
+def nearest(folder: Path, names: Iterable[str]) -> list[Path]:
+    """The folders that hold something of these names: of those up to ``DEPTH`` below the folder the least deep ones."""
+    depths = ("*/" * depth for depth in range(DEPTH + 1))
+    found = (sorted({path.parent for name in names for path in folder.glob(depth + name)}) for depth in depths)
+    return next(filter(None, found), [])
 
 
 Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARS)]
 Items = Annotated[list[Annotated[str, Meta(max_length=MAX_TEXT_CHARS, pattern=r"\S")]], Meta(max_length=MAX_ITEMS)]
 _Context, _Checklist = (
-    msgspec.defstruct(name, [(dimension, kind | None, None) for dimension in DIMENSIONS], forbid_unknown_fields=True)
-    for name, kind in (("_Context", Text), ("_Checklist", Items))
+    msgspec.defstruct("_Form", [(name, kind | None, None) for name in DIMENSIONS], forbid_unknown_fields=True)
+    for kind in (Text, Items)
 )
 
 
@@ -165,10 +171,10 @@ def _read_user(values: object, scenario: Scenario) -> CurationTask:
     query = found.user_query or ""
     if not query.strip() and row_of(scenario).intent != "open_exploration":
         raise ValueError("Expected what the user says - at `$.user_query`")
-    listed = {name: getattr(found.check_list, name) or () for name in DIMENSIONS}
-    if not any(listed.values()):
+    checklist = items_of(asdict(found.check_list))
+    if not checklist:
         raise ValueError("Expected items, without which nobody can be scored - at `$.check_list`")
-    target = Target(**_stripped(found.target, Target.__struct_fields__))
+    target = Target() if found.target is None else Target(**_stripped(found.target))
     return CurationTask(
         id=f"{scenario}/{found.user}",
         user=found.user,
@@ -178,18 +184,14 @@ def _read_user(values: object, scenario: Scenario) -> CurationTask:
         query_type=(found.query_type or "").strip(),
         product_type=(found.seed_product_type or "").strip() or None,
         budget=(found.budget_range or "").strip() or None,
-        context=UserContext(**_stripped(found.user_context, DIMENSIONS)),
-        checklist=tuple(
-            ChecklistItem(dimension=dimension, number=number, text=text)
-            for dimension, texts in listed.items()
-            for number, text in enumerate(texts)
-        ),
+        context=UserContext(**_stripped(found.user_context)),
+        checklist=checklist,
         target=None if target == Target() else target,
     )
 
 
-def _stripped(said: object, names: Iterable[str]) -> dict[str, str]:
-    return {name: (getattr(said, name, None) or "").strip() for name in names}
+def _stripped(said: msgspec.Struct) -> dict[str, str]:
+    return {name: (text or "").strip() for name, text in asdict(said).items()}
 
 
 def profile_of(task: CurationTask) -> dict[str, Any]:
@@ -201,10 +203,10 @@ def profile_of(task: CurationTask) -> dict[str, Any]:
         "budget_range": task.budget,
         "query_type": task.query_type,
         "user_query": task.query,
-        "user_context": {dimension: getattr(task.context, dimension) for dimension in DIMENSIONS},
+        "user_context": asdict(task.context),
         "check_list": checklist_of(task.checklist),
     }
-    return profile if task.target is None else profile | {"target": msgspec.structs.asdict(task.target)}
+    return profile if task.target is None else profile | {"target": asdict(task.target)}
 
 
 def checklist_of(items: Iterable[ChecklistItem]) -> dict[str, list[str]]:
@@ -213,21 +215,29 @@ def checklist_of(items: Iterable[ChecklistItem]) -> dict[str, list[str]]:
     return {dimension: [one.text for one in ordered if one.dimension == dimension] for dimension in DIMENSIONS}
 
 
+def items_of(checklist: Mapping[str, Sequence[str] | None]) -> tuple[ChecklistItem, ...]:
+    """What :func:`checklist_of` wrote, or somebody else, with None for no items of a dimension."""
+    return tuple(
+        ChecklistItem(dimension=dimension, number=number, text=text)
+        for dimension in DIMENSIONS
+        for number, text in enumerate(checklist[dimension] or ())
+    )
+
+
 def _with_targets(tasks: Iterable[CurationTask], folder: Path) -> tuple[CurationTask, ...]:
     """Tasks with the product that their query was made of, where ``user_raw`` in or beside the folder tells it."""
 
     @cache
-    def users(category: str) -> dict[str, RawUser]:
+    def bought(category: str) -> dict[str, RawProduct]:
         places = [one / "user_raw" / f"{category}.json" for one in (folder.parent, folder)]
-        return {one.id: one for path in places if path.is_file() for one in read_raw_users(path)}
+        users = [one for path in places if path.is_file() for one in read_raw_users(path)]
+        return {one.id: one.target.product for one in users if one.target is not None}
 
     def with_target(task: CurationTask) -> CurationTask:
         row = row_of(task.scenario)
         wanted = task.target is None and row.intent == "target_finding"
-        bought = users(row.category).get(task.user) if wanted else None
-        if bought is None or bought.target is None:
-            return task
-        return msgspec.structs.replace(task, target=target_of(bought.target.product, task.product_type))
+        product = bought(row.category).get(task.user) if wanted else None
+        return task if product is None else replace(task, target=target_of(product, task.product_type))
 
     return tuple(map(with_target, tasks))
 
@@ -261,9 +271,8 @@ def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
     except DatasetProblems as problems:
         return Inspection(problems=problems.problems)
     expected, counts = locate(dataset, data_dir).expected, count_curation(found)
-    odd = differences(counts, msgspec.structs.replace(expected, groups={}))
-    by_scenario = Counter[str](task.scenario for task in found.tasks)
-    parts = ", ".join(f"{by_scenario[name]} {name}" for name in SCENARIOS if by_scenario[name])
+    odd = differences(counts, replace(expected, groups={}))
+    parts = ", ".join(f"{count} {scenario}" for scenario, count in counts.groups["scenario"].items())
     checklists = {(task.user, task.checklist) for task in found.tasks}
     summary = (
         f"{counts.participants:,} users, {counts.tasks:,} tasks ({parts}), {len(checklists):,} checklists with "
@@ -277,8 +286,8 @@ def _pairing(tasks: Sequence[CurationTask]) -> Iterator[str]:
     known = {task.id: task for task in tasks}
     for report in check_pairing(tasks):
         if report.doubts:
-            words = "queries look like another user's; scores of these users say little"
-            yield f"{report.scenario}: {len(report.doubts)} of {report.queries} {words}"
+            found = f"{len(report.doubts)} of {report.queries} queries look like another user's"
+            yield f"{report.scenario}: {found}; scores of these users say little"
         for doubt in report.doubts:
             mine, other = known[doubt.task_id], known[doubt.like]
             about, theirs = (shorten(one.product_type or one.situation or one.scenario) for one in (mine, other))
@@ -302,60 +311,44 @@ class RawProduct(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class RawReview(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What a user wrote of a product. ``domain`` is "" where the file is of one domain."""
+    """What a user wrote of a product. ``domain`` is unset where the file is of one domain."""
 
     user_review_title: str | None = None
     user_rating: float | None = None
     user_review: str | None = None
     product: RawProduct
-    domain: str = ""
+    domain: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class RawUser(Record, frozen=True, kw_only=True):
-    """``main_category`` is "" for open users, whose ``target`` (the release's choice) is None."""
+class RawStats(Record, frozen=True, kw_only=True):
+    main_category: str = ""
+
+
+class RawUser(Record, frozen=True, kw_only=True, rename={"reviews": "review"}):
+    """``stats.main_category`` is "" for open users, whose ``target`` (the release's choice) is None."""
 
     id: str
-    main_category: str = ""
+    stats: RawStats = RawStats()
     target: RawReview | None = None
     reviews: tuple[RawReview, ...] = ()
-
-
-class _Stats(msgspec.Struct):
-    main_category: str = ""
-
-
-class _Entry(msgspec.Struct):
-    stats: _Stats | None = None
-    target: RawReview | None = None
-    review: tuple[RawReview, ...] | None = None
 
 
 def read_raw_users(path: Path) -> tuple[RawUser, ...]:
     """All users of a file, in its order; a UserError where it can't be read, or is no such file."""
     try:
-        users = msgspec.json.decode(path.read_bytes(), type=dict[str, list[_Entry]])
+        users = msgspec.json.decode(path.read_bytes(), type=dict[str, list[dict[str, Any]]])
+        # What is said of a user lies in several objects.
+        said = [dict(ChainMap({"id": user}, *entries)) for user, entries in users.items()]
+        return msgspec.convert(said, tuple[RawUser, ...])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not a file of AgenticShop's raw users: {error}") from None
-    return tuple(_user(user, entries) for user, entries in users.items())
-
-
-def _user(user: str, entries: list[_Entry]) -> RawUser:
-    return RawUser(
-        id=user,
-        main_category=next((entry.stats.main_category for entry in entries if entry.stats is not None), ""),
-        target=next((entry.target for entry in entries if entry.target is not None), None),
-        reviews=tuple(review for entry in entries for review in entry.review or ()),
-    )
 
 
 def details_of(product: RawProduct) -> dict[str, Any]:
     """A product's details as names and values; empty where there are none, or they can't be read."""
-    details = product.details
-    if isinstance(details, str):
-        try:
-            details = msgspec.json.decode(details)
-        except msgspec.DecodeError:
-            return {}
+    details: Any = product.details
+    with suppress(msgspec.DecodeError):
+        details = msgspec.json.decode(details) if isinstance(details, str) else details
     return details if isinstance(details, dict) else {}
 
 
@@ -405,42 +398,39 @@ def _check(scenario: Scenario, tasks: list[CurationTask]) -> PairingReport:
         return PairingReport(scenario=scenario)
     fit = _fit(own)
     # Ties between equal sums are broken in favour of the diagonal, by less than any difference that is looked at.
-    rows, chosen = linear_sum_assignment(-fit - np.eye(len(fit)) * 1e-9)
+    users, queries = linear_sum_assignment(-fit - np.eye(len(fit)) * 1e-9)
     # Users who exchange queries with each other are a component of the graph of who gets whose.
-    _, groups = connected_components(coo_array((np.ones(len(rows)), (rows, chosen))))
-    gained = fit[rows, chosen] - fit.diagonal()
+    _, groups = connected_components(coo_array((np.ones(len(users)), (users, queries))))
+    gained = fit[users, queries] - fit.diagonal()
     doubts = []
-    for query, user in sorted(zip(chosen.tolist(), rows.tolist(), strict=True)):
-        found = {"own": fit[query, query], "fit": fit[user, query], "gain": gained[groups == groups[user]].mean()}
-        if user != query and found["gain"] >= MIN_GAIN and found["fit"] - found["own"] >= MIN_LOSS:
-            rounded = {name: round(float(share), 4) for name, share in found.items()}
+    for query, user in sorted(zip(queries.tolist(), users.tolist(), strict=True)):
+        shares = {"own": fit[query, query], "fit": fit[user, query], "gain": gained[groups == groups[user]].mean()}
+        if user != query and shares["gain"] >= MIN_GAIN and shares["fit"] - shares["own"] >= MIN_LOSS:
+            rounded = {name: round(float(share), 4) for name, share in shares.items()}
             doubts.append(PairingDoubt(task_id=own[query].id, like=own[user].id, **rounded))
     return PairingReport(scenario=scenario, queries=len(own), doubts=tuple(doubts))
 
 
 def _fit(tasks: Sequence[CurationTask]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """How well the query of column j fits the user of row i, 0 to 1."""
-    heads = [set(words(f"{task.product_type or ''} {task.situation}")) for task in tasks]
-    told = [
-        " ".join([*(getattr(task.context, name) for name in DIMENSIONS), *(item.text for item in task.checklist)])
-        for task in tasks
-    ]
-    said = [head.union(words(text)) for head, text in zip(heads, told, strict=True)]
-    queries = [_asked(task.query) for task in tasks]
-    users = Counter(word for each in said for word in each)
-    asked = Counter(word for each in queries for word in each)
-    count = len(tasks)
-    weights = {
-        word: math.log((count + 1) / (users[word] + 0.5)) * (1 - (asked[word] - 1) / count) for word in sorted(asked)
-    }
-    known = np.array(
-        [[(one in told) + (one in head) for one in weights] for told, head in zip(said, heads, strict=True)]
+    """How well the query of column j fits the user of row i, 0 to 1: by its words, which count twice in a user's
+    product type or situation, the less the more users and queries have them.
+    """
+    asked, heads, told = [], [], []
+    for task in tasks:
+        asked.append(_asked(task.query))
+        heads.append(set(words(f"{task.product_type or ''} {task.situation}")))
+        texts = (*astuple(task.context), *(item.text for item in task.checklist))
+        told.append(heads[-1].union(words(" ".join(texts))))
+    every, count = sorted(set().union(*asked)), len(tasks)
+    # A row for each task, a column for each word of any query.
+    in_query, in_head, in_all = (
+        np.array([[word in one for word in every] for one in of]) for of in (asked, heads, told)
     )
-    wanted = np.array([[weights[one] * (one in query) for query in queries] for one in weights])
-    total = 2 * wanted.sum(axis=0)
-    table: np.ndarray[Any, np.dtype[np.float64]] = known @ np.divide(
-        wanted, total, out=np.zeros_like(wanted), where=total > 0
-    )
+    rare = np.log((count + 1) / (in_all.sum(axis=0) + 0.5)) * (1 - (in_query.sum(axis=0) - 1) / count)
+    wanted = in_query * rare
+    total = 2 * wanted.sum(axis=1, keepdims=True)
+    shares = np.divide(wanted, total, out=np.zeros_like(wanted), where=total > 0)
+    table: np.ndarray[Any, np.dtype[np.float64]] = (in_all + in_head.astype(int)) @ shares.T
     return table
 
 

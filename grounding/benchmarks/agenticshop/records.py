@@ -409,6 +409,12 @@ def row_of(scenario: Scenario) -> ScenarioRow:
     return _BY_SCENARIO[scenario]
 
 
+def files_in(folder: Path, kind: FileKind) -> dict[Scenario, Path]:
+    """The files of a kind that are in a folder."""
+    paths = {row.scenario: folder / row.file(kind) for row in ROWS}
+    return {scenario: path for scenario, path in paths.items() if path.is_file()}
+
+
 def scenario_named(name: str) -> Scenario:
     """A scenario by any of its names, in small or capital letters; raises a UserError where none is called so."""
     wanted = name.strip().casefold()

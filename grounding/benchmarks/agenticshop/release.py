@@ -21,24 +21,27 @@ their user: the release collects them in the order in which they were done, whic
 """
 
 import codecs
-import io
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from grounding.atomic import atomic_write
+from grounding.data.images import ImageFault, probe_image
 from grounding.errors import UserError
-from grounding.records import Failure, Size
+from grounding.records import Failure
 
 from .agents.search import curation_prompt, curation_prompts
 from .asking import fact_lines
-from .loader import checklist_of, profile_of
+from .loader import nearest, profile_of
 from .records import (
     DIMENSIONS,
     ROWS,
@@ -55,7 +58,6 @@ from .records import (
     ProductFacts,
     RenderedPage,
     Reported,
-    Scenario,
     Segment,
     product_id,
     row_of,
@@ -116,27 +118,25 @@ def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, .
         info = info["description"]
     described = text_of(info or "")
     reviews = text_of(said.get("details") if isinstance(said, dict) else said or "")
-    reason, text = "the release keeps no page", "\n\n".join(filter(None, (described, reviews)))
+    made = partial(made, url=url, class_reason="the release keeps no page")
+    text = "\n\n".join(filter(None, (described, reviews)))
     if not text and not segments:
-        return made(url=url, class_reason=reason)
-    said_of = tuple(CustomerReview(text=one) for one in (reviews,) if one)
-    sources = (FactSource(field="description", source="model"),) if described else ()
-    facts = ProductFacts(description=described, reviews=said_of, sources=sources) if text else None
-    page = RenderedPage(url=url, text=text, segments=segments)
+        return made()
+    facts = ProductFacts(
+        description=described,
+        reviews=(CustomerReview(text=reviews),) if reviews else (),
+        sources=(FactSource(field="description", source="model"),) if described else (),
+    )
     raw = json.dumps({name: decoded[name] for name in _KEPT if name in decoded}, ensure_ascii=False)
-    return made(url=url, class_reason=reason, page=page, facts=facts, raw=raw)
+    return made(page=RenderedPage(url=url, text=text, segments=segments), facts=facts if text else None, raw=raw)
 
 
 def extraction_json(extraction: Extraction) -> dict[str, Any]:
     """An extraction as the release writes it: the facts told as a description, the reviews as one text."""
     if extraction.extractor == EXTRACTOR or extraction.extractor.endswith("@official"):
-        # What the release's own extractor wrote stands as it is.
-        try:
-            decoded = json.loads(extraction.raw)
-        except ValueError:
-            decoded = None
-        if isinstance(decoded, dict):
-            return {"source_url": extraction.url, **{name: decoded.get(name, {}) for name in _KEPT}}
+        with suppress(ValueError, AttributeError):  # What the release's own extractor wrote stands as it is.
+            said = json.loads(extraction.raw)
+            return {"source_url": extraction.url, **{name: said.get(name, {}) for name in _KEPT}}
     lines = [] if extraction.facts is None else list(fact_lines(extraction.facts))
     of_reviews = ("rating", "rating_count", "reviews")
     reviews = "\n".join(f"{name}: {said}" for field, name, said in lines if field in of_reviews)
@@ -154,20 +154,21 @@ def read_evaluation(product_id: str, decoded: object, checklist: Sequence[Checkl
     inner = decoded.get("evaluation_result", decoded) if isinstance(decoded, dict) else None
     annotated = inner.get("annotated_checklist", {}) if isinstance(inner, dict) else None
     if inner is None or not isinstance(annotated, dict) or not inner.keys() & {"annotated_checklist", "stats"}:
-        failure = Failure(kind="unparsed", message="expected an object with stats and annotated_checklist")
-        return msgspec.structs.replace(found, failure=failure)
+        why = "expected an object with stats and annotated_checklist"
+        return replace(found, failure=Failure(kind="unparsed", message=why))
     given: dict[str, dict[str, Any]] = {}
     for dimension, said in annotated.items():
         entries = [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
         given |= _placed([item for item in checklist if item.dimension == dimension], entries)
     verdicts = []
     for item in checklist:
-        entry = given.get(item.id)
-        success = entry is not None and text_of(entry.get("status")).strip().upper() == "SUCCESS"
-        reasoning = "" if entry is None else text_of(entry.get("reasoning"))
-        flags: Any = ("missing",) if entry is None else ()
-        verdicts.append(ItemVerdict(item=item.id, satisfied=success, reasoning=reasoning, flags=flags))
-    return msgspec.structs.replace(found, verdicts=tuple(verdicts), reported=read_reported(inner))
+        if (entry := given.get(item.id)) is None:
+            verdicts.append(ItemVerdict(item=item.id, satisfied=False, flags=("missing",)))
+        else:
+            satisfied = text_of(entry.get("status")).strip().upper() == "SUCCESS"
+            reasoning = text_of(entry.get("reasoning"))
+            verdicts.append(ItemVerdict(item=item.id, satisfied=satisfied, reasoning=reasoning))
+    return replace(found, verdicts=tuple(verdicts), reported=read_reported(inner))
 
 
 def _placed(items: list[ChecklistItem], entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -207,73 +208,62 @@ def read_reported(evaluation: dict[str, Any]) -> Reported:
     )
 
 
-def evaluation_json(
-    judgement: Judgement, checklist: Sequence[ChecklistItem], extraction: Extraction | None = None
-) -> dict[str, Any]:
+def evaluation_json(judgement: Judgement, checklist: Sequence[ChecklistItem], extraction: Extraction) -> dict[str, Any]:
     """A judgement without a failure as the release's collector reads it. ``stats`` are what the judge reported, else
     what its verdicts add up to over all items of the checklist.
     """
     verdicts = {verdict.item: verdict for verdict in judgement.verdicts if "missing" not in verdict.flags}
     reported = judgement.reported or _added_up(verdicts, checklist, extraction)
-    kind = None if judgement.reported or extraction is None else extraction.page_class
-    page: dict[str, Any] = {}
-    if reported.accessible is not None:
-        usual = "success" if reported.accessible else "error"
-        status = {"error": "not_found", "blocked": "restricted"}.get(kind or "", usual)
-        page |= {"accessible": reported.accessible, "status": status}
-    if reported.is_product_page is not None:
-        page["is_specific_product_page"] = reported.is_product_page
+    kind = None if judgement.reported else extraction.page_class
+    usual = {True: "success", False: "error", None: None}[reported.accessible]
+    page = {
+        "accessible": reported.accessible,
+        "status": usual and {"error": "not_found", "blocked": "restricted"}.get(kind or "", usual),
+        "is_specific_product_page": reported.is_product_page,
+        "reason": reported.reason,
+    }
+    stats: dict[str, Any] = {"is_product_page": reported.is_product_page}
+    for ours, theirs in _NUMBERS.items():
+        one = getattr(reported, ours)
+        stats[theirs] = int(one) if isinstance(one, float) and one.is_integer() and ours.endswith("_items") else one
+    stats |= {f"{dimension}_percentage": text for dimension, text in reported.dimensions.items()}
     annotated: dict[str, list[dict[str, str]]] = {dimension: [] for dimension in DIMENSIONS}
     for item in checklist:
         if (verdict := verdicts.get(item.id)) is not None:
             said = "SUCCESS" if verdict.satisfied else "FAIL"
             annotated[item.dimension].append({"context": item.text, "status": said, "reasoning": verdict.reasoning})
-    stats: dict[str, Any] = {"is_product_page": reported.is_product_page}
-    for ours, theirs in _NUMBERS.items():
-        one = getattr(reported, ours)
-        stats[theirs] = int(one) if isinstance(one, float) and one.is_integer() and ours.endswith("_items") else one
-    stats = {name: value for name, value in stats.items() if value is not None}
-    stats |= {f"{dimension}_percentage": text for dimension, text in reported.dimensions.items()}
-    page["reason"] = reported.reason
+    page, stats = ({name: said for name, said in part.items() if said is not None} for part in (page, stats))
     return {"evaluation_result": {"page_accessibility": page, "stats": stats, "annotated_checklist": annotated}}
 
 
-def _added_up(
-    verdicts: dict[str, ItemVerdict], checklist: Sequence[ChecklistItem], extraction: Extraction | None
-) -> Reported:
-    yes = {name for name, verdict in verdicts.items() if verdict.satisfied}
-    items = {dimension: [one.id for one in checklist if one.dimension == dimension] for dimension in DIMENSIONS}
-    page = None if extraction is None else extraction.page
-    kind = None if extraction is None else extraction.page_class
-    failed = (extraction and extraction.failure) or (page and page.failure)
+def _added_up(verdicts: dict[str, ItemVerdict], checklist: Sequence[ChecklistItem], extraction: Extraction) -> Reported:
+    yes = Counter(verdict.dimension for verdict in verdicts.values() if verdict.satisfied)
+    every = Counter[str](item.dimension for item in checklist)
+    page, kind = extraction.page, extraction.page_class
+    failed = extraction.failure or (page and page.failure)
     return Reported(
         accessible=page is not None and not failed and kind not in ("error", "blocked"),
-        is_product_page=kind == "product" or (kind is None and extraction is not None and extraction.facts is not None),
-        reason=failed.message if failed else "no evidence" if extraction is None else extraction.class_reason,
+        is_product_page=kind == "product" or (kind is None and extraction.facts is not None),
+        reason=failed.message if failed else extraction.class_reason,
         total_items=len(checklist),
-        satisfaction_percentage=round(100 * len(yes) / len(checklist), 4) if checklist else 0.0,
-        satisfied_items=len(yes),
-        not_satisfied_items=len(checklist) - len(yes),
-        dimensions={name: f"{len(yes.intersection(ids))} / {len(ids)}" for name, ids in items.items()},
+        satisfaction_percentage=round(100 * yes.total() / len(checklist), 4) if checklist else 0.0,
+        satisfied_items=yes.total(),
+        not_satisfied_items=len(checklist) - yes.total(),
+        dimensions={name: f"{yes[name]} / {every[name]}" for name in DIMENSIONS},
     )
 
 
 _CURATED = {"name": "product_name", "url": "product_url", "reasoning": "reasoning"}
 
 
-class OutputEntry(NamedTuple):
-    products: tuple[Curated, ...] = ()
-    failure: Failure | None = None
-
-
-def read_search_answers(path: Path) -> dict[str, OutputEntry]:
+def read_search_answers(path: Path) -> dict[str, Curation]:
     """The entries of a file of curated products, by user, the last of each."""
     decoded: Any = read_json(path, "a list of curated products")
-    found: dict[str, OutputEntry] = {}
+    found: dict[str, Curation] = {}
     for item, entry in enumerate(decoded if isinstance(decoded, list) else [decoded]):
         results: Any = (entry.get("search_results") or []) if isinstance(entry, dict) else None
         objects = isinstance(results, list) and all(isinstance(one, dict) for one in results)
-        if not objects or not isinstance(entry.get("user"), str):
+        if not objects or not isinstance(user := entry.get("user"), str):
             form = "an object with a user and search_results, a list of objects with a product_url"
             raise UserError(f"{path}: item {item}: expected {form}")
         products = tuple(
@@ -283,52 +273,41 @@ def read_search_answers(path: Path) -> dict[str, OutputEntry]:
         failure, error = None, text_of(entry.get("error"))
         if not products:
             failure = Failure(kind="error" if error else "unparsed", message=error or "the answer holds no products")
-        found[entry["user"]] = OutputEntry(products=products, failure=failure)
+        found[user] = Curation(step_id=user, key="", products=products, failure=failure)
     return found
 
 
 def search_entry(task: CurationTask, curation: Curation) -> dict[str, Any]:
     results = [{theirs: getattr(one, ours) for ours, theirs in _CURATED.items()} for one in curation.products]
-    error: dict[str, str] = {} if curation.failure is None else {"error": curation.failure.message}
+    error = {} if curation.failure is None else {"error": curation.failure.message}
     return {"user": task.user, "search_results": results, **error}
 
 
 def input_entry(task: CurationTask) -> dict[str, Any]:
     """A task as ``prepare_search_input.py`` of the release writes it: the prompt, and what it was filled with."""
-    context: dict[str, Any] = {name: getattr(task.context, name) for name in DIMENSIONS}
-    about = {"seed_product_type": task.product_type, "situation": task.situation, "budget_range": task.budget}
+    profile = profile_of(task)
+    told = {name: profile[name] for name in ("seed_product_type", "situation", "budget_range", "user_query")}
     return {
         "user": task.user,
         "seed_product_type": task.product_type,
         "prompt": curation_prompt(curation_prompts(), view_of(task)),
-        "variables": about | {"user_query": task.query} | context,
-        "check_list": checklist_of(task.checklist),
+        "variables": told | profile["user_context"],
+        "check_list": profile["check_list"],
     }
 
 
-# So many folders above that of a model may be given: ``eval_results`` itself, or what holds it.
-DEPTH, MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 3, 100, 50, 32 << 20
-
-
-def search_outputs(path: Path) -> dict[Scenario, Path]:
-    """The files of curated products in the folder of one model, by scenario; raises a UserError where none are."""
-    files = {row.scenario: path / row.file("search_output") for row in ROWS}
-    found = {scenario: file for scenario, file in files.items() if file.is_file()}
-    if not found:
-        raise UserError(f"{path}: no *_search_output.json in it; give the folder of one model")
-    return found
+MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 100, 50, 32 << 20
 
 
 def _model_folder(path: Path) -> Path:
-    categories = {row.category for row in ROWS}
-    for depth in range(DEPTH + 1):
-        found = sorted({one.parent for name in categories for one in path.glob("*/" * depth + name) if one.is_dir()})
-        if len(found) > 1:
-            raise UserError(f"{path}: results of several models; give one of: {', '.join(map(str, found[:10]))}")
-        if found:
-            return found[0]
-    form = f"{ROWS[0].folder}, each with user_ID/result_000/evaluation_result.json"
-    raise UserError(f"{path}: no results in it: expected folders such as {form}")
+    """That of the model whose results are given, or what holds it: ``eval_results`` itself, or the folder above."""
+    found = nearest(path, {row.category for row in ROWS})
+    if len(found) > 1:
+        raise UserError(f"{path}: results of several models; give one of: {', '.join(map(str, found[:10]))}")
+    if not found:
+        form = f"{ROWS[0].folder}, each with user_ID/result_000/evaluation_result.json"
+        raise UserError(f"{path}: no results in it: expected folders such as {form}")
+    return found[0]
 
 
 def read_eval_results(
@@ -367,47 +346,34 @@ def _decoded(path: Path) -> list[object]:
 
 
 def _segments(folder: Path, evidence: EvidenceFolder) -> tuple[Segment, ...]:
-    from PIL import Image
-
+    """The pictures of a page up to the first that is missing, a link, too large or damaged."""
     segments: list[Segment] = []
     top_px = 0
     for number in range(1, MAX_PARTS + 1):
         path = folder / f"fullpage_part_{number}.png"
-        if not path.is_file() or path.is_symlink() or path.stat().st_size > MAX_PART_BYTES:
+        linked = path.is_symlink()
+        if linked or isinstance(found := probe_image(path), ImageFault) or path.stat().st_size > MAX_PART_BYTES:
             break
-        content = path.read_bytes()
-        try:
-            with Image.open(io.BytesIO(content), formats=("PNG",)) as picture:
-                size = Size(width=picture.width, height=picture.height)
-        except (OSError, ValueError, Image.DecompressionBombError):
-            break
-        segments.append(Segment(file=evidence.put(content, ".png"), size=size, top_px=top_px))
-        top_px += size.height
+        segments.append(Segment(file=evidence.put(path.read_bytes(), ".png"), size=found.size, top_px=top_px))
+        top_px += found.size.height
     return tuple(segments)
 
 
-class Exported(NamedTuple):
-    users: int
-    curations: int
-    products: int
-    results: str
+def write_lists(
+    folder: Path, kind: FileKind, tasks: Iterable[CurationTask], entry: Callable[[CurationTask], dict[str, Any]]
+) -> None:
+    """Write the file of every scenario with an entry for each task; a UserError where it can't be written."""
+    by_file: dict[str, list[dict[str, Any]]] = {}
+    for task in tasks:
+        by_file.setdefault(row_of(task.scenario).file(kind), []).append(entry(task))
+    for file, entries in by_file.items():
+        write_json(folder / file, entries, indent=2 if kind == "search_input" else 4)
 
 
-def write_profiles(folder: Path, tasks: Sequence[CurationTask]) -> None:
-    """Write ``KEY_user_profile.json`` for every scenario; raises a UserError where a file can't be written."""
-    _write_lists(folder, "user_profile", [(task, profile_of(task)) for task in tasks], indent=4)
-
-
-def _write_lists(folder: Path, kind: FileKind, entries: Sequence[tuple[CurationTask, Any]], *, indent: int) -> None:
-    by_file: dict[str, list[Any]] = {}
-    for task, entry in entries:
-        by_file.setdefault(row_of(task.scenario).file(kind), []).append(entry)
-    for file, said in by_file.items():
-        write_json(folder / file, said, indent=indent)
-
-
-def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
-    """Write a run as the release has its own; ``judge``: whose verdicts, of the one that counts where None."""
+def export_run(run: Path, to: Path, *, judge: str | None = None) -> str:
+    """Write a run as the release has its own; ``judge``: whose verdicts, of the one that counts where None. Returns
+    what was written, in words.
+    """
     folder = CurationFolder(run)
     info = folder.read_info()
     stored, asked = read_stored(folder, info), info.asked
@@ -418,23 +384,26 @@ def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
     name = f"{asked.agent}-{asked.model}" if asked.model else asked.agent
     name = re.sub(r"[^A-Za-z0-9_.\-]+", "-", name).lstrip("-.")[:100] or "model"
     kind = "search_llms" if asked.agent == "search" else "web_agents"
-    return write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(folder.evidence))
+    results = write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(folder.evidence))
+    users, tasks, products = len({one.user for one in stored.tasks}), len(stored.curations), len(stored.extractions)
+    return f"{products:,} products of {tasks:,} tasks and {users:,} users: {results}"
 
 
-def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evidence: EvidenceFolder) -> Exported:
+def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evidence: EvidenceFolder) -> Path:
     """Write users, prompts, curated products and results into a folder that holds nothing yet. A judgement with a
-    failure has no file, as in the release. ``model`` is ``search_llms/NAME`` or ``web_agents/NAME``.
+    failure has no file, as in the release. ``model`` is ``search_llms/NAME`` or ``web_agents/NAME``. Returns the folder
+    of its results.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is there already and not empty; give a new folder")
     artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
-    write_profiles(folder / "data" / "user_profiles", stored.tasks)
-    _write_lists(artifacts / "inputs", "search_input", [(one, input_entry(one)) for one in stored.tasks], indent=2)
-    answers = [(task, stored.answers[task.id]) for task in stored.tasks]
-    outputs = [(task, search_entry(task, said.curation)) for task, said in answers if said.curation is not None]
-    _write_lists(artifacts / model, "search_output", outputs, indent=4)
-    for task, said in answers:
-        for rank, extraction in enumerate(said.extractions):
+    curations = {one.step_id: one for one in stored.curations}
+    curated = [task for task in stored.tasks if task.id in curations]
+    write_lists(folder / "data" / "user_profiles", "user_profile", stored.tasks, profile_of)
+    write_lists(artifacts / "inputs", "search_input", stored.tasks, input_entry)
+    write_lists(artifacts / model, "search_output", curated, lambda task: search_entry(task, curations[task.id]))
+    for task in stored.tasks:
+        for rank, extraction in enumerate(stored.answers[task.id].extractions):
             if extraction is None:
                 continue
             result = _result(results, task, rank)
@@ -446,5 +415,4 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
             if judgement is not None and judgement.failure is None:
                 evaluation = evaluation_json(judgement, task.checklist, extraction)
                 write_json(result / "evaluation_result.json", evaluation, indent=2)
-    users = len({task.user for task in stored.tasks})
-    return Exported(users, len(outputs), len(stored.extractions), str(results))
+    return results

@@ -10,18 +10,18 @@ import base64
 import io
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from grounding.benchmarks.asking import Opened
 from grounding.benchmarks.calls import Wording, read_wording
 from grounding.cards import Json, PlannerCard
 from grounding.errors import UserError
-from grounding.llm import ChatClient, Spent, resolve_endpoint
+from grounding.llm import Spent
 from grounding.llm.budget import Budget
-from grounding.llm.chat import ChatModel, ChatOptions, asked_as
+from grounding.llm.chat import ChatOptions, open_chat
 from grounding.llm.vendors import ResponsesWire
 from grounding.llm.wire import ImagePart, Message, TextPart
 from grounding.records import Failure, ImageSizes, Size
@@ -30,7 +30,7 @@ from grounding.run.display import Progress
 from .agents.search import searches
 from .asking import OFFICIAL, ask
 from .extraction.structural import Extracted, extract_page
-from .judge.model import ModelJudge, judge_prompt, reply_object
+from .judge.model import ModelJudge, ProductJudgePrompt, judge_prompt, reply_object
 from .records import RenderedPage, Segment
 from .release import read_extraction
 from .web.evidence import EvidenceFolder, load_html
@@ -66,27 +66,19 @@ class ReleasedWire(ResponsesWire):
         if found.usage is None:
             return found
         made = searches("openai", msgspec.json.decode(body, type=dict[str, Any]))
-        return msgspec.structs.replace(found, fee_usd=made * SEARCH_USD)
-
-
-def reply_form(name: str, schema: str) -> dict[str, Any]:
-    return {"type": "json_schema", "strict": True, "name": name, "schema": msgspec.Raw(schema.strip().encode())}
+        return replace(found, fee_usd=made * SEARCH_USD)
 
 
 def open_released(card: PlannerCard, chat: ChatOptions, *, flag: str, budget: Budget, progress: Progress) -> Opened:
     """A card's model without any of its parameters; raises a UserError where address or key is missing."""
     wire = ReleasedWire(card.endpoint.headers)
-    endpoint = resolve_endpoint(card, chat.base_url, flag=flag, dry=chat.dry, wire=wire)
-    role = flag.removeprefix("--").removesuffix("-base-url")
-    told = {"budget": budget, "on_retry": progress.retried, "role": role}
-    client = ChatClient(card, endpoint, wire, **asked_as(card, chat), **told)
-    return Opened(model=ChatModel(card, client, {}, dry=chat.dry), card=card)
+    opened = open_chat(card, chat, flag=flag, budget=budget, on_retry=progress.retried, wire=wire)
+    return Opened(model=opened.model, card=card)
 
 
 def released_judge(opened: Opened) -> ModelJudge:
     """The release's judge: sees what was extracted of any link, product or not, and may search the web."""
-    prompt = judge_prompt(OFFICIAL)
-    form = reply_form(prompt.schema_name, prompt.schema)
+    form = reply_form(judge_prompt(OFFICIAL))
     return ModelJudge(opened, prompt=OFFICIAL, name=f"{opened.card.name}@{OFFICIAL}", form=form)
 
 
@@ -102,15 +94,17 @@ class ReleasedPrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=T
     schema: str
 
 
-def released_extraction() -> ReleasedPrompt:
-    return read_wording("agenticshop", "extraction-release", ReleasedPrompt)
+def reply_form(prompt: ReleasedPrompt | ProductJudgePrompt) -> dict[str, Any]:
+    schema = msgspec.Raw(prompt.schema.strip().encode())
+    return {"type": "json_schema", "strict": True, "name": prompt.schema_name, "schema": schema}
 
 
 class ReleasedExtractor:
     """The release's extractor: address, text, data and up to five pictures of any link to two texts."""
 
     def __init__(self, opened: Opened) -> None:
-        self._opened, self._prompt = opened, released_extraction()
+        self._opened = opened
+        self._prompt = read_wording("agenticshop", "extraction-release", ReleasedPrompt)
         self.card = opened.card
         self.name = f"{opened.card.name}@{OFFICIAL}"
         self.max_concurrency = opened.model.max_concurrency
@@ -119,28 +113,28 @@ class ReleasedExtractor:
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
         """Asked also where no page came, as the release does."""
-        try:
-            messages, classed = await asyncio.to_thread(self._question, page, evidence)
-        except (UserError, OSError) as error:
-            return Extracted(failure=Failure(kind="error", message=str(error)))
         wanted = "available_product_info"
+
+        def question() -> tuple[tuple[Message, ...], Extracted]:
+            html = load_html(page, evidence)
+            text = extraction_text(self._prompt, page.url, html)
+            pictures = released_pictures(page.segments, evidence)
+            return extraction_messages(self._prompt, text, pictures), extract_page(page, html)
 
         def wrong(text: str) -> str:
             return "" if reply_object(text, wanted) else "the reply is not of the release's form"
 
-        form = reply_form(self._prompt.schema_name, self._prompt.schema)
+        try:
+            messages, classed = await asyncio.to_thread(question)
+        except (UserError, OSError) as error:
+            return Extracted(failure=Failure(kind="error", message=str(error)))
+        form = reply_form(self._prompt)
         answer = await ask(self._opened, lambda: messages, PICTURE_SIZES, wrong, tools=(form,))
-        found = msgspec.structs.replace(classed, facts=None, raw=answer.text, call=answer.call, failure=answer.failure)
+        found = replace(classed, facts=None, raw=answer.text, call=answer.call, failure=answer.failure)
         if answer.failure is None:
             read = read_extraction("", {"source_url": page.url, **(reply_object(answer.text, wanted) or {})})
-            found = msgspec.structs.replace(found, facts=read.facts, raw=read.raw)
+            found = replace(found, facts=read.facts, raw=read.raw)
         return found
-
-    def _question(self, page: RenderedPage, evidence: EvidenceFolder) -> tuple[tuple[Message, ...], Extracted]:
-        html = load_html(page, evidence) if page.html_file else ""
-        pictures = released_pictures(page.segments, evidence.path, evidence)
-        messages = extraction_messages(self._prompt, extraction_text(self._prompt, page.url, html), pictures)
-        return messages, extract_page(page, html)
 
 
 def extraction_messages(prompt: ReleasedPrompt, text: str, pictures: Sequence[str]) -> tuple[Message, ...]:
@@ -179,7 +173,7 @@ def page_data(html: str, url: str) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def released_pictures(segments: Sequence[Segment], folder: Path, evidence: EvidenceFolder) -> list[str]:
+def released_pictures(segments: Sequence[Segment], evidence: EvidenceFolder) -> list[str]:
     """A page's picture cut as the release cuts it, as data URLs: the first viewport, then equal parts, five at most."""
     if not segments:
         return []
@@ -188,8 +182,7 @@ def released_pictures(segments: Sequence[Segment], folder: Path, evidence: Evide
     height = max(one.top_px + one.size.height for one in segments)
     whole = Image.new("RGB", (segments[0].size.width, height))
     for one in reversed(segments):
-        evidence.get(one.file)
-        with Image.open(folder / one.file) as picture:
+        with Image.open(io.BytesIO(evidence.get(one.file))) as picture:
             whole.paste(picture.convert("RGB"), (0, one.top_px))
     found = []
     for top, bottom in part_bounds(height):
@@ -199,12 +192,13 @@ def released_pictures(segments: Sequence[Segment], folder: Path, evidence: Evide
     return found
 
 
-def part_bounds(height: int, viewport: int = _VIEWPORT.height) -> list[tuple[int, int]]:
+def part_bounds(height: int) -> list[tuple[int, int]]:
     """Where the release cuts a page of a height, in pixels from the top.
 
     >>> part_bounds(700), part_bounds(2160)
     ([(0, 700)], [(0, 720), (720, 1200), (1200, 1680), (1680, 2160)])
     """
+    viewport = _VIEWPORT.height
     if height <= viewport:
         return [(0, height)]
     rest = min(int(height / viewport) + 1, MAX_PARTS) - 1

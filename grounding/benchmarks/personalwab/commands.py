@@ -6,7 +6,17 @@ from typing import Annotated
 
 from cyclopts import App
 
-from grounding.benchmarks.flags import AS_THE_CARD, Count, Flag, MaybeSome, ModelFlags, Several, Some, exit_code
+from grounding.benchmarks.flags import (
+    AS_THE_CARD,
+    Count,
+    Flag,
+    MaybeSome,
+    ModelFlags,
+    Several,
+    Some,
+    examples,
+    exit_code,
+)
 from grounding.console import EXIT_OK, print_json
 from grounding.data.option import DataDir, ready
 from grounding.options import Display
@@ -14,13 +24,9 @@ from grounding.options import Display
 shop_app = App(name="shop")
 
 
-def _examples(*lines: str) -> str:
-    return "\n".join(("\nExamples:\n", "```", *lines, "```\n"))
-
-
 @shop_app.command(
     name="build",
-    help_epilogue=_examples(
+    help_epilogue=examples(
         "# As in the paper, from Amazon-Reviews-2023, written by gpt-4o, for at most 20 dollars",
         "grounding shop build --reviews AMAZON --writer gpt-4o --cost-limit 20 --out my-shop",
         "",
@@ -68,7 +74,7 @@ def build_command(
 
 
 @shop_app.command(
-    name="profiles", help_epilogue=_examples("grounding shop profiles my-shop --by gpt-4o-mini --out my-shop-profiles")
+    name="profiles", help_epilogue=examples("grounding shop profiles my-shop --by gpt-4o-mini --out my-shop-profiles")
 )
 def profiles_command(
     data_dir: DataDir,
@@ -109,7 +115,7 @@ def profiles_command(
 
 @shop_app.command(
     name="recommender",
-    help_epilogue=_examples(
+    help_epilogue=examples(
         "# For a download without the release's checkpoint", "grounding shop recommender DATA --display plain"
     ),
 )
@@ -161,7 +167,7 @@ def stats_command(data_dir: DataDir, /) -> int:
 
 @shop_app.command(
     name="results",
-    help_epilogue=_examples(
+    help_epilogue=examples(
         "# For the leaderboard",
         "grounding shop results results/RUN --out mine.json",
         "",

@@ -11,9 +11,7 @@ import itertools
 import re
 import zlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,17 +20,15 @@ import msgspec
 from grounding import __version__
 from grounding.atomic import atomic_write
 from grounding.benchmarks.asking import (
-    AnswerStage,
     Asking,
+    Known,
+    Part,
+    Question,
     StoredAnswer,
     Tally,
-    answer_of,
-    ask_all,
-    last_answer,
+    ask_rounds,
     made_folder,
     new_progress,
-    paid,
-    tally,
 )
 from grounding.benchmarks.calls import fill, json_values
 from grounding.benchmarks.personalwab import records
@@ -43,8 +39,6 @@ from grounding.benchmarks.personalwab.records import PROFILE_FIELDS, Behaviour, 
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
-from grounding.run.display import Progress
-from grounding.run.journal import Journal
 from grounding.run.lock import LockedFolder
 
 MADE_WITH = "made-with.json"
@@ -253,7 +247,7 @@ class Written(StoredAnswer, frozen=True, kw_only=True):
     text: str = ""
 
 
-def read_profile(text: str) -> Profile | Failure:
+def read_profile(text: str) -> dict[str, Profile] | Failure:
     found = next((value for value in json_values(text) if isinstance(value, dict)), None)
     if found is None:
         return _unparsed("the reply holds no JSON object")
@@ -266,10 +260,10 @@ def read_profile(text: str) -> Profile | Failure:
         values[ours] = " ".join((", ".join(map(str, value)) if isinstance(value, list) else str(value or "")).split())
         if not 0 < len(values[ours]) <= LONGEST_SAID:
             return _unparsed(f"{theirs} has {len(values[ours])} characters; expected 1 to {LONGEST_SAID}")
-    return Profile(**values)
+    return {"profile": Profile(**values)}
 
 
-def read_instruction(text: str) -> str | Failure:
+def read_instruction(text: str) -> dict[str, str] | Failure:
     """The instruction in a reply, its white space made single blanks, without quotes around it or a heading."""
     said = _LEADS.sub("", " ".join(text.split()))
     if len(said) > 2 and (said[0], said[-1]) in _QUOTES and said[0] not in said[1:-1]:
@@ -278,7 +272,7 @@ def read_instruction(text: str) -> str | Failure:
         return _unparsed("the reply is empty")
     if len(said) > LONGEST_SAID:
         return _unparsed(f"the reply has {len(said)} characters where a request was asked for")
-    return said
+    return {"text": said}
 
 
 def _letters(name: str) -> str:
@@ -337,7 +331,7 @@ def build_shop(
         files=tuple(SourceFile(name=path.name, size_bytes=path.stat().st_size) for both in files for path in both),
         users=users,
         seed=seed,
-        writer=f"{opened.card.name} ({opened.card.model})",
+        writer=opened.label,
         prompts=prompts.label,
         parameters=dict(opened.model.parameters),
         epochs=epochs,
@@ -345,63 +339,46 @@ def build_shop(
     begun, work = MadeWith(status="started", recipe=recipe), out / WORK
     aside = LockedFolder(out, what="the folder of a shop", flag="--out").set_aside() if fresh else None
     instead = "choose another folder, or set it aside with --fresh"
-    with made_folder(out, begun, files=(MADE_WITH,), what="a shop", instead=instead) as folder, ExitStack() as closed:
+    with made_folder(out, begun, files=(MADE_WITH,), what="a shop", instead=instead) as folder:
         work.mkdir(exist_ok=True)
-        journal = closed.enter_context(closing(Journal(work / "replies.jsonl", Written)))
         drawn = work / "selection.json"
         if not drawn.exists():
             with progress.phase("reading reviews and products"):
                 atomic_write(drawn, msgspec.json.encode(draw_users(files, users, seed)))
         shop = msgspec.json.decode(drawn.read_bytes(), type=Selection)
-        jobs, profiles = instruction_jobs(shop.users, seed), dict[str, Profile]()
+        jobs = {job.id: job for job in instruction_jobs(shop.users, seed)}
 
-        def prompt(item: ShopUser | Job) -> str:
-            if isinstance(item, ShopUser):
-                return profile_prompt(prompts, item, shop.products)
-            return instruction_prompt(prompts, item, profiles[item.user_id], shop.products[item.behaviour.asin])
+        def questions(part: str, known: Known) -> list[Question]:
+            if part == "profiles":
+                about = {user.id: profile_prompt(prompts, user, shop.products) for user in shop.users}
+            else:
+                about = {
+                    job.id: instruction_prompt(prompts, job, said.profile, shop.products[job.behaviour.asin])
+                    for job in jobs.values()
+                    if (said := known["profiles"].get(job.user_id)) and said.profile
+                }
+            read = read_profile if part == "profiles" else read_instruction
+            return [
+                Question(id=name, part=part, subject=name, prompt=prompt, read=read) for name, prompt in about.items()
+            ]
 
-        def read(item: ShopUser | Job, text: str) -> dict[str, Any] | Failure:
-            if isinstance(item, ShopUser):
-                return found if isinstance(found := read_profile(text), Failure) else {"profile": found}
-            return said if isinstance(said := read_instruction(text), Failure) else {"text": said}
-
-        def answer(item: ShopUser | Job) -> Awaitable[Written]:
-            return answer_of(opened, Written, prompt(item), partial(read, item), whole=True)
-
-        def possible() -> list[Job]:  # Those whose user has a profile by now.
-            for user in shop.users:
-                found = last_answer(stage, user)
-                if found is not None and found.profile:
-                    profiles[user.id] = found.profile
-            return [job for job in jobs if job.user_id in profiles]
-
-        def rounds() -> Iterator[tuple[Progress, Sequence[Any]]]:
-            yield progress, shop.users
-            yield new_progress(asking.display, "instructions"), possible()
-
-        stage: AnswerStage[Any, Written] = AnswerStage(
-            "write",
-            journal,
-            opened.model.max_concurrency,
-            told=lambda item: (opened.model.identity, prompt(item)),
-            answer=answer,
-        )
-        stopped = ask_all(stage, rounds(), budget, opened.model).stopped
-        ready = possible()
-        answers = [(job, last_answer(stage, job)) for job in ready]
-        texts = [(job, one.text) for job, one in answers if one is not None and one.failure is None]
-        tallies = tally(stage, shop.users), tally(stage, ready)
+        parts = {
+            "profiles": Part(opened, progress, whole=True),
+            "instructions": Part(opened, new_progress(asking.display, "instructions"), whole=True),
+        }
+        done = ask_rounds(parts, questions, Written, work / "replies.jsonl", budget, {})
+        profiles = {user: said.profile for user, said in done.answers["profiles"].items() if said.profile}
+        texts = [(jobs[name], said.text) for name, said in done.answers["instructions"].items() if said.text]
         _write_shop(folder, shop, profiles, texts)
         trained, lines = None, list[str]()
-        if epochs and not stopped:
+        if epochs and not done.stopped:
             with needs("torch"):
                 from grounding.benchmarks.personalwab.sasrec import train_recommender, trained_text
             trained = train_recommender(shop.users, _numbers(shop), out, epochs, seed, asking.display)
             lines = [f"recommender   {trained_text(trained)}"]
-        complete = not stopped and all(one.complete for one in tallies)
         made = msgspec.structs.replace(
             begun,
-            status="complete" if complete else "partial",
+            status="complete" if done.complete else "partial",
             counts={
                 "users": len(shop.users),
                 "users with a profile": len(profiles),
@@ -409,10 +386,9 @@ def build_shop(
                 **Counter(one.split for user in shop.users for one in user.behaviours),
                 **Counter(f"{job.behaviour.split}/{job.type}" for job, _ in texts),
             },
-            profiles=tallies[0],
-            instructions=tallies[1],
+            **done.tallies,
             recommender=trained,
-            cost_usd=paid(journal),
+            cost_usd=done.cost_usd,
         )
         folder.replace_json(MADE_WITH, made)
     before = [f"the earlier folder was set aside as {aside}"] if aside else []
@@ -421,9 +397,9 @@ def build_shop(
         before += [f"note          {users} users were asked for, and no more can be drawn"]
     cost = "" if made.cost_usd is None else f" · {dollars(made.cost_usd)} in all"
     lines += [f"written by    {recipe.writer}: {made.written_by}{cost}"]
-    both = zip(("profiles", "instructions"), tallies, strict=True)
-    lines += [f"{name:<13} {asked.left}" for name, asked in both if asked.done < asked.items]
-    return made, stopped, before + lines + ([f"stopped before the end: {stopped}"] if stopped else [])
+    lines += done.lines
+    stopped = [f"stopped before the end: {done.stopped}"] if done.stopped else []
+    return made, done.stopped, before + lines + stopped
 
 
 def _numbers(shop: Selection) -> dict[str, int]:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from grounding.benchmarks.agenticshop.loader import inspect_curation
+from grounding.benchmarks.agenticshop.loader import count_curation, inspect_curation, read_curation
 from grounding.cli import app
+from grounding.data.registry import ExpectedCounts, departures
 
 from .profiles import profile, profiles, write_profiles
 
@@ -37,6 +38,15 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     counted = "5 users, 5 tasks (5 low_involvement), 5 checklists with 30 items; the open web"
     assert printed.out.startswith(f"no problems found: {counted}")
     assert "grounding: warning: 5 tasks, where the card says 350" in printed.err
+
+
+def test_a_whole_data_set_departs_in_nothing_from_its_card(tmp_path: Path) -> None:
+    write_profiles(tmp_path, profiles())
+    write_profiles(tmp_path, profiles()[:2], "open")
+    counts = count_curation(read_curation(tmp_path))
+    assert counts.groups == {"scenario": {"low_involvement": 5, "casual_browsing": 2}}
+    assert departures(counts, ExpectedCounts(tasks=7, groups=counts.groups)) == ()
+    assert departures(counts, ExpectedCounts(tasks=8, groups=counts.groups)) == ("7 of 8 tasks",)
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the release's samples are not here")

@@ -64,7 +64,7 @@ def test_what_makes_no_sense_for_curation_is_refused_before_anything_is_opened(
 def test_a_run_goes_into_the_releases_layout_and_back(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     tree = tmp_path / "tree"
     assert app(["curation", "export", str(run), "--out", str(tree)]) == 0
-    assert "6 products of 2 tasks" in capsys.readouterr().out
+    assert "6 products of 2 tasks and 2 users" in capsys.readouterr().out
     results = tree / "eval_results"
     back = ["eval", "--dataset", "agenticshop", "--data-dir", str(tree / "data"), "--agent", "replay"]
     back += ["--curations", str(tree / "product_curation_artifacts" / "web_agents" / "site-search")]

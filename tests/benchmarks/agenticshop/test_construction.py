@@ -19,9 +19,10 @@ from fakes.chat_server import ChatServer, after, error, working_out
 from fakes.construction_model import construction_model, part_of
 
 from grounding.benchmarks.agenticshop.construction import (
+    ConstructionPrompts,
+    Made,
     Need,
     Subject,
-    construction_prompts,
     product_name,
     questions_of,
     read_part,
@@ -29,6 +30,7 @@ from grounding.benchmarks.agenticshop.construction import (
 )
 from grounding.benchmarks.agenticshop.loader import check_pairing, load_curation, read_raw_users
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, UserContext
+from grounding.benchmarks.calls import read_wording
 from grounding.records import Failure
 
 Json = dict[str, Any]
@@ -86,7 +88,7 @@ def several(count: int = 6) -> list[tuple[str, list[Json]]]:
 
 # --- who is written about, and with what ------------------------------------------------------------------------------
 
-PROMPTS = construction_prompts()
+PROMPTS = read_wording("agenticshop", "construction", ConstructionPrompts)
 needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="AgenticShop's raw users are not here")
 
 
@@ -128,10 +130,10 @@ def test_histories_stand_in_prompts_as_python_writes_the_files_own_lists(name: s
     for one in read_raw_users(path)[:5]:
         entry = files[one.id][1]
         subject = Subject(domain=name, user=one.id, history=one.reviews, seed=one.target)
-        known: dict[str, Any] = {"context": {subject.id: UserContext()}, "need": {}}
-        (question,) = questions_of("context", [subject], PROMPTS, known)
+        known: dict[str, Any] = {"context": {subject.id: Made(context=UserContext())}, "need": {}}
+        (question,) = questions_of([subject], PROMPTS, "context", known)
         assert f"purchase_history:\n{entry['review']}\n" in question.prompt
-        for need in questions_of("need", [subject], PROMPTS, known):
+        for need in questions_of([subject], PROMPTS, "need", known):
             assert f"product_information: {entry['target']}\n" in need.prompt
 
 
@@ -141,8 +143,8 @@ def test_a_checklist_is_asked_for_without_the_query() -> None:
         UserContext(brand_preferences="Likes {user_budget} <USER BUDGET>."),
         Subject(domain="d", user="u", history=()),
     )
-    known: dict[str, Any] = {"context": {one.id: context}, "need": {one.id: need}}
-    ((question,),) = [questions_of("checklist", [one], PROMPTS, known)]
+    known: dict[str, Any] = {"context": {one.id: Made(context=context)}, "need": {one.id: Made(need=need)}}
+    ((question,),) = [questions_of([one], PROMPTS, "checklist", known)]
     assert question.prompt.startswith("\nYou are an expert product evaluator")
     assert "user_situation: Out of tea.\nuser_budget: under $9\n" in question.prompt
     assert "Likes {user_budget} <USER BUDGET>." in question.prompt

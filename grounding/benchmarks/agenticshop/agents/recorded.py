@@ -21,8 +21,8 @@ from grounding.errors import UserError
 from grounding.records import Failure
 from grounding.run.journal import Journal
 
-from ..records import Curation, Scenario, ShopperView, TraceStep, scenario_named, scenario_of_search_file
-from ..release import read_search_answers, search_outputs
+from ..records import Curation, Scenario, ShopperView, TraceStep, files_in, scenario_named, scenario_of_search_file
+from ..release import read_search_answers
 from .base import CurationAgent, CurationServices, agent, at, decoded, each, made, named_products, text
 
 MAX_BYTES = 512 << 20
@@ -72,7 +72,9 @@ def open_recorded(path: Path) -> RecordedAgent:
     if path.suffix == ".jsonl":
         answers, files = _earlier_run(path), [path]
     elif path.is_dir() or path.suffix == ".json":
-        several = search_outputs(path) if path.is_dir() else {scenario_of_search_file(path.name): path}
+        several = files_in(path, "search_output") if path.is_dir() else {scenario_of_search_file(path.name): path}
+        if not several:
+            raise UserError(f"{path}: no *_search_output.json in it; give the folder of one model")
         files = list(several.values())
         for scenario, file in several.items():
             for user, entry in read_search_answers(file).items():

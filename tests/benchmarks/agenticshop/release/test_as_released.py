@@ -29,17 +29,18 @@ from grounding.benchmarks.agenticshop.judge.model import judge_prompt, official_
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, Judgement, PageClass
 from grounding.benchmarks.agenticshop.release import read_evaluation, read_extraction
 from grounding.benchmarks.agenticshop.released import (
+    ReleasedPrompt,
     ReleasedWire,
     extraction_messages,
     extraction_text,
     open_released,
     part_bounds,
-    released_extraction,
     released_judge,
     reply_form,
 )
 from grounding.benchmarks.agenticshop.scores import JudgeAnswers, official_figures, place_verdicts
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+from grounding.benchmarks.calls import read_wording
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatOptions
 from grounding.run.display import Progress
@@ -56,8 +57,7 @@ CHECKLIST = tuple(
 
 
 def encoded(messages: Any, prompt: Any) -> bytes:
-    form = reply_form(prompt.schema_name, prompt.schema)
-    return ReleasedWire({}).encode("gpt-5-mini", messages, {}, tools=(form,))
+    return ReleasedWire({}).encode("gpt-5-mini", messages, {}, tools=(reply_form(prompt),))
 
 
 def test_the_judge_is_asked_byte_for_byte() -> None:
@@ -68,7 +68,7 @@ def test_the_judge_is_asked_byte_for_byte() -> None:
 
 
 def test_the_extractor_is_asked_byte_for_byte() -> None:
-    prompt = released_extraction()
+    prompt = read_wording("agenticshop", "extraction-release", ReleasedPrompt)
     html = (RECORDED / "page.html").read_text(encoding="utf-8")
     recorded = json.loads((RECORDED / "extractor.json").read_bytes())
     pictures = [message["content"][0]["image_url"] for message in recorded["input"][2:]]

@@ -27,10 +27,10 @@ from grounding.benchmarks.agenticshop.records import (
     Segment,
     Target,
     Variant,
+    files_in,
     product_id,
 )
 from grounding.benchmarks.agenticshop.release import (
-    Exported,
     evaluation_json,
     extraction_json,
     input_entry,
@@ -39,7 +39,6 @@ from grounding.benchmarks.agenticshop.release import (
     read_extraction,
     read_search_answers,
     search_entry,
-    search_outputs,
     write_release,
 )
 from grounding.benchmarks.agenticshop.scorebook import StoredRun
@@ -127,7 +126,7 @@ def test_a_judgement_is_written_and_read_again(reported: Reported, said: list[tu
         for item, (yes, reasoning, there) in zip(CHECKLIST, said, strict=True)
     )
     judgement = Judgement(step_id=f"{PRODUCT}/release", key="", judge="release", verdicts=verdicts, reported=reported)
-    written = json.loads(json.dumps(evaluation_json(judgement, CHECKLIST)))
+    written = json.loads(json.dumps(evaluation_json(judgement, CHECKLIST, made_extraction(TASK, 0, "http://a"))))
     for form in (written, written["evaluation_result"]):
         assert read_evaluation(PRODUCT, form, CHECKLIST) == judgement
 
@@ -227,7 +226,7 @@ def test_a_tree_of_results(tmp_path: Path) -> None:
         read_eval_results(tmp_path, (TASK,))
 
 
-def released(folder: Path, extractions: Any, judgements: Any, curation: Any = None, evidence: Any = None) -> Exported:
+def released(folder: Path, extractions: Any, judgements: Any, curation: Any = None, evidence: Any = None) -> Path:
     ranked = tuple(extractions.get(product_id(TASK.id, rank)) for rank in range(3))
     answers = {TASK.id: JudgeAnswers(curation=curation, extractions=ranked)}
     stored = StoredRun(tasks=(TASK,), answers=answers, judgements={"one": judgements})
@@ -247,7 +246,7 @@ def test_pictures_go_there_and_back(tmp_path: Path) -> None:
         for height, top in ((4, 0), (6, 4), (5, 10))
     )
     extraction = made_extraction(TASK, 0, "http://a", page=RenderedPage(url="http://a", segments=segments))
-    results = Path(released(tmp_path / "m", {PRODUCT: extraction}, {}, evidence=evidence).results)
+    results = released(tmp_path / "m", {PRODUCT: extraction}, {}, evidence=evidence)
     folder = results / "Grocery_and_Gourmet_Food" / "explicit" / "user_u1" / "result_000" / "artifacts"
     assert sorted(path.name for path in folder.iterdir()) == [f"fullpage_part_{number}.png" for number in (1, 2, 3)]
     for kept in (segments, segments[:1]):
@@ -267,8 +266,8 @@ def test_results_are_written_and_read_again(
     extractions = {product: read_extraction(product, file) for product, file in files.items()}
     judged = [f"{TASK.id}/{rank}" for rank, (_, is_judged) in made.items() if is_judged]
     judgements = {product: read_evaluation(product, JUDGED, CHECKLIST) for product in judged}
-    done = released(tmp_path_factory.mktemp("model") / "m", extractions, judgements)
-    read, judged_again = read_eval_results(Path(done.results), [TASK])
+    results = released(tmp_path_factory.mktemp("model") / "m", extractions, judgements)
+    read, judged_again = read_eval_results(results, [TASK])
     assert {one.step_id: one for one in read} == extractions
     assert {one.step_id.removesuffix("/release"): one for one in judged_again} == judgements
 
@@ -276,8 +275,7 @@ def test_results_are_written_and_read_again(
 def test_a_whole_tree(tmp_path: Path) -> None:
     curation = made_curation(TASK, ["http://a"])
     judgements = {PRODUCT: made_judgement(TASK, 0, ["brand_preferences/0"])}
-    done = released(tmp_path / "out", {PRODUCT: made_extraction(TASK, 0, "http://a")}, judgements, curation)
-    assert (done.users, done.curations, done.products) == (1, 1, 1)
+    released(tmp_path / "out", {PRODUCT: made_extraction(TASK, 0, "http://a")}, judgements, curation)
     result = "eval_results/web_agents/m-1/Grocery_and_Gourmet_Food/explicit/user_u1/result_000"
     assert sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.json")) == [
         "data/user_profiles/grocery_explicit_title_user_profile.json",
@@ -286,7 +284,7 @@ def test_a_whole_tree(tmp_path: Path) -> None:
         "product_curation_artifacts/inputs/grocery_explicit_title_search_input.json",
         "product_curation_artifacts/web_agents/m-1/grocery_explicit_title_search_output.json",
     ]
-    outputs = search_outputs(tmp_path / "out" / "product_curation_artifacts" / "web_agents" / "m-1")
+    outputs = files_in(tmp_path / "out" / "product_curation_artifacts" / "web_agents" / "m-1", "search_output")
     assert read_search_answers(outputs["explicit_title"])["u1"].products == curation.products
     _, (judged,) = read_eval_results(tmp_path / "out" / "eval_results", [TASK])
     assert [one.satisfied for one in judged.verdicts] == [True, False, False, False]
