@@ -36,7 +36,7 @@ from grounding.atomic import atomic_write
 from grounding.errors import UserError
 from grounding.records import Failure, Size
 
-from .agents.search import curation_prompt, curation_prompts
+from .agents.search import curation_prompt
 from .asking import fact_lines
 from .loader import checklist_of, profile_of
 from .records import (
@@ -300,7 +300,7 @@ def input_entry(task: CurationTask) -> dict[str, Any]:
     return {
         "user": task.user,
         "seed_product_type": task.product_type,
-        "prompt": curation_prompt(curation_prompts(), view_of(task)),
+        "prompt": curation_prompt(view_of(task)),
         "variables": about | {"user_query": task.query} | context,
         "check_list": checklist_of(task.checklist),
     }
