@@ -142,12 +142,12 @@ def inlined(schema: dict[str, Any]) -> Any:
 
 class Vendor(NamedTuple):
     """One vendor's interface. ``request`` makes what is asked of a card, a prompt and the texts with the schema of the
-    reply, None where it is asked for in words; ``count`` is where a reply counts its searches.
+    reply, None where it is asked for in words; ``counted`` is where a reply counts its searches.
     """
 
     wire: type[VendorWire]
     request: Callable[[SearchCard, str, CurationPrompts | None], dict[str, Any]]
-    count: tuple[str, ...]
+    counted: tuple[str, ...]
 
 
 VENDORS = {
@@ -160,7 +160,7 @@ VENDORS = {
 
 def searches(vendor: str, reply: Any) -> int:
     """How many searches of a reply are paid for: those that the vendor counts, else those that it names."""
-    counted = at(reply, *VENDORS[vendor].count)
+    counted = at(reply, *VENDORS[vendor].counted)
     if isinstance(counted, int):
         return counted
     named = sum(text(item, "action", "type") == "search" for item in each(reply, "output"))
