@@ -23,7 +23,7 @@ from benchmarks.agenticshop.agents.small_shop import SITES, VIEW, Stage, staged
 from grounding.benchmarks.agenticshop.agents import acting, browsing
 from grounding.benchmarks.agenticshop.agents.acting import (
     BrowserAction,
-    Detail,
+    Element,
     Mistake,
     PageSeen,
     outline_of,
@@ -58,7 +58,7 @@ def test_the_last_object_with_an_action_counts() -> None:
     read = read_reply(text + " That is all.")
     assert (read.action, read.element, read.text, read.enter) == ("type", "e4", "a lamp", False)
     assert (read.thought, read.kind) == ("why not", "information_seeking")
-    assert read_reply(reply("finish", products=[PRODUCT])).curated()[0].url == "https://shop.example/p/1"
+    assert read_reply(reply("finish", products=[PRODUCT])).products == (PRODUCT,)
 
 
 @pytest.mark.parametrize(
@@ -124,14 +124,14 @@ def test_the_outline_is_what_is_in_view() -> None:
     assert len(outline_of("- text: word\n" * 50_000)) < 31_000
 
 
-def field(**more: Any) -> Detail:
-    return Detail(kind="field", **more)
+def field(**more: Any) -> Element:
+    return Element(kind="field", **more)
 
 
 PERSONAL = "type=email autocomplete= email\ntype=text autocomplete= comment"
-REFUSED: list[tuple[str, Detail, bool]] = [
+REFUSED: list[tuple[str, Element, bool]] = [
     *(
-        ("click", Detail(label=label), False)
+        ("click", Element(label=label), False)
         for label in (
             "Add to cart", "ADD TO BAG", "Buy now", "Buy it now", "Checkout", "Place your order", "Pay now", "Sign in",
             "Login", "Register", "Create an account", "Subscribe", "In den Warenkorb", "Ajouter au panier",
@@ -146,16 +146,16 @@ REFUSED: list[tuple[str, Detail, bool]] = [
     *(("type", field(label=label), False) for label in ("Password", "First name", "ZIP code")),
     ("type", field(marks="type=text autocomplete= email_newsletter"), False),
     ("type", field(label="Note", form=PERSONAL), True),
-    ("type", Detail(label="Oak lamp"), False),
-    ("click", Detail(label="Go", form=PERSONAL), False),
-    ("click", Detail(label="Upload", marks="type=file"), False),
-    ("click", Detail(disabled=True), False),
-    *(("click", Detail(scheme=scheme), False) for scheme in ("mailto:", "tel:", "data:", "file:", "blob:")),
+    ("type", Element(label="Oak lamp"), False),
+    ("click", Element(label="Go", form=PERSONAL), False),
+    ("click", Element(label="Upload", marks="type=file"), False),
+    ("click", Element(disabled=True), False),
+    *(("click", Element(scheme=scheme), False) for scheme in ("mailto:", "tel:", "data:", "file:", "blob:")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("verb", "detail", "enter"), REFUSED, ids=str)
-def test_buying_signing_in_personal_data_and_ways_out_are_refused(verb: str, detail: Detail, enter: bool) -> None:
+def test_buying_signing_in_personal_data_and_ways_out_are_refused(verb: str, detail: Element, enter: bool) -> None:
     assert why_not(BrowserAction(action=verb, enter=enter), detail)  # type: ignore[arg-type]
 
 
@@ -166,7 +166,7 @@ def test_buying_signing_in_personal_data_and_ways_out_are_refused(verb: str, det
 )  # fmt: skip
 def test_looking_around_is_not(label: str) -> None:
     click, typing = BrowserAction(action="click"), BrowserAction(action="type", enter=True)
-    assert why_not(click, Detail(label=label)) == ""
+    assert why_not(click, Element(label=label)) == ""
     assert why_not(typing, field(label="Most price", marks="type=text autocomplete= max")) == ""
     assert why_not(typing, field(label="Note", form="type=search autocomplete= q")) == ""
 
