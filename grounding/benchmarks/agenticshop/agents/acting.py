@@ -51,7 +51,7 @@ def first_line(error: Exception) -> str:
 
 # --- looking ----------------------------------------------------------------------------------------------------------
 
-_LINE = re.compile(r" *- (?:/|'?(?P<role>[a-z]+)(?P<rest>.*))")
+_LINE = re.compile(r" *- (?:/|'?(?P<role>[a-z]+))")
 _BOX = re.compile(r" \[box=([-\d.]+),([-\d.]+),([-\d.]+),([-\d.]+)\]")
 _MARK = re.compile(r" \[(?:box=[^\]]*|cursor=pointer|active)\]")
 _USED = frozenset(
@@ -273,10 +273,10 @@ async def find(action: BrowserAction, page: Page, place: str | Point) -> Element
     point = place if isinstance(place, Point) else None
     try:
         async with _patience(page):
-            if point is None:
-                node = await page.locator(f"aria-ref={place}").element_handle(timeout=ACT_MS)
-            else:
+            if point is not None:
                 node = (await page.evaluate_handle(_AT_POINT, [point.x_px, point.y_px])).as_element()
+            else:
+                node = await page.locator(f"aria-ref={place}").element_handle(timeout=ACT_MS)
             if node is None:
                 return Element(problem="where nothing can be clicked")
             found = msgspec.convert(await node.evaluate(_DETAIL), type=Element, strict=False)

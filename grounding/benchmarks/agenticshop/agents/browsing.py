@@ -4,15 +4,12 @@ Look, ask, do, until the model finishes, or steps, seconds, answers that can't b
 Whatever goes wrong is a step of the trace. A task that was broken off begins anew.
 """
 
-import hashlib
 import io
 import tempfile
 import time
 from collections import Counter
 from functools import cache
 from typing import Any
-
-import msgspec
 
 from grounding.benchmarks.asking import Opened, open_model
 from grounding.benchmarks.calls import Wording, fill, read_wording
@@ -94,12 +91,11 @@ class BrowsingAgent(Browses, AsksFirst):
         self._asked = [opened.model] if grounder is None else [opened.model, grounder]
         self.most_requests = self.max_steps = max_steps
         self.max_seconds = max_seconds
-        self.prompts = browsing_prompts()
         self.name = "browsing" if grounder is None else f"browsing+{grounder.name}"
         self.max_concurrency = max(1, min(MAX_CONCURRENCY, opened.model.max_concurrency))
         finder = "" if grounder is None else f"|{grounder.identity}"
         self.identity = (
-            f"browsing:{VERSION}|{opened.model.identity}|{self.prompts.label}|max_steps={max_steps} "
+            f"browsing:{VERSION}|{opened.model.identity}|{browsing_prompts().label}|max_steps={max_steps} "
             f"max_seconds={max_seconds}|acting:{acting.VERSION}|{START_URL}{finder}"
         )
 
@@ -137,7 +133,7 @@ class BrowsingTask:
 
     def __init__(self, agent: BrowsingAgent, view: ShopperView) -> None:
         self.calls: list[Call] = []
-        self._agent, self._view, self._prompts = agent, view, agent.prompts
+        self._agent, self._view, self._prompts = agent, view, browsing_prompts()
         self._began = time.monotonic()
         self._repeats: Counter[tuple[str, ...]] = Counter()
         self._trace: list[TraceStep] = []
@@ -232,9 +228,9 @@ class BrowsingTask:
             if found.problem:
                 raise Mistake(f"{reference}: {found.problem}")
             return found
-        told = msgspec.json.encode((grounder.identity, action.element, seen.screenshot.sha256))
-        about = {"step_id": f"{self._view.task_id}/{self._steps}", "key": hashlib.sha256(told).hexdigest()[:32]}
-        said = await grounder.ground(Query(screenshot=seen.screenshot, instruction=action.element, **about))
+        step_id = f"{self._view.task_id}/{self._steps}"
+        query = Query(step_id=step_id, key="", screenshot=seen.screenshot, instruction=action.element)
+        said = await grounder.ground(query)
         self.calls += [said.call] if said.call is not None else []
         if said.point is None:
             why = said.failure.message if said.failure else "it gave no point"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -448,3 +450,63 @@ def test_with_a_grounder_elements_are_described(stage: Stage, tmp_path: Path) ->
     assert Path(finder.queries[0].screenshot.path).is_file()
     assert curation.call is not None
     assert curation.call.cost_usd == pytest.approx(REPLY_USD * server.count + 0.5 * len(finder.queries))
+
+
+class HangingPage:
+    """Can be looked at, and then no more."""
+
+    url = f"{OAK}/"
+
+    def is_closed(self) -> bool:
+        return False
+
+    async def aria_snapshot(self, **_more: Any) -> str:
+        return ""
+
+    async def title(self) -> str:
+        return "Oak"
+
+    async def evaluate(self, _script: str) -> list[int]:
+        return [0, 720, 720]
+
+    async def screenshot(self, **_more: Any) -> bytes:
+        with io.BytesIO() as png:
+            Image.new("RGB", (1280, 720)).save(png, "PNG")
+            return png.getvalue()
+
+    async def evaluate_handle(self, *_asked: Any) -> None:
+        await asyncio.sleep(60)
+
+
+class HangingWeb:
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Any]:
+        async def visit(_url: str) -> int:
+            return 200
+
+        yield SimpleNamespace(page=HangingPage(), visit=visit)
+
+
+def test_what_a_grounder_was_paid_is_kept_where_the_page_then_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("playwright.async_api", reason="needs playwright")
+    monkeypatch.setattr(acting, "PAGE_S", 1.0)
+    monkeypatch.setattr(browsing, "MAX_LOSSES", 0)
+    finder, web = Pointing(), HangingWeb()
+
+    async def run(server: ChatServer) -> Curation:
+        agent = agent_of(server.base_url, grounder=finder)
+        agent.use(web, EvidenceFolder(tmp_path))  # type: ignore[arg-type]
+        try:
+            return await agent.curate(ONE_SHOP, "key")
+        finally:
+            await agent.aclose()
+
+    with ChatServer(answering(playing(reply("click", element="box")))) as server:
+        curation = asyncio.run(run(server))
+    assert (curation.ended, len(finder.queries)) == ("browser-lost", 1)
+    assert curation.failure is not None
+    assert "nothing within 1 s" in curation.failure.message
+    assert curation.call is not None
+    assert curation.call.cost_usd == pytest.approx(REPLY_USD + 0.5)
