@@ -284,7 +284,7 @@ async def find(action: BrowserAction, page: Page, place: str | Point) -> Element
         return Element(problem="it is no longer there, or its page has meddled with it")
     if why := why_not(action, found):
         return Element(problem=f"refused: {found}: {why}")
-    return msgspec.structs.replace(found, node=node, point=point)
+    return msgspec.structs.replace(found, node=node, point=point, problem="")
 
 
 # --- doing it ---------------------------------------------------------------------------------------------------------
