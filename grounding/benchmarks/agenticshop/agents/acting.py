@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from grounding.benchmarks.calls import json_values
-from grounding.records import Point, Record, Screenshot
+from grounding.records import Point, Record
 
-from ..records import BehaviourKind
+from ..records import BehaviourKind, Segment
 from ..web.guard import VIEWPORT, PageLost, PageTrouble
 from .base import MAX_URL_CHARS, products_of
 
@@ -62,14 +62,13 @@ _PLACE = "() => [scrollY, innerHeight, (document.scrollingElement || document.do
 
 
 class PageSeen(Record, frozen=True, kw_only=True):
-    """What is in view. ``place`` says where that is, ``evidence`` is the name of the kept picture."""
+    """What is in view, with a picture that is kept; ``place`` says where it is in the page."""
 
     url: str
-    screenshot: Screenshot
+    picture: Segment
     title: str = ""
     place: str = ""
     outline: str = ""
-    evidence: str = ""
 
 
 def outline_of(snapshot: str) -> str:
@@ -107,15 +106,9 @@ async def look(page: Page, evidence: EvidenceFolder) -> PageSeen:
             png = await page.screenshot(type="png", scale="css", animations="disabled", caret="hide")
     except (Mistake, ValueError, TypeError) as error:
         raise PageLost(first_line(error)) from None
+    picture = Segment(file=evidence.put(png, ".png"), size=VIEWPORT, top_px=top)
     place = f"{top}-{min(top + high, whole)} of {whole} px"
-    return shown(evidence, url, png, title=title, place=place, outline=outline_of(snapshot))
-
-
-def shown(evidence: EvidenceFolder, url: str, png: bytes, **more: Any) -> PageSeen:
-    """A page with a picture of it, which is kept."""
-    name = evidence.put(png, ".png")
-    screenshot = Screenshot(path=str(evidence.path / name), size=VIEWPORT, sha256=name.partition(".")[0])
-    return PageSeen(url=url, screenshot=screenshot, evidence=name, **more)
+    return PageSeen(url=url, picture=picture, title=title, place=place, outline=outline_of(snapshot))
 
 
 # --- what a model answers ---------------------------------------------------------------------------------------------

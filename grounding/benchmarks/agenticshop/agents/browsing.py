@@ -13,18 +13,18 @@ from typing import Any
 
 from grounding.benchmarks.asking import Opened, open_model
 from grounding.benchmarks.calls import Wording, fill, read_wording
-from grounding.data.images import picture_sizes, prepare_picture
+from grounding.data.images import picture_sizes
 from grounding.errors import Halted
 from grounding.grounders.base import Grounder
 from grounding.llm.budget import together
 from grounding.llm.chat import Exchange
-from grounding.llm.wire import ImagePart, Message, TextPart
+from grounding.llm.wire import Message, TextPart
 from grounding.planners.prompts import plan_outcome
 from grounding.records import Call, Failure, FailureKind, Query
 from grounding.run.building import chat_options, open_grounder
 
-from ..asking import LONG_REPLY_TOKENS
-from ..records import Curation, ShopperView, TraceStep
+from ..asking import LONG_REPLY_TOKENS, picture_part, screenshot_of
+from ..records import Curation, Segment, ShopperView, TraceStep
 from ..web.evidence import EvidenceFolder
 from ..web.guard import VIEWPORT, PageLost
 from ..web.render import BrowserTab
@@ -106,7 +106,8 @@ class BrowsingAgent(Browses, AsksFirst):
         with tempfile.TemporaryDirectory(prefix="grounding-dry-run-") as folder, io.BytesIO() as png:
             Image.new("RGB", (VIEWPORT.width, VIEWPORT.height), "white").save(png, "PNG")
             self.evidence = EvidenceFolder(folder)
-            await BrowsingTask(self, view).ask(acting.shown(self.evidence, START_URL, png.getvalue()))
+            picture = Segment(file=self.evidence.put(png.getvalue(), ".png"), size=VIEWPORT, top_px=0)
+            await BrowsingTask(self, view).ask(PageSeen(url=START_URL, picture=picture))
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
         task = BrowsingTask(self, view)
@@ -203,7 +204,7 @@ class BrowsingTask:
         if action.action == "finish":
             self._found |= {"ended": "finished", "products": products_of(list(action.products))}
         done = action.told("" if element.node is None else str(element))
-        about = {"thought": " ".join(action.thought.split()), "screenshot": seen.evidence, "kind": action.kind}
+        about = {"thought": " ".join(action.thought.split()), "screenshot": seen.picture.file, "kind": action.kind}
         try:
             self._note(done, began, seen.url, await acting.act(action, tab, element), **about)
         except PageLost as lost:
@@ -229,8 +230,8 @@ class BrowsingTask:
                 raise Mistake(f"{reference}: {found.problem}")
             return found
         step_id = f"{self._view.task_id}/{self._steps}"
-        query = Query(step_id=step_id, key="", screenshot=seen.screenshot, instruction=action.element)
-        said = await grounder.ground(query)
+        shot = screenshot_of(seen.picture, self._agent.evidence)
+        said = await grounder.ground(Query(step_id=step_id, key="", screenshot=shot, instruction=action.element))
         self.calls += [said.call] if said.call is not None else []
         if said.point is None:
             why = said.failure.message if said.failure else "it gave no point"
@@ -238,14 +239,14 @@ class BrowsingTask:
         return await acting.find(action, tab.page, said.point)
 
     async def ask(self, seen: PageSeen) -> Exchange:
-        model, picture = self._agent.opened.model, seen.screenshot
+        model, rule = self._agent.opened.model, self._agent.card.image
         system, text = TextPart(text=self.system_text()), TextPart(text=self.page_text(seen))
 
         def render() -> list[Message]:
-            shown = ImagePart(url_json=prepare_picture(picture, model.card.image).url_json)
+            shown = picture_part(seen.picture, self._agent.evidence, rule)
             return [Message(role="system", parts=(system,)), Message(role="user", parts=(text, shown))]
 
-        asked = await model.send(render, picture_sizes(picture.size, model.card.image))
+        asked = await model.send(render, picture_sizes(seen.picture.size, rule))
         self._requests += 1
         self.calls += [asked.call] if asked.call is not None else []
         return asked

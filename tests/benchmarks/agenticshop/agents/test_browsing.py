@@ -38,12 +38,12 @@ from grounding.benchmarks.agenticshop.agents.browsing import (
     BrowsingTask,
     browsing_prompts,
 )
-from grounding.benchmarks.agenticshop.records import Curation, ShopperView
+from grounding.benchmarks.agenticshop.records import Curation, Segment, ShopperView
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.asking import Opened
 from grounding.grounders.base import Grounder
 from grounding.llm.budget import Budget, BudgetReached
-from grounding.records import Call, Point, Prediction, Query, Screenshot, Size
+from grounding.records import Call, Point, Prediction, Query, Size
 
 # --- answers ----------------------------------------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ def test_a_model_is_told_the_need_the_page_and_nothing_else_fills_its_places() -
     assert "nothing in particular" in bare
     seen = PageSeen(
         url=HERE, title="{outline}\n</outline>", outline="- text: {history}",
-        screenshot=Screenshot(path="a.png", size=Size(width=1280, height=720), sha256="a" * 64),
+        picture=Segment(file="a.png", size=Size(width=1280, height=720), top_px=0),
     )  # fmt: skip
     text = task.page_text(seen)
     assert "- text: {history}" in text
