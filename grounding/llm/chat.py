@@ -26,7 +26,7 @@ from grounding.llm.http import beyond_window, where_to_look
 from grounding.llm.tokens import RequestTokens, request_tokens
 from grounding.llm.vendors import conversation_wire
 from grounding.llm.wire import Completion, ConversationWire, ImagePart, Message, TextPart
-from grounding.records import Call, Failure, FailureKind, ImageSizes, Query, Record, Size
+from grounding.records import Call, Failure, ImageSizes, Query, Record, Size
 
 PREPARE_THREADS = 4
 NO_PICTURE = Size(width=0, height=0)
@@ -202,12 +202,8 @@ class ChatModel:
         try:
             reply = await self._client.complete(body.content, body.tokens)
         except CallFailed as error:
-            look = None if self._answered else where_to_look(error, self.card)
-            if look is not None:
-                model = f"{self.card.name}: the endpoint refuses every request for {self.card.model}"
-                raise UserError(f"{model} ({error}); check {look}") from error
-            kind: FailureKind = "unparsed" if beyond_window(error) else "error"
-            return Exchange(sizes=sizes, call=error.call, failure=Failure(kind=kind, message=str(error)))
+            failure = call_failure(error, self.card, answered=self._answered)
+            return Exchange(sizes=sizes, call=error.call, failure=failure)
         self._answered = True
         return Exchange(completion=reply.completion, call=reply.call, sizes=sizes)
 
@@ -254,6 +250,17 @@ class ChatModel:
         offered = msgspec.json.encode(tools).decode() if tools else ""
         tokens = request_tokens(self.card, messages, sizes, self._parameters, tools=offered) if counted else None
         return ChatRequest(content=content, tokens=tokens)
+
+
+def call_failure(error: CallFailed, card: ChatCard, *, answered: bool) -> Failure:
+    """What to record of a request that failed. A UserError says what has to be put right before any can succeed, where
+    none was ``answered`` so far.
+    """
+    look = None if answered else where_to_look(error, card)
+    if look is not None:
+        model = f"{card.name}: the endpoint refuses every request for {card.model}"
+        raise UserError(f"{model} ({error}); check {look}") from error
+    return Failure(kind="unparsed" if beyond_window(error) else "error", message=str(error))
 
 
 def too_long(card: ChatCard, instruction: str) -> Failure | None:

@@ -1,12 +1,14 @@
-"""Two vendors' own interfaces for a conversation with tools: OpenAI's Responses and Anthropic's Messages.
+"""Vendors' own interfaces: OpenAI's Responses and Anthropic's Messages for a conversation with tools, and what Google's
+generateContent replies.
 
-Their tools for using a computer have no other. What comes back is a :class:`Completion`: the text, and every call of a
-tool with its arguments as JSON; an action on the computer is a call by the action's name.
+Their tools for using a computer or the web have no other. What comes back is a :class:`Completion`: the text, and every
+call of a tool with its arguments as JSON; an action on the computer is a call by the action's name.
 """
 
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -21,6 +23,7 @@ from grounding.llm.wire import (
     Spent,
     TextPart,
     ToolCall,
+    Wire,
     malformed,
 )
 from grounding.records import Usage
@@ -62,9 +65,14 @@ class _Reply(msgspec.Struct):
     incomplete_details: dict[str, Any] | None = None
     error: Any = None
 
+    def counted(self) -> Usage | None:
+        return self.usage.usage() if self.usage else None
 
-class VendorWire(ConversationWire):
-    """One vendor's interface; ``more_headers`` are the card's."""
+
+class VendorWire(Wire[Completion]):
+    """One vendor's interface; ``more_headers`` are the card's, ``form`` is what its replies are decoded to."""
+
+    form: type[Any] = _Reply
 
     def __init__(self, more_headers: dict[str, str]) -> None:
         self.more_headers = more_headers
@@ -73,12 +81,30 @@ class VendorWire(ConversationWire):
         return super().headers(key) | self.more_headers
 
     @abstractmethod
+    def reply(self, reply: Any) -> Completion:
+        """The completion in a decoded reply. Raises MalformedReply: it failed at the vendor's, or holds no answer."""
+
+    def read(self, body: bytes) -> Completion:
+        """The text and the calls of a reply. Raises MalformedReply: it is none, or one that failed at the vendor's."""
+        try:
+            return self.reply(msgspec.json.decode(body, type=self.form))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise malformed("a reply of this interface", body, error) from error
+
+    def spent(self, body: bytes) -> Spent:
+        try:
+            return Spent(usage=msgspec.json.decode(body, type=self.form).counted())
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return Spent()
+
+    def model(self, answer: Completion) -> str:
+        return answer.model
+
+
+class VendorConversation(VendorWire, ConversationWire):
+    @abstractmethod
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:
         """The conversation as the vendor's fields hold it."""
-
-    @abstractmethod
-    def reply(self, reply: _Reply) -> Completion:
-        """The completion in a decoded reply. Raises MalformedReply: it failed at the vendor's, or holds no answer."""
 
     def encode(
         self,
@@ -91,20 +117,6 @@ class VendorWire(ConversationWire):
         body = {"model": model, **self.body(messages), **({"tools": list(tools)} if tools else {}), **parameters}
         return msgspec.json.encode(body)
 
-    def read(self, body: bytes) -> Completion:
-        """The text and the calls of a reply. Raises MalformedReply: it is none, or one that failed at the vendor's."""
-        try:
-            return self.reply(msgspec.json.decode(body, type=_Reply))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise malformed("a reply of this interface", body, error) from error
-
-    def spent(self, body: bytes) -> Spent:
-        try:
-            counts = msgspec.json.decode(body, type=_Reply).usage
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return Spent()
-        return Spent(usage=counts.usage() if counts else None)
-
 
 def _completion(reply: _Reply, texts: list[str], calls: list[tuple[str, Any]], reason: str, refusal: str) -> Completion:
     made = [
@@ -116,12 +128,12 @@ def _completion(reply: _Reply, texts: list[str], calls: list[tuple[str, Any]], r
         finish_reason=reason,
         refused=bool(refusal) and not texts and not made,
         model=reply.model,
-        usage=reply.usage.usage() if reply.usage else None,
+        usage=reply.counted(),
         tool_calls=tuple(made),
     )
 
 
-class ResponsesWire(VendorWire):
+class ResponsesWire(VendorConversation):
     """OpenAI's."""
 
     def path(self, _model: str) -> str:
@@ -154,7 +166,7 @@ class ResponsesWire(VendorWire):
         return _completion(reply, texts, calls, str(reason), refusal)
 
 
-class MessagesWire(VendorWire):
+class MessagesWire(VendorConversation):
     """Anthropic's."""
 
     models_path = "/models?limit=1000"
@@ -190,7 +202,75 @@ class MessagesWire(VendorWire):
         return _completion(reply, texts, calls, "stop" if reason in ("end_turn", "tool_use") else reason, refusal)
 
 
+class _Part(msgspec.Struct):
+    text: str | None = None
+    thought: bool | None = None
+
+
+class _Content(msgspec.Struct):
+    parts: list[_Part] | None = None
+
+
+class _Candidate(msgspec.Struct, rename="camel"):
+    content: _Content | None = None
+    finish_reason: str | None = None
+
+
+class _Generated(msgspec.Struct, rename="camel"):
+    candidates: list[_Candidate] | None = None
+    prompt_feedback: dict[str, Any] | None = None
+    usage_metadata: dict[str, Any] | None = None
+    model_version: str | None = None
+
+    def counted(self) -> Usage | None:
+        """Tokens of search results are part of the input, thoughts of the output."""
+        told = {name: count for name, count in (self.usage_metadata or {}).items() if isinstance(count, int)}
+        thought = told.get("thoughtsTokenCount", 0)
+        if not told.get("promptTokenCount"):
+            return None
+        return Usage(
+            input_tokens=told["promptTokenCount"] + told.get("toolUsePromptTokenCount", 0),
+            output_tokens=told.get("candidatesTokenCount", 0) + thought,
+            cached_input_tokens=told.get("cachedContentTokenCount", 0),
+            reasoning_tokens=thought,
+        )
+
+
+class GenerateContentWire(VendorWire):
+    """Google's."""
+
+    form = _Generated
+    base_path, models_path = "/v1beta", "/models?pageSize=1000"
+
+    def path(self, model: str) -> str:
+        return f"/models/{quote(model, safe='')}:generateContent"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return ({"x-goog-api-key": key} if key else {}) | self.more_headers
+
+    def listed(self, body: bytes) -> list[str]:
+        try:
+            return [str(model["name"]) for model in msgspec.json.decode(body)["models"]]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
+            return []
+
+    def reply(self, reply: _Generated) -> Completion:
+        """Text without thoughts; a prompt that was blocked has no candidates."""
+        blocked = (reply.prompt_feedback or {}).get("blockReason")
+        if not reply.candidates and not blocked:
+            raise MalformedReply("the response has no candidates")
+        first = reply.candidates[0] if reply.candidates else _Candidate()
+        parts = (first.content and first.content.parts) or ()
+        return Completion(
+            text="".join(part.text or "" for part in parts if not part.thought),
+            finish_reason=first.finish_reason or str(blocked or ""),
+            refused=not reply.candidates,
+            model=reply.model_version or "",
+            usage=reply.counted(),
+        )
+
+
 def conversation_wire(card: ChatCard) -> ConversationWire:
-    kinds: dict[str, type[VendorWire]] = {"responses": ResponsesWire, "messages": MessagesWire}
+    kinds: dict[str, type[VendorConversation]] = {"responses": ResponsesWire, "messages": MessagesWire}
     kind = kinds.get(card.endpoint.interface)
     return kind(card.endpoint.headers) if kind else CHAT

@@ -18,6 +18,8 @@ from grounding.cards import GrounderCard, find_card
 from grounding.grounders.chat import ChatGrounder
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatOptions, open_chat
+from grounding.llm.vendors import GenerateContentWire
+from grounding.llm.wire import MalformedReply, UnreadableReply
 from grounding.records import Prediction
 
 OPENAI, CLAUDE, OLDER = "openai-computer", "claude-computer", "claude-opus-computer"
@@ -137,3 +139,40 @@ def test_an_overloaded_vendor_is_an_error(tmp_path: Path) -> None:
         found = ask(CLAUDE, server, tmp_path / "1.png")
     assert found.failure is not None
     assert found.failure.kind == "error"
+
+
+GENERATED = {
+    "candidates": [
+        {"content": {"parts": [{"text": "a"}, {"text": "hm", "thought": True}, {"text": "b"}]}, "finishReason": "STOP"}
+    ],
+    "usageMetadata": {
+        **{"promptTokenCount": 5, "toolUsePromptTokenCount": 7, "candidatesTokenCount": 3, "thoughtsTokenCount": 2},
+        **{"cachedContentTokenCount": 1, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 5}]},
+    },
+    "modelVersion": "gemini-x",
+}
+
+
+def test_what_google_generates_is_read_and_counted() -> None:
+    wire = GenerateContentWire({"x-more": "1"})
+    assert wire.headers("sk-right") == {"x-goog-api-key": "sk-right", "x-more": "1"}
+    body = json.dumps(GENERATED).encode()
+    said = wire.read(body)
+    assert (said.text, said.finish_reason, said.refused, wire.model(said)) == ("ab", "STOP", False, "gemini-x")
+    assert said.usage == wire.spent(body).usage
+    assert said.usage is not None
+    assert (said.usage.input_tokens, said.usage.output_tokens) == (12, 5)
+    assert (said.usage.cached_input_tokens, said.usage.reasoning_tokens) == (1, 2)
+    blocked = wire.read(b'{"promptFeedback": {"blockReason": "SAFETY"}}')
+    assert (blocked.refused, blocked.filtered, blocked.text) == (True, True, "")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"{}", b"[]", b"no", b'{"candidates": []}', b'{"candidates": [{"content": "hello"}]}', b'{"candidates": 1}'],
+)
+def test_what_google_did_not_generate_is_no_reply(body: bytes) -> None:
+    with pytest.raises(MalformedReply) as caught:
+        GenerateContentWire({}).read(body)
+    assert not isinstance(caught.value, UnreadableReply)
+    assert GenerateContentWire({}).spent(body).usage is None

@@ -130,8 +130,12 @@ def largest_sizes(segments: Sequence[Segment], rule: ImageRule) -> ImageSizes:
 def picture_part(segment: Segment, evidence: EvidenceFolder, rule: ImageRule) -> ImagePart:
     """A kept picture as it is sent; raises a UserError where it is not in the folder, or not what was kept."""
     evidence.get(segment.file)
-    shot = Screenshot(path=str(evidence.path / segment.file), size=segment.size, sha256=segment.file.partition(".")[0])
-    return ImagePart(url_json=prepare_picture(shot, rule).url_json)
+    return ImagePart(url_json=prepare_picture(screenshot_of(segment, evidence), rule).url_json)
+
+
+def screenshot_of(segment: Segment, evidence: EvidenceFolder) -> Screenshot:
+    path, digest = evidence.path / segment.file, segment.file.partition(".")[0]
+    return Screenshot(path=str(path), size=segment.size, sha256=digest)
 
 
 MAX_REPLY_CHARS = 400_000

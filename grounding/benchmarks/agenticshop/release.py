@@ -39,7 +39,7 @@ from grounding.data.images import ImageFault, probe_image
 from grounding.errors import UserError
 from grounding.records import Failure
 
-from .agents.search import curation_prompt, curation_prompts
+from .agents.search import curation_prompt
 from .asking import fact_lines
 from .loader import nearest, profile_of
 from .records import (
@@ -290,7 +290,7 @@ def input_entry(task: CurationTask) -> dict[str, Any]:
     return {
         "user": task.user,
         "seed_product_type": task.product_type,
-        "prompt": curation_prompt(curation_prompts(), view_of(task)),
+        "prompt": curation_prompt(view_of(task)),
         "variables": told | profile["user_context"],
         "check_list": profile["check_list"],
     }

@@ -7,23 +7,22 @@ or asks for personal data is refused. What a page says of itself stays on its ow
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from grounding.benchmarks.calls import json_values
-from grounding.grounders.base import Grounder
-from grounding.records import Call, Point, Query, Record, Screenshot
+from grounding.records import Point, Record
 
-from ..records import BehaviourKind, Curated
+from ..records import BehaviourKind, Segment
 from ..web.guard import VIEWPORT, PageLost, PageTrouble
 from .base import MAX_URL_CHARS, products_of
 
 if TYPE_CHECKING:
-    from playwright.async_api import ElementHandle, JSHandle, Page
+    from playwright.async_api import Page
 
     from ..web.evidence import EvidenceFolder
     from ..web.render import BrowserTab
@@ -52,7 +51,7 @@ def first_line(error: Exception) -> str:
 
 # --- looking ----------------------------------------------------------------------------------------------------------
 
-_LINE = re.compile(r" *- (?:/|'?(?P<role>[a-z]+)(?P<rest>.*))")
+_LINE = re.compile(r" *- (?:/|'?(?P<role>[a-z]+))")
 _BOX = re.compile(r" \[box=([-\d.]+),([-\d.]+),([-\d.]+),([-\d.]+)\]")
 _MARK = re.compile(r" \[(?:box=[^\]]*|cursor=pointer|active)\]")
 _USED = frozenset(
@@ -63,14 +62,13 @@ _PLACE = "() => [scrollY, innerHeight, (document.scrollingElement || document.do
 
 
 class PageSeen(Record, frozen=True, kw_only=True):
-    """What is in view. ``place`` says where that is, ``evidence`` is the name of the kept picture."""
+    """What is in view, with a picture that is kept; ``place`` says where it is in the page."""
 
     url: str
-    screenshot: Screenshot
+    picture: Segment
     title: str = ""
     place: str = ""
     outline: str = ""
-    evidence: str = ""
 
 
 def outline_of(snapshot: str) -> str:
@@ -98,27 +96,19 @@ def outline_of(snapshot: str) -> str:
 
 
 async def look(page: Page, evidence: EvidenceFolder) -> PageSeen:
-    from playwright.async_api import Error
-
     try:
-        async with asyncio.timeout(PAGE_S):
+        async with _patience(page):
             url, snapshot = page.url, ""
             if url != "about:blank":
-                snapshot = await page.aria_snapshot(mode="ai", boxes=True, timeout=PAGE_S * 1000)
+                snapshot = await page.aria_snapshot(mode="ai", boxes=True)
             top, high, whole = (int(one) for one in await page.evaluate(_PLACE))
             title = one_line(await page.title(), 200)
             png = await page.screenshot(type="png", scale="css", animations="disabled", caret="hide")
-    except (Error, TimeoutError, ValueError, TypeError) as error:
-        raise PageLost(first_line(error) or f"nothing within {PAGE_S:g} s") from None
+    except (Mistake, ValueError, TypeError) as error:
+        raise PageLost(first_line(error)) from None
+    picture = Segment(file=evidence.put(png, ".png"), size=VIEWPORT, top_px=top)
     place = f"{top}-{min(top + high, whole)} of {whole} px"
-    return shown(evidence, url, png, title=title, place=place, outline=outline_of(snapshot))
-
-
-def shown(evidence: EvidenceFolder, url: str, png: bytes, **more: Any) -> PageSeen:
-    """A page with a picture of it, which is kept."""
-    name = evidence.put(png, ".png")
-    screenshot = Screenshot(path=str(evidence.path / name), size=VIEWPORT, sha256=name.partition(".")[0])
-    return PageSeen(url=url, screenshot=screenshot, evidence=name, **more)
+    return PageSeen(url=url, picture=picture, title=title, place=place, outline=outline_of(snapshot))
 
 
 # --- what a model answers ---------------------------------------------------------------------------------------------
@@ -136,10 +126,8 @@ class BrowserAction(Record, frozen=True, kw_only=True):
     thought: str = ""
     kind: BehaviourKind | Literal[""] = ""
 
-    def curated(self) -> tuple[Curated, ...]:
-        return products_of(list(self.products))
-
     def told(self, element: str = "") -> str:
+        """``element`` is what the page calls the element, "" where only the model's words for it are known."""
         which = f"({element})" if element else quoted(self.element, MAX_TYPED_CHARS)
         match self.action:
             case "click":
@@ -168,9 +156,10 @@ def read_reply(text: str) -> BrowserAction:
         raise Mistake(f"{read.action} needs an element")
     if (length := max(len(read.text), len(read.element))) > MAX_TYPED_CHARS:
         raise Mistake(f"a text of {length} characters: at most {MAX_TYPED_CHARS} can be given")
-    if read.action == "finish" and not read.curated():
+    products = products_of(list(read.products))
+    if read.action == "finish" and not products:
         raise Mistake("finish names no product with a product_url")
-    for url in [read.url] if read.action == "goto" else [one.url for one in read.curated()]:
+    for url in [read.url] if read.action == "goto" else [one.url for one in products]:
         if not re.match(r"https?://[^/\s]", url, re.IGNORECASE) or len(url) > MAX_URL_CHARS:
             raise Mistake(f"{url[:120]!r} is no address: it must begin with http:// or https:// and name a host")
     return read
@@ -197,11 +186,12 @@ _COMMANDS = re.compile(
 )
 
 
-class Detail(Record, frozen=True, kw_only=True):
+class Element(Record, frozen=True, kw_only=True):
     """What the document says of an element that is about to be used.
 
     ``kind`` is "" for all that is clicked, ``label`` what a person reads on it, ``marks`` its type, names and what a
-    browser would fill in, ``form`` those of the fields that it sends off, ``scheme`` that of where it leads.
+    browser would fill in, ``form`` those of the fields that it sends off, ``scheme`` that of where it leads. ``node``
+    is Playwright's, ``point`` where a grounder saw it; a ``problem`` is why there is none to use.
     """
 
     kind: Literal["", "field", "choice"] = ""
@@ -211,29 +201,31 @@ class Detail(Record, frozen=True, kw_only=True):
     form: str = ""
     scheme: str = ""
     disabled: bool = False
+    node: Any = None
+    point: Point | None = None
+    problem: str = ""
 
     def __str__(self) -> str:
         return f"{self.kind or self.tag} {quoted(self.label, 100)}"
 
 
-def why_not(action: BrowserAction, detail: Detail) -> str:
+def why_not(action: BrowserAction, element: Element) -> str:
     """Why an action must not be done to an element, whatever a model or a page says; "" where it may."""
     types = action.action == "type"
-    if detail.disabled:
-        return "it can't be used now"
-    if types and not detail.kind:
-        return "nothing can be typed into it"
-    if types and _PERSONAL.search(f"{detail.marks} {detail.label}".replace("_", " ")):
-        return "it asks for personal data or a password, and none is given"
-    if (action.enter or not types) and _PERSONAL.search(detail.form):
-        return "its form asks for personal data"
-    if "type=file" in detail.marks:
-        return "no files are handed out"
-    if detail.scheme not in ("", "http:", "https:", "javascript:"):
-        return "it leads out of the browser"
-    if not detail.kind and _COMMANDS.match(detail.label):
-        return "buying, ordering, subscribing and signing in are not offered: only look for products"
-    return ""
+    asks, commands = f"{element.marks} {element.label}".replace("_", " "), _COMMANDS.match(element.label)
+    rules = (
+        (element.disabled, "it can't be used now"),
+        (types and not element.kind, "nothing can be typed into it"),
+        (types and _PERSONAL.search(asks), "it asks for personal data or a password, and none is given"),
+        ((action.enter or not types) and _PERSONAL.search(element.form), "its form asks for personal data"),
+        ("type=file" in element.marks, "no files are handed out"),
+        (element.scheme not in ("", "http:", "https:", "javascript:"), "it leads out of the browser"),
+        (
+            not element.kind and commands,
+            "buying, ordering, subscribing and signing in are not offered: only look for products",
+        ),
+    )
+    return next((why for holds, why in rules if holds), "")
 
 
 _DETAIL = """(node) => {
@@ -261,79 +253,46 @@ _AT_POINT = """([x, y]) => {
 }"""
 
 
-class Aim(NamedTuple):
-    """The element that an action is for, the point in it that a grounder gave, or why there is none to use."""
-
-    node: ElementHandle | None = None
-    detail: Detail = Detail()
-    point: Point | None = None
-    problem: str = ""
-    call: Call | None = None
+def reference_of(action: BrowserAction, outline: str) -> str:
+    """The reference that an action names. Raises a Mistake where the outline has none like it."""
+    reference = action.element.strip().removeprefix("[").removesuffix("]").removeprefix("ref=")
+    if not re.fullmatch(r"\w+", reference) or f"[ref={reference}]" not in outline:
+        raise Mistake(f"no element in the list has the reference {quoted(action.element, 40)}")
+    return reference
 
 
-async def aim(action: BrowserAction, page: Page, seen: PageSeen, grounder: Grounder | None, step_id: str) -> Aim:
-    """The element of an action's reference, or the one at a grounder's point. Raises a Mistake or PageLost."""
-    if action.action not in ("click", "type"):
-        return Aim()
-    if grounder is None:
-        reference = action.element.strip().removeprefix("[").removesuffix("]").removeprefix("ref=")
-        if not re.fullmatch(r"\w+", reference) or f"[ref={reference}]" not in seen.outline:
-            raise Mistake(f"no element in the list has the reference {quoted(action.element, 40)}")
-        found = await _element(page.locator(f"aria-ref={reference}").element_handle(timeout=ACT_MS), action, page)
-        if found.problem:
-            raise Mistake(f"{reference}: {found.problem}")
-        return found
-    key = hashlib.sha256(msgspec.json.encode((grounder.identity, action.element, seen.screenshot.sha256))).hexdigest()
-    query = Query(step_id=step_id, key=key[:32], screenshot=seen.screenshot, instruction=action.element)
-    said = await grounder.ground(query)
-    if said.point is None:
-        why = said.failure.message if said.failure else "it gave no point"
-        return Aim(problem=f"{grounder.name} found nothing for these words: {why[:200]}", call=said.call)
-    found = await _element(page.evaluate_handle(_AT_POINT, [said.point.x_px, said.point.y_px]), action, page)
-    return found._replace(point=said.point, call=said.call)
-
-
-async def _element(finding: Awaitable[JSHandle], action: BrowserAction, page: Page) -> Aim:
-    from playwright.async_api import Error
-
+async def find(action: BrowserAction, page: Page, place: str | Point) -> Element:
+    """The element of a reference, or the one at a grounder's point, or why there is none to use. Raises PageLost."""
+    point = place if isinstance(place, Point) else None
     try:
-        node = (await finding).as_element()
-        if node is None:
-            return Aim(problem="where nothing can be clicked")
-        detail = msgspec.convert(await node.evaluate(_DETAIL), type=Detail, strict=False)
-    except (Error, msgspec.ValidationError) as error:
-        _raise_if_lost(error, page)
-        return Aim(problem="it is no longer there, or its page has meddled with it")
-    if why := why_not(action, detail):
-        return Aim(problem=f"refused: {detail}: {why}")
-    return Aim(node, detail)
+        async with _patience(page):
+            if point is not None:
+                node = (await page.evaluate_handle(_AT_POINT, [point.x_px, point.y_px])).as_element()
+            else:
+                node = await page.locator(f"aria-ref={place}").element_handle(timeout=ACT_MS)
+            if node is None:
+                return Element(problem="where nothing can be clicked")
+            found = msgspec.convert(await node.evaluate(_DETAIL), type=Element, strict=False)
+    except (Mistake, msgspec.ValidationError):
+        return Element(problem="it is no longer there, or its page has meddled with it")
+    if why := why_not(action, found):
+        return Element(problem=f"refused: {found}: {why}")
+    return msgspec.structs.replace(found, node=node, point=point, problem="")
 
 
 # --- doing it ---------------------------------------------------------------------------------------------------------
 
 
-async def act(action: BrowserAction, tab: BrowserTab, aimed: Aim) -> str:
+async def act(action: BrowserAction, tab: BrowserTab, element: Element) -> str:
     """Do an action and wait until the page is still; what came of it, in a few words. Raises PageLost."""
-    from playwright.async_api import Error
-
-    if aimed.problem or action.action == "finish":
-        return aimed.problem
+    if element.problem or action.action == "finish":
+        return element.problem
     page = tab.page
     before, refusals = page.url, len(tab.proxy.refusals)
     if action.action == "goto":
         said = [await open_address(tab, action.url)]
     else:
-        said = []
-        try:
-            async with asyncio.timeout(PAGE_S):
-                await _do(action, page, aimed)
-        except Error as error:
-            _raise_if_lost(error, page)
-            covered = "intercepts pointer events" in str(error)
-            said = [f"it could not be done: {'something covers the element' if covered else first_line(error)}"]
-        except TimeoutError:
-            raise PageLost(f"nothing within {PAGE_S:g} s") from None
-        await tab.still(SETTLE_S)
+        said = [await _do(action, tab, element)]
         # A window that an action opened is closed by the browser; its page is opened in the one window there is.
         popups, tab.popups = tab.popups, []
         if popups:
@@ -341,9 +300,36 @@ async def act(action: BrowserAction, tab: BrowserTab, aimed: Aim) -> str:
         if page.url.startswith("chrome-error:"):
             refused = [one.trouble.message for one in tab.proxy.refusals[refusals:]] or ["nothing came"]
             said.append(f"what this led to can't be opened: {refused[-1][:200]}")
-            await act(BrowserAction(action="back"), tab, Aim())
+            await _do(BrowserAction(action="back"), tab, Element())
     said.append(f"now at {page.url}" if page.url != before else "")
     return "; ".join(part for part in said if part)
+
+
+async def _do(action: BrowserAction, tab: BrowserTab, element: Element) -> str:
+    """Why it could not be done, "" where it was."""
+    page, node, why = tab.page, element.node, ""
+    try:
+        async with _patience(page):
+            match action.action:
+                case "scroll_down" | "scroll_up":
+                    away = VIEWPORT.height * 0.8
+                    await page.mouse.wheel(0, away if action.action == "scroll_down" else -away)
+                case "back":
+                    await page.go_back(wait_until="commit", timeout=2 * ACT_MS)
+                case "type" if element.kind == "choice":
+                    await node.select_option(label=action.text, timeout=ACT_MS)
+                case "type":
+                    await node.fill(action.text, timeout=ACT_MS)
+                    if action.enter:
+                        await node.press("Enter", timeout=ACT_MS)
+                case "click" if element.point is not None:
+                    await page.mouse.click(element.point.x_px, element.point.y_px)
+                case "click":
+                    await node.click(timeout=ACT_MS)
+    except Mistake as mistake:
+        why = f"it could not be done: {mistake}"
+    await tab.still(SETTLE_S)
+    return why
 
 
 async def open_address(tab: BrowserTab, url: str) -> str:
@@ -355,27 +341,19 @@ async def open_address(tab: BrowserTab, url: str) -> str:
     return f"the server answers with status {status}" if (status or 200) >= 400 else ""
 
 
-async def _do(action: BrowserAction, page: Page, aimed: Aim) -> None:
-    node, text = aimed.node, action.text
-    match action.action:
-        case "scroll_down" | "scroll_up":
-            away = VIEWPORT.height * 0.8
-            await page.mouse.wheel(0, away if action.action == "scroll_down" else -away)
-        case "back":
-            await page.go_back(wait_until="commit", timeout=2 * ACT_MS)
-        case "type" if node is not None and aimed.detail.kind == "choice":
-            await node.select_option(label=text, timeout=ACT_MS)
-        case "type" if node is not None:
-            await node.fill(text, timeout=ACT_MS)
-            if action.enter:
-                await node.press("Enter", timeout=ACT_MS)
-        case "click" if aimed.point is not None:
-            await page.mouse.click(aimed.point.x_px, aimed.point.y_px)
-        case "click" if node is not None:
-            await node.click(timeout=ACT_MS)
+@asynccontextmanager
+async def _patience(page: Page) -> AsyncIterator[None]:
+    """For whatever is done with a page. Raises PageLost where it is gone or hangs, else a Mistake with the reason."""
+    from playwright.async_api import Error
 
-
-def _raise_if_lost(error: Exception, page: Page) -> None:
-    text = str(error).lower()
-    if page.is_closed() or any(word in text for word in ("crashed", "has been closed", "target closed")):
-        raise PageLost(first_line(error)) from None
+    try:
+        async with asyncio.timeout(PAGE_S):
+            yield
+    except TimeoutError:
+        raise PageLost(f"nothing within {PAGE_S:g} s") from None
+    except Error as error:
+        said = str(error)
+        if page.is_closed() or re.search("crashed|has been closed|target closed", said, re.IGNORECASE):
+            raise PageLost(first_line(error)) from None
+        covered = "intercepts pointer events" in said
+        raise Mistake("something covers the element" if covered else first_line(error)) from None

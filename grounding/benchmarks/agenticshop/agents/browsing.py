@@ -13,24 +13,24 @@ from typing import Any
 
 from grounding.benchmarks.asking import Opened, open_model
 from grounding.benchmarks.calls import Wording, fill, read_wording
-from grounding.data.images import picture_sizes, prepare_picture
+from grounding.data.images import picture_sizes
 from grounding.errors import Halted
 from grounding.grounders.base import Grounder
 from grounding.llm.budget import together
 from grounding.llm.chat import Exchange
-from grounding.llm.wire import ImagePart, Message, TextPart
+from grounding.llm.wire import Message, TextPart
 from grounding.planners.prompts import plan_outcome
-from grounding.records import Call, Failure, FailureKind
+from grounding.records import Call, Failure, FailureKind, Query
 from grounding.run.building import chat_options, open_grounder
 
-from ..asking import LONG_REPLY_TOKENS
-from ..records import Curated, Curation, ShopperView, TraceStep
+from ..asking import LONG_REPLY_TOKENS, picture_part, screenshot_of
+from ..records import Curation, Segment, ShopperView, TraceStep
 from ..web.evidence import EvidenceFolder
 from ..web.guard import VIEWPORT, PageLost
 from ..web.render import BrowserTab
 from . import acting
-from .acting import Mistake, PageSeen, first_line, open_address, quoted
-from .base import MAX_RAW_CHARS, AsksFirst, BrokenOff, Browses, CurationServices, agent, made
+from .acting import BrowserAction, Element, Mistake, PageSeen, first_line, open_address, quoted
+from .base import MAX_RAW_CHARS, AsksFirst, BrokenOff, Browses, CurationServices, agent, made, products_of
 
 VERSION = 5  # Goes up with every change of the loop that can change an answer.
 # Where a task begins that names no shops: a search engine that needs no script and asks for no consent.
@@ -88,14 +88,14 @@ class BrowsingAgent(Browses, AsksFirst):
     ) -> None:
         self.opened, self.card = opened, opened.card
         self.grounder: Grounder | None = grounder
+        self._asked = [opened.model] if grounder is None else [opened.model, grounder]
         self.most_requests = self.max_steps = max_steps
         self.max_seconds = max_seconds
-        self.prompts = browsing_prompts()
         self.name = "browsing" if grounder is None else f"browsing+{grounder.name}"
         self.max_concurrency = max(1, min(MAX_CONCURRENCY, opened.model.max_concurrency))
         finder = "" if grounder is None else f"|{grounder.identity}"
         self.identity = (
-            f"browsing:{VERSION}|{opened.model.identity}|{self.prompts.label}|max_steps={max_steps} "
+            f"browsing:{VERSION}|{opened.model.identity}|{browsing_prompts().label}|max_steps={max_steps} "
             f"max_seconds={max_seconds}|acting:{acting.VERSION}|{START_URL}{finder}"
         )
 
@@ -106,7 +106,8 @@ class BrowsingAgent(Browses, AsksFirst):
         with tempfile.TemporaryDirectory(prefix="grounding-dry-run-") as folder, io.BytesIO() as png:
             Image.new("RGB", (VIEWPORT.width, VIEWPORT.height), "white").save(png, "PNG")
             self.evidence = EvidenceFolder(folder)
-            await BrowsingTask(self, view).ask(acting.shown(self.evidence, START_URL, png.getvalue()))
+            picture = Segment(file=self.evidence.put(png.getvalue(), ".png"), size=VIEWPORT, top_px=0)
+            await BrowsingTask(self, view).ask(PageSeen(url=START_URL, picture=picture))
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
         task = BrowsingTask(self, view)
@@ -115,19 +116,17 @@ class BrowsingAgent(Browses, AsksFirst):
         except Halted as reached:
             if not task.calls:
                 raise
-            broken = task.curation(key, Failure(kind="error", message=str(reached)))
-            raise BrokenOff(reached, broken) from reached
+            task.end("", str(reached), kind="error")
+            raise BrokenOff(reached, task.curation(key)) from reached
         return task.curation(key)
 
     async def check(self) -> None:
-        await self.opened.model.check()
-        if self.grounder is not None:
-            await self.grounder.check()
+        for one in self._asked:
+            await one.check()
 
     async def aclose(self) -> None:
-        await self.opened.model.aclose()
-        if self.grounder is not None:
-            await self.grounder.aclose()
+        for one in self._asked:
+            await one.aclose()
 
 
 class BrowsingTask:
@@ -135,35 +134,24 @@ class BrowsingTask:
 
     def __init__(self, agent: BrowsingAgent, view: ShopperView) -> None:
         self.calls: list[Call] = []
-        self._agent, self._view, self._prompts = agent, view, agent.prompts
+        self._agent, self._view, self._prompts = agent, view, browsing_prompts()
         self._began = time.monotonic()
         self._repeats: Counter[tuple[str, ...]] = Counter()
         self._trace: list[TraceStep] = []
         self._pages: dict[str, str] = {}
-        self._requests = self._steps = self._invalid = self._losses = 0
-        self._raw = self._ended = ""
-        self._failure: Failure | None = None
-        self._products: tuple[Curated, ...] = ()
+        self._requests = self._steps = self._invalid = 0
+        self._found: dict[str, Any] = {"ended": ""}
 
-    def curation(self, key: str, failure: Failure | None = None) -> Curation:
-        return made(
-            self._view,
-            key,
-            products=self._products,
-            trace=tuple(self._trace),
-            raw=self._raw,
-            ended=self._ended,
-            requests=self._requests,
-            seconds=time.monotonic() - self._began,
-            call=together(self.calls),
-            failure=failure or self._failure,
-        )
+    def curation(self, key: str) -> Curation:
+        about = {"trace": tuple(self._trace), "requests": self._requests, "call": together(self.calls)}
+        return made(self._view, key, **about, **self._found, seconds=time.monotonic() - self._began)
 
     async def run(self) -> None:
         """Work on the task until something ends it. A browser that is lost is started anew, a few times."""
         from playwright.async_api import Error
 
-        while not self._ended:
+        losses = 0
+        while not self._found["ended"]:
             try:
                 async with self._agent.web.session() as tab:
                     # The last page that was fine, the only shop, or a search engine; several shops are named.
@@ -172,24 +160,24 @@ class BrowsingTask:
                     if url := next(reversed(self._pages), home):
                         began = time.monotonic()
                         self._note("start", began, url=url, observation=await open_address(tab, url))
-                    while not self._ended:
+                    while not self._found["ended"]:
                         await self._step(tab)
             except (PageLost, Error) as lost:
-                if self._ended:  # It went while it was being closed.
+                if self._found["ended"]:  # It went while it was being closed.
                     return
                 why = first_line(lost)
-                self._losses += 1
+                losses += 1
                 self._note("browser started anew", time.monotonic(), observation=f"the page crashed or hung: {why}")
-                if self._losses > MAX_LOSSES:
+                if losses > MAX_LOSSES:
                     # Another start of the run may do better.
-                    self._end("browser-lost", f"the browser was lost {self._losses} times: {why}", kind="error")
+                    self.end("browser-lost", f"the browser was lost {losses} times: {why}", kind="error")
 
     async def _step(self, tab: BrowserTab) -> None:
         agent, began = self._agent, time.monotonic()
         if began - self._began >= agent.max_seconds:
-            return self._end("time-limit", f"no products within {agent.max_seconds:g} s")
+            return self.end("time-limit", f"no products within {agent.max_seconds:g} s")
         if self._steps >= agent.max_steps:
-            return self._end("step-limit", f"no products in {agent.max_steps} steps")
+            return self.end("step-limit", f"no products in {agent.max_steps} steps")
         self._steps += 1
         seen = await acting.look(tab.page, agent.evidence)
         if seen.url.startswith(("http://", "https://")):
@@ -198,28 +186,27 @@ class BrowsingTask:
         asked = await self.ask(seen)
         if asked.completion is None:
             failure = asked.failure or Failure(kind="error", message="no reply")
-            return self._end("model-failed", failure.message, kind=failure.kind)
-        self._raw = asked.completion.text[:MAX_RAW_CHARS]
+            return self.end("model-failed", failure.message, kind=failure.kind)
+        self._found["raw"] = raw = asked.completion.text[:MAX_RAW_CHARS]
         try:
             outcome = plan_outcome(agent.opened.card, asked.completion)
             if outcome.text is None:
                 raise Mistake(outcome.failure.message if outcome.failure else "the answer is empty")
             action = acting.read_reply(outcome.text)
-            aimed = await acting.aim(action, tab.page, seen, agent.grounder, f"{self._view.task_id}/{self._steps}")
+            element = await self._element(action, tab, seen)
         except Mistake as mistake:
-            self._note("answer that can't be used", began, seen.url, str(mistake), thought=self._raw)
+            self._note("answer that can't be used", began, seen.url, str(mistake), thought=raw)
             self._invalid += 1
             if self._invalid >= MAX_INVALID:
-                self._end("invalid-answers", f"{MAX_INVALID} answers in a row could not be used")
+                self.end("invalid-answers", f"{MAX_INVALID} answers in a row could not be used")
             return None
         self._invalid = 0
-        self.calls += [aimed.call] if aimed.call is not None else []
         if action.action == "finish":
-            self._ended, self._products = "finished", action.curated()
-        done, thought = action.told("" if aimed.node is None else str(aimed.detail)), " ".join(action.thought.split())
-        about = {"thought": thought, "screenshot": seen.evidence, "kind": action.kind}
+            self._found |= {"ended": "finished", "products": products_of(list(action.products))}
+        done = action.told("" if element.node is None else str(element))
+        about = {"thought": " ".join(action.thought.split()), "screenshot": seen.picture.file, "kind": action.kind}
         try:
-            self._note(done, began, seen.url, await acting.act(action, tab, aimed), **about)
+            self._note(done, began, seen.url, await acting.act(action, tab, element), **about)
         except PageLost as lost:
             # It is not gone back to: what it did once it would do again.
             self._pages.pop(tab.page.url, None)
@@ -228,22 +215,38 @@ class BrowsingTask:
         state = (seen.url, seen.place, seen.outline, done)
         self._repeats[state] += 1
         if self._repeats[state] >= MAX_REPEATS:
-            self._end("loop", f"the same action on the same page {MAX_REPEATS} times")
+            self.end("loop", f"the same action on the same page {MAX_REPEATS} times")
         return None
 
+    async def _element(self, action: BrowserAction, tab: BrowserTab, seen: PageSeen) -> Element:
+        """What an action is for. Raises a Mistake where it names a reference that can't be used."""
+        grounder = self._agent.grounder
+        if action.action not in ("click", "type"):
+            return Element()
+        if grounder is None:
+            reference = acting.reference_of(action, seen.outline)
+            found = await acting.find(action, tab.page, reference)
+            if found.problem:
+                raise Mistake(f"{reference}: {found.problem}")
+            return found
+        step_id = f"{self._view.task_id}/{self._steps}"
+        shot = screenshot_of(seen.picture, self._agent.evidence)
+        said = await grounder.ground(Query(step_id=step_id, key="", screenshot=shot, instruction=action.element))
+        self.calls += [said.call] if said.call is not None else []
+        if said.point is None:
+            why = said.failure.message if said.failure else "it gave no point"
+            return Element(problem=f"{grounder.name} found nothing for these words: {why[:200]}")
+        return await acting.find(action, tab.page, said.point)
+
     async def ask(self, seen: PageSeen) -> Exchange:
-        model, picture = self._agent.opened.model, seen.screenshot
-        try:
-            sizes = picture_sizes(picture.size, model.card.image)
-        except ValueError as error:
-            return Exchange(failure=Failure(kind="error", message=str(error)))
+        model, rule = self._agent.opened.model, self._agent.card.image
         system, text = TextPart(text=self.system_text()), TextPart(text=self.page_text(seen))
 
         def render() -> list[Message]:
-            shown = ImagePart(url_json=prepare_picture(picture, model.card.image).url_json)
+            shown = picture_part(seen.picture, self._agent.evidence, rule)
             return [Message(role="system", parts=(system,)), Message(role="user", parts=(text, shown))]
 
-        asked = await model.send(render, sizes)
+        asked = await model.send(render, picture_sizes(seen.picture.size, rule))
         self._requests += 1
         self.calls += [asked.call] if asked.call is not None else []
         return asked
@@ -278,9 +281,8 @@ class BrowsingTask:
         told: dict[str, Any] = {"observation": observation, "seconds": time.monotonic() - began, "kind": "other"} | more
         self._trace.append(TraceStep(action=action, url=url, **told))
 
-    def _end(self, ending: str, why: str, kind: FailureKind = "unparsed") -> None:
-        self._ended = ending
-        self._failure = Failure(kind=kind, message=why)
+    def end(self, ending: str, why: str, kind: FailureKind = "unparsed") -> None:
+        self._found |= {"ended": ending, "failure": Failure(kind=kind, message=why)}
 
 
 @agent(

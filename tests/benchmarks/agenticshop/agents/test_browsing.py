@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -23,7 +25,7 @@ from benchmarks.agenticshop.agents.small_shop import SITES, VIEW, Stage, staged
 from grounding.benchmarks.agenticshop.agents import acting, browsing
 from grounding.benchmarks.agenticshop.agents.acting import (
     BrowserAction,
-    Detail,
+    Element,
     Mistake,
     PageSeen,
     outline_of,
@@ -36,12 +38,12 @@ from grounding.benchmarks.agenticshop.agents.browsing import (
     BrowsingTask,
     browsing_prompts,
 )
-from grounding.benchmarks.agenticshop.records import Curation, ShopperView
+from grounding.benchmarks.agenticshop.records import Curation, Segment, ShopperView
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.asking import Opened
 from grounding.grounders.base import Grounder
 from grounding.llm.budget import Budget, BudgetReached
-from grounding.records import Call, Point, Prediction, Query, Screenshot, Size
+from grounding.records import Call, Point, Prediction, Query, Size
 
 # --- answers ----------------------------------------------------------------------------------------------------------
 
@@ -58,7 +60,7 @@ def test_the_last_object_with_an_action_counts() -> None:
     read = read_reply(text + " That is all.")
     assert (read.action, read.element, read.text, read.enter) == ("type", "e4", "a lamp", False)
     assert (read.thought, read.kind) == ("why not", "information_seeking")
-    assert read_reply(reply("finish", products=[PRODUCT])).curated()[0].url == "https://shop.example/p/1"
+    assert read_reply(reply("finish", products=[PRODUCT])).products == (PRODUCT,)
 
 
 @pytest.mark.parametrize(
@@ -124,14 +126,14 @@ def test_the_outline_is_what_is_in_view() -> None:
     assert len(outline_of("- text: word\n" * 50_000)) < 31_000
 
 
-def field(**more: Any) -> Detail:
-    return Detail(kind="field", **more)
+def field(**more: Any) -> Element:
+    return Element(kind="field", **more)
 
 
 PERSONAL = "type=email autocomplete= email\ntype=text autocomplete= comment"
-REFUSED: list[tuple[str, Detail, bool]] = [
+REFUSED: list[tuple[str, Element, bool]] = [
     *(
-        ("click", Detail(label=label), False)
+        ("click", Element(label=label), False)
         for label in (
             "Add to cart", "ADD TO BAG", "Buy now", "Buy it now", "Checkout", "Place your order", "Pay now", "Sign in",
             "Login", "Register", "Create an account", "Subscribe", "In den Warenkorb", "Ajouter au panier",
@@ -146,16 +148,16 @@ REFUSED: list[tuple[str, Detail, bool]] = [
     *(("type", field(label=label), False) for label in ("Password", "First name", "ZIP code")),
     ("type", field(marks="type=text autocomplete= email_newsletter"), False),
     ("type", field(label="Note", form=PERSONAL), True),
-    ("type", Detail(label="Oak lamp"), False),
-    ("click", Detail(label="Go", form=PERSONAL), False),
-    ("click", Detail(label="Upload", marks="type=file"), False),
-    ("click", Detail(disabled=True), False),
-    *(("click", Detail(scheme=scheme), False) for scheme in ("mailto:", "tel:", "data:", "file:", "blob:")),
+    ("type", Element(label="Oak lamp"), False),
+    ("click", Element(label="Go", form=PERSONAL), False),
+    ("click", Element(label="Upload", marks="type=file"), False),
+    ("click", Element(disabled=True), False),
+    *(("click", Element(scheme=scheme), False) for scheme in ("mailto:", "tel:", "data:", "file:", "blob:")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("verb", "detail", "enter"), REFUSED, ids=str)
-def test_buying_signing_in_personal_data_and_ways_out_are_refused(verb: str, detail: Detail, enter: bool) -> None:
+def test_buying_signing_in_personal_data_and_ways_out_are_refused(verb: str, detail: Element, enter: bool) -> None:
     assert why_not(BrowserAction(action=verb, enter=enter), detail)  # type: ignore[arg-type]
 
 
@@ -166,7 +168,7 @@ def test_buying_signing_in_personal_data_and_ways_out_are_refused(verb: str, det
 )  # fmt: skip
 def test_looking_around_is_not(label: str) -> None:
     click, typing = BrowserAction(action="click"), BrowserAction(action="type", enter=True)
-    assert why_not(click, Detail(label=label)) == ""
+    assert why_not(click, Element(label=label)) == ""
     assert why_not(typing, field(label="Most price", marks="type=text autocomplete= max")) == ""
     assert why_not(typing, field(label="Note", form="type=search autocomplete= q")) == ""
 
@@ -202,7 +204,7 @@ def test_a_model_is_told_the_need_the_page_and_nothing_else_fills_its_places() -
     assert "nothing in particular" in bare
     seen = PageSeen(
         url=HERE, title="{outline}\n</outline>", outline="- text: {history}",
-        screenshot=Screenshot(path="a.png", size=Size(width=1280, height=720), sha256="a" * 64),
+        picture=Segment(file="a.png", size=Size(width=1280, height=720), top_px=0),
     )  # fmt: skip
     text = task.page_text(seen)
     assert "- text: {history}" in text
@@ -448,3 +450,63 @@ def test_with_a_grounder_elements_are_described(stage: Stage, tmp_path: Path) ->
     assert Path(finder.queries[0].screenshot.path).is_file()
     assert curation.call is not None
     assert curation.call.cost_usd == pytest.approx(REPLY_USD * server.count + 0.5 * len(finder.queries))
+
+
+class HangingPage:
+    """Can be looked at, and then no more."""
+
+    url = f"{OAK}/"
+
+    def is_closed(self) -> bool:
+        return False
+
+    async def aria_snapshot(self, **_more: Any) -> str:
+        return ""
+
+    async def title(self) -> str:
+        return "Oak"
+
+    async def evaluate(self, _script: str) -> list[int]:
+        return [0, 720, 720]
+
+    async def screenshot(self, **_more: Any) -> bytes:
+        with io.BytesIO() as png:
+            Image.new("RGB", (1280, 720)).save(png, "PNG")
+            return png.getvalue()
+
+    async def evaluate_handle(self, *_asked: Any) -> None:
+        await asyncio.sleep(60)
+
+
+class HangingWeb:
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Any]:
+        async def visit(_url: str) -> int:
+            return 200
+
+        yield SimpleNamespace(page=HangingPage(), visit=visit)
+
+
+def test_what_a_grounder_was_paid_is_kept_where_the_page_then_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("playwright.async_api", reason="needs playwright")
+    monkeypatch.setattr(acting, "PAGE_S", 1.0)
+    monkeypatch.setattr(browsing, "MAX_LOSSES", 0)
+    finder, web = Pointing(), HangingWeb()
+
+    async def run(server: ChatServer) -> Curation:
+        agent = agent_of(server.base_url, grounder=finder)
+        agent.use(web, EvidenceFolder(tmp_path))  # type: ignore[arg-type]
+        try:
+            return await agent.curate(ONE_SHOP, "key")
+        finally:
+            await agent.aclose()
+
+    with ChatServer(answering(playing(reply("click", element="box")))) as server:
+        curation = asyncio.run(run(server))
+    assert (curation.ended, len(finder.queries)) == ("browser-lost", 1)
+    assert curation.failure is not None
+    assert "nothing within 1 s" in curation.failure.message
+    assert curation.call is not None
+    assert curation.call.cost_usd == pytest.approx(REPLY_USD + 0.5)

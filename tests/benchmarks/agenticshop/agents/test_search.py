@@ -12,7 +12,7 @@ import pytest
 from fakes.search_vendor_shapes import KEY, Page
 from fakes.search_vendors import SearchVendors
 
-from grounding.benchmarks.agenticshop.agents.base import curation_key, read_products
+from grounding.benchmarks.agenticshop.agents.base import CurationServices, curation_key, read_products
 from grounding.benchmarks.agenticshop.agents.search import (
     SearchAgent,
     curation_prompt,
@@ -20,10 +20,11 @@ from grounding.benchmarks.agenticshop.agents.search import (
     open_search_agent,
     request_text,
 )
+from grounding.benchmarks.agenticshop.preparation import CurationOptions
 from grounding.benchmarks.agenticshop.records import Curation, ShopperView, Site, UserContext
+from grounding.benchmarks.asking import new_progress
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, BudgetReached
-from grounding.llm.chat import ChatOptions
 
 CARDS = {
     "openai": "gpt-4o-search",
@@ -68,12 +69,13 @@ def vendors() -> Iterator[SearchVendors]:
 
 
 def opened(
-    vendors: SearchVendors, vendor: str, card: str = "", *, budget: Budget | None = None,
-    **chat: Any,
-) -> SearchAgent:  # fmt: skip
+    vendors: SearchVendors, vendor: str, card: str = "", *, budget: Budget | None = None, **options: Any
+) -> SearchAgent:
     """The agent of a vendor's card behind the fake."""
-    options = ChatOptions(base_url=vendors.base_url(vendor), **{"max_retries": 2, **chat})
-    agent = open_search_agent(card or CARDS[vendor], options, budget=budget or Budget(None))
+    name, urls, options = card or CARDS[vendor], (vendors.base_url(vendor),), {"max_retries": 2, **options}
+    given: dict[str, Any] = {"budget": budget or Budget(None), "progress": new_progress(None, "tasks"), "pages": 1}
+    asked = CurationOptions(model=name, base_url=urls, **options)
+    agent = open_search_agent(CurationServices(options=asked, **given))
     agent._client._backoff_s = 0.001  # type: ignore[attr-defined]
     return agent
 
@@ -134,7 +136,7 @@ def test_the_request_is_the_releases(vendors: SearchVendors) -> None:
         "model": "gpt-4o",
         "tools": [{"type": "web_search"}],
         "include": ["web_search_call.action.sources"],
-        "input": request_text(PROMPTS, VIEW, in_words=False),
+        "input": request_text(VIEW, in_words=False),
     }
 
 
@@ -143,7 +145,7 @@ def test_what_holds_for_every_need_ends_the_run(
     vendors: SearchVendors, vendor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = opened(vendors, vendor)
-    agent._interface.parameters["frobnicate"] = 1  # type: ignore[attr-defined]
+    agent.card.parameters["frobnicate"] = 1
     with pytest.raises(UserError, match="check the card's parameters"):
         curated(agent)
     for name in KEYS:
@@ -237,13 +239,13 @@ def test_a_need_is_worded_as_in_the_release() -> None:
         "The URL should be a direct link to the product selling page."
     )
     asked = view(query="a <BUDGET> {query} kettle")
-    assert curation_prompt(PROMPTS, asked) == said
-    assert request_text(PROMPTS, asked, in_words=False) == PROMPTS.system + said
-    text = request_text(PROMPTS, view(sites=SITES), in_words=True)
+    assert curation_prompt(asked) == said
+    assert request_text(asked, in_words=False) == PROMPTS.system + said
+    text = request_text(view(sites=SITES), in_words=True)
     assert "hearth (http://hearth.mall.test/), brook (http://brook.mall.test/)" in text
     assert text.endswith('"reasoning": "..."}]}')
     bare = view(product_type=None, budget=None, query="", situation="", context=UserContext())
-    assert curation_prompt(PROMPTS, bare) == PROMPTS.opening + PROMPTS.task
+    assert curation_prompt(bare) == PROMPTS.opening + PROMPTS.task
 
 
 ONE = {
