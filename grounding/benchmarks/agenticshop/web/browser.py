@@ -56,13 +56,13 @@ class WebBrowser:
             return RenderedPage(url=url, failure=trouble.failure)
         key = hashlib.sha256(msgspec.json.encode((RENDERING, url))).hexdigest()
         async with self._rendering.setdefault(key, asyncio.Lock()):
-            kept = None if again else await asyncio.to_thread(evidence.find_page, key)
+            kept = None if again else await asyncio.to_thread(evidence.pages.read, key, "pages", RenderedPage)
             if kept is not None:
                 return kept
             async with self._pages:
                 page = await self._tried(url, evidence)
             if page.failure is None:
-                await asyncio.to_thread(evidence.keep_page, key, page)
+                await asyncio.to_thread(evidence.pages.write, key, "pages", page)
             return page
 
     async def _tried(self, url: str, evidence: EvidenceFolder) -> RenderedPage:

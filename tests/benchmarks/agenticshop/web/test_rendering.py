@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
-from grounding.benchmarks.agenticshop.web.evidence import load_html
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder, load_html
 from grounding.benchmarks.agenticshop.web.guard import PageTrouble
 
 from .conftest import World
@@ -90,6 +90,28 @@ def test_a_page_of_an_error_is_a_page(world: World) -> None:
     gone = world.show(http("<h1>Gone for good</h1>", status="404 Not Found"))
     assert (gone.failure, gone.status, len(gone.segments)) == (None, 404, 1)
     assert "Gone for good" in gone.text
+
+
+def test_a_page_is_loaded_once_whoever_looks_at_it(world: World) -> None:
+    world.site.pages["/once"] = page("<h1>Once</h1>")
+
+    async def looked(times: int = 1) -> list[RenderedPage]:
+        folder = EvidenceFolder(world.evidence.path)  # As another process, or a later start, would open it.
+        return await asyncio.gather(*(world.browser.render("http://shop.test/once", folder) for _ in range(times)))
+
+    found = world.run(looked(2))
+    assert found == [found[0]] * 2 == world.run(looked()) * 2
+    assert world.site.asked.count("/once") == 1
+    (kept,) = world.evidence.path.glob("pages/*/*.json")
+    # Where runs of an earlier version have it.
+    flat = kept.rename(kept.parents[1] / kept.name)
+    assert world.run(looked()) == found[:1]
+    assert world.site.asked.count("/once") == 1
+    flat.write_bytes(b"{")
+    (anew,) = world.run(looked())
+    assert (anew.text, anew.segments) == (found[0].text, found[0].segments)
+    assert world.site.asked.count("/once") == 2
+    assert kept.is_file()
 
 
 CONSENT = (
