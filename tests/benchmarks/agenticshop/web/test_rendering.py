@@ -196,7 +196,7 @@ def test_an_agents_session_is_under_the_same_rules(world: World) -> None:
             assert await session.visit("http://shop.test/shop") == 200
             await session.page.click("#out", no_wait_after=True)
             await session.still(5.0)
-            assert "169.254.169.254" in [refusal.host for refusal in session.proxy.refusals]
+            assert "169.254.169.254" in [refusal.place[0] for refusal in session.proxy.refusals]
 
     world.run(walk())
     assert world.unheard()
