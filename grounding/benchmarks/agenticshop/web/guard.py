@@ -80,13 +80,13 @@ class PageLost(Exception):
 
 
 @asynccontextmanager
-async def within(limit_s: float, what: str) -> AsyncIterator[None]:
-    """Break the block off where it takes longer, with a PageTrouble about ``what`` did not come to be."""
+async def within(limit_s: float, what: str, trouble: Trouble = "too-slow") -> AsyncIterator[None]:
+    """Break the block off where it takes longer, with a PageTrouble that says ``what`` did not happen in time."""
     try:
         async with asyncio.timeout(limit_s):
             yield
     except TimeoutError:
-        raise PageTrouble("too-slow", f"{what} within {limit_s:g} s") from None
+        raise PageTrouble(trouble, f"{what} within {limit_s:.3g} s") from None
 
 
 async def first_of(*works: Awaitable[Any]) -> Any:
@@ -183,9 +183,7 @@ def check_host(host: str, port: int, policy: WebPolicy) -> None:
 
 Resolve = Callable[[str], Awaitable[tuple[str, ...]]]
 
-PIECE_BYTES = 64 << 10
-_KEPT_S = 600.0
-_MOST_REFUSALS = 500
+_PIECE_BYTES, _KEPT_S, _MOST_REFUSALS = 64 << 10, 600.0, 500
 _DONE, _REFUSED, _UNREACHABLE = 0, 2, 4
 _NO_SUCH_HOST = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
 # Where Chromium goes by itself, for no page: whatever it is told, some of it is tried. Refused, and not counted.
@@ -252,11 +250,8 @@ class Guard:
         until, addresses = self._known.get(host, (0.0, ()))
         if until > time.monotonic():
             return addresses
-        try:
-            async with asyncio.timeout(self.policy.connect_s):
-                addresses = await self._resolve(host)
-        except TimeoutError:
-            raise PageTrouble("no-answer", f"{host} was not looked up in {self.policy.connect_s:g} s") from None
+        async with within(self.policy.connect_s, f"{host} was not looked up", "no-answer"):
+            addresses = await self._resolve(host)
         # One address of the own network among public ones is how a name is turned against its reader.
         for address in addresses:
             if reason := refused_address(address):
@@ -303,7 +298,7 @@ class PageProxy:
 
                 async def copy(source: StreamReader, target: StreamWriter, counted: int) -> None:
                     with suppress(OSError):
-                        while piece := await source.read(PIECE_BYTES):
+                        while piece := await source.read(_PIECE_BYTES):
                             patience.reschedule(asyncio.get_running_loop().time() + self._policy.idle_s)
                             self.received_bytes += counted * len(piece)
                             self._check_size()
@@ -320,7 +315,7 @@ class PageProxy:
             else:  # Nobody waits for an answer any more.
                 writer.transport.abort()
         except (OSError, EOFError, TimeoutError, asyncio.CancelledError):
-            # One of the two sides has gone, or the proxy ends, of which asyncio would print a traceback.
+            # One of the two sides has gone, or the proxy ends; asyncio would print a traceback of it.
             writer.transport.abort()
         finally:
             self.tasks.discard(task)

@@ -325,15 +325,16 @@ async def _scroll_through(tab: BrowserTab, policy: WebPolicy, rests: bool) -> in
     """Bring all of the page into view once, so that what loads late loads; how tall it is in the end. A page that has
     come to rest is waited for at each height until it does so again; another not as long.
     """
-    top, height = 0, 0
+    top, height, begun = 0, 0, tab.begun
     for _ in range(policy.max_scrolls):
-        begun = tab.begun
         at = await tab.run("scroll", top)
         if tab.begun != begun:
             rests = await tab.still(policy.quiet_s if rests else _RESTLESS_S) and rests
+            begun = tab.begun
             at = await tab.run("scroll", top)
         height = int(at["height"])
-        if at["top"] + VIEWPORT.height >= height:
+        # What came may have made the page ask for more at once, at its end too.
+        if at["top"] + VIEWPORT.height >= height and (tab.begun == begun or not rests):
             break
         top = int(at["top"] + VIEWPORT.height * 0.9)
     return height

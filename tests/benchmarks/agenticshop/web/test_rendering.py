@@ -86,6 +86,32 @@ def test_a_page_is_kept_whole_and_alike_in_its_own_pixels(world: World) -> None:
     assert sum(last.getpixel((600, y)) == (0, 255, 0) for y in range(720)) == 400
 
 
+REVIEWS = 6
+GROWING = """<h1>Oak stool</h1><div style="height:600px"></div><p id=mark>Reviews</p><script>
+let next = 0;
+const watch = new IntersectionObserver(async (seen) => {
+  if (!seen.some((each) => each.isIntersecting)) return;
+  watch.disconnect();
+  const answer = await (await fetch(`/reviews?from=${next}`)).json();
+  mark.before(Object.assign(document.createElement("p"), { textContent: answer.review }));
+  next = answer.next;
+  if (next !== null) watch.observe(mark);
+});
+watch.observe(mark);</script>"""
+
+
+def test_what_comes_piece_by_piece_is_waited_for_to_its_end(world: World) -> None:
+    async def reviews(writer: asyncio.StreamWriter, head: bytes) -> None:
+        number = int(head.split(b" ")[1].partition(b"=")[2])
+        await asyncio.sleep(0.2)
+        said = {"review": f"Review {number + 1}.", "next": number + 1 if number + 1 < REVIEWS else None}
+        await http(json.dumps(said), kind="application/json")(writer, head)
+
+    world.site.pages["/reviews"] = reviews
+    found = shown(world, GROWING)
+    assert [number for number in range(REVIEWS) if f"Review {number + 1}." not in found.text] == []
+
+
 def test_a_page_of_an_error_is_a_page(world: World) -> None:
     gone = world.show(http("<h1>Gone for good</h1>", status="404 Not Found"))
     assert (gone.failure, gone.status, len(gone.segments)) == (None, 404, 1)
