@@ -89,7 +89,7 @@ class WebBrowser:
                 else:
                     tab = await stack.enter_async_context(self._tab(browser, self.policy.max_page_bytes))
                 async with stack:
-                    page = await render_page(tab, url, self.policy, evidence)
+                    page = await render_page(tab, url, evidence)
                     # The pages of a data set's own shops are ours and keep nothing; a new tab takes longer than a page.
                     if not self.policy.open_web and self._profile is None and page.failure is None:
                         self._idle.append((tab, stack.pop_all()))
@@ -160,9 +160,9 @@ class WebBrowser:
 CHROMIUM_VARIABLE, SANDBOX_VARIABLE = "GROUNDING_CHROMIUM", "GROUNDING_CHROMIUM_SANDBOX"
 # The first two are made for work without a window, and take two thirds of the processor time.
 _NAMES = (
-    *("chromium-headless-shell", "chrome-headless-shell"),
-    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
-)
+    "chromium-headless-shell", "chrome-headless-shell",
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+)  # fmt: skip
 # What a browser needs of the environment; keys of providers are not among it.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "LD_LIBRARY_PATH")
 _START_S, _OPEN_S, _END_S = 60.0, 30.0, 15.0

@@ -53,8 +53,8 @@ class BrowserTab:
     """
 
     def __init__(self, page: Page, session: CDPSession, frame: str, proxy: PageProxy, policy: WebPolicy) -> None:
-        self.page, self.session, self.proxy = page, session, proxy
-        self._frame, self._policy = frame, policy
+        self.page, self.session, self.proxy, self.policy = page, session, proxy, policy
+        self._frame = frame
         self.popups: list[str] = []
         self.begun, self.idle = 0, asyncio.Event()
         self.idle.set()
@@ -81,10 +81,10 @@ class BrowserTab:
         """
         from playwright.async_api import Error
 
-        check_url(url, self._policy)
+        check_url(url, self.policy)
         self._begin()
         try:
-            async with within(self._policy.navigation_s, "no document"):
+            async with within(self.policy.navigation_s, "no document"):
                 going = self.page.goto(url, wait_until="commit", timeout=0)
                 response = await first_of(asyncio.shield(self.trouble), going)
         except Error as error:
@@ -101,7 +101,7 @@ class BrowserTab:
     async def visit(self, url: str) -> int | None:
         """As :meth:`go`, and wait until nothing is loading any more."""
         status = await self.go(url)
-        await self.still(self._policy.quiet_s)
+        await self.still(self.policy.quiet_s)
         return status
 
     def raise_trouble(self, shown: str = "") -> None:
@@ -134,7 +134,7 @@ class BrowserTab:
             case "Network.dataReceived":
                 if event["requestId"] in self._document_bytes:
                     self._document_bytes[event["requestId"]] += int(event["dataLength"])  # As it unpacks.
-                    if self._document_bytes[event["requestId"]] > (most := self._policy.max_document_bytes):
+                    if self._document_bytes[event["requestId"]] > (most := self.policy.max_document_bytes):
                         self._fails(PageTrouble("too-large", f"a document of more than {most} bytes"))
             case "Network.loadingFinished" | "Network.loadingFailed":
                 self._open.pop(event["requestId"], None)
@@ -160,7 +160,7 @@ class BrowserTab:
             if "redirectResponse" in event:
                 self._answered(event["redirectResponse"])
             self.hops.append(event["request"]["url"])
-            if len(self.hops) > self._policy.max_redirects + 1:
+            if len(self.hops) > self.policy.max_redirects + 1:
                 self._fails(PageTrouble("too-many-redirects", f"the page went on {len(self.hops) - 1} times"))
 
     def _answered(self, response: dict[str, Any]) -> None:
@@ -188,10 +188,10 @@ class BrowserTab:
         """Call a function of our scripts in the main frame, in a world of its own; what it returns. Raises a
         ScriptError where it threw or the document was replaced, and a PageTrouble where the page is too slow.
         """
-        script, most_ms = _SCRIPT.read_text(encoding="utf-8"), self._policy.script_s * 1000
+        script, most_ms = _SCRIPT.read_text(encoding="utf-8"), self.policy.script_s * 1000
         call = f"grounding.{name}({json.dumps(argument)})"
         text = f"(() => {{ if (!globalThis.grounding) {{\n{script}\n}} return {call}; }})()"
-        async with within(self._policy.script_s, "the page did not answer"):
+        async with within(self.policy.script_s, "the page did not answer"):
             # Our own world of the document is made, and given our script, where there is none yet.
             frame = {"frameId": self._frame, "worldName": "grounding"}
             world = (await self.session.send("Page.createIsolatedWorld", frame))["executionContextId"]
@@ -232,7 +232,7 @@ class BrowserTab:
         clip = {"x": 0, "y": top_px, "width": VIEWPORT.width, "height": VIEWPORT.height, "scale": 1}
         # Less packing, the same pixels: it takes a third of the time.
         options = {"format": "png", "clip": clip, "captureBeyondViewport": True, "optimizeForSpeed": True}
-        async with within(self._policy.script_s, "the page was not painted"):
+        async with within(self.policy.script_s, "the page was not painted"):
             answer = await self.session.send("Page.captureScreenshot", options)
         return base64.b64decode(answer["data"])
 
@@ -255,7 +255,7 @@ _RESTLESS_S, _LINGER_S = 1.5, 0.8
 """How long a page that never rests is waited for at each height, and a newsletter's window that comes after it."""
 
 
-async def render_page(tab: BrowserTab, url: str, policy: WebPolicy, evidence: EvidenceFolder) -> RenderedPage:
+async def render_page(tab: BrowserTab, url: str, evidence: EvidenceFolder) -> RenderedPage:
     """Go to an address, wait, clear the view, scroll all of it into view, and keep what is there.
 
     The text is what can be read with the eyes, open shadow trees included; the document is the page as it was after
@@ -263,11 +263,10 @@ async def render_page(tab: BrowserTab, url: str, policy: WebPolicy, evidence: Ev
     or an Error of playwright: it is gone, and another try may help.
     """
     began, fetched_at = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
-    found: dict[str, Any] = {}
     try:
-        async with within(policy.max_total_s, "the page was not done"):
+        async with within(tab.policy.max_total_s, "the page was not done"):
             await tab.go(url)
-            found = await first_of(asyncio.shield(tab.trouble), _keep(tab, policy, evidence, began))
+            found = await first_of(asyncio.shield(tab.trouble), _keep(tab, evidence, began))
     except PageTrouble as trouble:
         found = {"failure": trouble.failure, "final_url": tab.hops[-1] if tab.hops else ""}
     return RenderedPage(
@@ -282,10 +281,11 @@ async def render_page(tab: BrowserTab, url: str, policy: WebPolicy, evidence: Ev
     )
 
 
-async def _keep(tab: BrowserTab, policy: WebPolicy, evidence: EvidenceFolder, began: float) -> dict[str, Any]:
+async def _keep(tab: BrowserTab, evidence: EvidenceFolder, began: float) -> dict[str, Any]:
     """Keep the page that has begun; those fields of its record that only a page has."""
     from ..extraction.document import structured_data
 
+    policy = tab.policy
     left_s = max(policy.navigation_s - (time.monotonic() - began), 1.0)
     async with within(left_s, "a document began, and was not complete"):
         await tab.page.wait_for_load_state("domcontentloaded", timeout=0)
@@ -294,7 +294,7 @@ async def _keep(tab: BrowserTab, policy: WebPolicy, evidence: EvidenceFolder, be
     since = time.monotonic()
     await tab.run("freeze")
     dismissed = await tab.run("banners")
-    height = await _scroll_through(tab, policy, rests)
+    height = await _scroll_through(tab, rests)
     await asyncio.sleep(max(0.0, since + _LINGER_S - time.monotonic()))
     dismissed += await tab.run("banners")
     kept = await tab.run("kept", {"text": policy.max_text_chars, "html": policy.max_html_bytes})
@@ -321,15 +321,15 @@ async def _keep(tab: BrowserTab, policy: WebPolicy, evidence: EvidenceFolder, be
     }
 
 
-async def _scroll_through(tab: BrowserTab, policy: WebPolicy, rests: bool) -> int:
+async def _scroll_through(tab: BrowserTab, rests: bool) -> int:
     """Bring all of the page into view once, so that what loads late loads; how tall it is in the end. A page that has
     come to rest is waited for at each height until it does so again; another not as long.
     """
     top, height, begun = 0, 0, tab.begun
-    for _ in range(policy.max_scrolls):
+    for _ in range(tab.policy.max_scrolls):
         at = await tab.run("scroll", top)
         if tab.begun != begun:
-            rests = await tab.still(policy.quiet_s if rests else _RESTLESS_S) and rests
+            rests = await tab.still(tab.policy.quiet_s if rests else _RESTLESS_S) and rests
             begun = tab.begun
             at = await tab.run("scroll", top)
         height = int(at["height"])
