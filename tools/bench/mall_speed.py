@@ -100,7 +100,7 @@ def main() -> None:
         found = json.loads(told.read_text())
         (journal,) = Path(folder).glob("*/curations.jsonl")
         tasks = len(journal.read_text().splitlines())
-        pages = len(list(journal.parent.glob("evidence/pages/*.json")))
+        pages = len(list(journal.parent.glob("evidence/pages/*/*.json")))
     cpu: Counter[str] = Counter()
     for name, seconds in seen.values():
         cpu[name] += seconds

@@ -36,9 +36,10 @@ from .loader import load_curation
 from .records import Condition, CurationDataset, CurationTask, Scenario
 from .released import ReleasedExtractor, open_released, released_judge
 from .scorebook import EVIDENCE, CurationAsked, CurationRunInfo, JudgeMade, curation_signature
-from .stages import CurationStage, OneBrowser, RecordedPages, curate_stage, extract_stage, judge_stage, recorded_judges
-from .web.browser import find_chromium
+from .stages import CurationStage, RecordedPages, curate_stage, extract_stage, judge_stage, recorded_judges
+from .web.browser import WebBrowser, find_chromium
 from .web.evidence import EvidenceFolder
+from .web.guard import WebPolicy
 
 LIBRARIES = ("playwright", "lxml", "extruct", "price-parser")
 STRUCTURAL = "structural"
@@ -220,11 +221,13 @@ class Parts:
         return open_model(name, chat, min_output_tokens=LONG_REPLY_TOKENS, **named, **services)
 
     @cached_property
-    def browser(self) -> OneBrowser:
+    def browser(self) -> WebBrowser:
         """With room for so many pages, and for every session of an agent, which holds its place for the whole task."""
         agent = None if self._part == EXTRACT else self.agent
         sessions = agent.max_concurrency if isinstance(agent, Browses) else 1
-        return OneBrowser(self.dataset, max(self.pages, sessions), self.options.browser_profile)
+        shops = Path(self.dataset.folder) if self.dataset.sites else None
+        more: dict[str, Any] = {"profile": self.options.browser_profile, "shops": shops}
+        return WebBrowser(WebPolicy(), parallel=max(self.pages, sessions), **more)
 
     def stage(self, part: str, journal: Any, evidence: EvidenceFolder) -> CurationStage[Any, Any]:
         if part not in (CURATE, EXTRACT):

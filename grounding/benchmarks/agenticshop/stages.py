@@ -1,4 +1,4 @@
-"""The three stages of a run, and the browser that they share: an agent curates, an extractor reads, a judge judges.
+"""The three stages of a run: an agent curates, an extractor reads, a judge judges.
 
 In the place of reading and judging stand extractions and judgements that were made before, of an earlier run or of the
 release: what is taken over is written into the new run's folder with its evidence, which then stands on its own.
@@ -7,7 +7,7 @@ release: what is taken over is written into the new run's folder with its eviden
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -27,7 +27,6 @@ from .records import (
     Condition,
     CuratedPage,
     Curation,
-    CurationDataset,
     CurationTask,
     Extraction,
     Judgement,
@@ -36,9 +35,8 @@ from .records import (
 )
 from .release import read_eval_results
 from .scorebook import BENCHMARK, CurationFolder
-from .web.browser import WebBrowser, open_browser
+from .web.browser import WebBrowser
 from .web.evidence import EvidenceFolder
-from .web.guard import WebPolicy
 from .web.render import RENDERING
 
 _RETRY_S = 5.0  # How long a shop that asked whether we are human is left alone before its page is asked for once more.
@@ -79,30 +77,6 @@ class CurationStage(Generic[ItemT, RecordT]):
         return record
 
 
-class OneBrowser:
-    """Started when somebody first needs it, with the data set's own shops served beside it."""
-
-    def __init__(self, dataset: CurationDataset, parallel: int, profile: Path | None = None) -> None:
-        self._dataset, self._parallel, self._profile = dataset, parallel, profile
-        self._stack, self._lock = AsyncExitStack(), asyncio.Lock()
-        self._browser: WebBrowser | None = None
-        self.aclose = self._stack.aclose
-
-    async def start(self) -> WebBrowser:
-        async with self._lock:
-            if self._browser is None:
-                hosts: dict[str, tuple[str, int]] = {}
-                if self._dataset.sites:
-                    from .mall.pages import open_mall
-
-                    hosts = await self._stack.enter_async_context(open_mall(Path(self._dataset.folder)))
-                # A data set with shops of its own has nothing to look for elsewhere.
-                policy = WebPolicy(hosts=hosts, open_web=not hosts)
-                opening = open_browser(policy, parallel=self._parallel, profile=self._profile)
-                self._browser = await self._stack.enter_async_context(opening)
-        return self._browser
-
-
 def _digest(*parts: Any) -> str:
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:32]
 
@@ -113,14 +87,15 @@ def curate_stage(
     *,
     sites: tuple[Site, ...],
     web: str,
-    browser: OneBrowser | None,
+    browser: WebBrowser,
     evidence: EvidenceFolder,
 ) -> CurationStage[CurationTask, Curation]:
     """Lets the agent look for products for each task, in the browser if it takes one."""
 
     async def start() -> None:
-        if isinstance(agent, Browses) and browser is not None:
-            agent.use(await browser.start(), evidence)
+        if isinstance(agent, Browses):
+            await browser.start()
+            agent.use(browser, evidence)
 
     async def answer(task: CurationTask, key: str) -> Curation:
         try:
@@ -145,7 +120,7 @@ def curate_stage(
 
 def extract_stage(
     extractor: Extractor,
-    browser: OneBrowser,
+    browser: WebBrowser,
     evidence: EvidenceFolder,
     journal: Journal[Extraction],
     *,
@@ -163,11 +138,10 @@ def extract_stage(
         return {"url": item.url, "extractor": extractor.name}
 
     async def answer(item: CuratedPage, key: str) -> Extraction:
-        shown = await browser.start()
         for number in range(retries + 1):
             await asyncio.sleep(_RETRY_S * number)
             async with showing:
-                page = await shown.render(item.url, evidence, again=number > 0)
+                page = await browser.render(item.url, evidence, again=number > 0)
             read = Extracted(failure=page.failure)
             if page.failure is None or page.failure.kind != "error":
                 async with reading:

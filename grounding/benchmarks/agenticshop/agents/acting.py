@@ -298,7 +298,7 @@ async def act(action: BrowserAction, tab: BrowserTab, element: Element) -> str:
         if popups:
             said.append(await open_address(tab, popups[-1]))
         if page.url.startswith("chrome-error:"):
-            refused = [one.trouble.message for one in tab.proxy.refusals[refusals:]] or ["nothing came"]
+            refused = [one.message for one in tab.proxy.refusals[refusals:]] or ["nothing came"]
             said.append(f"what this led to can't be opened: {refused[-1][:200]}")
             await _do(BrowserAction(action="back"), tab, Element())
     said.append(f"now at {page.url}" if page.url != before else "")

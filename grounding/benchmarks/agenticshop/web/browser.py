@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,28 +19,39 @@ from grounding.errors import UserError, install
 
 from ..records import RenderedPage
 from .evidence import EvidenceFolder
-from .guard import Guard, PageLost, PageTrouble, Resolve, Trouble, WebPolicy, ask_system, check_url
-from .render import RENDERING, BrowserTab, open_tab, render_page
+from .guard import VIEWPORT, Guard, PageLost, PageTrouble, Resolve, Trouble, WebPolicy, ask_system, check_url
+from .render import RENDERING, BrowserTab, render_page
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser
+    from playwright.async_api import Browser, BrowserContext
 
 _TRIES = 2
 
 
 class WebBrowser:
-    """A browser that is started when it is needed, and once more when it has died. Made by ``open_browser``."""
+    """A browser that is started when it is needed, and once more when it has died.
 
-    def __init__(self, policy: WebPolicy, resolve: Resolve, parallel: int, profile: Path | None = None) -> None:
+    ``parallel`` is how many pages may be rendered at a time, and how many sessions may be open beside. ``profile`` is a
+    file of cookies and local storage that every page starts with, as Playwright saves it. ``shops`` is the folder of a
+    data set with shops of its own: they are served beside the browser, which then reaches nothing else.
+    """
+
+    def __init__(
+        self,
+        policy: WebPolicy,
+        *,
+        parallel: int,
+        resolve: Resolve = ask_system,
+        profile: Path | None = None,
+        shops: Path | None = None,
+    ) -> None:
         self.policy = policy
-        self._guard = Guard(policy, resolve)
+        self._resolve, self._profile, self._shops = resolve, profile, shops
         # An agent that has a session may have a page rendered: they don't wait for each other.
         self._pages, self._sessions = asyncio.Semaphore(parallel), asyncio.Semaphore(parallel)
         self._starting = asyncio.Lock()
         self._running: Browser | None = None
         self._stack = AsyncExitStack()
-        self._user_agent = ""
-        self._profile = profile
         self._idle: list[tuple[BrowserTab, AsyncExitStack]] = []
         self._rendering: dict[str, asyncio.Lock] = {}
 
@@ -50,19 +61,20 @@ class WebBrowser:
         Its ``failure`` says why there is none: ``error`` where the machine or the browser is to blame and asking again
         may help, else ``missing``. A UserError says that no browser starts.
         """
+        await self.start()
         try:
             check_url(url, self.policy)
         except PageTrouble as trouble:
             return RenderedPage(url=url, failure=trouble.failure)
         key = hashlib.sha256(msgspec.json.encode((RENDERING, url))).hexdigest()
         async with self._rendering.setdefault(key, asyncio.Lock()):
-            kept = None if again else await asyncio.to_thread(evidence.find_page, key)
+            kept = None if again else await asyncio.to_thread(evidence.pages.read, key, "pages", RenderedPage)
             if kept is not None:
                 return kept
             async with self._pages:
                 page = await self._tried(url, evidence)
             if page.failure is None:
-                await asyncio.to_thread(evidence.keep_page, key, page)
+                await asyncio.to_thread(evidence.pages.write, key, "pages", page)
             return page
 
     async def _tried(self, url: str, evidence: EvidenceFolder) -> RenderedPage:
@@ -77,7 +89,7 @@ class WebBrowser:
                 else:
                     tab = await stack.enter_async_context(self._tab(browser, self.policy.max_page_bytes))
                 async with stack:
-                    page = await render_page(tab, url, self.policy, evidence)
+                    page = await render_page(tab, url, evidence)
                     # The pages of a data set's own shops are ours and keep nothing; a new tab takes longer than a page.
                     if not self.policy.open_web and self._profile is None and page.failure is None:
                         self._idle.append((tab, stack.pop_all()))
@@ -88,19 +100,33 @@ class WebBrowser:
         return RenderedPage(url=url, failure=last.failure)
 
     @asynccontextmanager
-    async def _tab(self, browser: Browser, max_bytes: int) -> AsyncIterator[BrowserTab]:
-        async with (
-            self._guard.proxy(max_bytes) as proxy,
-            open_tab(browser, proxy, self._user_agent, self.policy, self._profile) as tab,
-        ):
+    async def session(self) -> AsyncIterator[BrowserTab]:
+        """A fresh tab for an agent to look around in: the same guard, and the same rules for each address it visits."""
+        async with self._sessions, self._tab(await self.start(), self.policy.max_session_bytes) as tab:
             yield tab
 
     @asynccontextmanager
-    async def session(self) -> AsyncIterator[BrowserTab]:
-        """A fresh tab for an agent to look around in: the same guard, and the same rules but those of one page."""
-        async with self._sessions, self._tab(await self.start(), self.policy.max_session_bytes) as tab:
-            tab.bounded = False
-            yield tab
+    async def _tab(self, browser: Browser, max_bytes: int) -> AsyncIterator[BrowserTab]:
+        """A tab that is open within the block; all that it held is gone after."""
+        async with AsyncExitStack() as stack:
+            proxy = await stack.enter_async_context(self._guard.proxy(max_bytes))
+            try:
+                async with asyncio.timeout(_OPEN_S):
+                    context = await browser.new_context(
+                        proxy={"server": proxy.url, "bypass": "<-loopback>"},
+                        user_agent=self._user_agent,
+                        storage_state=self._profile,
+                        **_CONTEXT,
+                    )
+                    stack.push_async_callback(_close, context)
+                    page = await context.new_page()
+                    session = await context.new_cdp_session(page)
+                    await session.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
+                    await session.send("Page.enable")
+                    frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+            except TimeoutError:
+                raise PageLost(f"the browser opened no page within {_OPEN_S:g} s") from None
+            yield BrowserTab(page, session, frame, proxy, self.policy)
 
     async def start(self) -> Browser:
         """The running browser, started where it is not; one that has died is replaced."""
@@ -109,9 +135,14 @@ class WebBrowser:
         async with self._starting:
             if self._running is None or not self._running.is_connected():
                 await self.aclose()
-                # What belongs to no page goes nowhere.
-                own = await self._stack.enter_async_context(Guard(WebPolicy(open_web=False)).proxy(1))
-                self._running = await self._stack.enter_async_context(start_chromium(own.url))
+                if self._shops is not None:
+                    from ..mall.pages import open_mall
+
+                    # A data set with shops of its own has nothing to look for elsewhere.
+                    hosts = await self._stack.enter_async_context(open_mall(self._shops))
+                    self.policy = WebPolicy(hosts=hosts, open_web=False)
+                self._guard = Guard(self.policy, self._resolve)
+                self._running = await start_chromium(self._stack)
                 session = await self._running.new_browser_cdp_session()
                 name = (await session.send("Browser.getVersion"))["userAgent"]
                 await session.detach()
@@ -124,34 +155,17 @@ class WebBrowser:
         await self._stack.aclose()
 
 
-@asynccontextmanager
-async def open_browser(
-    policy: WebPolicy, *, parallel: int, resolve: Resolve = ask_system, profile: Path | None = None
-) -> AsyncIterator[WebBrowser]:
-    """A browser for the time of the block, or a UserError; its processes are gone after, however the block ends.
-
-    ``parallel`` is how many pages may be rendered at a time, and how many sessions may be open beside. ``profile`` is a
-    file of cookies and local storage that every page starts with, as Playwright saves it.
-    """
-    browser = WebBrowser(policy, resolve, parallel, profile)
-    try:
-        await browser.start()
-        yield browser
-    finally:
-        await browser.aclose()
-
-
 # --- the installed Chromium -------------------------------------------------------------------------------------------
 
 CHROMIUM_VARIABLE, SANDBOX_VARIABLE = "GROUNDING_CHROMIUM", "GROUNDING_CHROMIUM_SANDBOX"
 # The first two are made for work without a window, and take two thirds of the processor time.
 _NAMES = (
-    *("chromium-headless-shell", "chrome-headless-shell"),
-    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
-)
+    "chromium-headless-shell", "chrome-headless-shell",
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+)  # fmt: skip
 # What a browser needs of the environment; keys of providers are not among it.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "LD_LIBRARY_PATH")
-_START_S, _END_S = 60.0, 15.0
+_START_S, _OPEN_S, _END_S = 60.0, 30.0, 15.0
 # The last list of features is the one that counts, so Playwright's own have to be named again.
 _FEATURES_OFF = (
     "AimEnabled", "AutofillServerCommunication", "AvoidCorsURLLoaderRestartOnRedirect",
@@ -182,6 +196,14 @@ _SWITCHES = (
 )
 
 
+# What every page finds: the same on every machine, nothing of this one, and nobody who could be asked for anything.
+_CONTEXT: dict[str, Any] = {
+    "viewport": {"width": VIEWPORT.width, "height": VIEWPORT.height}, "device_scale_factor": 1, "locale": "en-US",
+    "timezone_id": "UTC", "reduced_motion": "reduce", "color_scheme": "light", "accept_downloads": False,
+    "service_workers": "block", "permissions": [],
+}  # fmt: skip
+
+
 def find_chromium() -> str:
     """The path of the browser, or a UserError where pages can't be rendered: playwright or a browser is not there."""
     if importlib.util.find_spec("playwright") is None:
@@ -197,46 +219,49 @@ def find_chromium() -> str:
     return found
 
 
-@asynccontextmanager
-async def start_chromium(proxy_url: str) -> AsyncIterator[Browser]:
-    """A running browser without a window, whose home is thrown away; ``proxy_url`` is for what belongs to no page."""
+async def start_chromium(stack: AsyncExitStack) -> Browser:
+    """A browser without a window, whose home is thrown away; it runs, or what is left of it, until the stack ends."""
     path = find_chromium()
     from playwright.async_api import Error, async_playwright
 
     # A browser can't shut its pages in where it runs as root, as in most containers.
     off = os.environ.get(SANDBOX_VARIABLE, "").lower() in ("off", "0", "false", "no")
     sandboxed = not off and getattr(os, "geteuid", lambda: 1)() != 0
-    with TemporaryDirectory(prefix="grounding-chromium-", ignore_cleanup_errors=True) as home:
-        environment: dict[str, str | float | bool] = {
-            name: os.environ[name] for name in _ENVIRONMENT if name in os.environ
-        }
-        environment |= {"HOME": home, "XDG_CONFIG_HOME": home, "XDG_CACHE_HOME": home, "TZ": "UTC"}
-        async with async_playwright() as playwright:
-            try:
-                browser = await playwright.chromium.launch(
-                    executable_path=path,
-                    args=[*_SWITCHES],
-                    ignore_default_args=["--disable-popup-blocking"],
-                    chromium_sandbox=sandboxed,
-                    env=environment,
-                    downloads_path=home,
-                    proxy={"server": proxy_url, "bypass": "<-loopback>"},
-                    # Ctrl-C is for the program to see: it ends what it was at, and then the browser.
-                    handle_sigint=False,
-                    handle_sigterm=False,
-                    handle_sighup=False,
-                    timeout=_START_S * 1000,
-                )
-            except Error as error:
-                raise UserError(
-                    f"{path} did not start: {' '.join(str(error).split())[-600:]}. Start it by hand to see what is "
-                    f"missing, or set {CHROMIUM_VARIABLE} to another. Where this machine doesn't let it shut its pages "
-                    f"in, allow user namespaces, or set {SANDBOX_VARIABLE}=off if it holds nothing pages may not see"
-                ) from None
-            try:
-                yield browser
-            finally:
-                # One that hangs is killed with what steers it.
-                with suppress(Error, TimeoutError):
-                    async with asyncio.timeout(_END_S):
-                        await browser.close()
+    home = stack.enter_context(TemporaryDirectory(prefix="grounding-chromium-", ignore_cleanup_errors=True))
+    environment: dict[str, Any] = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    environment |= {"HOME": home, "XDG_CONFIG_HOME": home, "XDG_CACHE_HOME": home, "TZ": "UTC"}
+    # What belongs to no page goes nowhere.
+    nowhere = await stack.enter_async_context(Guard(WebPolicy(open_web=False)).proxy(1))
+    playwright = await stack.enter_async_context(async_playwright())
+    try:
+        browser = await playwright.chromium.launch(
+            executable_path=path,
+            args=[*_SWITCHES],
+            ignore_default_args=["--disable-popup-blocking"],
+            chromium_sandbox=sandboxed,
+            env=environment,
+            downloads_path=home,
+            proxy={"server": nowhere.url, "bypass": "<-loopback>"},
+            # Ctrl-C is for the program to see: it ends what it was at, and then the browser.
+            handle_sigint=False,
+            handle_sigterm=False,
+            handle_sighup=False,
+            timeout=_START_S * 1000,
+        )
+    except Error as error:
+        raise UserError(
+            f"{path} did not start: {' '.join(str(error).split())[-600:]}. Start it by hand to see what is missing, or "
+            f"set {CHROMIUM_VARIABLE} to another. Where this machine doesn't let it shut its pages in, allow user "
+            f"namespaces, or set {SANDBOX_VARIABLE}=off if it holds nothing pages may not see"
+        ) from None
+    stack.push_async_callback(_close, browser)
+    return browser
+
+
+async def _close(one: Browser | BrowserContext) -> None:
+    """Close it, unless it hangs: then it is killed with what steers it."""
+    from playwright.async_api import Error
+
+    with suppress(Error, TimeoutError):
+        async with asyncio.timeout(_END_S):
+            await one.close()

@@ -6,23 +6,25 @@ import io
 import re
 from pathlib import Path
 
-import msgspec
-
 from grounding.atomic import atomic_write
+from grounding.cache import Cache
 from grounding.errors import UserError
 
 from ..records import RenderedPage
 
 _NAME = re.compile(r"[0-9a-f]{64}(\.[a-z0-9]{1,8}){1,2}")
-PAGES = "pages"
 MAX_UNPACKED_BYTES = 64 << 20
 
 
 class EvidenceFolder:
-    """Files of one run, named by the sha256 of their bytes. Several programs may write at once."""
+    """Files of one run, named by the sha256 of their bytes, and ``pages``, the records of those rendered so far.
+
+    Several programs may write at once.
+    """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
+        self.pages = Cache(self.path, "rendered pages")
 
     def put(self, content: bytes, suffix: str) -> str:
         """Keep a file with an ending such as ``.html.gz``; its name."""
@@ -44,16 +46,6 @@ class EvidenceFolder:
         if hashlib.sha256(content).hexdigest() != name.partition(".")[0]:
             raise UserError(f"the evidence {path} was changed: its content is not the one that it was named after")
         return content
-
-    def find_page(self, key: str) -> RenderedPage | None:
-        try:
-            return msgspec.json.decode((self.path / PAGES / f"{key}.json").read_bytes(), type=RenderedPage)
-        except (OSError, msgspec.DecodeError):
-            return None
-
-    def keep_page(self, key: str, page: RenderedPage) -> None:
-        (self.path / PAGES).mkdir(parents=True, exist_ok=True)
-        atomic_write(self.path / PAGES / f"{key}.json", msgspec.json.encode(page), shared=True)
 
 
 def put_html(html: str, evidence: EvidenceFolder) -> tuple[str, str]:

@@ -16,7 +16,7 @@ import time
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -70,12 +70,35 @@ class PageTrouble(Exception):
     def __init__(self, trouble: Trouble, message: str) -> None:
         super().__init__(message)
         self.trouble, self.message = trouble, message
+        self.place = "", 0  # The host and the port of a connection that did not pass, or was broken off.
         ours = trouble in ("no-network", "browser-crashed")
         self.failure = Failure(kind="error" if ours else "missing", message=f"{trouble}: {message}")
 
 
 class PageLost(Exception):
     """The page has crashed, hangs, or its browser is gone: another try may help."""
+
+
+@asynccontextmanager
+async def within(limit_s: float, what: str, trouble: Trouble = "too-slow") -> AsyncIterator[None]:
+    """Break the block off where it takes longer, with a PageTrouble that says ``what`` did not happen in time."""
+    try:
+        async with asyncio.timeout(limit_s):
+            yield
+    except TimeoutError:
+        raise PageTrouble(trouble, f"{what} within {limit_s:.3g} s") from None
+
+
+async def first_of(*works: Awaitable[Any]) -> Any:
+    """What the first to end returns or raises (of several at once, the one named first); the others are broken off."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return next(task for task in tasks if task.done()).result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 MAX_URL_CHARS = 4096
@@ -160,18 +183,15 @@ def check_host(host: str, port: int, policy: WebPolicy) -> None:
 
 Resolve = Callable[[str], Awaitable[tuple[str, ...]]]
 
-PIECE_BYTES = 64 << 10
-_KEPT_S = 600.0
-_MOST_REFUSALS = 500
+_PIECE_BYTES, _KEPT_S, _MOST_REFUSALS = 64 << 10, 600.0, 500
 _DONE, _REFUSED, _UNREACHABLE = 0, 2, 4
 _NO_SUCH_HOST = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
 # Where Chromium goes by itself, for no page: whatever it is told, some of it is tried. Refused, and not counted.
-_ERRANDS = """
-accounts.google.com clients2.google.com clients4.google.com clientservices.googleapis.com update.googleapis.com
-content-autofill.googleapis.com optimizationguide-pa.googleapis.com safebrowsing.googleapis.com edgedl.me.gvt1.com
-redirector.gvt1.com android.clients.google.com
-"""
-ERRANDS = frozenset(_ERRANDS.split())
+_ERRANDS = frozenset({
+    "accounts.google.com", "clients2.google.com", "clients4.google.com", "clientservices.googleapis.com",
+    "update.googleapis.com", "content-autofill.googleapis.com", "optimizationguide-pa.googleapis.com",
+    "safebrowsing.googleapis.com", "edgedl.me.gvt1.com", "redirector.gvt1.com", "android.clients.google.com",
+})  # fmt: skip
 
 
 async def ask_system(host: str) -> tuple[str, ...]:
@@ -204,10 +224,9 @@ class Guard:
             yield proxy
         finally:
             server.close()
-            tasks = tuple(proxy.tasks)
-            for task in tasks:
+            for task in proxy.tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*proxy.tasks, return_exceptions=True)
 
     async def connect(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
         """A connection to a host, or a PageTrouble: what was checked is what is connected to."""
@@ -231,11 +250,8 @@ class Guard:
         until, addresses = self._known.get(host, (0.0, ()))
         if until > time.monotonic():
             return addresses
-        try:
-            async with asyncio.timeout(self.policy.connect_s):
-                addresses = await self._resolve(host)
-        except TimeoutError:
-            raise PageTrouble("no-answer", f"{host} was not looked up in {self.policy.connect_s:g} s") from None
+        async with within(self.policy.connect_s, f"{host} was not looked up", "no-answer"):
+            addresses = await self._resolve(host)
         # One address of the own network among public ones is how a name is turned against its reader.
         for address in addresses:
             if reason := refused_address(address):
@@ -244,12 +260,6 @@ class Guard:
             raise PageTrouble("no-such-host", f"{host} has no address")
         self._known[host] = (time.monotonic() + _KEPT_S, addresses)
         return addresses
-
-
-class Refusal(NamedTuple):
-    host: str
-    port: int
-    trouble: PageTrouble
 
 
 class PageProxy:
@@ -262,7 +272,7 @@ class PageProxy:
         self.tasks: set[asyncio.Task[None]] = set()
 
     def renew(self) -> None:
-        self.refusals: list[Refusal] = []
+        self.refusals: list[PageTrouble] = []
         self.refused = self.connections = self.received_bytes = 0
 
     def refusal_of(self, url: str) -> PageTrouble | None:
@@ -270,68 +280,57 @@ class PageProxy:
         with suppress(ValueError):
             parts = urlsplit(url)
             wanted = read_host(parts.hostname or ""), parts.port or DEFAULT_PORTS.get(parts.scheme)
-            return next((one.trouble for one in reversed(self.refusals) if one[:2] == wanted), None)
+            return next((one for one in reversed(self.refusals) if one.place == wanted), None)
         return None
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """Answer one request for a connection, and pass on what both sides say until one of them ends."""
         task = asyncio.current_task()
         assert task is not None
         self.tasks.add(task)
-        host, port = "", 0
+        host, port, upstream = "", 0, None
         try:
             async with asyncio.timeout(self._policy.idle_s):
                 host, port = await _asked(reader, writer)
-            await self._pass(host, port, reader, writer)
+            upstream_reader, upstream = await self._connect(host, port)
+            writer.write(_reply(_DONE))
+            async with asyncio.timeout(self._policy.idle_s) as patience:
+
+                async def copy(source: StreamReader, target: StreamWriter, counted: int) -> None:
+                    with suppress(OSError):
+                        while piece := await source.read(_PIECE_BYTES):
+                            patience.reschedule(asyncio.get_running_loop().time() + self._policy.idle_s)
+                            self.received_bytes += counted * len(piece)
+                            self._check_size()
+                            target.write(piece)
+                            await target.drain()
+
+                await first_of(copy(upstream_reader, writer, 1), copy(reader, upstream, 0))
         except PageTrouble as trouble:
-            self._remember(host, port, trouble)
-            writer.write(_reply(_REFUSED if trouble.trouble == "refused" else _UNREACHABLE))
+            trouble.place = host, port
+            self.refused += host not in _ERRANDS
+            self.refusals += [trouble] if len(self.refusals) < _MOST_REFUSALS else []
+            if upstream is None:
+                writer.write(_reply(_REFUSED if trouble.trouble == "refused" else _UNREACHABLE))
+            else:  # Nobody waits for an answer any more.
+                writer.transport.abort()
         except (OSError, EOFError, TimeoutError, asyncio.CancelledError):
-            # One of the two sides has gone, too much came, or the proxy ends, of which asyncio would print a traceback.
+            # One of the two sides has gone, or the proxy ends; asyncio would print a traceback of it.
             writer.transport.abort()
         finally:
             self.tasks.discard(task)
             writer.close()
+            if upstream is not None:
+                upstream.transport.abort()
 
-    def _remember(self, host: str, port: int, trouble: PageTrouble) -> None:
-        self.refused += host not in ERRANDS
-        if len(self.refusals) < _MOST_REFUSALS:
-            self.refusals.append(Refusal(host, port, trouble))
-
-    async def _pass(self, host: str, port: int, reader: StreamReader, writer: StreamWriter) -> None:
-        policy = self._policy
-        if host in ERRANDS:
+    async def _connect(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
+        if host in _ERRANDS:
             raise PageTrouble("refused", f"{host} is where the browser goes for itself")
         self.connections += 1
-        if self.connections > policy.max_connections:
-            raise PageTrouble("refused", f"more than {policy.max_connections} connections for one page")
+        if self.connections > self._policy.max_connections:
+            raise PageTrouble("refused", f"more than {self._policy.max_connections} connections for one page")
         self._check_size()
-        upstream_reader, upstream = await self._guard.connect(host, port)
-        try:
-            writer.write(_reply(_DONE))
-            async with asyncio.timeout(policy.idle_s) as patience:
-
-                async def copy(source: StreamReader, target: StreamWriter, *, counts: bool) -> None:
-                    while piece := await source.read(PIECE_BYTES):
-                        patience.reschedule(asyncio.get_running_loop().time() + policy.idle_s)
-                        self.received_bytes += len(piece) if counts else 0
-                        self._check_size()
-                        target.write(piece)
-                        await target.drain()
-
-                there, back = copy(reader, upstream, counts=False), copy(upstream_reader, writer, counts=True)
-                both = [asyncio.ensure_future(there), asyncio.ensure_future(back)]
-                try:
-                    await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    for one in both:
-                        one.cancel()
-                    ends = await asyncio.gather(*both, return_exceptions=True)
-                for end in ends:
-                    if isinstance(end, PageTrouble):  # Nobody waits for an answer any more.
-                        self._remember(host, port, end)
-                        raise ConnectionAbortedError(end.message)
-        finally:
-            upstream.transport.abort()
+        return await self._guard.connect(host, port)
 
     def _check_size(self) -> None:
         if self.received_bytes > self._most_bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from html import escape
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -18,7 +18,7 @@ import pytest
 from aiohttp import web
 
 from grounding.benchmarks.agenticshop.records import ShopperView, Site, UserContext
-from grounding.benchmarks.agenticshop.web.browser import WebBrowser, find_chromium, open_browser
+from grounding.benchmarks.agenticshop.web.browser import WebBrowser, find_chromium
 from grounding.benchmarks.agenticshop.web.guard import WebPolicy
 from grounding.errors import UserError
 from grounding.records import Record
@@ -197,7 +197,7 @@ def staged() -> Iterator[Stage]:
 
     async def start() -> WebBrowser:
         policy = await stack.enter_async_context(small_shops())
-        return await stack.enter_async_context(open_browser(policy, parallel=3))
+        return await stack.enter_async_context(aclosing(WebBrowser(policy, parallel=3)))
 
     with asyncio.Runner() as runner:
         try:

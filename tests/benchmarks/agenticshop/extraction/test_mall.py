@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from grounding.benchmarks.agenticshop.extraction.structural import StructuralExtractor
 from grounding.benchmarks.agenticshop.mall.pages import open_mall
 from grounding.benchmarks.agenticshop.records import ProductFacts
-from grounding.benchmarks.agenticshop.web.browser import find_chromium, open_browser
+from grounding.benchmarks.agenticshop.web.browser import WebBrowser, find_chromium
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.guard import WebPolicy
 from grounding.cards.places import datasets_dir
@@ -57,7 +58,7 @@ def test_the_rules_find_the_truth_about_the_mall(tmp_path: Path) -> None:
 
     async def look() -> None:
         evidence, extractor = EvidenceFolder(tmp_path), StructuralExtractor()
-        async with open_mall(folder) as hosts, open_browser(WebPolicy(hosts=hosts), parallel=2) as browser:
+        async with open_mall(folder) as hosts, aclosing(WebBrowser(WebPolicy(hosts=hosts), parallel=2)) as browser:
             places = asyncio.Semaphore(2)
 
             async def one(url: str) -> None:

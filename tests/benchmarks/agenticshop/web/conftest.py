@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, aclosing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from grounding.benchmarks.agenticshop.records import RenderedPage
-from grounding.benchmarks.agenticshop.web.browser import WebBrowser, find_chromium, open_browser
+from grounding.benchmarks.agenticshop.web.browser import WebBrowser, find_chromium
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.guard import MIB, WebPolicy
 from grounding.errors import UserError
@@ -92,7 +92,7 @@ def _world(installed_chromium: str) -> Iterator[World]:
             max_html_bytes=MIB, max_text_chars=5000, max_segments=4, max_scrolls=8,
             navigation_s=30.0, quiet_s=1.5, script_s=20.0, connect_s=3.0,
         )  # fmt: skip
-        browser = await stack.enter_async_context(open_browser(policy, parallel=2, resolve=resolve))
+        browser = await stack.enter_async_context(aclosing(WebBrowser(policy, parallel=2, resolve=resolve)))
         world = World(runner, browser, site, canary, udp)
         world.udp_port = udp_port
         return world

@@ -10,14 +10,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
 from grounding.benchmarks.agenticshop.records import RenderedPage
-from grounding.benchmarks.agenticshop.web.browser import WebBrowser, open_browser
+from grounding.benchmarks.agenticshop.web.browser import WebBrowser
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.agenticshop.web.guard import WebPolicy
 
@@ -106,7 +106,7 @@ def test_a_browser_or_a_page_that_dies_is_started_once_more(
 
         async with serving({"/page": waiting, "/late.js": late}) as site:
             policy = WebPolicy(hosts={"shop.test": ("127.0.0.1", site.port)}, navigation_s=20)
-            async with open_browser(policy, parallel=1) as browser:
+            async with aclosing(WebBrowser(policy, parallel=1)) as browser:
                 for what, name in (("--type=renderer", "page-crashed"), ("--headless", "browser-crashed")):
                     shown = await killing(what, 1, browser, site)
                     assert shown.failure is None, (what, shown.failure)
@@ -127,11 +127,12 @@ def test_a_browser_or_a_page_that_dies_is_started_once_more(
 
 PROGRAM = """
 import asyncio, sys
-from grounding.benchmarks.agenticshop.web.browser import open_browser
+from contextlib import aclosing
+from grounding.benchmarks.agenticshop.web.browser import WebBrowser
 from grounding.benchmarks.agenticshop.web.guard import WebPolicy
 
 async def main():
-    async with open_browser(WebPolicy(open_web=False), parallel=1) as browser:
+    async with aclosing(WebBrowser(WebPolicy(open_web=False), parallel=1)) as browser:
         async with browser.session():
             print("open", flush=True)
             await asyncio.sleep(120)

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from grounding.benchmarks.agenticshop.records import RenderedPage, Segment
-from grounding.benchmarks.agenticshop.web.evidence import load_html
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder, load_html
 from grounding.benchmarks.agenticshop.web.guard import PageTrouble
 
 from .conftest import World
@@ -86,10 +86,58 @@ def test_a_page_is_kept_whole_and_alike_in_its_own_pixels(world: World) -> None:
     assert sum(last.getpixel((600, y)) == (0, 255, 0) for y in range(720)) == 400
 
 
+REVIEWS = 6
+GROWING = """<h1>Oak stool</h1><div style="height:600px"></div><p id=mark>Reviews</p><script>
+let next = 0;
+const watch = new IntersectionObserver(async (seen) => {
+  if (!seen.some((each) => each.isIntersecting)) return;
+  watch.disconnect();
+  const answer = await (await fetch(`/reviews?from=${next}`)).json();
+  mark.before(Object.assign(document.createElement("p"), { textContent: answer.review }));
+  next = answer.next;
+  if (next !== null) watch.observe(mark);
+});
+watch.observe(mark);</script>"""
+
+
+def test_what_comes_piece_by_piece_is_waited_for_to_its_end(world: World) -> None:
+    async def reviews(writer: asyncio.StreamWriter, head: bytes) -> None:
+        number = int(head.split(b" ")[1].partition(b"=")[2])
+        await asyncio.sleep(0.2)
+        said = {"review": f"Review {number + 1}.", "next": number + 1 if number + 1 < REVIEWS else None}
+        await http(json.dumps(said), kind="application/json")(writer, head)
+
+    world.site.pages["/reviews"] = reviews
+    found = shown(world, GROWING)
+    assert [number for number in range(REVIEWS) if f"Review {number + 1}." not in found.text] == []
+
+
 def test_a_page_of_an_error_is_a_page(world: World) -> None:
     gone = world.show(http("<h1>Gone for good</h1>", status="404 Not Found"))
     assert (gone.failure, gone.status, len(gone.segments)) == (None, 404, 1)
     assert "Gone for good" in gone.text
+
+
+def test_a_page_is_loaded_once_whoever_looks_at_it(world: World) -> None:
+    world.site.pages["/once"] = page("<h1>Once</h1>")
+
+    async def looked(times: int = 1) -> list[RenderedPage]:
+        folder = EvidenceFolder(world.evidence.path)  # As another process, or a later start, would open it.
+        return await asyncio.gather(*(world.browser.render("http://shop.test/once", folder) for _ in range(times)))
+
+    found = world.run(looked(2))
+    assert found == [found[0]] * 2 == world.run(looked()) * 2
+    assert world.site.asked.count("/once") == 1
+    (kept,) = world.evidence.path.glob("pages/*/*.json")
+    # Where runs of an earlier version have it.
+    flat = kept.rename(kept.parents[1] / kept.name)
+    assert world.run(looked()) == found[:1]
+    assert world.site.asked.count("/once") == 1
+    flat.write_bytes(b"{")
+    (anew,) = world.run(looked())
+    assert (anew.text, anew.segments) == (found[0].text, found[0].segments)
+    assert world.site.asked.count("/once") == 2
+    assert kept.is_file()
 
 
 CONSENT = (
@@ -174,7 +222,7 @@ def test_an_agents_session_is_under_the_same_rules(world: World) -> None:
             assert await session.visit("http://shop.test/shop") == 200
             await session.page.click("#out", no_wait_after=True)
             await session.still(5.0)
-            assert "169.254.169.254" in [refusal.host for refusal in session.proxy.refusals]
+            assert "169.254.169.254" in [refusal.place[0] for refusal in session.proxy.refusals]
 
     world.run(walk())
     assert world.unheard()
