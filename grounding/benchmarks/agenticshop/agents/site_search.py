@@ -31,6 +31,7 @@ from .acting import first_line
 from .base import Browses, CurationServices, agent, made
 
 if TYPE_CHECKING:
+    from ..extraction.structural import Extracted
     from ..web.render import BrowserTab
 
 VERSION = 7
@@ -257,22 +258,19 @@ class SiteSearchAgent(Browses):
         return found
 
     async def _look(self, urls: list[str], trace: list[TraceStep]) -> dict[str, ProductFacts]:
-        async def read(url: str) -> tuple[str, str, ProductFacts | None]:
+        async def read(url: str) -> tuple[str, Extracted]:
             page = await self.web.render(url, self.evidence)
-            if page.failure is not None:
-                return url, page.failure.message, None
-            said = await self.extractor.extract(page, self.evidence)
-            facts = said.facts if said.page_class == "product" else None
-            return page.final_url or url, str(said.failure or f"{said.page_class}, {said.class_reason}"), facts
+            return page.final_url or url, await self.extractor.extract(page, self.evidence)
 
         began, found = time.monotonic(), dict[str, ProductFacts]()
-        for url, why, facts in await asyncio.gather(*map(read, urls[:MAX_PAGES])):
-            if facts is None:
+        for url, said in await asyncio.gather(*map(read, urls[:MAX_PAGES])):
+            if (facts := said.facts) is None:
+                why = said.failure.message if said.failure else f"{said.page_class}, {said.class_reason}"
                 trace.append(_step("open page", began, url, f"no page of a product: {why}"))
             else:
                 found.setdefault(url, facts)
-                said = f"{facts.title}, {facts.price and facts.price.amount}, {facts.availability}"
-                trace.append(_step("look at product", began, url, said, kind="alternative_evaluation"))
+                told = f"{facts.title}, {money_text(facts.price)}, {facts.availability}"
+                trace.append(_step("look at product", began, url, told, kind="alternative_evaluation"))
         return found
 
 
