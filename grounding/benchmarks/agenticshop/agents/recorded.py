@@ -154,8 +154,8 @@ def _tasks(root: Path, program: Program) -> dict[Owner, dict[str, Path]]:
         task: str = next(filter(None, match.groups()))
         left, _, right = task.partition("__")
         named = [left] if right else reversed(place.parts[:-1])
-        scenario = next(filter(None, map(_scenario, named)), None)
-        owner = (scenario, right if right and scenario else task)
+        scenario: Scenario | None = next(filter(None, map(_scenario, named)), None)
+        owner: Owner = (scenario, right if right and scenario else task)
         if (other := found.setdefault(owner, {}).setdefault(file.name, file)) != file:
             raise UserError(f"--curations {root}: two logs of {owner[1]!r}: {other} and {file}; take one out")
     if not found:

@@ -88,7 +88,7 @@ def queries_of(view: ShopperView) -> list[str]:
 
 # --- what fits --------------------------------------------------------------------------------------------------------
 
-# In points, of which one star of five is one.
+# Points; a star of a rating is one.
 ASKED, OTHER_KIND, MAKER, WISHES, OVER_BUDGET, SOLD_OUT = 2.5, 6.0, 1.5, 3.0, 2.0, 4.0
 USUAL_RATING = 4.0
 _SOLD_OUT = re.compile(r"sold out|out of stock|not available|unavailable", re.IGNORECASE)
@@ -104,12 +104,12 @@ def _share(wanted: Mapping[str, float], have: Collection[str]) -> float:
 
 
 def fit(view: ShopperView, wishes: Mapping[str, float], title: str, text: str) -> float:
-    """Points for a product's words; ``wishes`` are words with what they weigh."""
+    """How well a product's words fit, in points; ``wishes`` are words with what they weigh."""
     asked, have, called = dict.fromkeys(telling_words(view.query), 1.0), set(words(text)), f" {' '.join(words(title))} "
     points = ASKED * (_share(asked, words(title)) + _share(asked, have)) / 2 + WISHES * _share(wishes, have)
     for makers, sign in zip(makers_in(view.context.brand_preferences), (1, -1), strict=True):
         points += sign * MAKER * any(f" {' '.join(words(name))} " in called for name in makers)
-    # What it is called is the product type or, in a query, the last word.
+    # It is of another kind where neither the product type nor the query's last word is said of it.
     kind = {*telling_words(view.product_type or ""), *[*asked][-1:]}
     return points - OTHER_KIND * bool(kind and kind.isdisjoint(have))
 
