@@ -35,13 +35,9 @@ if TYPE_CHECKING:
     from ..web.render import BrowserTab
 
 VERSION = 7
-MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_QUERIES = 12, 12, 7, 8, 4
+MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_QUERIES = 12, 12, 7, 8, 3
 MOST_BOXES, ACT_MS, CHANGE_MS, POLL_MS, SHOP_S, SETTLE_S = 2, 10_000, 15_000, 50, 120.0, 4.0
 PICTURES = [f"*.{ending}*" for ending in ("svg", "png", "jpg", "jpeg", "webp", "gif", "avif")]
-
-
-class NotFound(Exception):
-    """Why a shop can't be opened or searched."""
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -181,15 +177,14 @@ def read_cards(url: str, html: str) -> dict[str, str]:
 
 async def search_page(tab: BrowserTab, query: str) -> dict[str, str]:
     """Type a query into the search box of the page that is open, where nothing comes of it into the next one, and read
-    the cards that are shown then.
+    the cards that are shown then. A PageTrouble says that no box does anything.
     """
     from playwright.async_api import TimeoutError
 
     page = tab.page
     said = page.get_by_role("searchbox").or_(page.get_by_placeholder(_SEARCH)).or_(page.get_by_label(_SEARCH))
     marked = page.locator("[role=search] *, [name=q], [name*=search i], [id*=search i], [class*=search i] *")
-    found = (await said.or_(marked).and_(page.locator(_TYPED)).filter(visible=True).all())[:MOST_BOXES]
-    for box in found:
+    for box in (await said.or_(marked).and_(page.locator(_TYPED)).filter(visible=True).all())[:MOST_BOXES]:
         before = await page.evaluate(_STATE)
         with suppress(TimeoutError):
             await box.fill(query, timeout=ACT_MS)
@@ -198,7 +193,7 @@ async def search_page(tab: BrowserTab, query: str) -> dict[str, str]:
             await page.wait_for_function(changed, arg=before, timeout=CHANGE_MS, polling=POLL_MS)
             await tab.still(SETTLE_S)
             return await asyncio.to_thread(read_cards, page.url, await page.content())
-    raise NotFound("the search box does nothing" if found else "no search box was found on the page")
+    raise PageTrouble("no-answer", "no search box was found that does anything")
 
 
 # --- the agent --------------------------------------------------------------------------------------------------------
@@ -279,7 +274,7 @@ async def _search_shop(tab: BrowserTab, home: str, view: ShopperView, trace: lis
     brought, began, action = list[dict[str, str]](), time.monotonic(), "open shop"
     try:
         if ((status := await tab.visit(home)) or 200) >= 400:
-            raise NotFound(f"the server answers with status {status}")
+            raise PageTrouble("not-a-page", f"the server answers with status {status}")
         for query in queries_of(view):
             began, action = time.monotonic(), f'search "{query}"'
             cards = await search_page(tab, query)
@@ -288,9 +283,8 @@ async def _search_shop(tab: BrowserTab, home: str, view: ShopperView, trace: lis
             brought.append(cards)
             if cards and not explores(view):
                 break
-    except (NotFound, PageTrouble) as problem:
-        said = problem.failure.message if isinstance(problem, PageTrouble) else str(problem)
-        trace.append(_step(action, began, home, said))
+    except PageTrouble as trouble:
+        trace.append(_step(action, began, home, trouble.failure.message))
     return brought
 
 
