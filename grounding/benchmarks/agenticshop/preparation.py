@@ -198,10 +198,9 @@ class Parts:
 
     @cached_property
     def agent(self) -> CurationAgent:
-        entry, budget, progress = find_agent(self.options.agent), self._budget, self._progress
+        entry = find_agent(self.options.agent)
         assert entry is not None, "options with another are refused"
-        given: dict[str, Any] = {"options": self.options, "pages": self.pages}
-        return entry.make(CurationServices(budget=budget, progress=progress, **given))
+        return entry.make(CurationServices(self.options, self._budget, self._progress, self.pages))
 
     def _judge(self, name: str) -> ProductJudge:
         (who, how), options = judge_choice(name), self.options

@@ -19,10 +19,8 @@ import pkgutil
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -168,6 +166,7 @@ _LISTS = ("search_results", "products", "results")
 # What OpenAI leaves in the text of a reply with a schema, between characters of private use.
 _CITATION = re.compile("\ue200[^\ue201]{0,200}\ue201")
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\[\]{}|\\^]{3,2000}", re.IGNORECASE)
+_FRONT_PAGE = re.compile(r"https?://[^/?#]*/*\??(#.*)?", re.IGNORECASE)
 _LIST_MARK = re.compile(r"^\s*(?:[-*\u2022]|\d{1,3}[.)])\s*")
 _TAIL = ".,;:!?*_~\u2026\u3002"
 
@@ -175,7 +174,7 @@ _TAIL = ".,;:!?*_~\u2026\u3002"
 def read_products(said: str) -> tuple[Curated, ...] | Failure:
     """The products of the last JSON in a reply that names any, in its order; else why there are none."""
     values = json_values(said)
-    if found := next((products for value in reversed(values) if (products := products_of(value))), ()):
+    if found := next(filter(None, map(products_of, reversed(values))), None):
         return found
     why = "the JSON of the reply names no product" if values else "the reply holds no JSON"
     return Failure(kind="unparsed", message=f"{why}: {said.strip()[:120]!r}")
@@ -185,50 +184,46 @@ def products_of(value: Any) -> tuple[Curated, ...]:
     """The products of a JSON in the release's form, or one much like it; an address is kept as it stands."""
     if isinstance(value, dict):
         value = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), [value])
-    named = [(one, url) for one in each(value) if (url := text(one, "product_url").strip())]
+    named = [one for one in each(value) if text(one, "product_url").strip()]
     return tuple(
-        Curated(rank=rank, url=url, name=_words(one, "product_name"), reasoning=_words(one, "reasoning"))
-        for rank, (one, url) in enumerate(named[:MAX_PRODUCTS])
+        Curated(
+            rank=rank,
+            url=text(one, "product_url").strip(),
+            name=_one_line(_CITATION.sub("", text(one, "product_name"))),
+            reasoning=_one_line(_CITATION.sub("", text(one, "reasoning"))),
+        )
+        for rank, one in enumerate(named[:MAX_PRODUCTS])
     )
-
-
-def _words(one: dict[str, Any], name: str) -> str:
-    return " ".join(_CITATION.sub("", text(one, name)).split())
 
 
 def named_products(said: str) -> tuple[Curated, ...]:
     """The products that a text names: JSON in the release's form, else addresses, called as what stands before them."""
-    if not isinstance(read := read_products(said[:MAX_SAID_CHARS]), Failure):
+    said = said[:MAX_SAID_CHARS]
+    if not isinstance(read := read_products(said), Failure):
         return read
     found: dict[str, Curated] = {}
-    for line in said[:MAX_SAID_CHARS].splitlines():
-        end, whole = 0, " ".join(_LIST_MARK.sub("", line).split())
+    for line in said.splitlines():
+        end, whole = 0, _one_line(_LIST_MARK.sub("", line))
         for match in _ADDRESS.finditer(line):
             url = match[0].rstrip(_TAIL)
             while url.endswith(")") and url.count(")") > url.count("("):
                 url = url[:-1].rstrip(_TAIL)
-            name = " ".join(_LIST_MARK.sub("", line[end : match.start()]).split()).strip("*:-\u2013\u2014()[] ")
+            name = _one_line(_LIST_MARK.sub("", line[end : match.start()])).strip("*:-\u2013\u2014()[] ")
             end = match.end()
-            if _path(url) is not None:
-                found.setdefault(url, Curated(rank=0, url=url, name=name[:300], reasoning=whole))
+            found.setdefault(url, Curated(rank=0, url=url, name=name[:300], reasoning=whole))
     # A shop's first page is a product only where nothing else is named.
-    pages = [one for one in found.values() if _path(one.url)] or list(found.values())
+    pages = [one for url, one in found.items() if not _FRONT_PAGE.fullmatch(url)] or list(found.values())
     return tuple(msgspec.structs.replace(one, rank=rank) for rank, one in enumerate(pages[:MAX_PRODUCTS]))
 
 
-def _path(url: str) -> str | None:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return None
-    return parts.path.strip("/") + parts.query if parts.netloc else None
+def _one_line(said: str) -> str:
+    return " ".join(said.split())
 
 
 # --- the agents by their names ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class CurationServices:
+class CurationServices(NamedTuple):
     """What an agent may be made of; ``pages`` is how many may be shown at once."""
 
     options: CurationOptions
@@ -240,8 +235,7 @@ class CurationServices:
 Make = Callable[[CurationServices], CurationAgent]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CurationAgentEntry:
+class CurationAgentEntry(NamedTuple):
     """A registered agent; ``listed`` is what of ``grounding list`` shows its models."""
 
     what: str
@@ -258,7 +252,7 @@ def agent(name: str, what: str, **more: Any) -> Callable[[Make], Make]:
     """Register what makes an agent; ``more`` are fields of :class:`CurationAgentEntry`."""
 
     def register(make: Make) -> Make:
-        _AGENTS[name] = CurationAgentEntry(what=what, make=make, **more)
+        _AGENTS[name] = CurationAgentEntry(what, make, **more)
         return make
 
     return register
@@ -287,5 +281,5 @@ def find_agent(name: str) -> CurationAgentEntry | None:
         found.identity = f"{hashlib.sha256(source).hexdigest()[:16]}|{found.identity}"
         return found
 
-    known = next((one for one in _AGENTS.values() if one.make is make), CurationAgentEntry(what="", make=make))
-    return replace(known, what=f"from {name}", make=make_named)
+    known = next((one for one in _AGENTS.values() if one.make is make), CurationAgentEntry("", make))
+    return known._replace(what=f"from {name}", make=make_named)

@@ -7,10 +7,11 @@ and what reads them. Whose a log is, says its place: the user's id where the row
 there, or the id below a folder that is named after the scenario. JSON that was cut off says nothing.
 """
 
+import codecs
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ import msgspec
 
 from grounding.errors import UserError
 from grounding.records import Failure
-from grounding.run.journal import Journal
+from grounding.run.journal import scan
 
 from ..records import Curation, Scenario, ShopperView, TraceStep, files_in, scenario_named, scenario_of_search_file
 from ..release import read_search_answers
@@ -47,12 +48,11 @@ class RecordedAgent(CurationAgent):
         self.identity = f"{name} recorded {hashlib.sha256(whole).hexdigest()}"
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
-        found = self._answers.get((view.scenario, view.user)) or self._answers.get((None, view.user))
-        if found is None:
-            found = {"failure": Failure(kind="missing", message=f"nothing is recorded of {view.task_id}")}
-        elif not found.get("products") and found.get("failure") is None:
-            found = found | {"failure": NO_PRODUCT}
-        return made(view, key, **found)
+        missing = {"failure": Failure(kind="missing", message=f"nothing is recorded of {view.task_id}")}
+        answers = self._answers
+        found = answers.get((view.scenario, view.user)) or answers.get((None, view.user)) or missing
+        named_or_failed = found.get("products") or found.get("failure")
+        return made(view, key, **(found if named_or_failed else found | {"failure": NO_PRODUCT}))
 
 
 def _content(path: Path) -> bytes:
@@ -66,16 +66,14 @@ def _content(path: Path) -> bytes:
 
 def open_recorded(path: Path) -> RecordedAgent:
     """The agent that hands out the products of a file or folder; a UserError says where it holds something else."""
-    if path.is_dir() and (path / CURATIONS).is_file():
-        path = path / CURATIONS
-    answers: dict[Owner, Answer] = {}
+    path = path / CURATIONS if (path / CURATIONS).is_file() else path
     if path.suffix == ".jsonl":
         answers, files = _earlier_run(path), [path]
     elif path.is_dir() or path.suffix == ".json":
         several = files_in(path, "search_output") if path.is_dir() else {scenario_of_search_file(path.name): path}
         if not several:
             raise UserError(f"{path}: no *_search_output.json in it; give the folder of one model")
-        files = list(several.values())
+        answers, files = {}, list(several.values())
         for scenario, file in several.items():
             for user, entry in read_search_answers(file).items():
                 answers[scenario, user] = {"products": entry.products, "failure": entry.failure}
@@ -89,14 +87,13 @@ def open_recorded(path: Path) -> RecordedAgent:
 
 def _earlier_run(path: Path) -> dict[Owner, Answer]:
     answers: dict[Owner, Answer] = {}
-    kept = ("products", "raw", "ended", "requests", "seconds", "failure")
-    with closing(Journal(path, Curation, read_only=True)) as journal:
-        for one in journal:  # The last answer of a task counts.
-            scenario, _, user = one.step_id.partition("/")
-            if (known := _scenario(scenario)) is None:
-                raise UserError(f"--curations {path}: {one.step_id!r} is no task of users with needs (SCENARIO/USER)")
-            trace = tuple(msgspec.structs.replace(step, screenshot="") for step in one.trace)
-            answers[known, user] = {name: getattr(one, name) for name in kept} | {"trace": trace}
+    for one in scan(path, Curation):  # The last answer of a task counts.
+        scenario, _, user = one.step_id.partition("/")
+        if (known := _scenario(scenario)) is None:
+            raise UserError(f"--curations {path}: {one.step_id!r} is no task of users with needs (SCENARIO/USER)")
+        answer = answers[known, user] = msgspec.structs.asdict(one)
+        answer["trace"] = tuple(msgspec.structs.replace(step, screenshot="") for step in one.trace)
+        del answer["step_id"], answer["key"], answer["call"]
     return answers
 
 
@@ -128,14 +125,15 @@ def open_logs(name: str, path: Path) -> RecordedAgent:
     program, answers, contents = PROGRAMS[name], dict[Owner, Answer](), dict[str, bytes]()
     for owner, files in _tasks(path, program).items():
         whole: dict[str, Any] = {}
-        for file in files:
+        for file in files.values():
             content = _content(file)
             contents[f"{owner}/{file.name}"] = hashlib.sha256(content).digest()
-            if value := decoded(content.removeprefix(b"\xef\xbb\xbf")):
+            if value := decoded(content.removeprefix(codecs.BOM_UTF8)):
                 whole[file.name] = value
         answer, steps, error = program.read(whole)
         products = named_products(answer)
-        wrong = (error[:500] if not products else "") or ("" if whole else "the log holds nothing that is whole")
+        wrong = "" if products else error[:500]
+        wrong = wrong or ("" if whole else "the log holds nothing that is whole")
         answers[owner] = {
             "products": products,
             "ended": "answered" if products else "no address in the answer" if answer else "no answer",
@@ -146,23 +144,22 @@ def open_logs(name: str, path: Path) -> RecordedAgent:
     return RecordedAgent(name, answers, contents)
 
 
-def _tasks(root: Path, program: Program) -> dict[Owner, list[Path]]:
-    """The files of each task, in order of their names. Links are not followed."""
+def _tasks(root: Path, program: Program) -> dict[Owner, dict[str, Path]]:
+    """The files of each task by their names, in the order of their paths. Links are not followed."""
     pattern = re.compile("|".join(f"(?:.*/)?{one.replace('TASK', '([^/]+)')}" for one in program.files))
-    found: dict[Owner, list[Path]] = {}
+    found: dict[Owner, dict[str, Path]] = {}
     for file in [root] if root.is_file() else sorted(root.rglob("*")):
-        match = pattern.fullmatch(file.relative_to(root.parent).as_posix())
+        place = file.relative_to(root.parent)
+        match = pattern.fullmatch(place.as_posix())
         if match is None or file.is_symlink() or not file.is_file():
             continue
         task: str = next(filter(None, match.groups()))
         left, _, right = task.partition("__")
-        folders = [part.name for part in file.parents if part == root or root in part.parents]
-        scenario: Scenario | None = next(filter(None, map(_scenario, [left] if right else folders)), None)
+        named = [left] if right else reversed(place.parts[:-1])
+        scenario: Scenario | None = next(filter(None, map(_scenario, named)), None)
         owner: Owner = (scenario, right if right and scenario else task)
-        files = found.setdefault(owner, [])
-        if other := next((one for one in files if one.name == file.name), None):
+        if (other := found.setdefault(owner, {}).setdefault(file.name, file)) != file:
             raise UserError(f"--curations {root}: two logs of {owner[1]!r}: {other} and {file}; take one out")
-        files.append(file)
     if not found:
         raise UserError(f"--curations {root}: none of the files that {program.title} writes is in it")
     return found
@@ -173,7 +170,6 @@ def _step(action: str, url: str = "", thought: str = "") -> TraceStep:
 
 
 _START = re.compile(r"Please interact with (https?://\S+)")
-_REPLY = re.compile(r"(?:Thought:\s*(?P<thought>.*?)\s*)?Action:\s*(?P<action>.*)", re.DOTALL)
 _ANSWER = re.compile(r"ANSWER\s*;?\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 
@@ -187,10 +183,9 @@ def read_webvoyager(files: dict[str, Any]) -> Logged:
         if message.get("role") == "user":
             url = match[1] if (match := _START.search(said)) else url
         elif message.get("role") == "assistant":
-            reply = _REPLY.search(said)
-            action = reply["action"] if reply else said
-            answer = match[1].strip() if (match := _ANSWER.match(action)) else ""
-            steps.append(_step(action, url, (reply["thought"] if reply else "") or ""))
+            thought, _, action = said.partition("Action:") if "Action:" in said else ("", "", said)
+            answer = match[1].strip() if (match := _ANSWER.match(action.strip())) else ""
+            steps.append(_step(action, url, thought.strip().removeprefix("Thought:").strip()))
             url = ""
     return answer, steps, ""
 
@@ -208,18 +203,16 @@ def read_seeact(files: dict[str, Any]) -> Logged:
     SeeAct has no final answer of its own: what it told the user with ``SAY`` last is taken, else what it kept with
     ``MEMORIZE``, else the words with which it terminated.
     """
-    predictions = each(files.get("all_predictions.json"))
-    history = at(files.get("result.json"), "action_history")
-    actions = [one for one in history if isinstance(one, str)] if isinstance(history, list) else []
-    thoughts = [""] * len(actions)
-    if predictions:
-        actions = [f"{text(one, 'action')}: {text(one, 'value')}".removesuffix(": None") for one in predictions]
-        thoughts = [text(one, "action_generation") for one in predictions]
+    predictions, history = each(files.get("all_predictions.json")), at(files.get("result.json"), "action_history")
+    actions = [f"{text(one, 'action')}: {text(one, 'value')}".removesuffix(": None") for one in predictions]
+    thoughts = [text(one, "action_generation") for one in predictions]
+    if not predictions and isinstance(history, list):
+        actions = [one for one in history if isinstance(one, str)]
+        thoughts = [""] * len(actions)
     told = [[match[1] or match[2] for one in actions if (match := kind.fullmatch(one))] for kind in _TOLD]
     last = thoughts[-1] if actions and actions[-1].startswith("TERMINATE") else ""
     urls = [match[1] if (match := _GOTO.search(one)) else "" for one in actions]
-    steps = list(map(_step, actions, urls, thoughts))
-    return next((said[-1].strip() for said in told if said), last), steps, ""
+    return next((said[-1].strip() for said in told if said), last), list(map(_step, actions, urls, thoughts)), ""
 
 
 _FENCE = re.compile(r"^\s*```(?:json)?\s*|\s*```\s*$")
@@ -289,15 +282,13 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
-def _made(open_one: Callable[[Path], RecordedAgent], given: CurationServices) -> RecordedAgent:
+def _recorded(name: str, given: CurationServices) -> RecordedAgent:
     path = given.options.curations
     if path is None or not path.exists():
         raise UserError(f"--curations {path}: there is no such file or folder")
-    return open_one(path)
+    return open_logs(name, path) if name in PROGRAMS else open_recorded(path)
 
 
-_REPLAYED = "products that somebody or something chose before, from a file: --curations"
-agent("replay", _REPLAYED, needs="curations")(partial(_made, open_recorded))
-for _name, _program in PROGRAMS.items():
-    _what = f"what {_program.title} wrote into its logs: --curations"
-    agent(_name, _what, needs="curations")(partial(_made, partial(open_logs, _name)))
+_WRITTEN = {name: f"what {program.title} wrote into its logs" for name, program in PROGRAMS.items()}
+for _name, _what in {"replay": "products that somebody or something chose before, from a file", **_WRITTEN}.items():
+    agent(_name, f"{_what}: --curations", needs="curations")(partial(_recorded, _name))

@@ -9,152 +9,117 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections import Counter
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 import msgspec
 
 from grounding.errors import UserError
 from grounding.records import Failure
 
+from ..asking import money_text
 from ..records import COUNTED_PRODUCTS as WANTED
 from ..records import Curated, Curation, ProductFacts, ShopperView, TraceStep
 from ..scores import spending_limits, words
 from ..web.guard import PageLost, PageTrouble
+from .acting import first_line
 from .base import Browses, CurationServices, agent, made
 
 if TYPE_CHECKING:
+    from ..extraction.structural import Extracted
     from ..web.render import BrowserTab
 
-VERSION = 6
-MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_EXPLORED = 12, 12, 7, 8, 6
-# No other words are searched for once so many products have points enough to be worth a look.
-MAY_FIT, ENOUGH_CARDS, ENOUGH_TO_EXPLORE = 2.0, 6, 16
-MOST_BOXES, ACT_MS, CHANGE_MS, POLL_MS, LOOK_S, SETTLE_S = 2, 10_000, 15_000, 50, 15.0, 4.0
+VERSION = 7
+MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_QUERIES = 12, 12, 7, 8, 3
+MOST_BOXES, ACT_MS, CHANGE_MS, POLL_MS, SHOP_S, SETTLE_S = 2, 10_000, 15_000, 50, 120.0, 4.0
 PICTURES = [f"*.{ending}*" for ending in ("svg", "png", "jpg", "jpeg", "webp", "gif", "avif")]
-
-
-class NotFound(Exception):
-    """Why a shop can't be opened or searched."""
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
 
-_WORD = re.compile(r"[^\W_]+(?:['\u2019&-][^\W_]+)*")
 # Words that say nothing about a product, or stand in every profile.
 FILLERS = frozenset(words(Path(__file__).with_name("fillers.txt").read_text(encoding="utf-8")))
+# Capitalised words within a sentence are taken for the name of a maker.
+_MAKER = re.compile(r"(?:(?<=[a-z,] )|(?<=\bA ))[A-Z][\w'\u2019]+(?: (?:& )?[A-Z][\w'\u2019]+)*")
+_CLAUSE = re.compile(r"(?<=[.!?;])\s+|(?=, (?!so )| because )")
+_AWAY = re.compile(r"\b(not?|never|avoid\w*|dislike\w*|against|away from|left|without|hate\w*|disappoint\w*)\b", re.I)
 
 
 def telling_words(text: str) -> list[str]:
     return [word for word in dict.fromkeys(words(text)) if word not in FILLERS and len(word) > 1]
 
 
-def _as_written(text: str) -> list[str]:
-    return [word for word in dict.fromkeys(_WORD.findall(text)) if not FILLERS.issuperset(words(word))]
-
-
-_NAME = re.compile(r"(?:(?<=[a-z,] )|(?<=\bA ))[A-Z][\w'\u2019]+(?: (?:& )?[A-Z][\w'\u2019]+)*")
-_AWAY = re.compile(
-    r"\b(not?|never|avoid\w*|dislike\w*|against|away from|left|without|refus\w*|stop\w*|hate\w*|disappoint\w*)\b", re.I
-)
-_CLAUSE = re.compile(
-    r"(?<=[.!?;])\s+|,? (?=(?:but|while|because|which|and (?:no|never|not|stays?|keeps?|avoids?|dislikes?)) )"
-)
-
-
-def names_in(text: str) -> tuple[list[str], list[str]]:
-    """The makers in a text about brands, capitalised words within a sentence: those that are liked, those shunned."""
+def makers_in(text: str) -> tuple[list[str], list[str]]:
+    """The makers in a text about brands: those that are liked, those that are shunned."""
     liked: dict[str, None] = {}
     shunned: dict[str, None] = {}
     for clause in _CLAUSE.split(text):
-        (shunned if _AWAY.search(clause) else liked).update(dict.fromkeys(_NAME.findall(clause)))
+        (shunned if _AWAY.search(clause) else liked).update(dict.fromkeys(_MAKER.findall(clause)))
     return [name for name in liked if name not in shunned], list(shunned)
 
 
-def asks(view: ShopperView) -> bool:
-    return view.product_type is not None or view.scenario != "casual_browsing"
+def explores(view: ShopperView) -> bool:
+    return view.scenario == "casual_browsing"
 
 
-def _wishes(view: ShopperView) -> str:
-    context = view.context
-    return " ".join((context.functional_requirements, context.aesthetic_preferences, view.situation))
+def queries_of(view: ShopperView) -> list[str]:
+    """The query's words, then the product type. Who explores asks for nothing: makers that are liked, then wishes.
 
-
-def queries_of(view: ShopperView, shelves: Collection[str] = ()) -> list[str]:
-    """What is searched for, the most exact first: the query's words, the product type, its last word.
-
-    Agents overload their searches (the paper's section 5.1), so there is no more. Where nobody asks for anything: liked
-    makers, ``shelves`` (parts of the shops' assortment) that are spoken of, then the user's words.
+    Agents overload their searches (the paper's section 5.1), so there is no more.
     """
-    if asks(view):
-        kind = _as_written(view.product_type or "")
-        asked = [" ".join(one) for one in (_as_written(view.query)[:MAX_QUERY_WORDS], kind, kind[-1:])]
-        return [*reversed({words(one): one for one in reversed(asked) if one}.values())]
-    spoken = set(telling_words(_wishes(view)))
-    known = sorted(shelf for shelf in shelves if spoken & set(telling_words(shelf)))
-    found = (
-        *names_in(view.context.brand_preferences)[0][:3],
-        *(" ".join(_as_written(shelf)) for shelf in known),
-        *telling_words(view.context.functional_requirements),
-    )
-    return [*dict.fromkeys(filter(None, found))][:MAX_EXPLORED]
+    if explores(view):
+        liked, _ = makers_in(view.context.brand_preferences)
+        return [*liked, *telling_words(view.context.functional_requirements)][:MAX_QUERIES]
+    asked = []
+    for text in (view.query, view.product_type or ""):
+        said = [word for word in text.split() if not FILLERS.issuperset(words(word))]
+        asked.append(" ".join(said[:MAX_QUERY_WORDS]))
+    return list(dict.fromkeys(filter(None, asked)))
 
 
 # --- what fits --------------------------------------------------------------------------------------------------------
 
-ASKED, KIND, WISHES, LIKED, OTHER_KIND, BUDGET, SOLD_OUT = 4.0, 4.0, 3.0, 2.5, 6.0, 2.0, 5.0
+# Points; a star of a rating is one.
+ASKED, OTHER_KIND, MAKER, WISHES, OVER_BUDGET, SOLD_OUT = 2.5, 6.0, 1.5, 3.0, 2.0, 4.0
 USUAL_RATING = 4.0
-ALIKE = 0.6  # Titles that share so many of their words are of the same kind.
+_SOLD_OUT = re.compile(r"sold out|out of stock|not available|unavailable", re.IGNORECASE)
 
 
-class ShoppingNeed(NamedTuple):
-    """A need as telling words with weights, makers that are liked and shunned, and the most that may be spent."""
-
-    asked: dict[str, float]
-    kind: dict[str, float]
-    wishes: dict[str, float]
-    makers: tuple[list[str], list[str]]
-    most: float | None
-
-
-def need_of(view: ShopperView) -> ShoppingNeed:
-    most = spending_limits(view.budget or view.context.price_sensitivity).high
-    said = (view.query if view.product_type else "", view.product_type or "", _wishes(view))
-    asked, kind, wishes = (dict.fromkeys(telling_words(one), 1.0) for one in said)
-    return ShoppingNeed(asked, kind, wishes, names_in(view.context.brand_preferences), most)
+def wishes_of(view: ShopperView) -> list[str]:
+    context = view.context
+    return telling_words(f"{context.functional_requirements} {context.aesthetic_preferences} {view.situation}")
 
 
 def _share(wanted: Mapping[str, float], have: Collection[str]) -> float:
     return sum(weight for word, weight in wanted.items() if word in have) / (sum(wanted.values()) or 1.0)
 
 
-def _named(names: Sequence[str], text: str) -> bool:
-    have = f" {' '.join(words(text))} "
-    return any(f" {' '.join(words(name))} " in have for name in names)
+def fit(view: ShopperView, wishes: Mapping[str, float], title: str, text: str) -> float:
+    """How well a product's words fit, in points; ``wishes`` are words with what they weigh."""
+    asked, have, called = dict.fromkeys(telling_words(view.query), 1.0), set(words(text)), f" {' '.join(words(title))} "
+    points = ASKED * (_share(asked, words(title)) + _share(asked, have)) / 2 + WISHES * _share(wishes, have)
+    for makers, sign in zip(makers_in(view.context.brand_preferences), (1, -1), strict=True):
+        points += sign * MAKER * any(f" {' '.join(words(name))} " in called for name in makers)
+    # It is of another kind where neither the product type nor the query's last word is said of it.
+    kind = {*telling_words(view.product_type or ""), *[*asked][-1:]}
+    return points - OTHER_KIND * bool(kind and kind.isdisjoint(have))
 
 
-def _fit(need: ShoppingNeed, title: str, text: str) -> float:
-    have, (liked, shunned) = {*words(text)}, need.makers
-    points = ASKED * (_share(need.asked, words(title)) + _share(need.asked, have)) / 2
-    points += KIND * _share(need.kind, have) + WISHES * _share(need.wishes, have)
-    points += LIKED * (_named(liked, title) - 2 * _named(shunned, title))
-    return points - OTHER_KIND * bool(need.kind and have.isdisjoint((*need.kind, *[*need.asked][-1:])))
+def likeliest(view: ShopperView, cards: Mapping[str, str]) -> list[str]:
+    """The addresses of cards, by their few words: which pages are worth opening first."""
+    wishes = dict.fromkeys(wishes_of(view), 1.0)
+    sold_out = {url: SOLD_OUT * bool(_SOLD_OUT.search(card)) for url, card in cards.items()}
+    return sorted(cards, key=lambda url: sold_out[url] - fit(view, wishes, cards[url], cards[url]))
 
 
-_SOLD_OUT = re.compile(r"sold out|out of stock|not available|unavailable", re.IGNORECASE)
-
-
-def card_points(need: ShoppingNeed, card: str) -> float:
-    """By the few words of a list: which pages are worth opening first."""
-    return _fit(need, card, card) - SOLD_OUT * bool(_SOLD_OUT.search(card))
-
-
-def rank(need: ShoppingNeed, found: Mapping[str, ProductFacts], *, different: bool) -> list[Curated]:
-    """Products by their addresses, in the order of the search, from the best to the worst. ``different``: those that
-    are called nearly as a better one come last.
+def rank(view: ShopperView, found: Mapping[str, ProductFacts]) -> list[Curated]:
+    """Products by their addresses, in the order of the search, from the best to the worst. For who explores, those that
+    are called as a better one come last.
     """
     texts: dict[str, str] = {}
     for url, facts in found.items():
@@ -163,28 +128,24 @@ def rank(need: ShoppingNeed, found: Mapping[str, ProductFacts], *, different: bo
         texts[url] = " ".join(told)
     spread = Counter(word for text in texts.values() for word in set(words(text)))
     # A word that only some of the pages have tells them apart; one that all have does not.
-    need = need._replace(wishes={word: 1 - (spread[word] - 1) / len(texts) for word in need.wishes if spread[word]})
-    judged: list[tuple[float, Curated]] = []
+    wishes = {word: 1 - (spread[word] - 1) / len(texts) for word in wishes_of(view) if spread[word]}
+    most, judged = spending_limits(view.budget).high, list[tuple[float, Curated]]()
     for url, facts in found.items():
-        points, why = _fit(need, f"{facts.brand} {facts.title}", texts[url]), list[str]()
-        cost, sold_out = facts.total or facts.price, facts.availability == "sold_out"
-        if cost is not None:
-            over = cost.amount / need.most - 1 if need.most else None
-            points -= 0.0 if over is None else BUDGET * (min(2.0, 0.5 + over) if over > 0 else -1)
-            why.append(f"costs {cost.amount:.2f} {cost.currency}{', over the budget' * bool(over and over > 0)}")
-        if facts.rating is not None:
-            points += facts.rating - USUAL_RATING
-            why.append(f"rated {facts.rating} of 5")
-        why += ["is sold out"] * sold_out
-        product = Curated(rank=0, url=url, name=facts.title, reasoning="; ".join(why))
-        judged.append((round(points - SOLD_OUT * sold_out, 6), product))
-    first, later = list[Curated](), list[Curated]()
-    for _, product in sorted(judged, key=lambda one: -one[0]):
-        own = set(telling_words(product.name))
-        others = (set(telling_words(one.name)) for one in first if different)
-        alike = any(len(own & other) >= ALIKE * len(own | other) for other in others)
-        (later if alike else first).append(product)
-    return first + later
+        cost, rating, sold_out = facts.total or facts.price, facts.rating, facts.availability == "sold_out"
+        over = cost is not None and most is not None and cost.amount > most
+        points = fit(view, wishes, f"{facts.brand} {facts.title}", texts[url]) - SOLD_OUT * sold_out
+        # A price that nobody knows is half as bad as one that is just over the budget.
+        points -= OVER_BUDGET * (0.5 if cost is None else cost.amount / most if over and most else 0.0)
+        points += 0.0 if rating is None else rating - USUAL_RATING
+        why = [f"costs {money_text(cost)}"] if cost is not None else []
+        why += ["over the budget"] * over + ["sold out"] * sold_out + [f"rated {rating} of 5"] * (rating is not None)
+        judged.append((round(points, 6), Curated(rank=0, url=url, name=facts.title, reasoning=", ".join(why))))
+    products = [product for _, product in sorted(judged, key=lambda one: -one[0])]
+    if explores(view):
+        called = {one.url: frozenset(telling_words(one.name)) for one in products}
+        best = {called[one.url]: one for one in reversed(products)}
+        products.sort(key=lambda one: best[called[one.url]] is not one)
+    return products
 
 
 # --- a shop in a browser ----------------------------------------------------------------------------------------------
@@ -194,62 +155,45 @@ _NOTHING = re.compile(
     r"|0 (results|hits|items|products|matches|found)\b|did(n.t| not) match|could(n.t| not) find|no \w+ match)",
     re.IGNORECASE,
 )
-_SHOWN = """() => [location.href, document.documentElement.outerHTML,
-    [...document.links].slice(0, 600).map((one) => [one.href, one.innerText.trim().slice(0, 60)])]"""
-_STATE = "(location.href + '\\n' + (document.body ? document.body.innerText.slice(0, 20000) : ''))"
+_STATE = "() => location.href + '\\n' + (document.body ? document.body.innerText.slice(0, 20000) : '')"
 _SEARCH = re.compile(r"search|find|look(ing)? for|suche|buscar|recherche|cerca|what .*\?", re.IGNORECASE)
 _TYPED = "input:not([type]), input[type=text], input[type=search], textarea, [contenteditable=true]"
 
 
-class Results(NamedTuple):
-    """What a search brought: the text of each product's card by its address.
-
-    ``nothing`` where the page says so; what it shows all the same is then no result. ``shelves`` are the names of links
-    without products: the parts of the shop's assortment.
+def read_cards(url: str, html: str) -> dict[str, str]:
+    """The words of each product on a page of results by its address, in the order of the page: what a product's page
+    takes for tiles of other products. None where the page says that it found none, whatever it shows all the same.
     """
-
-    url: str
-    cards: dict[str, str]
-    nothing: bool
-    shelves: list[str]
-
-
-def read_results(url: str, html: str, links: Sequence[tuple[str, str]] = ()) -> Results:
-    """A page of results, in its order: what a product's page takes for tiles of other products."""
     from ..extraction.document import read_document
 
-    document, cards = read_document(html, url), dict[str, str]()
-    home = re.sub(r"(//[^/?#]*).*", r"\1/", url, flags=re.DOTALL)
-    for one in document.tiles if document else ():
-        if one.url.startswith(home) and one.url != home:
+    document, home, cards = read_document(html, url), urljoin(url, "/"), dict[str, str]()
+    if document is None or _NOTHING.search(" ".join(line.text for line in document.lines)[:1500]):
+        return {}
+    for one in document.tiles:
+        if one.url.startswith(home) and one.url != home and len(cards) < MAX_CARDS_PER_SEARCH:
             cards.setdefault(one.url, one.text)
-    said = " ".join(line.text for line in document.lines)[:1500] if document else ""
-    shelves = dict.fromkeys(text for href, text in links if href not in cards and 2 < len(text) <= 40)
-    return Results(url, cards, _NOTHING.search(said) is not None, [*shelves][:60])
+    return cards
 
 
-async def _search(tab: BrowserTab, query: str) -> None:
-    """Type a query into the search box of the page that is open; where nothing comes of it, into the next one."""
+async def search_page(tab: BrowserTab, query: str) -> dict[str, str]:
+    """Type a query into the search box of the page that is open, where nothing comes of it into the next one, and read
+    the cards that are shown then. A PageTrouble says that no box does anything.
+    """
     from playwright.async_api import TimeoutError
 
     page = tab.page
-    boxes = (
-        page.get_by_role("searchbox")
-        .or_(page.get_by_placeholder(_SEARCH))
-        .or_(page.get_by_label(_SEARCH))
-        .or_(page.locator("[role=search] *, [name=q], [name*=search i], [id*=search i], [class*=search i] *"))
-    )
-    found = (await boxes.and_(page.locator(_TYPED)).filter(visible=True).all())[:MOST_BOXES]
-    for box in found:
-        before = await page.evaluate(f"() => {_STATE}")
+    said = page.get_by_role("searchbox").or_(page.get_by_placeholder(_SEARCH)).or_(page.get_by_label(_SEARCH))
+    marked = page.locator("[role=search] *, [name=q], [name*=search i], [id*=search i], [class*=search i] *")
+    for box in (await said.or_(marked).and_(page.locator(_TYPED)).filter(visible=True).all())[:MOST_BOXES]:
+        before = await page.evaluate(_STATE)
         with suppress(TimeoutError):
             await box.fill(query, timeout=ACT_MS)
             await box.press("Enter", timeout=ACT_MS)
-            await page.wait_for_function(
-                f"(before) => {_STATE} !== before", arg=before, timeout=CHANGE_MS, polling=POLL_MS
-            )
-            return
-    raise NotFound("the search box does nothing" if found else "no search box was found on the page")
+            changed = f"(before) => ({_STATE})() !== before"
+            await page.wait_for_function(changed, arg=before, timeout=CHANGE_MS, polling=POLL_MS)
+            await tab.still(SETTLE_S)
+            return await asyncio.to_thread(read_cards, page.url, await page.content())
+    raise PageTrouble("no-answer", "no search box was found that does anything")
 
 
 # --- the agent --------------------------------------------------------------------------------------------------------
@@ -266,66 +210,23 @@ class SiteSearchAgent(Browses):
         self.max_concurrency = max_concurrency
         self.extractor = StructuralExtractor()
         self.identity = f"site-search:{VERSION}|pages:{MAX_PAGES}|{self.extractor.identity}"
-        self._room = asyncio.Semaphore(max_concurrency)
-        self._known: dict[tuple[str, str], Results] = {}
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._idle: dict[str, tuple[BrowserTab, AsyncExitStack]] = {}
-
-    async def aclose(self) -> None:
-        while self._idle:
-            await self._idle.popitem()[1][1].aclose()
-
-    async def results(self, home: str, query: str = "") -> Results:
-        """What a shop has for a query; without one, what its first page shows. Serves all tasks of the run. A NotFound
-        says why the shop can't be opened or searched, a PageLost that the browser was lost.
-        """
-        from playwright.async_api import Error
-
-        async with self._locks[home]:
-            if (home, query) not in self._known:
-                try:
-                    async with self._window(home) as tab:
-                        here = query and tab.page.url.startswith(home)
-                        if not here and ((status := await tab.visit(home)) or 200) >= 400:
-                            raise NotFound(f"the server answers with status {status}")
-                        if query:
-                            await _search(tab, query)
-                            await tab.still(SETTLE_S)
-                        async with asyncio.timeout(LOOK_S):
-                            shown = await tab.page.evaluate(_SHOWN)
-                            self._known[home, query] = await asyncio.to_thread(read_results, *shown)
-                except PageTrouble as trouble:
-                    raise NotFound(f"{trouble.trouble}: {trouble.message[:200]}") from None
-                except (Error, TimeoutError, ValueError) as error:
-                    raise PageLost(str(error).partition("\n")[0][:200] or "the page does not answer") from error
-            return self._known[home, query]
-
-    @asynccontextmanager
-    async def _window(self, home: str) -> AsyncIterator[BrowserTab]:
-        async with self._room:
-            if self._idle:
-                tab, stack = self._idle.pop(home if home in self._idle else next(iter(self._idle)))
-            else:
-                stack = AsyncExitStack()
-                tab = await stack.enter_async_context(self.web.session())
-                await tab.session.send("Network.setBlockedURLs", {"urls": PICTURES})
-            async with stack:
-                yield tab
-                self._idle[home] = (tab, stack.pop_all())
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
+        from playwright.async_api import Error
+
         if not view.sites:
             raise UserError(
                 "site-search looks in the shops of a data set, and this one has none: take a data set with a folder "
                 "`shops`, such as sample-mall, or another --agent"
             )
-        began, need, trace, products = time.monotonic(), need_of(view), list[TraceStep](), list[Curated]()
+        began, trace, products = time.monotonic(), list[TraceStep](), list[Curated]()
         failure = Failure(kind="unparsed", message="no shop's search brought a page of a product")
         try:
-            found = await self._look(await self._search(view, need, trace), trace)
-            products = rank(need, found, different=not asks(view))[:WANTED]
-        except PageLost as lost:
-            failure = Failure(kind="error", message=f"the browser was lost: {lost}")
+            found = await self._look(likeliest(view, await self._search(view, trace)), trace)
+            products = rank(view, found)[:WANTED]
+        except (PageLost, Error, TimeoutError) as lost:
+            why = first_line(lost) or "the page does not answer"
+            failure = Failure(kind="error", message=f"the browser was lost: {why}")
         for one in products:
             trace.append(TraceStep(action="choose", url=one.url, observation=one.reasoning, kind="purchase_decision"))
         return made(
@@ -338,59 +239,53 @@ class SiteSearchAgent(Browses):
             failure=None if products else failure,
         )
 
-    async def _search(self, view: ShopperView, need: ShoppingNeed, trace: list[TraceStep]) -> list[str]:
-        """The first words in every shop, then fewer, until there is enough to look at; what is likeliest, first. Who
-        says what to look for asks no shop again that had nothing that fits, while another has.
-        """
-        exact, sites = asks(view), [site.home_url for site in view.sites[:MAX_SITES]]
-        points: dict[str, float] = {}
-        shelves: dict[str, None] = {}
-
-        async def search(home: str, query: str) -> None:
-            began = time.monotonic()
-            try:
-                found = await self.results(home, query)
-                said = "nothing was found" if found.nothing else f"{len(found.cards) or 'no'} products were found"
-            except NotFound as problem:
-                sites.remove(home)
-                found, said = Results(home, {}, True, []), str(problem)
-            shelves.update(dict.fromkeys(found.shelves))
-            if query or home not in sites:
-                action = f'search "{query}"' if query else "open shop"
-                cards = () if found.nothing else tuple(found.cards)[:MAX_CARDS_PER_SEARCH]
-                trace.append(_step(action, began, found.url, said, cited_urls=cards))
-                for card in cards:
-                    points.setdefault(card, card_points(need, found.cards[card]))
-
-        for home in () if exact else tuple(sites):
-            await search(home, "")
-        for query in queries_of(view, tuple(shelves)):
-            fitting = [url for url, one in points.items() if one >= MAY_FIT]
-            if len(fitting) >= (ENOUGH_CARDS if exact else ENOUGH_TO_EXPLORE):
-                break
-            useful = [home for home in sites if exact and any(url.startswith(home) for url in fitting)]
-            for home in useful or tuple(sites):
-                await search(home, query)
-        return sorted(points, key=lambda url: -points[url])
+    async def _search(self, view: ShopperView, trace: list[TraceStep]) -> dict[str, str]:
+        """The cards that all shops have for the first query, then for the next."""
+        brought: list[list[dict[str, str]]] = []
+        async with self.web.session() as tab:
+            await tab.session.send("Network.setBlockedURLs", {"urls": PICTURES})
+            for site in view.sites[:MAX_SITES]:
+                async with asyncio.timeout(SHOP_S):
+                    brought.append(await _search_shop(tab, site.home_url, view, trace))
+        found: dict[str, str] = {}
+        for cards in chain.from_iterable(zip_longest(*brought, fillvalue={})):
+            found |= {url: card for url, card in cards.items() if url not in found}
+        return found
 
     async def _look(self, urls: list[str], trace: list[TraceStep]) -> dict[str, ProductFacts]:
-        async def read(url: str) -> tuple[str, str, ProductFacts | None]:
+        async def read(url: str) -> tuple[str, Extracted]:
             page = await self.web.render(url, self.evidence)
-            if page.failure is not None:
-                return url, page.failure.message, None
-            said = await self.extractor.extract(page, self.evidence)
-            facts = said.facts if said.page_class == "product" else None
-            return page.final_url or url, str(said.failure or f"{said.page_class}, {said.class_reason}"), facts
+            return page.final_url or url, await self.extractor.extract(page, self.evidence)
 
         began, found = time.monotonic(), dict[str, ProductFacts]()
-        for url, why, facts in await asyncio.gather(*map(read, urls[:MAX_PAGES])):
-            if facts is None:
+        for url, said in await asyncio.gather(*map(read, urls[:MAX_PAGES])):
+            if (facts := said.facts) is None:
+                why = said.failure.message if said.failure else f"{said.page_class}, {said.class_reason}"
                 trace.append(_step("open page", began, url, f"no page of a product: {why}"))
             else:
                 found.setdefault(url, facts)
-                said = f"{facts.title}, {facts.price and facts.price.amount}, {facts.availability}"
-                trace.append(_step("look at product", began, url, said, kind="alternative_evaluation"))
+                told = f"{facts.title}, {money_text(facts.price)}, {facts.availability}"
+                trace.append(_step("look at product", began, url, told, kind="alternative_evaluation"))
         return found
+
+
+async def _search_shop(tab: BrowserTab, home: str, view: ShopperView, trace: list[TraceStep]) -> list[dict[str, str]]:
+    """The cards that a shop has for each query; who asks for something asks no more when there are any."""
+    brought, began, action = list[dict[str, str]](), time.monotonic(), "open shop"
+    try:
+        if ((status := await tab.visit(home)) or 200) >= 400:
+            raise PageTrouble("not-a-page", f"the server answers with status {status}")
+        for query in queries_of(view):
+            began, action = time.monotonic(), f'search "{query}"'
+            cards = await search_page(tab, query)
+            said = f"{len(cards)} products were found" if cards else "nothing was found"
+            trace.append(_step(action, began, tab.page.url, said, cited_urls=tuple(cards)))
+            brought.append(cards)
+            if cards and not explores(view):
+                break
+    except PageTrouble as trouble:
+        trace.append(_step(action, began, home, trouble.failure.message))
+    return brought
 
 
 def _step(action: str, began: float, url: str, said: str, **more: Any) -> TraceStep:
