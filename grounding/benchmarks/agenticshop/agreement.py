@@ -180,7 +180,7 @@ def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed
     asked = {
         product_id(task.id, product.rank): (product.url, task.checklist)
         for task in stored.tasks
-        if (curation := stored.answers[task.id].curation) is not None
+        if (curation := stored.curations.get(task.id)) is not None
         for product in curation.products[:COUNTED_PRODUCTS]
     }
     people = [person_rater(read_label_file(path), asked) for path in labels]

@@ -40,6 +40,7 @@ from .agents.search import curation_prompt, curation_prompts
 from .asking import fact_lines
 from .loader import checklist_of, profile_of
 from .records import (
+    COUNTED_PRODUCTS,
     DIMENSIONS,
     ROWS,
     ChecklistItem,
@@ -61,7 +62,8 @@ from .records import (
     row_of,
     view_of,
 )
-from .scorebook import CurationFolder, StoredRun, headline_of, read_stored
+from .scorebook import CurationFolder, headline_of, read_stored
+from .scores import StoredRun
 from .web.evidence import EvidenceFolder
 
 MAX_BYTES = 64 << 20
@@ -430,11 +432,12 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
     artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
     write_profiles(folder / "data" / "user_profiles", stored.tasks)
     _write_lists(artifacts / "inputs", "search_input", [(one, input_entry(one)) for one in stored.tasks], indent=2)
-    answers = [(task, stored.answers[task.id]) for task in stored.tasks]
-    outputs = [(task, search_entry(task, said.curation)) for task, said in answers if said.curation is not None]
+    answered = [(task, stored.curations[task.id]) for task in stored.tasks if task.id in stored.curations]
+    outputs = [(task, search_entry(task, curation)) for task, curation in answered]
     _write_lists(artifacts / model, "search_output", outputs, indent=4)
-    for task, said in answers:
-        for rank, extraction in enumerate(said.extractions):
+    for task in stored.tasks:
+        for rank in range(COUNTED_PRODUCTS):
+            extraction = stored.extractions.get(product_id(task.id, rank))
             if extraction is None:
                 continue
             result = _result(results, task, rank)

@@ -7,7 +7,7 @@ release: what is taken over is written into the new run's folder with its eviden
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -217,12 +217,8 @@ def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> tuple[list[Ex
     if benchmark_of(path) != BENCHMARK:
         return read_eval_results(path, tasks)
     folder = CurationFolder(path)
-    with (
-        closing(folder.extractions(read_only=True)) as extractions,
-        closing(folder.judgements(read_only=True)) as judgements,
-    ):
-        # A page that could not be looked at is looked at again.
-        return [one for one in extractions if one.failure is None], list(judgements)
+    # A page that could not be looked at is looked at again.
+    return [one for one in folder.extractions().values() if one.failure is None], list(folder.judgements().values())
 
 
 def _content(records: Mapping[str, msgspec.Struct]) -> str:
