@@ -62,7 +62,7 @@ from .records import (
     row_of,
     view_of,
 )
-from .scorebook import CurationFolder, headline_of, read_stored
+from .scorebook import EVIDENCE, CurationFolder, headline_of, read_stored
 from .scores import StoredRun
 from .web.evidence import EvidenceFolder
 
@@ -420,7 +420,7 @@ def export_run(run: Path, to: Path, *, judge: str | None = None) -> Exported:
     name = f"{asked.agent}-{asked.model}" if asked.model else asked.agent
     name = re.sub(r"[^A-Za-z0-9_.\-]+", "-", name).lstrip("-.")[:100] or "model"
     kind = "search_llms" if asked.agent == "search" else "web_agents"
-    return write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(folder.evidence))
+    return write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(run / EVIDENCE))
 
 
 def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evidence: EvidenceFolder) -> Exported:

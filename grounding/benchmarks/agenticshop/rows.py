@@ -27,6 +27,7 @@ from .records import (
     Curation,
     CurationTask,
     Dimension,
+    ProductFacts,
     Scenario,
     curated_pages,
     product_id,
@@ -39,6 +40,8 @@ from .scores import (
     MEASURES,
     WRONG,
     FigureValue,
+    PlaceOutcome,
+    PlaceVerdict,
     StoredRun,
     TaskVerdicts,
     is_success,
@@ -66,7 +69,7 @@ CONDUCT = {
     "target\nfound": "found",
     **{f"steps:\n{KIND_TITLES[kind]}": str(kind) for kind in KINDS[:3]},
 }  # Errors of attribution, targets found and what steps were for (paper, tables 5 and 6, figure 5): heads and figures.
-_WARNINGS = {
+_WARNINGS: dict[PlaceOutcome, str] = {
     "error": "places ended in an error and are not scored; the same command again asks only those",
     "unparsed": "places have replies that could not be read, also when asked again, and are not scored",
     "blocked": "pages wanted to see a human and count as 0; the row without blocked leaves them out. "
@@ -143,11 +146,10 @@ def summary_tables(results: Sequence[CurationScored], rule: ScoringName) -> tupl
 
 def run_notes(result: CurationScored) -> Iterator[tuple[str, str]]:
     """What became of a run: places, judges, what is missing, time and cost; each a word of ten letters, and a text."""
-    summary, own, stored = result.summary, result.summary.own, result.stored
-    outcomes = {str(name): count for name, count in summary.counts.outcomes.items()}
+    summary, stored, outcomes = result.summary, result.stored, result.summary.counts.outcomes
     listed = " · ".join(f"{name} {count}" for name, count in outcomes.items())
     yield "places", f"{listed} of {summary.counts.places:,}"
-    yield "success", f"{own.successes} of {summary.counts.tasks} tasks have three product pages"
+    yield "success", f"{summary.own.successes} of {summary.counts.tasks} tasks have three product pages"
     for one in filter(lambda one: one.judge, summary.judges):
         share = f" ({one.satisfied / one.decided:.1%})" if one.decided else ""
         flags = "".join(f" · {name} {count:,}" for name, count in one.flags.items())
@@ -162,13 +164,13 @@ def run_notes(result: CurationScored) -> Iterator[tuple[str, str]]:
     if summary.behaviours.steps and not summary.behaviours.labelled:
         yield "steps", f"{NOTHING}: nobody asked the agent what its steps are for"
     sought = any(row_of(task.scenario).intent == "target_finding" for task in stored.tasks)
-    if sought and own.figures[ALL]["found"].value is None:
+    if sought and summary.own.figure("found").value is None:
         yield "target", f"{NOTHING}: the data names no targets; the release's raw file does (user_raw/)"
     yield from losses(stored)
-    took, conduct = [f"{result.info.wall_s:.1f} s"], summary.behaviours
+    took, steps_per_task = [f"{result.info.wall_s:.1f} s"], summary.behaviours.steps_per_task
     task_s = mean(one.seconds for one in stored.curations.values() if one.failure is None)
-    if conduct.steps and conduct.steps_per_task is not None and task_s is not None:
-        took += [f"{conduct.steps_per_task:.1f} steps and {task_s:.1f} s a task"]
+    if steps_per_task and task_s is not None:
+        took += [f"{steps_per_task:.1f} steps and {task_s:.1f} s a task"]
     for who, cost in summary.costs.items():
         if cost.calls:
             usd = "" if cost.usd is None else f", {dollars(cost.usd)}"
@@ -319,7 +321,8 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
     for number, task in enumerate(stored.tasks):
         curation, places = stored.curations.get(task.id), headline.get(task.id, ())
         named = () if curation is None else curation.products[:MAX_PRODUCTS]
-        products = [_product(stored, task, rank, one, places) for rank, one in enumerate(named)]
+        judged = zip(named, (*places, *[None] * MAX_PRODUCTS), strict=False)
+        products = [_product(stored, product_id(task.id, rank), *one) for rank, one in enumerate(judged)]
         verdicts = [found[number] for found in scored.verdicts.values()]
         decided = [share_of(item.satisfied for one in of_task for item in one.decided) for of_task in verdicts]
         pages = [stored.extractions.get(page.product_id) for page in curated_pages(task, curation)]
@@ -350,30 +353,25 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
     return index, details
 
 
-def _product(
-    stored: StoredRun, task: CurationTask, rank: int, curated: Curated, places: TaskVerdicts
-) -> dict[str, Any]:
-    name = product_id(task.id, rank)
+def _product(stored: StoredRun, name: str, curated: Curated, place: PlaceVerdict | None) -> dict[str, Any]:
     extraction = stored.extractions.get(name)
     page, facts = (None, None) if extraction is None else (extraction.page, extraction.facts)
     text = "" if page is None else page.text
     if extraction is not None and page is not None:
         page = msgspec.structs.replace(page, text="", data=())
         extraction = msgspec.structs.replace(extraction, page=page, facts=None)
-    errors: dict[str, bool | None] = {}
-    for place in places[rank : rank + 1]:
-        errors[place.link] = bool(place.url) and place.link in WRONG
-        if place.outcome == "judged":
-            errors |= {"no review page": place.has_reviews is False, "over budget": place.over_budget}
-    sources = {} if facts is None else {one.field: (one.source, one.quote) for one in facts.sources}
-    lines = () if facts is None else fact_lines(facts)
+    errors = {} if place is None else {str(place.link): bool(place.url) and place.link in WRONG}
+    if place is not None and place.outcome == "judged":
+        errors |= {"no review page": place.has_reviews is False, "over budget": bool(place.over_budget)}
+    facts = facts or ProductFacts()
+    sources = {one.field: (one.source, one.quote) for one in facts.sources}
     return {
         **msgspec.to_builtins(curated),
         "errors": [words for words, so in errors.items() if so],
         "extraction": extraction,
         "facts": [
             (called, said[:MAX_FACT_CHARS], *sources.get(field, ("", "")))
-            for field, called, said in islice(lines, MAX_FACTS)
+            for field, called, said in islice(fact_lines(facts), MAX_FACTS)
         ],
         "judgements": [
             {**msgspec.to_builtins(of[name]), "judge": at}

@@ -34,7 +34,7 @@ from .scores import (
 )
 
 BENCHMARK: Literal["agenticshop"] = "agenticshop"
-EVIDENCE = "evidence"
+EVIDENCE = "evidence"  # The folder of kept pages within that of a run.
 ROLES = {"agent": "agent", "extractor": "extractor", "judges": "judge"}  # As costs are shown, and as they are kept.
 SCORING = "agenticshop.2"  # Both readings are always computed; the number goes up when the arithmetic of one changes.
 AnswerT = TypeVar("AnswerT", Curation, Extraction, Judgement)
@@ -77,10 +77,6 @@ class CurationTaskLine(Record, frozen=True, kw_only=True):
 class CurationFolder(DescribedFolder[CurationRunInfo]):
     info_type = CurationRunInfo
     kind = "a run that curates products"
-
-    @property
-    def evidence(self) -> Path:
-        return self.path / EVIDENCE
 
     def write_tasks(self, tasks: Iterable[CurationTask]) -> None:
         self.replace_lines("steps.jsonl", (CurationTaskLine(task=task) for task in tasks))

@@ -35,7 +35,7 @@ from .records import (
     view_of,
 )
 from .release import read_eval_results
-from .scorebook import BENCHMARK, CurationFolder
+from .scorebook import BENCHMARK, EVIDENCE, CurationFolder
 from .web.browser import WebBrowser, open_browser
 from .web.evidence import EvidenceFolder
 from .web.guard import WebPolicy
@@ -238,7 +238,7 @@ class RecordedPages:
         if benchmark_of(self.path) != BENCHMARK:
             self.extractions = {one.step_id: one for one in read_eval_results(self.path, self._tasks, evidence)[0]}
             return
-        source = EvidenceFolder(CurationFolder(self.path).evidence)
+        source = EvidenceFolder(self.path / EVIDENCE)
         for found in filter(None, map(self.extractions.get, wanted)):
             for name in (found.page.html_file, *(one.file for one in found.page.segments)) if found.page else ():
                 if name:
