@@ -190,7 +190,7 @@ def agree_with_people(run: Path, labels: Sequence[Path], *, seed: int) -> Agreed
     folder = CurationFolder(run)
     info = folder.read_info()
     stored = read_stored(folder, info)
-    curated = [(page, task) for task in stored.tasks for page in curated_pages(task, stored.answers[task.id].curation)]
+    curated = [(page, task) for task in stored.tasks for page in curated_pages(task, stored.curations.get(task.id))]
     asked = {page.product_id: (page.url, task.checklist) for page, task in curated}
     people: dict[str, Opinions] = {}
     for path in labels:

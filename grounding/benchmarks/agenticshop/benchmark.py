@@ -46,7 +46,7 @@ from .records import (
 from .released import SEARCH_USD
 from .rows import print_curations, write_curation_page
 from .scorebook import BENCHMARK as NAME
-from .scorebook import CurationFolder, CurationScored, score_curation
+from .scorebook import EVIDENCE, CurationFolder, CurationScored, score_curation
 from .scores import ALL
 from .stages import judge_stage
 from .web.evidence import EvidenceFolder
@@ -109,7 +109,7 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
     def passes(self, prepared: PreparedCuration, work: Work) -> Iterator[Pass]:
         """Curate, which extracting follows, which each judge follows."""
         options, parts, recorded = prepared.options, prepared.parts, prepared.recorded
-        evidence = EvidenceFolder(CurationFolder(work.folder).evidence)
+        evidence = EvidenceFolder(work.folder / EVIDENCE)
         work.closing.push_async_callback(parts.browser.aclose)
         curations, extractions, judgements = (work.journals[name] for name in self.answers)
         tasks = {task.id: task for task in prepared.tasks}

@@ -36,8 +36,8 @@ from .scores import ALL, KINDS, FigureValue, PlaceVerdict, looked_at, words
 
 def _column(column: str, head: str, name: str, group: str = ALL, scale: int = 1) -> CallColumn[CurationScored]:
     def own(result: CurationScored) -> float | None:
-        found = figure_of(result, name, group)
-        return None if found is None or found.value is None else scale * found.value
+        value = figure_of(result, name, group).value
+        return None if value is None else scale * value
 
     return CallColumn(column=column, heading=head, own=own, digits=2)
 
@@ -74,10 +74,8 @@ def read_several(folders: Sequence[Path]) -> list[CurationScored]:
 
 def print_published_curations(console: Console, results: Sequence[CurationScored]) -> None:
     """Print the paper's tables 4 to 7 with the runs under them, and what is odd about the figures."""
-    marked = {str(one.folder): row_name(one) + release_mark(one.info.departs) for one in results}
-    print_tables(
-        console, published_dir() / "agenticshop.csv", TABLES, results, lambda result: marked[str(result.folder)]
-    )
+    figures = published_dir() / "agenticshop.csv"
+    print_tables(console, figures, TABLES, results, lambda one: row_name(one) + release_mark(one.info.departs))
     for result in results:
         asked, departs = result.info.asked, result.info.departs
         if asked.dataset != "agenticshop" or asked.select != "all" or departs:
@@ -114,12 +112,12 @@ def print_figures(console: Console, runs: Sequence[CurationScored], out: Path | 
         rows = {name: [figure_of(run, *own) for own in columns.values()] for name, run in named.items()}
         cells = tuple((name, *map(percent, found)) for name, found in rows.items())
         console.print(drawn(SummaryTable(title=title, heads=("agent", *columns), rows=cells)))
-        if out is not None and any(one is not None and one.value is not None for of in rows.values() for one in of):
+        if out is not None and any(one.value is not None for found in rows.values() for one in found):
             for path in _draw(title, tuple(columns), rows, out):
                 console.print(f"written    {path}", highlight=False, soft_wrap=True)
 
 
-def _draw(title: str, heads: Sequence[str], rows: dict[str, list[FigureValue | None]], folder: Path) -> Sequence[Path]:
+def _draw(title: str, heads: Sequence[str], rows: dict[str, list[FigureValue]], folder: Path) -> Sequence[Path]:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -135,15 +133,12 @@ def _draw(title: str, heads: Sequence[str], rows: dict[str, list[FigureValue | N
         panel = picture.subplots()
         for number, (label, found) in enumerate(rows.items()):
             at = [line + (number + 0.5) * thick - 0.4 for line in range(len(heads))]
-            values = [0.0 if one is None or one.value is None else one.value for one in found]
-            ends = [
-                (mean, mean) if one is None or one.low is None or one.high is None else (one.low, one.high)
-                for one, mean in zip(found, values, strict=True)
-            ]
-            value = 100 * np.array(values)
-            away = np.abs(100 * np.transpose(ends) - value)
+            values = [one.value or 0.0 for one in found]
+            ends = [one.ends or (value, value) for one, value in zip(found, values, strict=True)]
+            shown = 100 * np.array(values)
+            away = np.abs(100 * np.transpose(ends) - shown)
             colour = COLOURS[number % len(COLOURS)]
-            bars = panel.barh(at, value, thick, xerr=away, color=colour, error_kw={"lw": 0.8}, label=label)
+            bars = panel.barh(at, shown, thick, xerr=away, color=colour, error_kw={"lw": 0.8}, label=label)
             panel.bar_label(bars, list(map(percent, found)), padding=2, fontsize=6)
         panel.set_yticks(range(len(heads)), heads)
         panel.set_xlim(0, 115)
@@ -182,8 +177,8 @@ Case = tuple[str, str, str, bool]  # The kind, where it was seen, what was seen,
 
 def failures_of(run: CurationScored) -> tuple[Failures, ...]:
     stored, tasks = run.stored, {task.id: task for task in run.stored.tasks}
-    answered = [(tasks[one.step_id], one) for one in stored.curations if one.failure is None]
-    brands = {words(one.facts.brand) for one in stored.extractions if one.facts is not None}
+    answered = [(tasks[one.step_id], one) for one in stored.curations.values() if one.failure is None]
+    brands = {words(one.facts.brand) for one in stored.extractions.values() if one.facts is not None}
     brands |= {words(task.target.brand) for task, _ in answered if task.target}
     cases: list[Case] = []
     for task, curation in answered:
@@ -207,10 +202,9 @@ def _of_product(run: CurationScored, curation: Curation, curated: Curated, place
         yield "URL hallucination", name, seen, place.link == "invalid"
     if place.link == "invalid":
         yield "response hallucination: page", name, said, len(said.split()) >= DETAILED_WORDS
-    extraction = next((one for one in run.stored.answers[place.task].extractions if one and one.step_id == name), None)
+    extraction = run.stored.extractions.get(name)
     facts = None if extraction is None else extraction.facts
-    prices = find_prices(f"{curated.name} {said}")
-    stated = next((price.amount for price in prices if price.kind == "current"), None)
+    stated = next((price.amount for price in find_prices(f"{curated.name} {said}") if price.kind == "current"), None)
     if extraction is not None and facts is not None and facts.price is not None and stated is not None:
         lines = extraction.page.text.splitlines() if extraction.page else []
         shown = [price.amount for line in lines for price in find_prices(line)]

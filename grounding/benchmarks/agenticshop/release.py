@@ -43,6 +43,7 @@ from .agents.search import curation_prompt
 from .asking import fact_lines
 from .loader import nearest, profile_of
 from .records import (
+    COUNTED_PRODUCTS,
     DIMENSIONS,
     ROWS,
     ChecklistItem,
@@ -63,7 +64,8 @@ from .records import (
     row_of,
     view_of,
 )
-from .scorebook import CurationFolder, StoredRun, headline_of, read_stored
+from .scorebook import EVIDENCE, CurationFolder, headline_of, read_stored
+from .scores import StoredRun
 from .web.evidence import EvidenceFolder
 
 MAX_BYTES = 64 << 20
@@ -384,7 +386,7 @@ def export_run(run: Path, to: Path, *, judge: str | None = None) -> str:
     name = f"{asked.agent}-{asked.model}" if asked.model else asked.agent
     name = re.sub(r"[^A-Za-z0-9_.\-]+", "-", name).lstrip("-.")[:100] or "model"
     kind = "search_llms" if asked.agent == "search" else "web_agents"
-    results = write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(folder.evidence))
+    results = write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(run / EVIDENCE))
     users, tasks, products = len({one.user for one in stored.tasks}), len(stored.curations), len(stored.extractions)
     return f"{products:,} products of {tasks:,} tasks and {users:,} users: {results}"
 
@@ -397,13 +399,14 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is there already and not empty; give a new folder")
     artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
-    curations = {one.step_id: one for one in stored.curations}
+    curations = stored.curations
     curated = [task for task in stored.tasks if task.id in curations]
     write_lists(folder / "data" / "user_profiles", "user_profile", stored.tasks, profile_of)
     write_lists(artifacts / "inputs", "search_input", stored.tasks, input_entry)
     write_lists(artifacts / model, "search_output", curated, lambda task: search_entry(task, curations[task.id]))
     for task in stored.tasks:
-        for rank, extraction in enumerate(stored.answers[task.id].extractions):
+        for rank in range(COUNTED_PRODUCTS):
+            extraction = stored.extractions.get(product_id(task.id, rank))
             if extraction is None:
                 continue
             result = _result(results, task, rank)

@@ -27,22 +27,25 @@ from .records import (
     Curation,
     CurationTask,
     Dimension,
-    Extraction,
+    ProductFacts,
     Scenario,
+    curated_pages,
     product_id,
     row_of,
 )
-from .scorebook import CurationScored, StoredRun, read_scored
+from .scorebook import CurationScored, read_scored
 from .scores import (
     ALL,
     KINDS,
     MEASURES,
     WRONG,
     FigureValue,
+    PlaceOutcome,
     PlaceVerdict,
+    StoredRun,
     TaskVerdicts,
     is_success,
-    seconds_per_task,
+    mean,
     share_of,
     task_score,
 )
@@ -66,7 +69,7 @@ CONDUCT = {
     "target\nfound": "found",
     **{f"steps:\n{KIND_TITLES[kind]}": str(kind) for kind in KINDS[:3]},
 }  # Errors of attribution, targets found and what steps were for (paper, tables 5 and 6, figure 5): heads and figures.
-_WARNINGS = {
+_WARNINGS: dict[PlaceOutcome, str] = {
     "error": "places ended in an error and are not scored; the same command again asks only those",
     "unparsed": "places have replies that could not be read, also when asked again, and are not scored",
     "blocked": "pages wanted to see a human and count as 0; the row without blocked leaves them out. "
@@ -75,9 +78,8 @@ _WARNINGS = {
 }
 
 
-def figure_of(result: CurationScored, name: str, group: str = ALL) -> FigureValue | None:
-    shares = {str(kind): one for kind, one in result.summary.behaviours.shares.items()}
-    return shares.get(name) if name in KIND_TITLES else result.summary.own.figures.get(group, {}).get(name)
+def figure_of(result: CurationScored, name: str, group: str = ALL) -> FigureValue:
+    return result.summary.behaviours.shares.get(name) or result.summary.own.figure(name, group)
 
 
 def row_name(result: CurationScored) -> str:
@@ -89,8 +91,8 @@ def heading(scenario: Scenario) -> str:
     return row_of(scenario).title.replace(" ", "\n", 1)
 
 
-def percent(estimate: FigureValue | None) -> str:
-    return NOTHING if estimate is None or estimate.value is None else f"{100 * estimate.value:.1f}"
+def percent(estimate: FigureValue) -> str:
+    return NOTHING if estimate.value is None else f"{100 * estimate.value:.1f}"
 
 
 def print_curations(console: Console, results: Sequence[CurationScored], *, rule: ScoringName) -> None:
@@ -123,10 +125,9 @@ def summary_tables(results: Sequence[CurationScored], rule: ScoringName) -> tupl
         shown = {name: "score", "  success only": "success"}
         shown |= {"  without blocked": "unblocked"} if every["blocked"].value else {}
         for label, measure in shown.items():
-            cells = (percent(one.figures.get(group, {}).get(measure)) for group in groups)
-            low, high = every[measure].low, every[measure].high
-            interval = NOTHING if low is None or high is None else f"[{100 * low:.1f}, {100 * high:.1f}]"
-            rows.append((label, *cells, interval))
+            cells = (percent(one.figure(measure, group)) for group in groups)
+            ends = every[measure].ends
+            rows.append((label, *cells, f"[{100 * ends[0]:.1f}, {100 * ends[1]:.1f}]" if ends else NOTHING))
         official = (one.official[group].satisfaction_percentage if group in one.official else None for group in groups)
         rows.append(("  official", *(NOTHING if said is None else f"{said:.2f}" for said in official), ""))
         for label, how in ((f"{name}, pooled", ""), ("  mean of tasks", ", by task")):
@@ -145,11 +146,10 @@ def summary_tables(results: Sequence[CurationScored], rule: ScoringName) -> tupl
 
 def run_notes(result: CurationScored) -> Iterator[tuple[str, str]]:
     """What became of a run: places, judges, what is missing, time and cost; each a word of ten letters, and a text."""
-    summary, own, stored = result.summary, result.summary.own, result.stored
-    outcomes = {str(name): count for name, count in summary.counts.outcomes.items()}
+    summary, stored, outcomes = result.summary, result.stored, result.summary.counts.outcomes
     listed = " · ".join(f"{name} {count}" for name, count in outcomes.items())
     yield "places", f"{listed} of {summary.counts.places:,}"
-    yield "success", f"{own.successes} of {summary.counts.tasks} tasks have three product pages"
+    yield "success", f"{summary.own.successes} of {summary.counts.tasks} tasks have three product pages"
     for one in filter(lambda one: one.judge, summary.judges):
         share = f" ({one.satisfied / one.decided:.1%})" if one.decided else ""
         flags = "".join(f" · {name} {count:,}" for name, count in one.flags.items())
@@ -164,12 +164,13 @@ def run_notes(result: CurationScored) -> Iterator[tuple[str, str]]:
     if summary.behaviours.steps and not summary.behaviours.labelled:
         yield "steps", f"{NOTHING}: nobody asked the agent what its steps are for"
     sought = any(row_of(task.scenario).intent == "target_finding" for task in stored.tasks)
-    if sought and own.figures[ALL]["found"].value is None:
+    if sought and summary.own.figure("found").value is None:
         yield "target", f"{NOTHING}: the data names no targets; the release's raw file does (user_raw/)"
     yield from losses(stored)
-    took, conduct, task_s = [f"{result.info.wall_s:.1f} s"], summary.behaviours, seconds_per_task(stored.curations)
-    if conduct.steps and conduct.steps_per_task is not None and task_s is not None:
-        took += [f"{conduct.steps_per_task:.1f} steps and {task_s:.1f} s a task"]
+    took, steps_per_task = [f"{result.info.wall_s:.1f} s"], summary.behaviours.steps_per_task
+    task_s = mean(one.seconds for one in stored.curations.values() if one.failure is None)
+    if steps_per_task and task_s is not None:
+        took += [f"{steps_per_task:.1f} steps and {task_s:.1f} s a task"]
     for who, cost in summary.costs.items():
         if cost.calls:
             usd = "" if cost.usd is None else f", {dollars(cost.usd)}"
@@ -184,8 +185,8 @@ def run_notes(result: CurationScored) -> Iterator[tuple[str, str]]:
 
 def losses(stored: StoredRun) -> Iterator[tuple[str, str]]:
     """What is missing: tasks without an answer, sites that wanted to see a human, pages that were not there by why."""
-    lost = Counter(("no answer", f"tasks {one.failure.kind}") for one in stored.curations if one.failure is not None)
-    for one in stored.extractions:
+    lost = Counter(("no answer", f"tasks {one.failure.kind}") for one in stored.curations.values() if one.failure)
+    for one in stored.extractions.values():
         if one.page_class == "blocked":
             # An address may be any text.
             lost["blocked", f"pages of {(one.url.partition('//')[2].partition('/')[0] or one.url)[:60]}"] += 1
@@ -224,7 +225,7 @@ def read(path: Path) -> RunRows:
             "the extractor": asked.extractor,
         },
         metrics=METRICS,
-        read=lambda: (_row(one, places.get(one.id, ()), stored.answers[one.id].curation) for one in stored.tasks),
+        read=lambda: (_row(one, places.get(one.id, ()), stored.curations.get(one.id)) for one in stored.tasks),
         info=info,
         summary=summary,
         load=lambda: scored,
@@ -255,26 +256,25 @@ def write_page(path: Path, out: Path | None) -> Path:
 
 
 def _row(task: CurationTask, places: TaskVerdicts, curation: Curation | None) -> ItemRow:
-    asked = curation is not None and not any(one.outcome == "open" for one in places)
-    failure = None if curation is None else curation.failure
+    outcomes = tuple(dict.fromkeys(one.outcome for one in places))
+    asked = curation is not None and "open" not in outcomes
+    found = curation or Curation(step_id=task.id, key="")
     scores: dict[str, float | None] = {"success": 100.0 * is_success(places) if places else None}
     for metric, measure in _MEASURED.items():
-        above, below = MEASURES[measure](places)
+        above, below = share_of(MEASURES[measure](places))
         scores[metric] = 100.0 * above / below if below else None
-    answer = "\n".join(f"{one.name}  {one.url}".strip() for one in (curation.products if curation else ()))
+    answer = "\n".join(f"{one.name}  {one.url}".strip() for one in found.products)
     notes = {
         "Situation": task.situation,
         "Checklist": "\n".join(f"{item.id}  {item.text}" for item in task.checklist),
         "Products": answer,
         "Places": "\n".join(f"{one.rank + 1}: {one.outcome} {one.reason}".strip() for one in places),
     }
-    outcomes = tuple(dict.fromkeys(one.outcome for one in places))
-    taken = call_fields(None if curation is None else curation.call)
     result: Result = "hit" if is_success(places) else "miss"
     if curation is None or not places:
         result = "missing"
-    elif failure is not None and not curation.products:
-        result = failure.kind
+    elif found.failure is not None and not found.products:
+        result = found.failure.kind
     elif "error" in outcomes:
         result = "error"
     elif "unparsed" in outcomes and task_score(places) is None:
@@ -294,12 +294,12 @@ def _row(task: CurationTask, places: TaskVerdicts, curation: Curation | None) ->
             "place": outcomes,
         },
         instruction=task.query or task.situation,
-        reply="" if curation is None else curation.raw,
+        reply=found.raw,
         answer=answer,
         target="; ".join(item.text for item in task.checklist),
-        reason="" if failure is None else f"{failure.kind}: {failure.message}",
+        reason="" if found.failure is None else f"{found.failure.kind}: {found.failure.message}",
         notes=tuple(Note(title=title, text=text) for title, text in notes.items() if text),
-        **(taken | {"seconds": None if curation is None else curation.seconds}),
+        **(call_fields(found.call) | {"seconds": None if curation is None else found.seconds}),
     )
 
 
@@ -317,36 +317,26 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
     ``classes`` are those of the counted products' pages, "" where nobody looked yet.
     """
     stored, info, headline = scored.stored, scored.info, scored.places
-    verdicts = [{places[0].task: places for places in found} for found in scored.verdicts.values()]
     rows, details = [], []
-    for task in stored.tasks:
-        answers, places = stored.answers[task.id], headline.get(task.id, ())
-        curation, pages = answers.curation, answers.extractions
+    for number, task in enumerate(stored.tasks):
+        curation, places = stored.curations.get(task.id), headline.get(task.id, ())
         named = () if curation is None else curation.products[:MAX_PRODUCTS]
-        products = []
-        for rank, curated in enumerate(named):
-            name = product_id(task.id, rank)
-            said = [
-                {**msgspec.to_builtins(of[name]), "judge": at}
-                for at, of in enumerate(stored.judgements.values())
-                if name in of
-            ]
-            place = places[rank] if rank < len(places) else None
-            products.append(_product(curated, pages[rank] if rank < len(pages) else None, place, said))
-        decided = [share_of(item.satisfied for one in of.get(task.id, ()) for item in one.decided) for of in verdicts]
-        classes = ["" if one is None else one.page_class or "not fetched" for one in pages]
-        outcome = ", ".join(dict.fromkeys(one.outcome for one in places)) or "missing"
+        judged = zip(named, (*places, *[None] * MAX_PRODUCTS), strict=False)
+        products = [_product(stored, product_id(task.id, rank), *one) for rank, one in enumerate(judged)]
+        verdicts = [found[number] for found in scored.verdicts.values()]
+        decided = [share_of(item.satisfied for one in of_task for item in one.decided) for of_task in verdicts]
+        pages = [stored.extractions.get(page.product_id) for page in curated_pages(task, curation)]
         named_as = " ".join(f"{one.name} {one.url}" for one in named)
         rows.append(
             {
                 "id": task.id,
                 "user": task.user,
                 "scenario": task.scenario,
-                "outcome": outcome,
+                "outcome": ", ".join(dict.fromkeys(one.outcome for one in places)) or "missing",
                 "query": (task.query or task.situation)[:300],
                 "words": f"{task.id} {task.query} {task.situation} {task.product_type} {named_as}"[:4_000].lower(),
                 "shares": [(int(yes), int(of)) for yes, of in decided],
-                "classes": classes,
+                "classes": ["" if one is None else one.page_class or "not fetched" for one in pages],
             }
         )
         details.append(_cut(msgspec.to_builtins({"task": task, "curation": curation, "products": products})))
@@ -363,28 +353,31 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
     return index, details
 
 
-def _product(
-    curated: Curated, extraction: Extraction | None, place: PlaceVerdict | None, judged: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _product(stored: StoredRun, name: str, curated: Curated, place: PlaceVerdict | None) -> dict[str, Any]:
+    extraction = stored.extractions.get(name)
     page, facts = (None, None) if extraction is None else (extraction.page, extraction.facts)
     text = "" if page is None else page.text
     if extraction is not None and page is not None:
         page = msgspec.structs.replace(page, text="", data=())
         extraction = msgspec.structs.replace(extraction, page=page, facts=None)
-    wrong = {} if place is None else {str(place.link): bool(place.url) and place.link in WRONG}
+    errors = {} if place is None else {str(place.link): bool(place.url) and place.link in WRONG}
     if place is not None and place.outcome == "judged":
-        wrong |= {"no review page": place.has_reviews is False, "over budget": bool(place.over_budget)}
-    sources = {} if facts is None else {one.field: (one.source, one.quote) for one in facts.sources}
-    lines = () if facts is None else fact_lines(facts)
+        errors |= {"no review page": place.has_reviews is False, "over budget": bool(place.over_budget)}
+    facts = facts or ProductFacts()
+    sources = {one.field: (one.source, one.quote) for one in facts.sources}
     return {
         **msgspec.to_builtins(curated),
-        "errors": [words for words, so in wrong.items() if so],
+        "errors": [words for words, so in errors.items() if so],
         "extraction": extraction,
         "facts": [
-            (name, said[:MAX_FACT_CHARS], *sources.get(field, ("", "")))
-            for field, name, said in islice(lines, MAX_FACTS)
+            (called, said[:MAX_FACT_CHARS], *sources.get(field, ("", "")))
+            for field, called, said in islice(fact_lines(facts), MAX_FACTS)
         ],
-        "judgements": judged,
+        "judgements": [
+            {**msgspec.to_builtins(of[name]), "judge": at}
+            for at, of in enumerate(stored.judgements.values())
+            if name in of
+        ],
         "text": text[:MAX_TEXT_CHARS],
         "text_more": max(0, len(text) - MAX_TEXT_CHARS),
     }

@@ -24,19 +24,18 @@ from .judge.base import MAJORITY, REFERENCE, JudgedProduct, judgement_id, judgem
 from .records import COUNTED_PRODUCTS, Curation, CurationTask, Extraction, Judgement, PageClass, curated_pages
 from .scores import (
     Behaviours,
-    JudgeAnswers,
     JudgeScores,
     PlaceOutcome,
+    StoredRun,
     TaskVerdicts,
     behaviours,
     counted,
     judge_scores,
-    place_verdicts,
 )
 
 BENCHMARK: Literal["agenticshop"] = "agenticshop"
-EVIDENCE = "evidence"
-ROLES = ("agent", "extractor", "judge")
+EVIDENCE = "evidence"  # The folder of kept pages within that of a run.
+ROLES = {"agent": "agent", "extractor": "extractor", "judges": "judge"}  # As costs are shown, and as they are kept.
 SCORING = "agenticshop.2"  # Both readings are always computed; the number goes up when the arithmetic of one changes.
 AnswerT = TypeVar("AnswerT", Curation, Extraction, Judgement)
 
@@ -79,10 +78,6 @@ class CurationFolder(DescribedFolder[CurationRunInfo]):
     info_type = CurationRunInfo
     kind = "a run that curates products"
 
-    @property
-    def evidence(self) -> Path:
-        return self.path / EVIDENCE
-
     def write_tasks(self, tasks: Iterable[CurationTask]) -> None:
         self.replace_lines("steps.jsonl", (CurationTaskLine(task=task) for task in tasks))
 
@@ -90,12 +85,14 @@ class CurationFolder(DescribedFolder[CurationRunInfo]):
         lines = self.read_lines("steps.jsonl", CurationTaskLine, what="a task of a run that curates products")
         return tuple(line.task for line in lines)
 
-    def _journal(self, name: str, kind: type[AnswerT], *, read_only: bool = False) -> Journal[AnswerT]:
-        return Journal(self.path / name, kind, read_only=read_only)
+    def _latest(self, name: str, kind: type[AnswerT]) -> dict[str, AnswerT]:
+        """The last answers by what they answer; a UserError where the file is not there or damaged."""
+        with closing(Journal(self.path / name, kind, read_only=True)) as journal:
+            return {one.step_id: one for one in journal}
 
-    curations = partialmethod(_journal, "curations.jsonl", Curation)
-    extractions = partialmethod(_journal, "extractions.jsonl", Extraction)
-    judgements = partialmethod(_journal, "judgements.jsonl", Judgement)
+    curations = partialmethod(_latest, "curations.jsonl", Curation)
+    extractions = partialmethod(_latest, "extractions.jsonl", Extraction)
+    judgements = partialmethod(_latest, "judgements.jsonl", Judgement)
 
 
 def curation_signature(info: CurationRunInfo) -> str:
@@ -122,56 +119,35 @@ def curation_signature(info: CurationRunInfo) -> str:
     return "|".join(f"{name}:{value}" for name, value in parts.items())
 
 
-class StoredRun(Record, frozen=True, kw_only=True):
-    tasks: tuple[CurationTask, ...]
-    answers: dict[str, JudgeAnswers]
-    judgements: dict[str, dict[str, Judgement]]
-
-    @property
-    def curations(self) -> list[Curation]:
-        return [one for task in self.tasks if (one := self.answers[task.id].curation) is not None]
-
-    @property
-    def extractions(self) -> list[Extraction]:
-        return [one for task in self.tasks for one in self.answers[task.id].extractions if one is not None]
-
-    def verdicts(self, judge: str) -> tuple[TaskVerdicts, ...]:
-        """The verdicts of a judge by task; those of "" hang on no judge."""
-        said = self.judgements.get(judge, {})
-        return tuple(place_verdicts(task, self.answers[task.id], said, judge) for task in self.tasks)
-
-
 def read_stored(folder: CurationFolder, info: CurationRunInfo) -> StoredRun:
     """What a run has so far, with what most judges say where several models were shown the same."""
-    tasks, answers = folder.read_tasks(), {}
+    tasks, curations = folder.read_tasks(), folder.curations()
+    extractions, judgements = folder.extractions(), folder.judgements()
+    pages: dict[str, Extraction] = {}
     said: dict[str, dict[str, Judgement]] = {one.name: {} for one in info.judges}
-    with (
-        closing(folder.curations(read_only=True)) as curations,
-        closing(folder.extractions(read_only=True)) as extractions,
-        closing(folder.judgements(read_only=True)) as judgements,
-    ):
-        for task in tasks:
-            curation = curations.last(task.id)
-            found = [(page, extractions.last(page.product_id)) for page in curated_pages(task, curation)]
-            current = tuple(one if one is not None and one.url == page.url else None for page, one in found)
-            answers[task.id] = JudgeAnswers(curation=curation, extractions=current)
+    for task in tasks:
+        for page in curated_pages(task, curations.get(task.id)):
+            found = extractions.get(page.product_id)
+            if found is None or found.url != page.url:
+                continue
+            pages[page.product_id] = found
             for judge in info.judges:
-                for extraction in filter(None, current):
-                    one = judgements.last(judgement_id(extraction.step_id, judge.name))
-                    product = JudgedProduct(checklist=task.checklist, extraction=extraction)
-                    if one is not None and one.key == judgement_key(judge.identity, product):
-                        said[judge.name][extraction.step_id] = one
+                one = judgements.get(judgement_id(page.product_id, judge.name))
+                subject = JudgedProduct(checklist=task.checklist, extraction=found)
+                if one is not None and one.key == judgement_key(judge.identity, subject):
+                    said[judge.name][page.product_id] = one
     # The reference takes no part, which leaves most items open, nor does the release's judge, which looks things up.
     full = [of for name, of in said.items() if name != REFERENCE and _sees_all(of) and not name.endswith("@official")]
     if len(full) > 1:
         # A product that a judge has not got to yet has no majority yet.
+        checklists = {task.id: task.checklist for task in tasks}
         said[MAJORITY] = {
-            one.step_id: majority([of[one.step_id] for of in full], task.checklist)
-            for task in tasks
-            for one in filter(None, answers[task.id].extractions)
-            if all(one.step_id in of for of in full)
+            name: majority([of[name] for of in full], checklists[name.rpartition("/")[0]])
+            for name in pages
+            if all(name in of for of in full)
         }
-    return StoredRun(tasks=tasks, answers=answers, judgements=said)
+    in_order = {task.id: curations[task.id] for task in tasks if task.id in curations}
+    return StoredRun(tasks=tasks, curations=in_order, extractions=pages, judgements=said)
 
 
 def _sees_all(judgements: dict[str, Judgement]) -> bool:
@@ -204,12 +180,9 @@ class CurationSummary(Record, frozen=True, kw_only=True, omit_defaults=False):
     behaviours: Behaviours
     costs: dict[str, CallTotals]
 
-    def of(self, judge: str) -> JudgeScores:
-        return next(one for one in self.judges if one.judge == judge)
-
     @property
     def own(self) -> JudgeScores:
-        return self.of(self.headline)
+        return next(one for one in self.judges if one.judge == self.headline)
 
 
 class CurationScored(Record, frozen=True, kw_only=True):
@@ -248,7 +221,7 @@ def read_scored(path: Path) -> CurationScored:
 def _scored(folder: CurationFolder, info: CurationRunInfo, summary: CurationSummary | None = None) -> CurationScored:
     stored = read_stored(folder, info)
     verdicts = {judge: stored.verdicts(judge) for judge in stored.judgements}
-    summary = summary or _summary(folder.path, info, stored, verdicts)
+    summary = summary or _summary(folder.path, info, stored, verdicts or {"": stored.verdicts("")})
     return CurationScored(folder=folder.path, info=info, stored=stored, verdicts=verdicts, summary=summary)
 
 
@@ -256,26 +229,23 @@ def _summary(
     folder: Path, info: CurationRunInfo, stored: StoredRun, verdicts: dict[str, tuple[TaskVerdicts, ...]]
 ) -> CurationSummary:
     headline, seed = headline_of(stored.judgements), info.asked.seed
-    tasks = verdicts.get(headline) or stored.verdicts("")
-    places = [one for found in tasks for one in found]
-    every = (one.outcome for found in (tasks, *verdicts.values()) for of_task in found for one in of_task)
-    unfinished = not {"open", "error"}.isdisjoint(every)
-    users = {task.id: task.user for task in stored.tasks}
-    # No prompt of a model with a search of its own asks what its steps are for.
-    says_why = info.asked.agent != "search"
+    places = [one for of_task in verdicts[headline] for one in of_task]
+    outcomes = {one.outcome for tasks in verdicts.values() for of_task in tasks for one in of_task}
+    unfinished = not outcomes.isdisjoint(("open", "error"))
     return CurationSummary(
         status="partial" if unfinished or info.stopped else "complete",
         signature=info.signature,
         headline=headline,
         counts=CurationCounts(
             tasks=len(stored.tasks),
-            users=len(set(users.values())),
+            users=len({task.user for task in stored.tasks}),
             places=len(places),
             outcomes=counted(one.outcome for one in places),
-            failures=counted(one.failure.kind for one in stored.curations if one.failure),
+            failures=counted(one.failure.kind for one in stored.curations.values() if one.failure),
             classes=counted(one.page_class for one in places if one.page_class is not None),
         ),
-        judges=tuple(judge_scores(name, found, seed=seed) for name, found in (verdicts or {"": tasks}).items()),
-        behaviours=behaviours(stored.curations, users, says_why=says_why, seed=seed),
-        costs={f"{role}s" if role == "judge" else role: call_totals(calls_of(folder, role) or []) for role in ROLES},
+        judges=tuple(judge_scores(name, found, seed=seed) for name, found in verdicts.items()),
+        # No prompt of a model with a search of its own asks what its steps are for.
+        behaviours=behaviours(stored, says_why=info.asked.agent != "search", seed=seed),
+        costs={name: call_totals(calls_of(folder, role) or []) for name, role in ROLES.items()},
     )

@@ -6,19 +6,20 @@ item that the judge leaves open) is in no figure and never 0. The paper's table 
 each column is taken for stands at the measure.
 """
 
-import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Literal, TypeVar, get_args
 
+import msgspec
 import numpy as np
 
 from grounding.records import Record
 from grounding.scoring.intervals import bootstrap
+from grounding.scoring.scored import participant_sums
 
 from .records import (
     COUNTED_PRODUCTS,
@@ -97,39 +98,38 @@ class PlaceVerdict(Record, frozen=True, kw_only=True):
     @property
     def share(self) -> float | None:
         """The share of decided items that are satisfied; None where nothing was measured."""
-        nothing = 0.0 if self.outcome in MEASURED and self.outcome != "judged" else None
-        decided = self.decided
-        return sum(one.satisfied for one in decided) / len(decided) if decided else nothing
+        return mean(one.satisfied for one in self.decided)
 
 
 TaskVerdicts = tuple[PlaceVerdict, ...]  # The verdicts of one judge over all places of one task.
 
 
-class JudgeAnswers(Record, frozen=True, kw_only=True):
-    curation: Curation | None = None
-    extractions: tuple[Extraction | None, ...] = ()
+class StoredRun(Record, frozen=True, kw_only=True):
+    """The answers of a run that count, by task, by product, and by judge and product, in the order of the tasks."""
+
+    tasks: tuple[CurationTask, ...]
+    curations: dict[str, Curation]
+    extractions: dict[str, Extraction]
+    judgements: dict[str, dict[str, Judgement]]
+
+    def verdicts(self, judge: str) -> tuple[TaskVerdicts, ...]:
+        """The verdicts of a judge over three places a task; those of "" hang on no judge."""
+        places = range(COUNTED_PRODUCTS)
+        return tuple(tuple(_place(self, task, rank, judge) for rank in places) for task in self.tasks)
 
 
-def place_verdicts(
-    task: CurationTask, answers: JudgeAnswers, judgements: Mapping[str, Judgement], judge: str
-) -> TaskVerdicts:
-    """The verdicts over a task's three places; ``judgements`` is what that judge said, by product's id."""
-    return tuple(_place(task, answers, rank, judgements, judge) for rank in range(COUNTED_PRODUCTS))
-
-
-def _place(
-    task: CurationTask, answers: JudgeAnswers, rank: int, judgements: Mapping[str, Judgement], judge: str
-) -> PlaceVerdict:
-    curation = answers.curation
-    named = curation is not None and rank < len(curation.products)
-    extraction = answers.extractions[rank] if named and rank < len(answers.extractions) else None
-    judgement = judgements.get(product_id(task.id, rank)) if named else None
+def _place(run: StoredRun, task: CurationTask, rank: int, judge: str) -> PlaceVerdict:
+    name, target, found = product_id(task.id, rank), task.target, None
+    curation, extraction = run.curations.get(task.id), run.extractions.get(name)
+    judgement = run.judgements.get(judge, {}).get(name)
+    curated = curation.products[rank] if curation is not None and rank < len(curation.products) else None
     facts = None if extraction is None else extraction.facts
-    link, why = _link(extraction, judgement)
+    reported = None if judgement is None else judgement.reported
+    link, why = _link(extraction, reported)
     outcome: PlaceOutcome = "judged"
     if curation is None:
         outcome, why = "open", "not curated yet"
-    elif not named:
+    elif curated is None:
         failed = curation.failure
         outcome = "error" if failed is not None and failed.kind == "error" else "not-curated"
         why = "" if failed is None else failed.message
@@ -145,7 +145,6 @@ def _place(
     else:
         failed = judgement.failure
         outcome, why = ("judged", "") if failed is None else (failed.kind, failed.message)
-    target, found = task.target, None
     if target is not None and target.brand and target.product_type and outcome not in ("open", "error"):
         found = facts is not None and is_of_target(facts, target)
     return PlaceVerdict(
@@ -155,11 +154,11 @@ def _place(
         rank=rank,
         judge=judge,
         outcome=outcome,
-        url=curation.products[rank].url if curation is not None and named else "",
+        url="" if curated is None else curated.url,
         link=link,
         page_class=None if extraction is None else extraction.page_class,
         items=_items(task, judgement if outcome == "judged" else None),
-        reported=None if judgement is None else judgement.reported,
+        reported=reported,
         over_budget=None if facts is None else spending_limits(task.budget).exceeded_by(facts.total or facts.price),
         has_reviews=None if facts is None else bool(facts.reviews or facts.rating_count),
         found=found,
@@ -167,19 +166,17 @@ def _place(
     )
 
 
-def _link(extraction: Extraction | None, judgement: Judgement | None) -> tuple[Link, str]:
+def _link(extraction: Extraction | None, reported: Reported | None) -> tuple[Link, str]:
     """Where a product's link leads, and the words for it; of a page that was not kept also by what its judge says."""
     if extraction is None or extraction.failure is not None:
         return "", ""
-    page, reported = extraction.page, None if judgement is None else judgement.reported
+    page, reported = extraction.page, reported or Reported()
     said = page.failure.message if page is not None and page.failure is not None else extraction.class_reason
     if extraction.page_class is not None:
         return _LINKS[extraction.page_class], said
-    if extraction.facts is None or (reported is not None and reported.accessible is False):
-        return "invalid", said if reported is None else reported.reason or said
-    if reported is not None and reported.is_product_page is False:
-        return "irrelevant", reported.reason
-    return "product", ""
+    if extraction.facts is None or reported.accessible is False:
+        return "invalid", reported.reason or said
+    return ("irrelevant", reported.reason) if reported.is_product_page is False else ("product", "")
 
 
 def _items(task: CurationTask, judgement: Judgement | None) -> tuple[ItemVerdict, ...]:
@@ -223,37 +220,48 @@ _PLURAL = re.compile(r"(?:(?<=..ch)|(?<=..sh)|(?<=..ss)|(?<=..x))es$|(?<=...)(?<
 
 # --- ratios of sums --------------------------------------------------------------------------------------------------
 
-Parts = tuple[float, float]
-"""What one thing adds to a share: above the line, and below it; nothing below leaves it out."""
-
 
 class FigureValue(Record, frozen=True, kw_only=True, omit_defaults=False):
     """A share from 0 to 1 of ``n`` things (or their weight) and its 95 % interval; None over nothing."""
 
-    value: float | None
-    n: float
+    value: float | None = None
+    n: float = 0.0
     low: float | None = None
     high: float | None = None
 
-
-def estimates(
-    things: Sequence[T], measures: Sequence[Callable[[T], Parts]], cluster: Callable[[T], Hashable], *, seed: int = 0
-) -> list[FigureValue]:
-    """Ratios of sums over things, one for each measure, with intervals; ``cluster`` is what is drawn as a whole."""
-    places = {name: place for place, name in enumerate(dict.fromkeys(map(cluster, things)))}
-    above, below = sums = np.zeros((2, len(places), len(measures)))
-    for thing in things:
-        sums[:, places[cluster(thing)]] += np.transpose([measure(thing) for measure in measures])
-    intervals = bootstrap(above, below, seed=seed, most=[1.0] * len(measures))
-    ends = [{} if one is None else {"low": one.low, "high": one.high} for one in intervals]
-    totals = ((float(of.sum()), float(counts.sum())) for of, counts in zip(above.T, below.T, strict=True))
-    return [FigureValue(value=of / n if n else None, n=n, **end) for (of, n), end in zip(totals, ends, strict=True)]
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
 
-def share_of(said: Iterable[bool | None]) -> Parts:
-    """How many are true, of those of which it is known."""
+Said = Iterable[float | None]
+"""What one thing adds to a share: each value counts one; None, of which nothing is known, not at all."""
+
+
+def share_of(said: Said) -> tuple[float, float]:
+    """The sum of what is known, and how much that is."""
     known = [one for one in said if one is not None]
     return float(sum(known)), float(len(known))
+
+
+def mean(said: Said) -> float | None:
+    above, below = share_of(said)
+    return above / below if below else None
+
+
+def estimates(
+    things: Sequence[T], users: Sequence[str], measures: Mapping[str, Callable[[T], Said]], *, seed: int = 0
+) -> dict[str, FigureValue]:
+    """The shares over all things by measure, with intervals; what is of one user is drawn as a whole."""
+    parts = np.array([[share_of(measure(one)) for measure in measures.values()] for one in things], dtype=np.float64)
+    parts = parts.reshape(len(things), len(measures), 2)
+    above, below = (participant_sums(parts[:, :, side], users, "participant") for side in (0, 1))
+    intervals = bootstrap(above, below, seed=seed, most=[1.0] * len(measures))
+    found = {}
+    for name, sums, counts, interval in zip(measures, above.T, below.T, intervals, strict=True):
+        n, ends = float(counts.sum()), {} if interval is None else msgspec.structs.asdict(interval)
+        found[name] = FigureValue(value=float(sums.sum()) / n if n else None, n=n, **ends)
+    return found
 
 
 def counted(names: Iterable[T]) -> dict[T, int]:
@@ -286,34 +294,34 @@ def official_figures(tasks: Sequence[TaskVerdicts]) -> OfficialFigures:
     ordered = sorted(filter(None, present), key=lambda places: places[0].user)
     said = [[one.reported for one in places if one.reported] for places in ordered]
     reports = [[one for one in of if one.satisfaction_percentage is not None or one.dimensions] for of in said]
-    counts: dict[str, int] = {"users": len(reports), "products": sum(map(len, reports))}
-    if not counts["products"]:
-        return OfficialFigures(satisfaction_percentage=None, dimensions={}, **counts)
-    percentage = _mean([_mean([one.satisfaction_percentage or 0.0 for one in of]) for of in reports])
-    dimensions = {name: _mean([_dimension_sum(of, name) for of in reports]) for name in DIMENSIONS}
-    return OfficialFigures(satisfaction_percentage=percentage, dimensions=dimensions, **counts)
+    products = sum(map(len, reports))
+    percentage, dimensions = None, {}
+    if products:
+        percentage = _rounded_mean(_rounded_mean(one.satisfaction_percentage or 0.0 for one in of) for of in reports)
+        dimensions = {name: _rounded_mean(_dimension_sum(of, name) for of in reports) for name in DIMENSIONS}
+    return OfficialFigures(
+        satisfaction_percentage=percentage, dimensions=dimensions, users=len(reports), products=products
+    )
 
 
 def _dimension_sum(reports: Sequence[Reported], dimension: Dimension) -> float:
     above = below = 0
     for one in reports:
-        # With or without the release's ending of its field; only digits on either side, and blanks around them.
-        said = one.dimensions.get(dimension) or one.dimensions.get(f"{dimension}_percentage", "")
-        match = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", said, re.ASCII)
-        above, below = (above + int(match[1]), below + int(match[2])) if match else (above, below)
+        # Only digits on either side, and blanks around them.
+        said = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", one.dimensions.get(dimension, ""), re.ASCII)
+        above, below = (above + int(said[1]), below + int(said[2])) if said else (above, below)
     return round(100 * above / below, 4) if below else 0.0
 
 
-def _mean(values: Sequence[float]) -> float:
-    return round(sum(values) / len(values), 4) if values else 0.0
+def _rounded_mean(values: Iterable[float]) -> float:
+    return round(mean(values) or 0.0, 4)
 
 
 # --- the paper's figures ---------------------------------------------------------------------------------------------
 
 
-def task_score(places: TaskVerdicts) -> float | None:
-    shares = [share for one in places if (share := one.share) is not None]
-    return sum(shares) / len(shares) if shares else None
+def task_score(places: Sequence[PlaceVerdict]) -> float | None:
+    return mean(one.share for one in places)
 
 
 def is_success(places: TaskVerdicts) -> bool:
@@ -324,20 +332,15 @@ def looked_at(one: PlaceVerdict) -> bool:
     return bool(one.url) and one.link in ("product", "irrelevant", "invalid")
 
 
-def _score(places: TaskVerdicts) -> Parts:
-    score = task_score(places)
-    return (0.0, 0.0) if score is None else (score, 1.0)
+def _dimension(dimension: Dimension, by_task: bool, places: TaskVerdicts) -> Said:
+    said = [item.satisfied for one in places for item in one.decided if item.dimension == dimension]
+    return [mean(said)] if by_task else said
 
 
-def _dimension(dimension: Dimension, by_task: bool, places: TaskVerdicts) -> Parts:
-    above, below = share_of(item.satisfied for one in places for item in one.decided if item.dimension == dimension)
-    return (above / below, 1.0) if by_task and below else (above, below)
-
-
-def _found(places: TaskVerdicts) -> Parts:
+def _found(places: TaskVerdicts) -> Said:
     sought = row_of(places[0].scenario).intent == "target_finding"
     said = [one.found for one in places if sought and one.found is not None]
-    return float(any(said)), float(bool(said))
+    return [any(said)] if said else []
 
 
 def _fails_price(one: PlaceVerdict) -> bool:
@@ -345,26 +348,26 @@ def _fails_price(one: PlaceVerdict) -> bool:
     return one.outcome == "judged" and any(not item.satisfied for item in prices)
 
 
-MEASURES: dict[str, Callable[[TaskVerdicts], Parts]] = {
-    "score": _score,
-    "success": lambda places: _score(places) if is_success(places) else (0.0, 0.0),
-    "unblocked": lambda places: _score(tuple(one for one in places if one.link != "blocked")),
+MEASURES: dict[str, Callable[[TaskVerdicts], Said]] = {
+    "score": lambda places: [task_score(places)],
+    "success": lambda places: [task_score(places)] if is_success(places) else [],
+    "unblocked": lambda places: [task_score([one for one in places if one.link != "blocked"])],
     # Of a dimension all items alike, and the mean of the tasks' shares.
     **{dimension: partial(_dimension, dimension, False) for dimension in DIMENSIONS},
     **{f"{dimension}, by task": partial(_dimension, dimension, True) for dimension in DIMENSIONS},
     # Of the named products, those whose page wanted to see a human: no error of the agent's, and shown beside.
-    "blocked": lambda places: share_of(one.link == "blocked" for one in places if one.url),
+    "blocked": lambda places: (one.link == "blocked" for one in places if one.url),
     # Errors of attribution (paper, table 6): of the named products whose page could be looked at, those whose page is
     # not there or no product's; of those errors, the pages that are not there, and those that are no product's.
-    "wrong": lambda places: share_of(one.link in WRONG for one in places if looked_at(one)),
-    "invalid": lambda places: share_of(one.link == "invalid" for one in places if one.link in WRONG),
-    "irrelevant": lambda places: share_of(one.link == "irrelevant" for one in places if one.link in WRONG),
+    "wrong": lambda places: (one.link in WRONG for one in places if looked_at(one)),
+    "invalid": lambda places: (one.link == "invalid" for one in places if one.link in WRONG),
+    "irrelevant": lambda places: (one.link == "irrelevant" for one in places if one.link in WRONG),
     # Of the product pages, those without a single rating or review.
-    "no_review": lambda places: share_of(
+    "no_review": lambda places: (
         None if one.has_reviews is None else not one.has_reviews for one in places if one.outcome == "judged"
     ),
     # Of the products that fail an item on the price, and of which price and budget are known, those that cost more.
-    "over_budget": lambda places: share_of(one.over_budget for one in places if _fails_price(one)),
+    "over_budget": lambda places: (one.over_budget for one in places if _fails_price(one)),
     # Whether one of the products is of the target's brand and type (table 5), where a target is known.
     "found": _found,
 }  # What a task adds to each figure.
@@ -388,6 +391,9 @@ class JudgeScores(Record, frozen=True, kw_only=True, omit_defaults=False):
     flags: dict[VerdictFlag, int]
     unmeasured: dict[PlaceOutcome, int]
 
+    def figure(self, name: str, group: str = ALL) -> FigureValue:
+        return self.figures.get(group, {}).get(name, FigureValue())
+
     @property
     def decided(self) -> int:
         """How many items of judged products the judge decided."""
@@ -396,17 +402,16 @@ class JudgeScores(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 def judge_scores(judge: str, tasks: Sequence[TaskVerdicts], *, seed: int = 0) -> JudgeScores:
     places = [one for of_task in tasks for one in of_task]
-    judged = [one.items for one in places if one.outcome == "judged"]
-    items = [item for of_place in judged for item in of_place]
+    judged = [one for one in places if one.outcome == "judged"]
+    items = [item for one in judged for item in one.items]
     by_scenario = {str(name): [one for one in tasks if one[0].scenario == name] for name in SCENARIOS}
-    groups = {name: found for name, found in {ALL: list(tasks), **by_scenario}.items() if found or name == ALL}
-    measured = {
-        name: estimates(found, tuple(MEASURES.values()), lambda places: places[0].user, seed=seed)
-        for name, found in groups.items()
-    }
+    groups = {ALL: tasks, **{name: found for name, found in by_scenario.items() if found}}
     return JudgeScores(
         judge=judge,
-        figures={name: dict(zip(MEASURES, found, strict=True)) for name, found in measured.items()},
+        figures={
+            name: estimates(found, [one[0].user for one in found], MEASURES, seed=seed)
+            for name, found in groups.items()
+        },
         official={name: official_figures(found) for name, found in groups.items()},
         successes=sum(map(is_success, tasks)),
         products=len(judged),
@@ -425,35 +430,26 @@ class Behaviours(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     steps: int
     labelled: int
-    shares: dict[BehaviourKind, FigureValue]
+    shares: dict[str, FigureValue]
     steps_per_task: float | None
 
 
-def _steps(kind: BehaviourKind, curation: Curation) -> Parts:
-    return share_of(step.kind == kind for step in curation.trace if step.kind)
+def _steps(kind: BehaviourKind, curation: Curation) -> Said:
+    return (step.kind == kind for step in curation.trace if step.kind)
 
 
-def behaviours(
-    curations: Sequence[Curation], user_by_task: Mapping[str, str], *, says_why: bool = True, seed: int = 0
-) -> Behaviours:
+def behaviours(run: StoredRun, *, says_why: bool = True, seed: int = 0) -> Behaviours:
     """What the steps were for; no figure where nobody asks the agent that (``says_why``)."""
-    answered = [one for one in curations if one.failure is None]
-    steps = [step for one in answered for step in one.trace]
-    labelled = sum(bool(step.kind) for step in steps) if says_why else 0
-    shares = estimates(
-        answered, [partial(_steps, kind) for kind in KINDS], lambda one: user_by_task[one.step_id], seed=seed
-    )
+    user_of = {task.id: task.user for task in run.tasks}
+    answered = [one for one in run.curations.values() if one.failure is None]
+    labelled = sum(bool(step.kind) for one in answered for step in one.trace) if says_why else 0
+    measures = {str(kind): partial(_steps, kind) for kind in KINDS if labelled}
     return Behaviours(
-        steps=len(steps),
+        steps=sum(len(one.trace) for one in answered),
         labelled=labelled,
-        shares=dict(zip(KINDS, shares, strict=True)) if labelled else {},
-        steps_per_task=len(steps) / len(answered) if answered else None,
+        shares=estimates(answered, [user_of[one.step_id] for one in answered], measures, seed=seed),
+        steps_per_task=mean(len(one.trace) for one in answered),
     )
-
-
-def seconds_per_task(curations: Sequence[Curation]) -> float | None:
-    answered = [one.seconds for one in curations if one.failure is None]
-    return math.fsum(answered) / len(answered) if answered else None
 
 
 # What a sign in a user's own words means: the released users shop in US dollars.
@@ -476,12 +472,7 @@ class SpendingLimits(Record, frozen=True, kw_only=True, omit_defaults=False):
     currency: str = ""
 
     def exceeded_by(self, paid: Money | None) -> bool | None:
-        """Whether an amount is over the limit; None where there is no limit, no amount, or not one currency.
-
-        >>> limits = spending_limits("under $25")
-        >>> limits.exceeded_by(Money(amount=30, currency="USD")), limits.exceeded_by(Money(amount=3000, currency="JPY"))
-        (True, None)
-        """
+        """Whether an amount is over the limit; None where there is no limit, no amount, or not one currency."""
         if self.high is None or paid is None or not self.currency or paid.currency != self.currency:
             return None
         return paid.amount > self.high
@@ -497,20 +488,17 @@ def spending_limits(words: str | None) -> SpendingLimits:
     >>> spending_limits("at least $40").low, spending_limits("mid-range").high
     (40.0, None)
     """
-    found = list(_AMOUNT.finditer(words or ""))
-    first = next((one for one in found if one["sign"] or one["after"]), found[0] if found else None)
-    if words is None or first is None:
+    words = words or ""
+    found = [(one, float(one["number"].replace(",", ""))) for one in _AMOUNT.finditer(words)]
+    marked = [(one, value) for one, value in found if one["sign"] or one["after"]]
+    if not found:
         return SpendingLimits()
-    said, value = ((first["sign"] or first["after"]) or "").strip(), _value(first)
+    first, amount = (marked or found)[0]
+    said = (first["sign"] or first["after"] or "").strip()
     currency = CURRENCIES.get(said, said)
     # In "$10-20" only the first is marked; a range is one whole.
-    for one, other in pairwise(found):
+    for (one, low), (other, high) in pairwise(found):
         if first in (one, other) and _RANGE.match(words[one.end() : other.start()]):
-            low, high = sorted((_value(one), _value(other)))
-            return SpendingLimits(low=low, high=high, currency=currency)
-    at_least = _AT_LEAST.search(words[: first.start()])
-    return SpendingLimits(low=value, currency=currency) if at_least else SpendingLimits(high=value, currency=currency)
-
-
-def _value(amount: re.Match[str]) -> float:
-    return float(amount["number"].replace(",", ""))
+            return SpendingLimits(low=min(low, high), high=max(low, high), currency=currency)
+    side = "low" if _AT_LEAST.search(words[: first.start()]) else "high"
+    return SpendingLimits(**{side: amount}, currency=currency)

@@ -7,7 +7,6 @@ release: what is taken over is written into the new run's folder with its eviden
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -34,7 +33,7 @@ from .records import (
     view_of,
 )
 from .release import read_eval_results
-from .scorebook import BENCHMARK, CurationFolder
+from .scorebook import BENCHMARK, EVIDENCE, CurationFolder
 from .web.browser import WebBrowser
 from .web.evidence import EvidenceFolder
 from .web.render import RENDERING
@@ -191,12 +190,8 @@ def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> tuple[list[Ex
     if benchmark_of(path) != BENCHMARK:
         return read_eval_results(path, tasks)
     folder = CurationFolder(path)
-    with (
-        closing(folder.extractions(read_only=True)) as extractions,
-        closing(folder.judgements(read_only=True)) as judgements,
-    ):
-        # A page that could not be looked at is looked at again.
-        return [one for one in extractions if one.failure is None], list(judgements)
+    # A page that could not be looked at is looked at again.
+    return [one for one in folder.extractions().values() if one.failure is None], list(folder.judgements().values())
 
 
 def _content(records: Mapping[str, msgspec.Struct]) -> str:
@@ -215,7 +210,7 @@ class RecordedPages:
         if benchmark_of(self.path) != BENCHMARK:
             self.extractions = {one.step_id: one for one in read_eval_results(self.path, self._tasks, evidence)[0]}
             return
-        source = EvidenceFolder(CurationFolder(self.path).evidence)
+        source = EvidenceFolder(self.path / EVIDENCE)
         for found in filter(None, map(self.extractions.get, wanted)):
             for name in (found.page.html_file, *(one.file for one in found.page.segments)) if found.page else ():
                 if name:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grounding.benchmarks.agenticshop.records import (
@@ -20,6 +20,7 @@ from grounding.benchmarks.agenticshop.records import (
     UserContext,
     product_id,
 )
+from grounding.benchmarks.agenticshop.scores import StoredRun, TaskVerdicts
 
 CHECKLIST = (
     ChecklistItem(dimension="brand_preferences", number=0, text="Brand is Alder"),
@@ -68,3 +69,21 @@ def made_judgement(task: CurationTask, rank: int, satisfied: Sequence[str], **mo
     verdicts = tuple(ItemVerdict(item=item.id, satisfied=item.id in satisfied) for item in task.checklist)
     name = product_id(task.id, rank)
     return Judgement(**{"step_id": f"{name}/{judge}", "key": "k", "judge": judge, "verdicts": verdicts, **more})
+
+
+def verdicts_of(
+    task: CurationTask,
+    curation: Curation | None = None,
+    extractions: Sequence[Extraction | None] = (),
+    judgements: Mapping[str, Judgement] | None = None,
+    judge: str = "reference",
+) -> TaskVerdicts:
+    """The verdicts over the places of one task; ``judgements`` is what the judge said, by product's id."""
+    run = StoredRun(
+        tasks=(task,),
+        curations={} if curation is None else {task.id: curation},
+        extractions={one.step_id: one for one in extractions if one is not None},
+        judgements={judge: dict(judgements or {})},
+    )
+    (places,) = run.verdicts(judge)
+    return places

@@ -8,8 +8,9 @@ from typing import Any
 
 from benchmarks.agenticshop.made import made_curation, made_extraction, made_judgement
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, judgement_key
-from grounding.benchmarks.agenticshop.records import CurationTask
+from grounding.benchmarks.agenticshop.records import Curation, CurationTask, Extraction, Judgement
 from grounding.benchmarks.agenticshop.scorebook import CurationAsked, CurationFolder, CurationRunInfo, JudgeMade
+from grounding.run.journal import Journal
 
 
 def run_info(run_id: str = "run", judges: Sequence[str] = ("reference",), **asked: Any) -> CurationRunInfo:
@@ -43,6 +44,16 @@ def run_info(run_id: str = "run", judges: Sequence[str] = ("reference",), **aske
     )
 
 
+def journals(folder: CurationFolder) -> tuple[Journal[Curation], Journal[Extraction], Journal[Judgement]]:
+    """The files of a run's answers, open to be written."""
+    path = folder.path
+    return (
+        Journal(path / "curations.jsonl", Curation),
+        Journal(path / "extractions.jsonl", Extraction),
+        Journal(path / "judgements.jsonl", Judgement),
+    )
+
+
 def write_run(
     path: Path,
     tasks: Sequence[CurationTask],
@@ -56,7 +67,7 @@ def write_run(
     folder.create()
     folder.write_info(run_info(path.name, judges, **asked))
     folder.write_tasks(tasks)
-    curations, extractions, judgements = folder.curations(), folder.extractions(), folder.judgements()
+    curations, extractions, judgements = journals(folder)
     for task in tasks:
         urls = [f"http://a.test/{task.user}/{rank}" for rank in range(3)]
         curations.append(made_curation(task, urls))

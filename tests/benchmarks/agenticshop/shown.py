@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from PIL import Image, ImageDraw
 
-from benchmarks.agenticshop.runs import run_info
+from benchmarks.agenticshop.runs import journals, run_info
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct, judgement_key
 from grounding.benchmarks.agenticshop.records import (
     SCENARIOS,
@@ -173,7 +173,7 @@ def shown_run(
     folder.write_info(run_info(run_id, judges))
     made = [task(number, words) for number in range(tasks)]
     folder.write_tasks(made)
-    curations, extractions, judgements = folder.curations(), folder.extractions(), folder.judgements()
+    curations, extractions, judgements = journals(folder)
     for number, one in enumerate(made):
         if number in (2, 3):
             failure = Failure(kind="error", message=words or "HTTP 503 after 5 tries") if number == 2 else None

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa as their_kappa
 
+from benchmarks.agenticshop.runs import journals
 from benchmarks.agenticshop.shown import CHECKLIST, JUDGES, shown_run
 from grounding.benchmarks.agenticshop.agreement import (
     PEOPLE,
@@ -66,8 +67,7 @@ def write_labels(
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     folder = shown_run(tmp_path / "run", tasks=7)
-    with closing(folder.curations(read_only=True)) as curations:
-        return folder.path, list(curations)
+    return folder.path, list(folder.curations().values())
 
 
 def test_a_judge_that_people_follow_agrees_more(run: Run, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_command_prints_tables_with_the_papers(
 def test_a_judgement_that_is_an_error_is_no_opinion(run: Run, tmp_path: Path) -> None:
     write_labels(tmp_path / "a.json", run[1])
     folder = shown_run(tmp_path / "blind", tasks=7, judges=("looker",))
-    with closing(folder.judgements()) as judgements:
+    with closing(journals(folder)[2]) as judgements:
         for number, one in enumerate(list(judgements)):
             failure = None if number else Failure(kind="error", message="503")
             judgements.append(msgspec.structs.replace(one, condition="url-only", failure=failure))

@@ -12,7 +12,7 @@ import shell
 
 import grounding
 from benchmarks.agenticshop.made import CHECKLIST, made_curation, made_extraction, made_task
-from benchmarks.agenticshop.runs import run_info, write_run
+from benchmarks.agenticshop.runs import journals, run_info, write_run
 from grounding.benchmarks.agenticshop.benchmark import BENCHMARK
 from grounding.benchmarks.agenticshop.paper import failures_of, queries_of
 from grounding.benchmarks.agenticshop.records import (
@@ -25,8 +25,8 @@ from grounding.benchmarks.agenticshop.records import (
     RenderedPage,
     TraceStep,
 )
-from grounding.benchmarks.agenticshop.rows import losses
-from grounding.benchmarks.agenticshop.scorebook import CurationFolder, read_stored, score_curation
+from grounding.benchmarks.agenticshop.rows import losses, run_notes
+from grounding.benchmarks.agenticshop.scorebook import CurationFolder, read_scored, read_stored, score_curation
 from grounding.cli import app
 from grounding.errors import UserError
 from grounding.records import Failure
@@ -55,7 +55,7 @@ def test_a_whole_run_is_scored_from_its_folder(tmp_path: Path):
 
 def test_answers_to_what_was_changed_since_are_none(tmp_path: Path):
     folder = write_run(tmp_path / "run", TASKS[:1], HALF)
-    extractions = folder.extractions()
+    _, extractions, _ = journals(folder)
     # Another look at the page of rank 0 gave other facts: what was judged before was not this.
     extractions.append(made_extraction(TASKS[0], 0, "http://a.test/a/0", facts=None, page_class="product"))
     # The agent's product of rank 1 has another URL than the page that is stored.
@@ -68,7 +68,7 @@ def test_answers_to_what_was_changed_since_are_none(tmp_path: Path):
 
 def test_of_several_judges_the_majority_counts_and_the_rules_take_no_part(tmp_path: Path):
     folder = write_run(tmp_path / "run", TASKS[:1], HALF, judges=("reference", "one", "two", "three"))
-    judgements = folder.judgements()
+    _, _, judgements = journals(folder)
     stored = {one.step_id: one for one in judgements}
     for name in ("one", "two"):
         verdicts = tuple(ItemVerdict(item=item, satisfied=item == ALL[3]) for item in ALL)
@@ -78,8 +78,8 @@ def test_of_several_judges_the_majority_counts_and_the_rules_take_no_part(tmp_pa
     assert summary.headline == "majority"
     assert [one.judge for one in summary.judges] == ["reference", "one", "two", "three", "majority"]
     # Two of three say so; with the rules it would be a tie.
-    assert summary.of("reference").figures[ALL_TASKS]["score"].value == 0.5
-    assert summary.of("majority").figures[ALL_TASKS]["score"].value == pytest.approx((0.25 + 0.5 + 0.5) / 3)
+    assert summary.judges[0].figures[ALL_TASKS]["score"].value == 0.5
+    assert summary.own.figures[ALL_TASKS]["score"].value == pytest.approx((0.25 + 0.5 + 0.5) / 3)
     pair = write_run(tmp_path / "pair", TASKS[:1], HALF, judges=("reference", "one"))
     assert rescore(BENCHMARK, pair.path).summary.headline == "one"
 
@@ -98,7 +98,7 @@ def test_what_a_run_did_not_get_is_said_in_a_line_each(tmp_path: Path) -> None:
     folder.write_info(run_info("run", ()))
     answered, silent = made_task("u1"), made_task("u2")
     folder.write_tasks([answered, silent])
-    curations, extractions = folder.curations(), folder.extractions()
+    curations, extractions, judgements = journals(folder)
     urls = ["http://wall.test/1", "http://slow.test/1", "http://large.test/1"]
     curations.append(made_curation(answered, urls))
     curations.append(made_curation(silent, [], failure=Failure(kind="unparsed", message="no JSON: 'I would'")))
@@ -106,7 +106,7 @@ def test_what_a_run_did_not_get_is_said_in_a_line_each(tmp_path: Path) -> None:
     for rank, why in ((1, "too-slow: the page was not done within 60 s"), (2, "too-large: a document of 400 MB")):
         page = RenderedPage(url=urls[rank], failure=Failure(kind="missing", message=why))
         extractions.append(made_extraction(answered, rank, urls[rank], page_class="error", page=page, facts=None))
-    for journal in (curations, extractions, folder.judgements()):
+    for journal in (curations, extractions, judgements):
         journal.close()
     folder.release()
     said = [": ".join(one) for one in losses(read_stored(folder, folder.read_info()))]
@@ -162,13 +162,19 @@ def traced_run(path: Path, share: int = 2) -> Path:
     tasks = [made_task(f"{scenario}-{user}", scenario) for scenario in SCENARIOS for user in range(2)]
     satisfied = {task.id: ALL[: share + place % 2] for place, task in enumerate(tasks)}
     folder = write_run(path, tasks, satisfied)
-    curations = folder.curations()
+    curations, _, _ = journals(folder)
     steps = (TraceStep(action='search "tea"', kind="information_seeking"), TraceStep(action="choose", kind="other"))
     for task in tasks:
-        curations.append(made_curation(task, [f"http://a.test/{task.user}/{rank}" for rank in range(3)], trace=steps))
+        urls = [f"http://a.test/{task.user}/{rank}" for rank in range(3)]
+        curations.append(made_curation(task, urls, trace=steps, seconds=3.0 if task is tasks[0] else 4.0))
     curations.close()
     score_curation(folder)
     return path
+
+
+def test_steps_and_seconds_are_told_by_task(tmp_path: Path) -> None:
+    notes = dict(run_notes(read_scored(traced_run(tmp_path / "run"))))
+    assert notes["time"] == "12.5 s · 2.0 steps and 3.9 s a task"
 
 
 def test_figures_and_failures_by_command(tmp_path: Path) -> None:
@@ -204,13 +210,13 @@ def test_each_kind_of_failure_is_found(tmp_path: Path) -> None:
             TraceStep(action="Type [5]; green tea organic loose leaf in a tin under ten dollars with free shipping"),
         ),
     )
-    curations, extractions = folder.curations(), folder.extractions()
+    curations, extractions, judgements = journals(folder)
     curations.append(curation)
     extractions.append(made_extraction(task, 0, "http://a.test/0", page=gone, page_class="error", facts=None))
     extractions.append(made_extraction(task, 1, "http://a.test/1", page_class="listing", facts=None))
     facts = ProductFacts(title="Alder tea", brand="Alder", price=Money(amount=12.0, currency="USD"))
     extractions.append(made_extraction(task, 2, "http://a.test/2", page=page, facts=facts))
-    for journal in (curations, extractions):
+    for journal in (curations, extractions, judgements):
         journal.close()
     found = failures_of(score_curation(folder))
     assert {one.kind: (one.count, one.total) for one in found} == {

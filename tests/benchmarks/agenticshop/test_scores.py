@@ -9,7 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from benchmarks.agenticshop.made import CHECKLIST, made_curation, made_extraction, made_judgement, made_task
+from benchmarks.agenticshop.made import (
+    CHECKLIST,
+    made_curation,
+    made_extraction,
+    made_judgement,
+    made_task,
+    verdicts_of,
+)
 from grounding.benchmarks.agenticshop.records import (
     DIMENSIONS,
     ROWS,
@@ -32,10 +39,10 @@ from grounding.benchmarks.agenticshop.records import (
 )
 from grounding.benchmarks.agenticshop.scores import (
     WRONG,
-    JudgeAnswers,
     Link,
     PlaceOutcome,
     PlaceVerdict,
+    StoredRun,
     TaskVerdicts,
     behaviours,
     estimates,
@@ -43,8 +50,6 @@ from grounding.benchmarks.agenticshop.scores import (
     is_success,
     judge_scores,
     official_figures,
-    place_verdicts,
-    seconds_per_task,
     spending_limits,
     task_score,
 )
@@ -65,12 +70,11 @@ LINKS: dict[str, Link] = {
 def verdict_of(extraction: Extraction | None, *, judged: bool = True) -> PlaceVerdict:
     task = made_task()
     judgements = {product_id(task.id, 0): made_judgement(task, 0, ALL)} if judged else {}
-    answers = JudgeAnswers(curation=made_curation(task, ["http://a.test/1"]), extractions=(extraction,))
-    return place_verdicts(task, answers, judgements, "reference")[0]
+    return verdicts_of(task, made_curation(task, ["http://a.test/1"]), (extraction,), judgements)[0]
 
 
-def outcomes_of(answers: JudgeAnswers) -> set[PlaceOutcome]:
-    return {one.outcome for one in place_verdicts(made_task(), answers, {}, "reference")}
+def outcomes_of(curation: Curation | None) -> set[PlaceOutcome]:
+    return {one.outcome for one in verdicts_of(made_task(), curation)}
 
 
 def test_three_places_whatever_the_agent_named():
@@ -78,13 +82,11 @@ def test_three_places_whatever_the_agent_named():
     urls = [f"http://a.test/{rank}" for rank in range(5)]
     extractions = tuple(made_extraction(task, rank, urls[rank]) for rank in range(3))
     judgements = {product_id(task.id, rank): made_judgement(task, rank, ALL[:rank]) for rank in range(3)}
-    many = JudgeAnswers(curation=made_curation(task, urls), extractions=extractions)
-    found = place_verdicts(task, many, judgements, "r")
+    found = verdicts_of(task, made_curation(task, urls), extractions, judgements)
     assert [(one.outcome, one.share, one.url) for one in found] == [
         ("judged", rank / 4, urls[rank]) for rank in (0, 1, 2)
     ]
-    few = JudgeAnswers(curation=made_curation(task, urls[:1]), extractions=extractions[:1])
-    found = place_verdicts(task, few, judgements, "r")
+    found = verdicts_of(task, made_curation(task, urls[:1]), extractions[:1], judgements)
     expected = [("judged", 0.0, 4), *[("not-curated", 0.0, 4)] * 2]
     assert [(one.outcome, one.share, len(one.items)) for one in found] == expected
 
@@ -113,10 +115,10 @@ def test_what_is_not_done_is_open_and_what_failed_is_an_error():
     assert (broken.outcome, broken.reason) == ("error", "browser-crashed: gone")
     unread = verdict_of(made_extraction(task, 0, url, failure=Failure(kind="unparsed", message="no JSON")))
     assert (unread.outcome, unread.share) == ("unparsed", None)
-    assert outcomes_of(JudgeAnswers()) == {"open"}
+    assert outcomes_of(None) == {"open"}
     for kind, outcome in (("error", "error"), ("unparsed", "not-curated")):
         failed = made_curation(task, [], failure=Failure(kind=kind, message="500"))  # type: ignore[arg-type]
-        assert outcomes_of(JudgeAnswers(curation=failed)) == {outcome}
+        assert outcomes_of(failed) == {outcome}
 
 
 def test_undecided_and_missing_items_are_never_satisfied_and_in_no_figure():
@@ -127,9 +129,8 @@ def test_undecided_and_missing_items_are_never_satisfied_and_in_no_figure():
         ItemVerdict(item=ALL[2], satisfied=True, flags=("quote-not-found",)),
     )
     extraction = made_extraction(task, 0, "http://a.test/0")
-    answers = JudgeAnswers(curation=made_curation(task, ["http://a.test/0"]), extractions=(extraction,))
     judgements = {product_id(task.id, 0): made_judgement(task, 0, (), verdicts=said)}
-    one = place_verdicts(task, answers, judgements, "reference")[0]
+    one = verdicts_of(task, made_curation(task, ["http://a.test/0"]), (extraction,), judgements)[0]
     assert [item.satisfied for item in one.items] == [True, False, True, False]
     assert (one.items[3].flags, one.share) == (("missing",), 1.0)
     assert msgspec.structs.replace(one, items=one.items[1:2]).share is None
@@ -167,9 +168,9 @@ def test_over_budget_counts_shipping_and_a_target_is_found_by_brand_and_type():
         made_extraction(task, 0, "http://a.test/0"),
         made_extraction(task, 1, "http://a.test/1", facts=ProductFacts(title="Birch tea", brand="Birch")),
     )
-    answers = JudgeAnswers(curation=made_curation(task, [one.url for one in extractions]), extractions=extractions)
     judgements = {product_id(task.id, rank): made_judgement(task, rank, ()) for rank in range(2)}
-    assert [one.found for one in place_verdicts(task, answers, judgements, "reference")] == [True, False, False]
+    places = verdicts_of(task, made_curation(task, [one.url for one in extractions]), extractions, judgements)
+    assert [one.found for one in places] == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -301,7 +302,7 @@ def test_what_was_not_measured_is_in_no_figure():
     assert (figures["score"].value, figures["score"].n, figures["unblocked"].value) == (0.25, 1, 0.5)
     assert figures["brand_preferences"].n == 4
     assert scores.unmeasured == {"error": 1, "missing": 1, "open": 1, "unparsed": 1}
-    (nothing,) = estimates([], (lambda _one: (1.0, 1.0),), lambda one: one)
+    nothing = estimates([], [], {"always": lambda _one: [True]})["always"]
     assert (nothing.value, nothing.n, nothing.low) == (None, 0.0, None)
 
 
@@ -332,19 +333,19 @@ def test_steps_are_counted_by_what_they_are_for():
     seeking, comparing = (
         TraceStep(action="x", kind=kind) for kind in ("information_seeking", "alternative_evaluation")
     )
-    curations = [
-        Curation(
-            step_id="t/a", key="k", trace=(seeking, comparing, comparing, TraceStep(action="scroll")), seconds=4.0
-        ),
-        Curation(step_id="t/b", key="k", trace=(seeking,), seconds=2.0),
-    ]
-    users = {"t/a": "a", "t/b": "b"}
-    found = behaviours(curations, users)
-    assert (found.steps, found.labelled, found.steps_per_task, seconds_per_task(curations)) == (5, 4, 2.5, 3.0)
+    first, second = made_task("a"), made_task("b")
+    trace = (seeking, comparing, comparing, TraceStep(action="scroll"))
+    curations = {
+        first.id: made_curation(first, [], trace=trace),
+        second.id: made_curation(second, [], trace=(seeking,)),
+    }
+    run = StoredRun(tasks=(first, second), curations=curations, extractions={}, judgements={})
+    found = behaviours(run)
+    assert (found.steps, found.labelled, found.steps_per_task) == (5, 4, 2.5)
     assert found.shares["information_seeking"].value == pytest.approx(0.5)
-    assert behaviours([], {}).steps_per_task is None
+    assert behaviours(msgspec.structs.replace(run, curations={})).steps_per_task is None
     # Where nobody asked the agent what its steps are for, there is no figure.
-    assert behaviours(curations, users, says_why=False).shares == {}
+    assert behaviours(run, says_why=False).shares == {}
 
 
 # --- the release's arithmetic ---------------------------------------------------------------------------------------
@@ -356,10 +357,10 @@ def said(percentage: float | None, **dimensions: str) -> Reported:
 
 def test_percentages_are_averaged_as_the_judge_wrote_them_and_dimensions_are_summed_within_a_user():
     # A judge that answers 0.5 and means 50 is averaged as 0.5; what is no sum of a dimension is nought.
-    one = said(50.0, price_sensitivity_percentage="1 / 3", review_sensitivity_percentage="2 of 3")
+    one = said(50.0, price_sensitivity="1 / 3", review_sensitivity="2 of 3")
     users: list[TaskVerdicts] = [
         (place(0, reported=one), place(1, reported=said(0.5, price_sensitivity="2/3", review_sensitivity="66%"))),
-        (place(0, user="b", reported=said(30.0, price_sensitivity="0/0")),),
+        (place(0, user="b", reported=said(30.0, price_sensitivity="0/0", review_sensitivity=f"{'9' * 5_000}/1")),),
         # A user without reports adds nought, and one without products is absent.
         (place(0, "unreachable", "c"),),
         tuple(place(rank, "not-curated", "d") for rank in range(3)),

@@ -38,14 +38,14 @@ from grounding.benchmarks.agenticshop.released import (
     released_judge,
     reply_form,
 )
-from grounding.benchmarks.agenticshop.scores import JudgeAnswers, official_figures, place_verdicts
+from grounding.benchmarks.agenticshop.scores import official_figures
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.calls import read_wording
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatOptions
 from grounding.run.display import Progress
 
-from ..made import made_curation, made_extraction, made_task
+from ..made import made_curation, made_extraction, made_task, verdicts_of
 
 RECORDED = Path(__file__).parent / "recorded"
 INPUTS = json.loads((RECORDED / "inputs.json").read_text(encoding="utf-8"))
@@ -98,8 +98,7 @@ def figures_of(scenario: Any, users: dict[str, list[dict[str, Any] | None]]) -> 
             judgements[f"{task.id}/{rank}"] = read
         urls = [f"http://a.test/{rank}" for rank in range(3)]
         extractions = tuple(made_extraction(task, rank, url) for rank, url in enumerate(urls))
-        answers = JudgeAnswers(curation=made_curation(task, urls), extractions=extractions)
-        places.append(place_verdicts(task, answers, judgements, "release"))
+        places.append(verdicts_of(task, made_curation(task, urls), extractions, judgements, "release"))
     return official_figures(places)
 
 
@@ -180,9 +179,8 @@ def judged_links(folder: Path, classes: tuple[PageClass, ...], *texts: str) -> t
 
     with vendor(*texts) as (base_url, asked):
         found = asyncio.run(run(base_url))
-    answers = JudgeAnswers(curation=made_curation(task, urls), extractions=extractions)
     by_product = {one.step_id.removesuffix("/p@official"): one for one in found}
-    return place_verdicts(task, answers, by_product, "p@official"), found, asked
+    return verdicts_of(task, made_curation(task, urls), extractions, by_product, "p@official"), found, asked
 
 
 def test_one_good_and_two_bad_links_are_a_third(tmp_path: Path) -> None:

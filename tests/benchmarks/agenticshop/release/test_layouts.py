@@ -28,7 +28,6 @@ from grounding.benchmarks.agenticshop.records import (
     Target,
     Variant,
     files_in,
-    product_id,
 )
 from grounding.benchmarks.agenticshop.release import (
     evaluation_json,
@@ -41,8 +40,7 @@ from grounding.benchmarks.agenticshop.release import (
     search_entry,
     write_release,
 )
-from grounding.benchmarks.agenticshop.scorebook import StoredRun
-from grounding.benchmarks.agenticshop.scores import JudgeAnswers
+from grounding.benchmarks.agenticshop.scores import StoredRun
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.errors import UserError
 from grounding.records import Failure, Size
@@ -227,9 +225,8 @@ def test_a_tree_of_results(tmp_path: Path) -> None:
 
 
 def released(folder: Path, extractions: Any, judgements: Any, curation: Any = None, evidence: Any = None) -> Path:
-    ranked = tuple(extractions.get(product_id(TASK.id, rank)) for rank in range(3))
-    answers = {TASK.id: JudgeAnswers(curation=curation, extractions=ranked)}
-    stored = StoredRun(tasks=(TASK,), answers=answers, judgements={"one": judgements})
+    curations = {} if curation is None else {TASK.id: curation}
+    stored = StoredRun(tasks=(TASK,), curations=curations, extractions=extractions, judgements={"one": judgements})
     return write_release(folder, stored, "one", "web_agents/m-1", evidence or EvidenceFolder(folder))
 
 
