@@ -216,14 +216,14 @@ class Results(NamedTuple):
 
 def read_results(url: str, html: str, links: Sequence[tuple[str, str]] = ()) -> Results:
     """A page of results, in its order: what a product's page takes for tiles of other products."""
-    from ..extraction.document import read_document
+    from ..extraction.document import Page
 
-    document, cards = read_document(html, url), dict[str, str]()
+    page, cards = Page(html, url), dict[str, str]()
     home = re.sub(r"(//[^/?#]*).*", r"\1/", url, flags=re.DOTALL)
-    for one in document.tiles if document else ():
-        if one.url.startswith(home) and one.url != home:
-            cards.setdefault(one.url, one.text)
-    said = " ".join(line.text for line in document.lines)[:1500] if document else ""
+    for target, words in page.tiles:
+        if target.startswith(home) and target != home:
+            cards.setdefault(target, words)
+    said = " ".join(line.text for line in page.lines)[:1500]
     shelves = dict.fromkeys(text for href, text in links if href not in cards and 2 < len(text) <= 40)
     return Results(url, cards, _NOTHING.search(said) is not None, [*shelves][:60])
 

@@ -45,7 +45,6 @@ from .document import (
     named,
     out_of_five,
     read_data,
-    read_document,
     structured_data,
     words_of,
 )
@@ -53,7 +52,7 @@ from .document import (
 if TYPE_CHECKING:
     from ..web.evidence import EvidenceFolder
 
-VERSION = 4  # Goes up in a release whose rules find other facts: part of the extractor's identity.
+VERSION = 5  # Goes up in a release whose rules find other facts: part of the extractor's identity.
 SHORT_PAGE_CHARS, MAX_TEXT_CHARS = 3_000, 400
 _SOURCED = ("brand", "seller", "rating", "rating_count", "availability", "description")
 UNKNOWN = (None, "", (), "unknown")
@@ -120,8 +119,8 @@ def extract_page(page: RenderedPage, html: str) -> Extracted:
     url = page.final_url or page.url
     blocks = page.data or structured_data(html, url)
     name = read_data(blocks, url).facts.title
-    document = read_document(html, url, seen="" if page.text_cut else page.text, name=name)
-    if document is None or not (document.lines or document.framed):
+    document = Page(html, url, seen="" if page.text_cut else page.text, name=name)
+    if not (document.lines or document.framed):
         return Extracted(page_class="other", class_reason="the page has no text", sure=False)
     data = read_data(blocks, url, document.title)
     offer = _read_offer(document, data.facts.price)
@@ -136,7 +135,7 @@ def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) 
     price = offer.price if offer.score >= 3 else None
     sells, short = bool(offer.buttons), len(text) <= SHORT_PAGE_CHARS
     if short and not sells and price is None:
-        said = SAID["blocked"].search(f"{document.document_title} {text}")
+        said = SAID["blocked"].search(f"{document.document_title} {document.title} {text}")
         said = said or (SAID["guards"].search(document.guards) if len(text) < 400 else None)
         if said is not None:
             return "blocked", f"asks whether we are human: {said[0]!r}", True
@@ -145,7 +144,7 @@ def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) 
     missing = next((found for said in titles if (found := SAID["missing"].search(said))), None)
     if missing is not None and not (price and sells):
         return "error", f"says that there is no such page: {missing[0]!r}", True
-    tiles = len({urlsplit(one.url).path for one in document.tiles})
+    tiles = len({urlsplit(url).path for url, _ in document.tiles})
     path = urlsplit(page.final_url or page.url).path
     signs = [data.is_list, SAID["search_path"].search(path), SAID["results"].search(own[:20_000])]
     exact = offer.clear and price is not None and not price.open
@@ -202,17 +201,14 @@ def _is_buying(element: Element) -> bool:
 
 
 def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPrice, Line]]:
-    before = ""
     for line in page.lines:
-        label = before if len(before) <= 30 and not re.search(r"\d", before) else ""
-        before = line.text
         prices = () if line.element.tag in ("option", "select") else find_prices(line.text)
         for price in filter(lambda one: page.can_be_seen(one.text), prices):
             up = list(ancestors(_owner(line, price.text), 4))
             called = [named(one) for one in up]
             now, close, kind = CALLED["now"], named(*up[:2]), price.kind
-            if kind == "current" and price.start == 0 and label:
-                kind = next((one.kind for one in find_prices(f"{label} {price.text}")), kind)
+            if kind == "current" and price.start == 0 and line.label:
+                kind = next((one.kind for one in find_prices(f"{line.label} {price.text}")), kind)
             if any(one.tag in ("del", "s", "strike") for one in up) or (close & CALLED["old"] and not close & now):
                 kind = "list"
             elif any(one & CALLED["other_price"] and not one & now for one in called[:3]):
@@ -220,7 +216,7 @@ def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPri
             score = 4 * any(one & CALLED["price"] for one in called) + 2 * any(one & now for one in called)
             score += (len(line.text) <= 40) - price.open - 4 * (len(line.text) > 90)
             score += 3 * (known is not None and abs(price.amount - known.amount) < 0.005)
-            score += 3 * (0 <= page.title_place < line.place <= page.title_place + 20)
+            score += 3 * (page.title != "" and 0 < line.place <= 20)
             yield score, price._replace(kind=kind), line
 
 
@@ -233,7 +229,7 @@ def _owner(line: Line, text: str) -> Element:
 
 def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
     told, old = data.facts, offer.list_price
-    hint = data.currency or CURRENCY_OF_LANGUAGE.get((page.body.getparent().get("lang") or "").lower(), "")
+    hint = data.currency or CURRENCY_OF_LANGUAGE.get(page.language, "")
     visible = offer.price is not None and (offer.clear or told.price is None)
     price = offer.price.money(hint) if offer.price is not None and visible else told.price
     attributes = _attributes(page)
@@ -286,7 +282,7 @@ def _saying(texts: Iterable[str], *names: str, but: Sequence[str] = ()) -> list[
 
 def _terms(page: Page, attributes: tuple[Attribute, ...]) -> dict[str, str]:
     """Delivery, returns and warranty: the first lines after the title that speak of them, else lines of tables."""
-    lines = [line.text[:MAX_TEXT_CHARS] for line in page.after_title() if " " in line.text]
+    lines = [line.text[:MAX_TEXT_CHARS] for line in page.lines if " " in line.text]
     said = {
         "delivery": _saying(lines, "delivery", "time", but=("returns",)),
         "returns": _saying(lines, "returns"),
@@ -301,7 +297,7 @@ def _stock(page: Page, offer: Offer) -> tuple[Availability, str]:
     """Sold out is believed before in stock; words of single forms don't count."""
     lines = [
         line.text
-        for line in page.after_title(80)
+        for line in page.lines[:80]
         if len(line.text) <= 120 and STOCKED.search(line.text) and page.can_be_seen(line.text)
         if not any(up.tag in ("label", "option", "select") for up in ancestors(line.element, 3))
     ]
@@ -314,12 +310,11 @@ def _stock(page: Page, offer: Offer) -> tuple[Availability, str]:
 
 def _shipping(page: Page, price: Money | None, hint: str) -> tuple[Money | None, str]:
     """The cost of shipping by the product's own lines, then by the shop's rule, its bound held against the price."""
-    later, rest, before = list[str](), list[str](), ""
+    later, rest = list[str](), list[str]()
     for line in page.lines:
-        label = len(before) <= 30 and SAID["shipping"].search(before) and not find_prices(before)
-        text = f"{before.rstrip(':')}: {line.text}" if label else line.text
-        (later if line.place > page.title_place else rest).append(text)
-        before = line.text
+        named_so = SAID["shipping"].search(line.label)
+        text = f"{line.label.rstrip(':')}: {line.text}" if named_so else line.text
+        (later if line.place > 0 else rest).append(text)
     said = _saying(later, "shipping")
     for text in (*said, *filter(find_prices, _saying((*rest, *page.framed), "shipping"))):
         for clause in re.split(r"[.;](?=\s|$)", text if len(text) <= MAX_TEXT_CHARS else ""):
@@ -362,7 +357,7 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
     value: float | None = None
     count: int | None = None
     quotes: list[str] = []
-    for line in page.after_title(200):
+    for line in page.lines[:200]:
         up = list(ancestors(line.element, 3))
         called = bool(named(*up) & CALLED["ratings"])
         texts = (line.text, *(one.get("aria-label") or "" for one in up[:2]))
@@ -383,7 +378,7 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
 
 def _brand(page: Page) -> str:
     called = ""
-    for line in sorted(page.lines, key=lambda line: abs(line.place - page.title_place))[:14]:
+    for line in sorted(page.lines, key=lambda line: abs(line.place))[:14]:
         if match := SAID["brand"].match(line.text):
             return (match["name"] or match["store"]).strip()
         is_called = "/brand" in (line.element.get("href") or "") or named(*ancestors(line.element, 2)) & CALLED["brand"]
@@ -397,7 +392,7 @@ def _attributes(page: Page) -> tuple[Attribute, ...]:
         cells = [one, one.getnext()] if one.tag == "dt" else [cell for cell in one if cell.tag in ("th", "td")]
         if len(cells) == 2 and cells[1] is not None:
             found.append((words_of(cells[0]).rstrip(":"), words_of(cells[1])))
-    later = (line.text for line in page.lines if line.place > page.title_place and not find_prices(line.text))
+    later = (line.text for line in page.lines if line.place > 0 and not find_prices(line.text))
     found += [(match["name"], match["value"]) for match in map(_NAMED_LINE.match, later) if match]
     pairs: dict[str, str] = {}
     for name, value in found:
@@ -407,7 +402,7 @@ def _attributes(page: Page) -> tuple[Attribute, ...]:
 
 
 def _features(page: Page) -> tuple[str, ...]:
-    later = {line.element for line in page.lines if line.place > page.title_place}
+    later = {line.element for line in page.lines if line.place > 0}
     for one in page.body.iter("ul", "ol"):
         texts = [words_of(item)[:400] for item in one if item.tag == "li"]
         linked = sum(item.find(".//a") is not None for item in one)
@@ -420,7 +415,7 @@ def _features(page: Page) -> tuple[str, ...]:
 def _description(page: Page) -> str:
     marked = (one for one in page.body.iter("p", "div", "section") if "description" in named(one))
     called = (" ".join(words_of(part) for part in one.iter("p")) or words_of(one) for one in marked)
-    lines = (line.text for line in page.after_title() if line.element.tag in ("p", "span", "em"))
+    lines = (line.text for line in page.lines if line.element.tag in ("p", "span", "em"))
     long = _saying((one for one in lines if len(one.split()) > 4), but=("returns", "delivery", "rated", "seller"))
     return next((text[:5_000] for text in (*called, *long) if len(text) >= 20), "")
 
