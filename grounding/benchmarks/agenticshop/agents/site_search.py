@@ -220,9 +220,9 @@ def read_results(url: str, html: str, links: Sequence[tuple[str, str]] = ()) -> 
 
     page, cards = Page(html, url), dict[str, str]()
     home = re.sub(r"(//[^/?#]*).*", r"\1/", url, flags=re.DOTALL)
-    for target, words in page.tiles:
+    for target, text in page.tiles:
         if target.startswith(home) and target != home:
-            cards.setdefault(target, words)
+            cards.setdefault(target, text)
     said = " ".join(line.text for line in page.lines)[:1500]
     shelves = dict.fromkeys(text for href, text in links if href not in cards and 2 < len(text) <= 40)
     return Results(url, cards, _NOTHING.search(said) is not None, [*shelves][:60])

@@ -303,8 +303,9 @@ class Line(NamedTuple):
 class Page:
     """A parsed page: ``body`` and ``lines`` are the product's part, all else is cut out of them.
 
-    ``lines`` are those after the title, then those before it. ``framed`` are the lines that were cut out, still read for
-    a shop's terms; ``reviews`` the elements in which customers speak; ``tiles`` address and words of other products.
+    ``lines`` are those after the title, then those before it. ``framed`` are the lines that were cut out, still read
+    for a shop's terms; ``reviews`` the elements in which customers speak, ``buttons`` those with which it sells;
+    ``tiles`` address and words of other products.
     """
 
     def __init__(self, html: str, url: str, *, seen: str = "", name: str = "") -> None:
@@ -341,6 +342,7 @@ class Page:
         rows = enumerate(zip(found, ["", *labels], strict=False))
         lines = [Line(text, element, place - start, label) for place, ((text, element), label) in rows]
         self.lines = sorted(lines, key=lambda line: line.place <= 0)
+        self.buttons = [one for one in body.iter("*") if _is_buying(one)]
 
     def can_be_seen(self, text: str) -> bool:
         """Whether a text is in what the browser showed; True where that is not known. Raised cents have no point."""
@@ -366,6 +368,16 @@ def _find_title(body: Element, known: list[str]) -> Element | None:
         if score > best_score:
             best, best_score = one, score
     return best
+
+
+def _is_buying(element: Element) -> bool:
+    buying = SAID["buying"]
+    if element.tag == "input":
+        return element.get("type") in ("submit", "button") and bool(buying.match(element.get("value") or ""))
+    if element.tag == "button" or element.get("role") == "button":
+        return bool(buying.match(words_of(element)[:80]) or buying.match(element.get("aria-label") or ""))
+    alone = element.tag in ("div", "span", "p", "a") and not len(element) and element.get("class")
+    return bool(alone and buying.match((element.text or "")[:40]))
 
 
 def named(*elements: Element) -> frozenset[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -22,7 +22,6 @@ from grounding.records import Call, Failure, Record
 from ..asking import StageModel
 from ..records import (
     Attribute,
-    Availability,
     CustomerReview,
     FactSource,
     Money,
@@ -57,6 +56,7 @@ SHORT_PAGE_CHARS, MAX_TEXT_CHARS = 3_000, 400
 _SOURCED = ("brand", "seller", "rating", "rating_count", "availability", "description")
 UNKNOWN = (None, "", (), "unknown")
 CURRENCY_OF_LANGUAGE = {"en-ca": "CAD", "fr-ca": "CAD", "en-au": "AUD", "en-nz": "NZD", "es-mx": "MXN", "zh-cn": "CNY"}
+SOME_SCORE = 3  # What scores less is no price of the product.
 CLEAR_SCORE = 5  # From this score on a visible price needs no machine-readable one beside it.
 STOCKED = re.compile(f"{SAID['sold_out'].pattern}|{SAID['in_stock'].pattern}", re.IGNORECASE)
 _BLOCKED_STATUS = frozenset((401, 403, 407, 429, 451, 503))
@@ -129,75 +129,61 @@ def extract_page(page: RenderedPage, html: str) -> Extracted:
     return Extracted(page_class=page_class, class_reason=reason, sure=sure, facts=facts)
 
 
-def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) -> tuple[PageClass, str, bool]:
-    own = " ".join(line.text for line in document.lines)
-    text = " ".join((own, *document.framed)).strip()
-    price = offer.price if offer.score >= 3 else None
-    sells, short = bool(offer.buttons), len(text) <= SHORT_PAGE_CHARS
-    if short and not sells and price is None:
-        said = SAID["blocked"].search(f"{document.document_title} {document.title} {text}")
-        said = said or (SAID["guards"].search(document.guards) if len(text) < 400 else None)
+def _classify(rendered: RenderedPage, page: Page, data: PageData, offer: Offer) -> tuple[PageClass, str, bool]:
+    own = " ".join(line.text for line in page.lines)
+    text = " ".join((own, *page.framed)).strip()
+    price, sells = offer.price, bool(page.buttons)
+    short = len(text) <= SHORT_PAGE_CHARS and not sells
+    if short and price is None:
+        said = SAID["blocked"].search(f"{page.document_title} {page.title} {text}")
+        said = said or (SAID["guards"].search(page.guards) if len(text) < 400 else None)
         if said is not None:
             return "blocked", f"asks whether we are human: {said[0]!r}", True
-    untitled = text[:1_500] if short and not sells and not document.title else ""
-    titles = (document.document_title, document.title, untitled)
-    missing = next((found for said in titles if (found := SAID["missing"].search(said))), None)
+    titles = (page.document_title, page.title, text[:1_500] if short and not page.title else "")
+    missing = next(filter(None, map(SAID["missing"].search, titles)), None)
     if missing is not None and not (price and sells):
         return "error", f"says that there is no such page: {missing[0]!r}", True
-    tiles = len({urlsplit(url).path for url, _ in document.tiles})
-    path = urlsplit(page.final_url or page.url).path
+    others = len({urlsplit(url).path for url, _ in page.tiles})
+    path = urlsplit(rendered.final_url or rendered.url).path
     signs = [data.is_list, SAID["search_path"].search(path), SAID["results"].search(own[:20_000])]
-    exact = offer.clear and price is not None and not price.open
-    many = tiles >= 3 and not sells and not (exact and not any(signs))
-    if many or (tiles >= 6 and sum(map(bool, signs)) > 1 and not offer.clear):
-        return "listing", f"{tiles} other products{', no way to buy one of its own' if many else ''}", True
+    many = others >= 3 and not sells and (any(signs) or not offer.clear)
+    if many or (others >= 6 and sum(map(bool, signs)) > 1 and not offer.clear):
+        return "listing", f"{others} other products{', no way to buy one of its own' if many else ''}", True
     told = [f"a price of its own ({price.text})"] if price else []
     told += ["a way to buy it"] if sells else []
     told += ["data of a product"] if data.source else []
-    if not sells and any(len(line.text) < 120 and STOCKED.search(line.text) for line in document.lines):
+    if not sells and any(len(line.text) < 120 and STOCKED.search(line.text) for line in page.lines):
         told += ["words of stock"]
-    if document.title and ((price and len(told) > 1) or (sells and data.source)):
+    if page.title and ((price and len(told) > 1) or (sells and data.source)):
         return "product", f"one title with {', '.join(told)}", True
     if told:
         return "other", f"only {', '.join(told)}; that is too little for a product", False
     # What a page shows in pictures alone is not seen here.
-    sure = len(page.text) >= 200 or not page.segments
+    sure = len(rendered.text) >= 200 or not rendered.segments
     return "other", "neither a price nor a way to buy nor a list of products", sure
 
 
 class Offer(NamedTuple):
-    """What a page asks and struck out, and the buttons with which it sells; ``clear``: no other price is as loud."""
+    """What a page asks, by the line ``quote``, and what it struck out; ``clear``: no other price is as loud."""
 
-    buttons: tuple[Element, ...]
     price: FoundPrice | None = None
     list_price: FoundPrice | None = None
     clear: bool = False
-    score: int = -1
     quote: str = ""
 
 
 def _read_offer(page: Page, known: Money | None) -> Offer:
     """Of all prices of the product's part the one that most speaks for; ``known`` is what the data says."""
-    buttons = tuple(filter(_is_buying, page.body.iter("*")))
     found = list(_candidates(page, known))
-    current = [one for one in found if one[1].kind == "current" and one[0] >= 0]
+    current = [one for one in found if one[1].kind == "current" and one[0] >= SOME_SCORE]
     if not current:
-        return Offer(buttons)
+        return Offer()
     score, price, line = max(current, key=lambda one: one[0])
     rivals = [other + 1 for other, one, _ in current if one.amount != price.amount]
     old = [pair for pair in found if pair[1].kind == "list" and pair[1].amount > price.amount]
     nearest = min(old, key=lambda pair: abs(pair[2].place - line.place), default=(0, None))[1]
-    return Offer(buttons, price, nearest, score >= max([CLEAR_SCORE, *rivals]), score, line.text[:200])
-
-
-def _is_buying(element: Element) -> bool:
-    buying = SAID["buying"]
-    if element.tag == "input":
-        return element.get("type") in ("submit", "button") and bool(buying.match(element.get("value") or ""))
-    if element.tag == "button" or element.get("role") == "button":
-        return bool(buying.match(words_of(element)[:80]) or buying.match(element.get("aria-label") or ""))
-    alone = element.tag in ("div", "span", "p", "a") and not len(element) and element.get("class")
-    return bool(alone and buying.match((element.text or "")[:40]))
+    clear = score >= max([CLEAR_SCORE, *rivals]) and not price.open
+    return Offer(price, nearest, clear, line.text[:200])
 
 
 def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPrice, Line]]:
@@ -246,7 +232,7 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
         "price": (price, offer.quote),
         "list_price": (old.money(hint), old.text) if old else (None, ""),
         "shipping": (shipping, shipping_text),
-        "availability": _stock(page, offer),
+        "availability": _stock(page),
         "rating": (rating, rated),
         "rating_count": (count, rated),
         "title": (page.title, page.title),
@@ -258,7 +244,7 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
         "reviews": (_reviews(page), ""),
         "description": (_description(page), ""),
         "features": (_features(page), ""),
-        "variants": (_variants(page, offer, hint), ""),
+        "variants": (_variants(page, hint), ""),
         "picture_count": (pictures or None, ""),
     }
     in_data: dict[str, Any] = {"price": told.price and f"{told.price.amount:g} {told.price.currency}"}
@@ -293,7 +279,7 @@ def _terms(page: Page, attributes: tuple[Attribute, ...]) -> dict[str, str]:
     return {f"{name}_text": text[: 2 * MAX_TEXT_CHARS] for name, text in texts.items()}
 
 
-def _stock(page: Page, offer: Offer) -> tuple[Availability, str]:
+def _stock(page: Page) -> tuple[str, str]:
     """Sold out is believed before in stock; words of single forms don't count."""
     lines = [
         line.text
@@ -303,7 +289,7 @@ def _stock(page: Page, offer: Offer) -> tuple[Availability, str]:
     ]
     if gone := _saying(lines, "sold_out"):
         return "sold_out", gone[0]
-    open_buttons = (one for one in offer.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
+    open_buttons = (one for one in page.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
     lines += [] if lines else [(words_of(one) or one.get("value") or "")[:80] for one in open_buttons]
     return ("in_stock", lines[0]) if lines else ("unknown", "")
 
@@ -420,42 +406,49 @@ def _description(page: Page) -> str:
     return next((text[:5_000] for text in (*called, *long) if len(text) >= 20), "")
 
 
-def _variants(page: Page, offer: Offer, hint: str) -> tuple[Variant, ...]:
+def _alike(elements: Iterable[Element], attribute: str) -> list[list[Element]]:
+    """Elements in groups of those that stand side by side and are built alike."""
+    groups: defaultdict[Any, list[Element]] = defaultdict(list)
+    for one in elements:
+        groups[one.getparent(), one.tag, one.get(attribute)].append(one)
+    return list(groups.values())
+
+
+def _variants(page: Page, hint: str) -> tuple[Variant, ...]:
     selects = page.body.iter("select")
     own = [one for one in selects if not SAID["quantity"].search(f"{' '.join(named(one))} {one.get('name') or ''}")]
-    found = [(words_of(one), one) for select in own for one in select.iter("option")]
-    for radio in islice(page.body.iterfind(".//input[@type='radio']"), MAX_MANY):
-        labels = (up for up in ancestors(radio) if up.tag == "label")
-        label = next(labels, None) if radio.label is None else radio.label
-        found += [] if label is None else [(words_of(label), radio)]
-    if not found:
+    choices = [one for select in own for one in select.iter("option")]
+    choices += page.body.iterfind(".//input[@type='radio']")
+    if not choices:
         small = page.body.xpath(".//*[self::button or @role='radio' or @role='option' or @role='button']")
-        like = Counter((one.getparent(), one.tag, one.get("role")) for one in small)
-        several = [one for one in small if like[one.getparent(), one.tag, one.get("role")] > 1]
-        found = [(words_of(one) or one.get("aria-label") or "", one) for one in several if one not in offer.buttons]
+        choices = [one for group in _alike(small, "role") if len(group) > 1 for one in group if one not in page.buttons]
     variants: dict[str, Variant] = {}
-    for words, one in found[:MAX_MANY]:
+    for one in choices[:MAX_MANY]:
+        around = next(one.iterancestors("label"), one) if one.tag == "input" else one
+        words = words_of(around if one.label is None else one.label) or one.get("aria-label") or ""
         prices = find_prices(words)
         # "(+ $20)" is what a form adds to the price, and stays in its name.
         stated = prices[0] if len(prices) == 1 and "+" not in words else None
         name = SAID["sold_out"].sub("", words if stated is None else words.replace(stated.text, ""))
         name = " ".join(name.replace("()", "").split()).strip(" -\u2013\u2014:|·,")
         if name and len(name) <= 100 and not SAID["placeholder"].match(name):
-            out = one.get("disabled") is not None or SAID["sold_out"].search(words)
-            stock: Availability = "sold_out" if out or named(one) & {"gone", "unavailable"} else "unknown"
+            out = (
+                one.get("disabled") is not None
+                or SAID["sold_out"].search(words)
+                or named(one) & {"gone", "unavailable"}
+            )
             money = None if stated is None else stated.money(hint)
-            variants.setdefault(name.casefold(), Variant(name=name, price=money, availability=stock))
+            variant = Variant(name=name, price=money, availability="sold_out" if out else "unknown")
+            variants.setdefault(name.casefold(), variant)
     return tuple(variants.values()) if len(variants) > 1 else ()
 
 
 def _reviews(page: Page) -> tuple[CustomerReview, ...]:
     parts = (page.body, *page.reviews)
     marked = [one for part in parts for one in part.iter() if "review" in (one.get("itemprop") or "").split()]
-    groups: defaultdict[Any, list[Element]] = defaultdict(list)
-    for one in (one for part in page.reviews for one in part.iter("li", "article", "div", "blockquote")):
-        groups[one.getparent(), one.tag, one.get("class")].append(one)
-    several = [group for group in groups.values() if len(group) > 1 or group[0].tag in ("article", "blockquote")]
-    marked = marked or max(several, key=lambda group: sum(len(words_of(one)) for one in group), default=[])
+    blocks = (one for part in page.reviews for one in part.iter("li", "article", "div", "blockquote"))
+    groups = [one for one in _alike(blocks, "class") if len(one) > 1 or one[0].tag in ("article", "blockquote")]
+    marked = marked or max(groups, key=lambda group: sum(len(words_of(one)) for one in group), default=[])
     found: dict[str, CustomerReview] = {}
     for one in marked[:MAX_MANY]:
         title = next((words_of(part) for part in one.iter("h3", "h4", "h5", "strong", "b")), "")
