@@ -7,7 +7,7 @@ Whether a line could be seen is known from the text that the browser kept beside
 
 import html as entities
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, KeysView, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -285,6 +285,8 @@ def _number(said: str) -> float | None:
 # --- the document -----------------------------------------------------------------------------------------------------
 
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_BUTTONS = """.//button | .//*[@role='button'] | .//input[@type='submit' or @type='button']
+    | .//*[(self::div or self::span or self::p or self::a) and @class and not(*)]"""
 _CRUMB = re.compile(r"\s*[\u203a/>»]\s*")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
@@ -298,6 +300,13 @@ class Line(NamedTuple):
     element: Element
     place: int
     label: str
+
+    def holder_of(self, text: str) -> Element:
+        """The smallest element that holds a part of this line."""
+        block = next((up for up in ancestors(self.element, 8) if up.tag in CALLED["blocks"]), self.element)
+        inner = [(" ".join("".join(one.itertext()).split()), one) for one in islice(block.iter("*"), 60)]
+        holding = [(len(said), one) for said, one in inner if text in said]
+        return min(holding, key=lambda pair: pair[0], default=(0, self.element))[1]
 
 
 class Page:
@@ -327,7 +336,6 @@ class Page:
         holders = frozenset(() if heading is None else ancestors(heading))
         path = next((one for one in body.iter("p", "div", "nav", "ul", "ol") if named(one) & CALLED["crumbs"]), None)
         crumbs = () if path is None else [words_of(one) for one in path.iter("li")] or _CRUMB.split(words_of(path))
-        self.crumbs: Sequence[str] = crumbs
         outside, reviews = _outside(body, holders)
         cut = _cut(body, outside)
         self.reviews = _cut(body, reviews)
@@ -336,13 +344,15 @@ class Page:
         cut += _cut(body, tiles)
         self.framed = [text for one in cut for text, _ in lines_of(one)]
         self.title = "" if heading is None else words_of(heading)[:500]
+        shown = ("", "home", "start", self.title.casefold())
+        self.crumbs = tuple(one for one in crumbs if one.casefold() not in shown)
         found = list(islice(lines_of(body), MAX_LINES))
         start = next((place for place, (_, one) in enumerate(found) if heading in ancestors(one)), -1)
         labels = [text if len(text) <= 30 and not re.search(r"\d", text) else "" for text, _ in found]
         rows = enumerate(zip(found, ["", *labels], strict=False))
         lines = [Line(text, element, place - start, label) for place, ((text, element), label) in rows]
         self.lines = sorted(lines, key=lambda line: line.place <= 0)
-        self.buttons = [one for one in body.iter("*") if _is_buying(one)]
+        self.buttons = list(filter(_is_buying, body.xpath(_BUTTONS)))
 
     def can_be_seen(self, text: str) -> bool:
         """Whether a text is in what the browser showed; True where that is not known. Raised cents have no point."""
@@ -371,23 +381,15 @@ def _find_title(body: Element, known: list[str]) -> Element | None:
 
 
 def _is_buying(element: Element) -> bool:
-    buying = SAID["buying"]
-    if element.tag == "input":
-        return element.get("type") in ("submit", "button") and bool(buying.match(element.get("value") or ""))
-    if element.tag == "button" or element.get("role") == "button":
-        return bool(buying.match(words_of(element)[:80]) or buying.match(element.get("aria-label") or ""))
-    alone = element.tag in ("div", "span", "p", "a") and not len(element) and element.get("class")
-    return bool(alone and buying.match((element.text or "")[:40]))
+    texts = (words_of(element), element.get("aria-label") or "", element.get("value") or "")
+    return any(SAID["buying"].match(text[:80]) for text in texts)
 
 
-def named(*elements: Element) -> frozenset[str]:
-    """The words that elements are called by: ``priceNow-main`` is price, now and main."""
-    return frozenset(word for one in elements for word in _naming(one).split())
-
-
-def _naming(element: Element) -> str:
-    names = ((element.get(one) or "")[:300] for one in ("class", "id", "itemprop", "data-testid", "aria-label"))
-    return " ".join(_WORD.findall(" ".join(names))).lower()
+def named(*elements: Element) -> KeysView[str]:
+    """The words that elements are called by, in their order: ``priceNow-main`` is price, now and main."""
+    attributes = ("class", "id", "itemprop", "data-testid", "aria-label")
+    names = " ".join((one.get(name) or "")[:300] for one in elements for name in attributes)
+    return dict.fromkeys(word.lower() for word in _WORD.findall(names)).keys()
 
 
 def words_of(element: Element) -> str:
@@ -430,7 +432,7 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
     for one in body.iter("*"):
         if one in holders:
             continue
-        called = _naming(one)
+        called = " ".join(named(one))
         promoted = one.tag not in CALLED["inline"] and SAID["promoted"].search(called) and "price" not in called.split()
         hidden = one.get("hidden") is not None or SAID["hidden"].search(one.get("style") or "")
         framed = {one.tag, one.get("role")} & CALLED["frames"] or (one.tag == "header" and one.getparent() is body)

@@ -10,7 +10,6 @@ import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
@@ -20,16 +19,7 @@ from grounding.errors import UserError
 from grounding.records import Call, Failure, Record
 
 from ..asking import StageModel
-from ..records import (
-    Attribute,
-    CustomerReview,
-    FactSource,
-    Money,
-    PageClass,
-    ProductFacts,
-    RenderedPage,
-    Variant,
-)
+from ..records import Attribute, CustomerReview, FactSource, Money, PageClass, ProductFacts, RenderedPage, Variant
 from .document import (
     CALLED,
     MAX_MANY,
@@ -190,7 +180,7 @@ def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPri
     for line in page.lines:
         prices = () if line.element.tag in ("option", "select") else find_prices(line.text)
         for price in filter(lambda one: page.can_be_seen(one.text), prices):
-            up = list(ancestors(_owner(line, price.text), 4))
+            up = list(ancestors(line.holder_of(price.text), 4))
             called = [named(one) for one in up]
             now, close, kind = CALLED["now"], named(*up[:2]), price.kind
             if kind == "current" and price.start == 0 and line.label:
@@ -206,13 +196,6 @@ def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPri
             yield score, price._replace(kind=kind), line
 
 
-def _owner(line: Line, text: str) -> Element:
-    block = next((up for up in ancestors(line.element, 8) if up.tag in CALLED["blocks"]), line.element)
-    inner = ((" ".join("".join(one.itertext()).split()), one) for one in islice(block.iter("*"), 60))
-    holding = [(len(said), one) for said, one in inner if text in said]
-    return min(holding, key=lambda pair: pair[0], default=(0, line.element))[1]
-
-
 def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
     told, old = data.facts, offer.list_price
     hint = data.currency or CURRENCY_OF_LANGUAGE.get(page.language, "")
@@ -223,8 +206,7 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
     brand = known.get("brand") or known.get("maker") or known.get("manufacturer") or _brand(page)
     seller = next((match["name"] for line in page.lines if (match := SAID["seller"].search(line.text))), "").strip()
     rating, count, rated = _rating(page)
-    shown = ("", "home", "start", page.title.casefold())
-    pictures = len({(one.get("src") or "").partition("?")[0] for one in page.body.iter("img")})
+    pictures = {(one.get("src") or "").partition("?")[0] for one in page.body.iter("img")}
     shipping, shipping_text = _shipping(page, price, hint)
     # What the page says of each, and its words for it where they are kept.
     said: dict[str, tuple[Any, str]] = {
@@ -239,26 +221,23 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
         "seller": (seller[:80], seller[:80]),
         **{name: (text, text) for name, text in _terms(page, attributes).items()},
         "shipping_text": (shipping_text, ""),
-        "categories": (tuple(one for one in page.crumbs if one.casefold() not in shown), ""),
+        "categories": (page.crumbs, ""),
         "attributes": ((*attributes, *(one for one in told.attributes if one.name.casefold() not in known)), ""),
         "reviews": (_reviews(page), ""),
         "description": (_description(page), ""),
         "features": (_features(page), ""),
         "variants": (_variants(page, hint), ""),
-        "picture_count": (pictures or None, ""),
+        "picture_count": (len(pictures) or None, ""),
     }
     in_data: dict[str, Any] = {"price": told.price and f"{told.price.amount:g} {told.price.currency}"}
     in_data |= {name: getattr(told, name) for name in _SOURCED}
     found = [(name, data.source, text) for name, text in in_data.items()]
     found += [(name, "page", words) for name, (value, words) in said.items() if value not in UNKNOWN]
-    sources = (
-        FactSource(field=name, source=where, quote=" ".join(str(text).split())[:240])
-        for name, where, text in found
-        if text not in UNKNOWN
-    )
+    quotes = [(name, where, " ".join(str(text).split())[:240]) for name, where, text in found if text not in UNKNOWN]
+    sources = tuple(FactSource(field=name, source=where, quote=quote) for name, where, quote in quotes)
     # Where nobody has rated it yet, an older figure of the data is not taken.
     kept = {name: one for name, (one, _) in said.items() if one not in UNKNOWN or (name == "rating" and count == 0)}
-    return msgspec.structs.replace(told, **kept, sources=tuple(sources))
+    return msgspec.structs.replace(told, **kept, sources=sources)
 
 
 def _saying(texts: Iterable[str], *names: str, but: Sequence[str] = ()) -> list[str]:
@@ -269,14 +248,12 @@ def _saying(texts: Iterable[str], *names: str, but: Sequence[str] = ()) -> list[
 def _terms(page: Page, attributes: tuple[Attribute, ...]) -> dict[str, str]:
     """Delivery, returns and warranty: the first lines after the title that speak of them, else lines of tables."""
     lines = [line.text[:MAX_TEXT_CHARS] for line in page.lines if " " in line.text]
-    said = {
-        "delivery": _saying(lines, "delivery", "time", but=("returns",)),
-        "returns": _saying(lines, "returns"),
-        "warranty": _saying(lines, "warranty", but=("money_back",)),
-    }
-    rows = {name: [f"{one.name}: {one.value}" for one in attributes if SAID[name].search(one.name)] for name in said}
-    texts = {name: " | ".join(dict.fromkeys((said[name] or rows[name])[:3])) for name in said}
-    return {f"{name}_text": text[: 2 * MAX_TEXT_CHARS] for name, text in texts.items()}
+    texts: dict[str, str] = {}
+    for name, more, but in (("delivery", ["time"], "returns"), ("returns", [], ""), ("warranty", [], "money_back")):
+        rows = [f"{one.name}: {one.value}" for one in attributes if SAID[name].search(one.name)]
+        said = _saying(lines, name, *more, but=[but] if but else []) or rows
+        texts[f"{name}_text"] = " | ".join(dict.fromkeys(said[:3]))[: 2 * MAX_TEXT_CHARS]
+    return texts
 
 
 def _stock(page: Page) -> tuple[str, str]:
@@ -296,19 +273,18 @@ def _stock(page: Page) -> tuple[str, str]:
 
 def _shipping(page: Page, price: Money | None, hint: str) -> tuple[Money | None, str]:
     """The cost of shipping by the product's own lines, then by the shop's rule, its bound held against the price."""
-    later, rest = list[str](), list[str]()
+    said, rules = list[str](), list[str]()
     for line in page.lines:
         named_so = SAID["shipping"].search(line.label)
         text = f"{line.label.rstrip(':')}: {line.text}" if named_so else line.text
-        (later if line.place > 0 else rest).append(text)
-    said = _saying(later, "shipping")
-    for text in (*said, *filter(find_prices, _saying((*rest, *page.framed), "shipping"))):
-        for clause in re.split(r"[.;](?=\s|$)", text if len(text) <= MAX_TEXT_CHARS else ""):
+        (said if line.place > 0 else rules).extend(_saying([text], "shipping"))
+    rules += _saying(page.framed, "shipping")
+    for text in (one for one in (*said, *filter(find_prices, rules)) if len(one) <= MAX_TEXT_CHARS):
+        for clause in re.split(r"[.;](?=\s|$)", text):
             speaks = SAID["shipping"].search(clause) or "order" in clause.lower()
-            if speaks and not SAID["not_shipping"].search(clause):
-                cost = _clause_cost(clause, text, price, hint)
-                if cost is not None:
-                    return cost, text
+            cost = _clause_cost(clause, text, price, hint) if speaks else None
+            if cost is not None and not SAID["not_shipping"].search(clause):
+                return cost, text
     return None, said[0][:MAX_TEXT_CHARS] if said else ""
 
 
@@ -347,15 +323,14 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
         up = list(ancestors(line.element, 3))
         called = bool(named(*up) & CALLED["ratings"])
         texts = (line.text, *(one.get("aria-label") or "" for one in up[:2]))
-        for text in (one for one in texts if 0 < len(one) <= 200):
+        for text in (one for one in texts if len(one) <= 200):
             if SAID["none_yet"].search(text) and value is None:
                 return None, 0, text
             before = value, count
             if value is None and (called or SAID["rated"].search(text)):
                 value = stars_in(text)
             if count is None and (value is not None or called):
-                # Beside stars also a bare number in brackets.
-                match = SAID["counted"].search(text) or (value is not None and SAID["in_brackets"].match(text.strip()))
+                match = SAID["counted"].search(text) or SAID["in_brackets"].match(text.strip())
                 if match and (said := match["count"] or match["later"]):
                     count = round(float(said[:-1]) * 1000) if said[-1] in "kK" else int(re.sub(r"\D", "", said))
             quotes += [text[:160]] if before != (value, count) else []
@@ -373,18 +348,15 @@ def _brand(page: Page) -> str:
 
 
 def _attributes(page: Page) -> tuple[Attribute, ...]:
-    found: list[tuple[str, str]] = []
-    for one in page.body.iter("dt", "tr"):
-        cells = [one, one.getnext()] if one.tag == "dt" else [cell for cell in one if cell.tag in ("th", "td")]
-        if len(cells) == 2 and cells[1] is not None:
-            found.append((words_of(cells[0]).rstrip(":"), words_of(cells[1])))
+    """Rows of tables and lists of terms, then lines such as "Colour: Red"; the first of each name."""
+    names = page.body.xpath(".//dt | .//tr[count(th | td) = 2]/*[self::th or self::td][1]")
+    found = [(words_of(one).rstrip(":"), words_of(one.getnext())) for one in names if one.getnext() is not None]
     later = (line.text for line in page.lines if line.place > 0 and not find_prices(line.text))
     found += [(match["name"], match["value"]) for match in map(_NAMED_LINE.match, later) if match]
-    pairs: dict[str, str] = {}
+    first: dict[str, str] = {}
     for name, value in found:
-        if name and value and len(name) <= 120:
-            pairs.setdefault(name, value[:500])
-    return tuple(Attribute(name=name, value=value) for name, value in pairs.items())
+        first.setdefault(name, value[:500])
+    return tuple(Attribute(name=name, value=first[name]) for name in first if name and first[name] and len(name) <= 120)
 
 
 def _features(page: Page) -> tuple[str, ...]:
