@@ -137,13 +137,11 @@ def structured_data(html: str, url: str) -> tuple[StructuredData, ...]:
         with suppress(ValueError, RecursionError, AssertionError, AttributeError, KeyError):
             found |= extruct.extract(document, base_url=url, syntaxes=[source], uniform=True, errors="strict")
     blocks: list[StructuredData] = []
-    left = MAX_TOTAL_CHARS
     for source, item in ((source, item) for source, items in found.items() for item in items[:MAX_BLOCKS]):
         with suppress(RecursionError, UnicodeEncodeError):
             text = msgspec.json.encode(item).decode()
-            if len(text) <= min(left, MAX_BLOCK_CHARS):
+            if len(text) <= min(MAX_BLOCK_CHARS, MAX_TOTAL_CHARS - sum(len(one.json) for one in blocks)):
                 blocks.append(StructuredData(source=source, json=text))
-                left -= len(text)
     return tuple(blocks)
 
 
@@ -200,12 +198,10 @@ def _kinds(node: Node) -> frozenset[str]:
 
 
 def _translated(node: Node) -> Node:
-    """A product of OpenGraph in the words of schema.org."""
+    """A product of OpenGraph in the words of schema.org: what its tags say of the product itself, and of its offer."""
     said = {tag.partition(":")[2]: value for tag, value in node.items() if value}
-    offer = {"price": "price:amount", "priceCurrency": "price:currency", "availability": "availability"}
-    return {"name": said.get("title"), "offers": {name: said.get(tag) for name, tag in offer.items()}} | {
-        name: said.get(name) for name in ("brand", "description")
-    }
+    said |= {"name": said.get("title"), "price": said.get("price:amount"), "priceCurrency": said.get("price:currency")}
+    return said | {"offers": said}
 
 
 def _facts(node: Node, url: str) -> ProductFacts:
@@ -348,9 +344,8 @@ class Page:
         self.crumbs = tuple(one for one in crumbs if one.casefold() not in shown)
         found = list(islice(lines_of(body), MAX_LINES))
         start = next((place for place, (_, one) in enumerate(found) if heading in ancestors(one)), -1)
-        labels = [text if len(text) <= 30 and not re.search(r"\d", text) else "" for text, _ in found]
-        rows = enumerate(zip(found, ["", *labels], strict=False))
-        lines = [Line(text, element, place - start, label) for place, ((text, element), label) in rows]
+        labels = ["", *(text if len(text) <= 30 and not re.search(r"\d", text) else "" for text, _ in found)]
+        lines = [Line(text, one, place - start, labels[place]) for place, (text, one) in enumerate(found)]
         self.lines = sorted(lines, key=lambda line: line.place <= 0)
         self.buttons = list(filter(_is_buying, body.xpath(_BUTTONS)))
 

@@ -282,8 +282,7 @@ def _shipping(page: Page, price: Money | None, hint: str) -> tuple[Money | None,
     for text in (one for one in (*said, *filter(find_prices, rules)) if len(one) <= MAX_TEXT_CHARS):
         for clause in re.split(r"[.;](?=\s|$)", text):
             speaks = SAID["shipping"].search(clause) or "order" in clause.lower()
-            cost = _clause_cost(clause, text, price, hint) if speaks else None
-            if cost is not None and not SAID["not_shipping"].search(clause):
+            if speaks and not SAID["not_shipping"].search(clause) and (cost := _clause_cost(clause, text, price, hint)):
                 return cost, text
     return None, said[0][:MAX_TEXT_CHARS] if said else ""
 
