@@ -211,8 +211,7 @@ def _facts(node: Node, url: str) -> ProductFacts:
     # The price and its offer: that of the page's own address, or the least.
     query = urlsplit(url).query
     own = [pair for pair in stated if query and _text(pair[1], "url").partition("?")[2] == query]
-    nothing = (None, offers[0] if offers else {})
-    price, offer = min(own or stated, key=lambda pair: pair[0].amount, default=nothing)
+    price, offer = min(own or stated, key=lambda pair: pair[0].amount, default=(None, next(iter(offers), {})))
     value, best, *counts = (
         _number(_text(node, "aggregateRating", name))
         for name in ("ratingValue", "bestRating", "ratingCount", "reviewCount")
@@ -300,9 +299,9 @@ class Line(NamedTuple):
     def holder_of(self, text: str) -> Element:
         """The smallest element that holds a part of this line."""
         block = next((up for up in ancestors(self.element, 8) if up.tag in CALLED["blocks"]), self.element)
-        inner = [(" ".join("".join(one.itertext()).split()), one) for one in islice(block.iter("*"), 60)]
-        holding = [(len(said), one) for said, one in inner if text in said]
-        return min(holding, key=lambda pair: pair[0], default=(0, self.element))[1]
+        texts = {one: " ".join("".join(one.itertext()).split()) for one in islice(block.iter("*"), 60)}
+        holding = [one for one in texts if text in texts[one]]
+        return min(holding, key=lambda one: len(texts[one]), default=self.element)
 
 
 class Page:

@@ -49,8 +49,7 @@ def extraction_prompts() -> ExtractionPrompts:
 
 
 def question(prompts: ExtractionPrompts, page: RenderedPage, *, pictures: int) -> str:
-    text = page.text[:MAX_PAGE_CHARS]
-    kept: list[str] = []
+    text, kept = page.text[:MAX_PAGE_CHARS], list[str]()
     for line in (f"{block.source}: {block.json}" for block in page.data):
         kept += [line] if sum(map(len, kept)) + len(line) <= MAX_DATA_CHARS else []
     metadata = "\n".join(kept)
@@ -64,13 +63,12 @@ def question(prompts: ExtractionPrompts, page: RenderedPage, *, pictures: int) -
 
 class ModelExtractor:
     def __init__(self, model: Opened) -> None:
-        self._opened = model
-        self._prompts = extraction_prompts()
+        self._opened, self._prompts = model, extraction_prompts()
         self.card, self.name = model.card, model.card.name
         self.max_concurrency = model.model.max_concurrency
         self.check, self.aclose = model.model.check, model.model.aclose
-        asked = f"{model.model.identity}|{self._prompts.label}|pictures={MAX_PICTURES}"
-        self.identity = f"model:1|{asked}|structural:{VERSION}"
+        asked = f"{model.model.identity}|{self._prompts.label}"
+        self.identity = f"model:1|{asked}|pictures={MAX_PICTURES}|structural:{VERSION}"
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
         from ..web.evidence import load_html
