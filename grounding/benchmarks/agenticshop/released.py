@@ -158,8 +158,8 @@ def page_text(html: str) -> str:
     """A document's words as the release reads them: every text by itself on lines of its own, without blank lines."""
     from .extraction.document import parsed
 
-    root, dropped = parsed(html), " or ".join(f"ancestor::{name}" for name in _DROPPED)
-    texts = [] if root is None else root.xpath(f"//text()[not({dropped})]")
+    dropped = " or ".join(f"ancestor::{name}" for name in _DROPPED)
+    texts = parsed(html).xpath(f"//text()[not({dropped})]")
     return "\n".join(line for text in texts for line in text.strip().splitlines() if line.strip())
 
 

@@ -164,14 +164,14 @@ def read_cards(url: str, html: str) -> dict[str, str]:
     """The words of each product on a page of results by its address, in the order of the page: what a product's page
     takes for tiles of other products. None where the page says that it found none, whatever it shows all the same.
     """
-    from ..extraction.document import read_document
+    from ..extraction.document import Page
 
-    document, home, cards = read_document(html, url), urljoin(url, "/"), dict[str, str]()
-    if document is None or _NOTHING.search(" ".join(line.text for line in document.lines)[:1500]):
+    page, home, cards = Page(html, url), urljoin(url, "/"), dict[str, str]()
+    if _NOTHING.search(" ".join(line.text for line in page.lines)[:1500]):
         return {}
-    for one in document.tiles:
-        if one.url.startswith(home) and one.url != home and len(cards) < MAX_CARDS_PER_SEARCH:
-            cards.setdefault(one.url, one.text)
+    for target, text in page.tiles:
+        if target.startswith(home) and target != home and len(cards) < MAX_CARDS_PER_SEARCH:
+            cards.setdefault(target, text)
     return cards
 
 

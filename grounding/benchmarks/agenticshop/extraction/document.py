@@ -7,7 +7,7 @@ Whether a line could be seen is known from the text that the browser kept beside
 
 import html as entities
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, KeysView, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -106,16 +106,16 @@ def currency_code(sign: str, hint: str = "") -> str:
 Node = dict[str, Any]
 
 
-def parsed(html: str) -> Any:
-    """A page as lxml's tree, nothing fetched or run; None where there is nothing to parse."""
+def parsed(html: str) -> Element:
+    """A page as lxml's tree with a head and a body, nothing fetched or run; an empty one of what is no document."""
     import lxml.etree
     import lxml.html
 
     parser = lxml.html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True)
     raw = html[:MAX_HTML_CHARS].replace("\0", "\ufffd").encode("utf-8", "replace")
     with suppress(lxml.etree.ParserError, ValueError):
-        return lxml.html.document_fromstring(raw, parser=parser)
-    return None
+        return lxml.html.document_fromstring(raw, parser=parser, ensure_head_body=True)
+    return lxml.html.document_fromstring("<html>", ensure_head_body=True)
 
 
 def structured_data(html: str, url: str) -> tuple[StructuredData, ...]:
@@ -124,8 +124,6 @@ def structured_data(html: str, url: str) -> tuple[StructuredData, ...]:
     from extruct.jsonld import JsonLdExtractor
 
     document = parsed(html)
-    if document is None:
-        return ()
     found: dict[Any, list[Any]] = {"json-ld": []}
     for script in document.iter("script"):
         # The library asks for this very word, and a page may say it with a charset or in capitals.
@@ -134,19 +132,16 @@ def structured_data(html: str, url: str) -> tuple[StructuredData, ...]:
             # One script at a time, so that a broken one takes no other with it.
             with suppress(ValueError, RecursionError):
                 found["json-ld"] += JsonLdExtractor().extract_items(script)
-    few = len(document.xpath(f"(//*[@itemprop])[position() <= {MAX_MICRODATA_NODES + 1}]")) <= MAX_MICRODATA_NODES
+    few = document.xpath("count(//*[@itemprop])") <= MAX_MICRODATA_NODES
     for source in ("microdata", "opengraph") if few else ("opengraph",):
         with suppress(ValueError, RecursionError, AssertionError, AttributeError, KeyError):
             found |= extruct.extract(document, base_url=url, syntaxes=[source], uniform=True, errors="strict")
     blocks: list[StructuredData] = []
-    left = MAX_TOTAL_CHARS
-    for source, items in found.items():
-        for item in items[:MAX_BLOCKS]:
-            with suppress(RecursionError, UnicodeEncodeError):
-                text = msgspec.json.encode(item).decode()
-                if len(text) <= min(left, MAX_BLOCK_CHARS):
-                    blocks.append(StructuredData(source=source, json=text))
-                    left -= len(text)
+    for source, item in ((source, item) for source, items in found.items() for item in items[:MAX_BLOCKS]):
+        with suppress(RecursionError, UnicodeEncodeError):
+            text = msgspec.json.encode(item).decode()
+            if len(text) <= min(MAX_BLOCK_CHARS, MAX_TOTAL_CHARS - sum(len(one.json) for one in blocks)):
+                blocks.append(StructuredData(source=source, json=text))
     return tuple(blocks)
 
 
@@ -178,7 +173,7 @@ def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> Pa
             for node in _objects(msgspec.json.decode(block.json)):
                 is_list = is_list or bool(_kinds(node) & _LISTS)
                 if _kinds(node) & _PRODUCTS:
-                    facts = _facts(node, url)
+                    facts = _facts(_translated(node) if block.source == "opengraph" else node, url)
                     found.append((fuzz.WRatio(facts.title, title, processor=default_process), facts, block.source))
     own = [one for one in found if one[2] != "opengraph" and (one[0] >= SAME_NAME or not title)]
     own = found if len(found) == 1 and found[0][2] == "opengraph" else own
@@ -187,43 +182,62 @@ def read_data(blocks: Sequence[StructuredData], url: str, title: str = "") -> Pa
     return PageData(facts, source, is_list, next(filter(None, currencies), ""))
 
 
+def _objects(value: Any) -> Iterator[Node]:
+    """All objects of a block that are no part of a product or of a list's entry."""
+    for one in _at(value):
+        if isinstance(one, dict):
+            yield one
+            if not _kinds(one) & (_PRODUCTS | _LISTS):
+                yield from _objects(list(one.values()))
+        elif isinstance(one, list):
+            yield from _objects(one)
+
+
+def _kinds(node: Node) -> frozenset[str]:
+    return frozenset(re.split(r"[/#:]", one)[-1] for one in _at(node, "@type") if isinstance(one, str))
+
+
+def _translated(node: Node) -> Node:
+    """A product of OpenGraph in the words of schema.org: what its tags say of the product itself, and of its offer."""
+    said = {tag.partition(":")[2]: value for tag, value in node.items() if value}
+    said |= {"name": said.get("title"), "price": said.get("price:amount"), "priceCurrency": said.get("price:currency")}
+    return said | {"offers": said}
+
+
 def _facts(node: Node, url: str) -> ProductFacts:
-    offers = [each for one in _dicts(node, "offers") for each in (one, *_dicts(one, "offers"))]
-    if "product" in _kinds(node):
-        tags = ("price:amount", "price:currency", "availability", "brand")
-        price, currency, stock, brand = (node.get(f"product:{tag}") or node.get(f"og:{tag}") for tag in tags)
-        offers = [{"price": price, "priceCurrency": currency, "availability": stock}]
-        node = {"name": node.get("og:title"), "brand": brand, "description": node.get("og:description")}
-    specified = [{**one, **each} for one in offers for each in _dicts(one, "priceSpecification")]
+    offers = [one for path in (("offers",), ("offers", "offers")) for one in _at(node, *path) if isinstance(one, dict)]
+    specified = [{**one, **each} for one in offers for each in _at(one, "priceSpecification") if isinstance(each, dict)]
     stated = [(money, one) for one in (*offers, *specified) if (money := _stated(one)) is not None]
     # The price and its offer: that of the page's own address, or the least.
     query = urlsplit(url).query
-    own = [pair for pair in stated if query and _text(pair[1].get("url")).partition("?")[2] == query]
-    least = min(own or stated, key=lambda pair: pair[0].amount, default=(None, offers[0] if offers else {}))
-    rating = next(iter(_dicts(node, "aggregateRating")), {})
-    counted = _number(rating.get("ratingCount")) or _number(rating.get("reviewCount"))
-    value, best = _number(rating.get("ratingValue")), _number(rating.get("bestRating"))
-    category = _name(node, "category")
-    details = [(_name(one, "name"), _name(one, "value")) for one in _dicts(node, "additionalProperty")]
-    stocks = (re.split(r"[/#:]", _text(one.get("availability")))[-1] for one in (least[1], *offers))
-    known = (_STOCK.get(re.sub(r"[_ ]", "", one.lower())) for one in stocks)
+    own = [pair for pair in stated if query and _text(pair[1], "url").partition("?")[2] == query]
+    price, offer = min(own or stated, key=lambda pair: pair[0].amount, default=(None, next(iter(offers), {})))
+    value, best, *counts = (
+        _number(_text(node, "aggregateRating", name))
+        for name in ("ratingValue", "bestRating", "ratingCount", "reviewCount")
+    )
+    counted = next(filter(None, counts), None)
+    category = _text(node, "category")
+    details = [(_text(one, "name"), _text(one, "value")) for one in _at(node, "additionalProperty")]
+    stocks = (_text(one, *path) for one in (offer, *offers) for path in (("availability",), ("availability", "@id")))
+    known = (_STOCK.get(re.sub(r"[_ ]", "", re.split(r"[/#:]", one)[-1].lower())) for one in stocks)
     return ProductFacts(
-        title=_text(node.get("name")),
-        brand=_name(node, "brand") or _name(node, "manufacturer"),
-        seller=_name(least[1], "seller"),
+        title=_text(node, "name"),
+        brand=_text(node, "brand") or _text(node, "manufacturer"),
+        seller=_text(offer, "seller"),
         categories=() if "://" in category else tuple(filter(None, re.split(r"\s*[>/]\s*", category)))[:12],
-        price=least[0],
+        price=price,
         availability=next(filter(None, known), "unknown"),
         rating=None if value is None else out_of_five(value, best or (5.0 if value <= 5 else 10.0)),
         rating_count=None if counted is None else int(counted),
-        description=_text(node.get("description"))[:5_000],
+        description=_text(node, "description")[:5_000],
         attributes=tuple(Attribute(name=name[:120], value=value[:500]) for name, value in details if name and value),
     )
 
 
 def _stated(offer: Node) -> Money | None:
     """The price of an offer; data has a point for decimals, else it is read as a text is."""
-    currency, said = currency_code(_text(offer.get("priceCurrency"))), _text(offer.get("price", offer.get("lowPrice")))
+    currency, said = currency_code(_text(offer, "priceCurrency")), _text(offer, "price") or _text(offer, "lowPrice")
     if re.fullmatch(r"\d{1,9}(?:\.\d{1,4})?", said):
         return Money(amount=float(said), currency=currency)
     prices = find_prices(said if currency_code(said[:1]) or not currency else f"{currency} {said}")
@@ -235,44 +249,29 @@ def out_of_five(value: float, best: float) -> float | None:
     return round(value * 5.0 / best, 2) if best > 0 and 0 <= value <= best else None
 
 
-def _objects(value: Any) -> Iterator[Node]:
-    """All objects of a block that are no part of a product or of a list's entry."""
-    if isinstance(value, dict):
-        yield value
-        value = [] if _kinds(value) & (_PRODUCTS | _LISTS) else list(value.values())
-    for one in value[:MAX_MANY] if isinstance(value, list) else ():
-        yield from _objects(one)
+def _at(value: Any, *path: str) -> Iterator[Any]:
+    """All that lies at a path of names, be it one value or a list at each of them."""
+    for one in value[:MAX_MANY] if isinstance(value, list) else [value]:
+        if not path:
+            yield one
+        elif isinstance(one, dict):
+            yield from _at(one.get(path[0]), *path[1:])
 
 
-def _kinds(node: Node) -> frozenset[str]:
-    return frozenset(re.split(r"[/#:]", one)[-1] for one in _list(node, "@type") if isinstance(one, str))
+def _text(value: Any, *path: str) -> str:
+    """What is first said at a path as a line of text, without tags and entities; of an object its name or value."""
+    for one in _at(value, *path):
+        said = str(one) if isinstance(one, str | int | float) and not isinstance(one, bool) else ""
+        if isinstance(one, dict):
+            said = _text(one, "name") or _text(one, "value") or _text(one, "@value")
+        if line := " ".join(entities.unescape(re.sub(r"<[^<>]{1,200}>", " ", said)).split()):
+            return line
+    return ""
 
 
-def _list(node: Node, name: str) -> list[Any]:
-    value = node.get(name)
-    return value[:MAX_MANY] if isinstance(value, list) else [value] if value else []
-
-
-def _dicts(node: Node, name: str) -> list[Node]:
-    return [one for one in _list(node, name) if isinstance(one, dict)]
-
-
-def _text(value: Any, keys: Sequence[str] = ("@value", "@id")) -> str:
-    """A value as a line of text, without tags and entities; of a list the first, of an object what a key names."""
-    one = value[0] if isinstance(value, list) and value else value
-    if isinstance(one, dict):
-        return next((said for key in keys if (said := _text(one.get(key), keys))), "")
-    said = str(one) if isinstance(one, str | int | float) and not isinstance(one, bool) else ""
-    return " ".join(entities.unescape(re.sub(r"<[^<>]{1,200}>", " ", said)).split())
-
-
-def _name(node: Node, name: str) -> str:
-    return _text(node.get(name), ("name", "value", "@value"))
-
-
-def _number(value: Any) -> float | None:
-    """A value as a number, such as 4.4 of "4,4 / 5"; None where it is none. "1,284" counts."""
-    match = re.match(r"\d{1,12}(?:[.,]\d{1,4})?", _text(value))
+def _number(said: str) -> float | None:
+    """The number that a text begins with, such as 4.4 of "4,4 / 5"; "1,284" counts."""
+    match = re.match(r"\d{1,12}(?:[.,]\d{1,4})?", said)
     if match is None:
         return None
     return float(match[0].replace(",", "" if re.fullmatch(r"\d+,\d{3}", match[0]) else "."))
@@ -281,92 +280,78 @@ def _number(value: Any) -> float | None:
 # --- the document -----------------------------------------------------------------------------------------------------
 
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_BUTTONS = """.//button | .//*[@role='button'] | .//input[@type='submit' or @type='button']
+    | .//*[(self::div or self::span or self::p or self::a) and @class and not(*)]"""
 _CRUMB = re.compile(r"\s*[\u203a/>»]\s*")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 class Line(NamedTuple):
-    """A run of text that no block breaks. ``element`` is the innermost around its first words."""
+    """A run of text that no block breaks. ``element`` is the innermost around its first words, ``place`` how many lines
+    it stands after the title, ``label`` the line before it where that may name it: a short one without a number.
+    """
 
     text: str
     element: Element
     place: int
+    label: str
+
+    def holder_of(self, text: str) -> Element:
+        """The smallest element that holds a part of this line."""
+        block = next((up for up in ancestors(self.element, 8) if up.tag in CALLED["blocks"]), self.element)
+        texts = {one: " ".join("".join(one.itertext()).split()) for one in islice(block.iter("*"), 60)}
+        holding = [one for one in texts if text in texts[one]]
+        return min(holding, key=lambda one: len(texts[one]), default=self.element)
 
 
-class Tile(NamedTuple):
-    """Another product, shown in a small block with its price."""
-
-    url: str
-    text: str
-    element: Element
-
-
-class Page(NamedTuple):
+class Page:
     """A parsed page: ``body`` and ``lines`` are the product's part, all else is cut out of them.
 
-    ``framed`` are the lines that were cut out, still read for a shop's terms; ``reviews`` the elements in which
-    customers speak. ``title_place`` is the line of the title, or -1; ``seen`` what the browser showed, squeezed.
+    ``lines`` are those after the title, then those before it. ``framed`` are the lines that were cut out, still read
+    for a shop's terms; ``reviews`` the elements in which customers speak, ``buttons`` those with which it sells;
+    ``tiles`` address and words of other products.
     """
 
-    body: Element
-    title: str
-    document_title: str
-    guards: str
-    seen: str
-    crumbs: Sequence[str]
-    tiles: list[Tile]
-    lines: list[Line]
-    framed: list[str]
-    reviews: list[Element]
-    title_place: int
+    def __init__(self, html: str, url: str, *, seen: str = "", name: str = "") -> None:
+        """``html`` is a document after its scripts, ``seen`` what the browser showed of it, "" where that is not known,
+        ``name`` what its data calls its product.
+        """
+        root = parsed(html)
+        self.body = body = root.find("body")
+        self.language = (root.get("lang") or "").lower()
+        self.document_title = " ".join((root.findtext(".//title") or "").split())[:1_000]
+        self.guards = " ".join((one.get("src") or "")[:300] for one in root.iter("iframe", "frame", "script"))
+        self._seen = "".join(seen.split()).casefold()
+        # References such as &#x1f; bring signs that lxml reads and won't write, as it does where an element is cut out.
+        for one in body.iter("*"):
+            one.text, one.tail = (said and _UNWRITABLE.sub(" ", said) for said in (one.text, one.tail))
+        for one in list(body.iter(*CALLED["dropped"])):
+            one.drop_tree()
+        heading = _find_title(body, [one.casefold() for one in (name, self.document_title) if one])
+        holders = frozenset(() if heading is None else ancestors(heading))
+        path = next((one for one in body.iter("p", "div", "nav", "ul", "ol") if named(one) & CALLED["crumbs"]), None)
+        crumbs = () if path is None else [words_of(one) for one in path.iter("li")] or _CRUMB.split(words_of(path))
+        outside, reviews = _outside(body, holders)
+        cut = _cut(body, outside)
+        self.reviews = _cut(body, reviews)
+        tiles = _tiles(body, url, holders)
+        self.tiles = list(tiles.values())
+        cut += _cut(body, tiles)
+        self.framed = [text for one in cut for text, _ in lines_of(one)]
+        self.title = "" if heading is None else words_of(heading)[:500]
+        shown = ("", "home", "start", self.title.casefold())
+        self.crumbs = tuple(one for one in crumbs if one.casefold() not in shown)
+        found = list(islice(lines_of(body), MAX_LINES))
+        start = next((place for place, (_, one) in enumerate(found) if heading in ancestors(one)), -1)
+        labels = ["", *(text if len(text) <= 30 and not re.search(r"\d", text) else "" for text, _ in found)]
+        lines = [Line(text, one, place - start, labels[place]) for place, (text, one) in enumerate(found)]
+        self.lines = sorted(lines, key=lambda line: line.place <= 0)
+        self.buttons = list(filter(_is_buying, body.xpath(_BUTTONS)))
 
     def can_be_seen(self, text: str) -> bool:
         """Whether a text is in what the browser showed; True where that is not known. Raised cents have no point."""
         bare = "".join(text.split()).casefold()
-        return not self.seen or bare in self.seen or bare.replace(".", "") in self.seen
-
-    def after_title(self, most: int = 10_000) -> list[Line]:
-        """The lines from the title on, then those before it."""
-        return sorted(self.lines, key=lambda line: line.place <= self.title_place)[:most]
-
-
-def read_document(html: str, url: str, *, seen: str = "", name: str = "") -> Page | None:
-    """Parse a document after its scripts; None where there is nothing to parse. ``seen`` is what the browser showed of
-    it, "" where that is not known, ``name`` what its data calls its product.
-    """
-    root = parsed(html)
-    body = None if root is None else root.find("body")
-    if body is None:
-        return None
-    document_title = " ".join((root.findtext(".//title") or "").split())[:1_000]
-    guards = " ".join((one.get("src") or "")[:300] for one in root.iter("iframe", "frame", "script"))
-    # References such as &#x1f; bring signs that lxml reads and won't write, as it does where an element is taken out.
-    for one in body.iter("*"):
-        one.text, one.tail = (said and _UNWRITABLE.sub(" ", said) for said in (one.text, one.tail))
-    for one in list(body.iter(*CALLED["dropped"])):
-        one.drop_tree()
-    heading = _find_title(body, [one.casefold() for one in (name, document_title) if one])
-    holders = frozenset(() if heading is None else ancestors(heading))
-    path = next((one for one in body.iter("p", "div", "nav", "ul", "ol") if named(one) & CALLED["crumbs"]), None)
-    crumbs = () if path is None else [words_of(one) for one in path.iter("li")] or _CRUMB.split(words_of(path))
-    outside, reviews = _outside(body, holders)
-    cut, reviews = _cut(body, outside), _cut(body, reviews)
-    tiles = list(_tiles(body, url, holders))
-    cut += _cut(body, (one.element for one in tiles))
-    lines = list(lines_of(body))
-    return Page(
-        body=body,
-        title="" if heading is None else words_of(heading)[:500],
-        document_title=document_title,
-        guards=guards,
-        seen="".join(seen.split()).casefold(),
-        crumbs=crumbs,
-        tiles=tiles,
-        lines=lines,
-        framed=[line.text for one in cut for line in lines_of(one)],
-        reviews=reviews,
-        title_place=next((one.place for one in lines if heading in ancestors(one.element)), -1),
-    )
+        return not self._seen or bare in self._seen or bare.replace(".", "") in self._seen
 
 
 def _cut(body: Element, elements: Iterable[Element]) -> list[Element]:
@@ -389,18 +374,20 @@ def _find_title(body: Element, known: list[str]) -> Element | None:
     return best
 
 
-def named(*elements: Element) -> frozenset[str]:
-    """The words that elements are called by: ``priceNow-main`` is price, now and main."""
-    return frozenset(word for one in elements for word in _naming(one).split())
+def _is_buying(element: Element) -> bool:
+    texts = (words_of(element), element.get("aria-label") or "", element.get("value") or "")
+    return any(SAID["buying"].match(text[:80]) for text in texts)
 
 
-def _naming(element: Element) -> str:
-    names = ((element.get(one) or "")[:300] for one in ("class", "id", "itemprop", "data-testid", "aria-label"))
-    return " ".join(_WORD.findall(" ".join(names))).lower()
+def named(*elements: Element) -> KeysView[str]:
+    """The words that elements are called by, in their order: ``priceNow-main`` is price, now and main."""
+    attributes = ("class", "id", "itemprop", "data-testid", "aria-label")
+    names = " ".join((one.get(name) or "")[:300] for one in elements for name in attributes)
+    return dict.fromkeys(word.lower() for word in _WORD.findall(names)).keys()
 
 
 def words_of(element: Element) -> str:
-    return " ".join(line.text for line in lines_of(element))
+    return " ".join(text for text, _ in lines_of(element))
 
 
 def ancestors(element: Element, most: int = 10_000) -> Iterator[Element]:
@@ -409,23 +396,21 @@ def ancestors(element: Element, most: int = 10_000) -> Iterator[Element]:
     yield from islice(element.iterancestors(), most - 1)
 
 
-def lines_of(root: Element) -> Iterator[Line]:
-    """The lines of a tree, walked without recursion: however deep it is, it is read."""
+def lines_of(root: Element) -> Iterator[tuple[str, Element]]:
+    """The lines of a tree, each with the element around its first words, however deep it is: without recursion."""
     import lxml.etree
 
     pieces: list[str] = []
-    owner, place = root, 0
-    for event, element in [*lxml.etree.iterwalk(root, events=("start", "end", "comment", "pi")), ("end", None)]:
-        if event in ("start", "end") and (element is None or element.tag in CALLED["blocks"]):
+    owner = root
+    for event, element in lxml.etree.iterwalk(root, events=("start", "end", "comment", "pi")):
+        ended = event == "end" and element is root
+        if ended or element.tag in CALLED["blocks"]:
             text = " ".join("".join(pieces).split())[:MAX_LINE_CHARS]
             pieces = []
             if text:
-                yield Line(text=text, element=owner, place=place)
-                place += 1
-            if element is None or place > MAX_LINES:
-                return
-        said = element.text if event == "start" else element.tail if element is not root else ""
-        if said:
+                yield text, owner
+        said = element.text if event == "start" else element.tail
+        if said and not ended:
             if event == "start" and element.tag == "sup" and re.search(r"\d \d\d$", f"{''.join(pieces[-1:])} {said}"):
                 said = f".{said}"
             if said.strip() and not "".join(pieces).strip():
@@ -441,7 +426,7 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
     for one in body.iter("*"):
         if one in holders:
             continue
-        called = _naming(one)
+        called = " ".join(named(one))
         promoted = one.tag not in CALLED["inline"] and SAID["promoted"].search(called) and "price" not in called.split()
         hidden = one.get("hidden") is not None or SAID["hidden"].search(one.get("style") or "")
         framed = {one.tag, one.get("role")} & CALLED["frames"] or (one.tag == "header" and one.getparent() is body)
@@ -478,8 +463,9 @@ def _section(heading: Element, holders: Collection[Element], *, promoted: bool) 
     return found
 
 
-def _tiles(body: Element, url: str, holders: Collection[Element]) -> Iterator[Tile]:
-    tiled: set[Element] = set()
+def _tiles(body: Element, url: str, holders: Collection[Element]) -> dict[Element, tuple[str, str]]:
+    """Address and words of the small blocks that show other products, each with its price."""
+    tiles: dict[Element, tuple[str, str]] = {}
     own = urlsplit(url).path.rstrip("/")
     for link in list(body.iter("a"))[:MAX_TILES]:
         href = (link.get("href") or "").partition("#")[0]
@@ -491,7 +477,7 @@ def _tiles(body: Element, url: str, holders: Collection[Element]) -> Iterator[Ti
             continue
         for up in ancestors(link, 6):
             words = words_of(up)
-            if up in holders or up.tag in ("body", "main", "html") or up in tiled or len(words) > 600:
+            if up in holders or up.tag in ("body", "main", "html") or up in tiles or len(words) > 600:
                 break
             if find_prices(words):
                 like = [one for one in up.getparent() if (one.tag, one.get("class")) == (up.tag, up.get("class"))]
@@ -499,6 +485,6 @@ def _tiles(body: Element, url: str, holders: Collection[Element]) -> Iterator[Ti
                 links = {one.get("href") for one in up.iter("a")}
                 pictured = len(links) == 1 and link.find(".//img") is not None
                 if up is link or pictured or (several and len(links) <= 3):
-                    tiled.add(up)
-                    yield Tile(url=target, text=words, element=up)
+                    tiles[up] = (target, words)
                 break
+    return tiles

@@ -49,10 +49,8 @@ def extraction_prompts() -> ExtractionPrompts:
 
 
 def question(prompts: ExtractionPrompts, page: RenderedPage, *, pictures: int) -> str:
-    text = page.text[:MAX_PAGE_CHARS]
-    kept: list[str] = []
-    for block in page.data:
-        line = f"{block.source}: {block.json}"
+    text, kept = page.text[:MAX_PAGE_CHARS], list[str]()
+    for line in (f"{block.source}: {block.json}" for block in page.data):
         kept += [line] if sum(map(len, kept)) + len(line) <= MAX_DATA_CHARS else []
     metadata = "\n".join(kept)
     mark = fence_mark(text, metadata)
@@ -65,16 +63,12 @@ def question(prompts: ExtractionPrompts, page: RenderedPage, *, pictures: int) -
 
 class ModelExtractor:
     def __init__(self, model: Opened) -> None:
-        self._opened = model
-        self._prompts = extraction_prompts()
+        self._opened, self._prompts = model, extraction_prompts()
         self.card, self.name = model.card, model.card.name
         self.max_concurrency = model.model.max_concurrency
         self.check, self.aclose = model.model.check, model.model.aclose
-
-    @property
-    def identity(self) -> str:
-        model = self._opened.model.identity
-        return f"model:1|{model}|{self._prompts.label}|pictures={MAX_PICTURES}|structural:{VERSION}"
+        asked = f"{model.model.identity}|{self._prompts.label}"
+        self.identity = f"model:1|{asked}|pictures={MAX_PICTURES}|structural:{VERSION}"
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
         from ..web.evidence import load_html
@@ -84,7 +78,6 @@ class ModelExtractor:
             classed = await asyncio.to_thread(lambda: extract_page(page, load_html(page, evidence)))
             if classed.sure and classed.page_class != "product":
                 return classed
-            classed = msgspec.structs.replace(classed, facts=None)
             sizes = largest_sizes(segments, self.card.image)
         except (UserError, OSError, ValueError) as error:
             return Extracted(failure=Failure(kind="error", message=f"{page.url}: {error}"))
@@ -97,19 +90,17 @@ class ModelExtractor:
         if answer.failure is None:
             found = read_reply(answer.text, page, classed)
         else:
-            found = classed if answer.failure.kind == "unparsed" else Extracted()
+            found = msgspec.structs.replace(classed, facts=None) if answer.failure.kind == "unparsed" else Extracted()
         return msgspec.structs.replace(found, raw=answer.text, call=answer.call, failure=answer.failure)
 
-    def _messages(
-        self, page: RenderedPage, segments: Sequence[Segment], evidence: EvidenceFolder
-    ) -> tuple[Message, ...]:
+    def _messages(self, page: RenderedPage, segments: Sequence[Segment], evidence: EvidenceFolder) -> list[Message]:
         words = TextPart(text=question(self._prompts, page, pictures=len(segments)))
         try:
             shown = [picture_part(one, evidence, self.card.image) for one in segments]
         except UserError as error:
             raise ValueError(str(error)) from error
         system = TextPart(text=self._prompts.system.strip())
-        return Message(role="system", parts=(system,)), Message(role="user", parts=(words, *shown))
+        return [Message(role="system", parts=(system,)), Message(role="user", parts=(words, *shown))]
 
 
 class _Quote(Record, frozen=True):
@@ -146,33 +137,30 @@ def read_reply(text: str, page: RenderedPage, classed: Extracted) -> Extracted:
             why = f"the reply's JSON is not of the form that was asked for: {error}"
             continue
         reason = f"structure: {classed.class_reason}; the model: {(said.class_reason or said.page_class)[:300]}"
-        if said.page_class != "product" and not classed.sure:
-            return Extracted(page_class=said.page_class, class_reason=reason)
+        decided = classed if classed.sure else Extracted(page_class=said.page_class, class_reason=reason)
+        if decided.page_class != "product":
+            return decided
         if said.page_class != "product" or said.facts is None:
             why = f"the reply calls it {said.page_class} and tells no facts ({said.class_reason[:300]})"
             break
-        facts = msgspec.convert(msgspec.to_builtins(said.facts), ProductFacts)
-        sources = tuple(_source(one, page) for one in said.facts.quotes if one.quote)
-        facts = msgspec.structs.replace(facts, picture_count=None, sources=sources)
-        page_class, reason = (classed.page_class, classed.class_reason) if classed.sure else (said.page_class, reason)
-        return Extracted(page_class=page_class, class_reason=reason, facts=facts)
+        sources = [_source(one, page) for one in said.facts.quotes if one.quote]
+        told = msgspec.to_builtins(said.facts) | {"picture_count": None, "sources": msgspec.to_builtins(sources)}
+        return msgspec.structs.replace(decided, facts=msgspec.convert(told, ProductFacts))
     return Extracted(failure=Failure(kind="unparsed", message=why))
 
 
 def _bounded(value: Any) -> Any:
-    match value:
-        case dict():
-            return {name: _bounded(one) for name, one in value.items() if one is not None}
-        case list():
-            return [_bounded(one) for one in value[:MAX_ENTRIES]]
-        case str():
-            return " ".join(value.split())[:MAX_TEXT_CHARS]
-    return value
+    if isinstance(value, dict):
+        return {name: _bounded(one) for name, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [_bounded(one) for one in value[:MAX_ENTRIES]]
+    return " ".join(value.split())[:MAX_TEXT_CHARS] if isinstance(value, str) else value
 
 
 def _source(said: _Quote, page: RenderedPage) -> FactSource:
     """A quote as a source, which says where it is not on the page."""
-    squashed = ["".join(one.split()).casefold() for one in (page.title, page.text, *(one.json for one in page.data))]
-    there = any("".join(said.quote.split()).casefold() in one for one in squashed)
-    quote = said.quote[:240] if there else NOT_FOUND + said.quote[:240]
-    return FactSource(field=said.field[:40], source="model", quote=quote)
+    quote, *texts = (
+        "".join(one.split()).casefold() for one in (said.quote, page.title, page.text, *(one.json for one in page.data))
+    )
+    there = "" if any(quote in text for text in texts) else NOT_FOUND
+    return FactSource(field=said.field[:40], source="model", quote=there + said.quote[:240])

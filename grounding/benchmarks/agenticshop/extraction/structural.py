@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
@@ -20,17 +19,7 @@ from grounding.errors import UserError
 from grounding.records import Call, Failure, Record
 
 from ..asking import StageModel
-from ..records import (
-    Attribute,
-    Availability,
-    CustomerReview,
-    FactSource,
-    Money,
-    PageClass,
-    ProductFacts,
-    RenderedPage,
-    Variant,
-)
+from ..records import Attribute, CustomerReview, FactSource, Money, PageClass, ProductFacts, RenderedPage, Variant
 from .document import (
     CALLED,
     MAX_MANY,
@@ -45,7 +34,6 @@ from .document import (
     named,
     out_of_five,
     read_data,
-    read_document,
     structured_data,
     words_of,
 )
@@ -53,11 +41,12 @@ from .document import (
 if TYPE_CHECKING:
     from ..web.evidence import EvidenceFolder
 
-VERSION = 4  # Goes up in a release whose rules find other facts: part of the extractor's identity.
+VERSION = 5  # Goes up in a release whose rules find other facts: part of the extractor's identity.
 SHORT_PAGE_CHARS, MAX_TEXT_CHARS = 3_000, 400
 _SOURCED = ("brand", "seller", "rating", "rating_count", "availability", "description")
 UNKNOWN = (None, "", (), "unknown")
 CURRENCY_OF_LANGUAGE = {"en-ca": "CAD", "fr-ca": "CAD", "en-au": "AUD", "en-nz": "NZD", "es-mx": "MXN", "zh-cn": "CNY"}
+SOME_SCORE = 3  # What scores less is no price of the product.
 CLEAR_SCORE = 5  # From this score on a visible price needs no machine-readable one beside it.
 STOCKED = re.compile(f"{SAID['sold_out'].pattern}|{SAID['in_stock'].pattern}", re.IGNORECASE)
 _BLOCKED_STATUS = frozenset((401, 403, 407, 429, 451, 503))
@@ -120,8 +109,8 @@ def extract_page(page: RenderedPage, html: str) -> Extracted:
     url = page.final_url or page.url
     blocks = page.data or structured_data(html, url)
     name = read_data(blocks, url).facts.title
-    document = read_document(html, url, seen="" if page.text_cut else page.text, name=name)
-    if document is None or not (document.lines or document.framed):
+    document = Page(html, url, seen="" if page.text_cut else page.text, name=name)
+    if not (document.lines or document.framed):
         return Extracted(page_class="other", class_reason="the page has no text", sure=False)
     data = read_data(blocks, url, document.title)
     offer = _read_offer(document, data.facts.price)
@@ -130,89 +119,72 @@ def extract_page(page: RenderedPage, html: str) -> Extracted:
     return Extracted(page_class=page_class, class_reason=reason, sure=sure, facts=facts)
 
 
-def _classify(page: RenderedPage, document: Page, data: PageData, offer: Offer) -> tuple[PageClass, str, bool]:
-    own = " ".join(line.text for line in document.lines)
-    text = " ".join((own, *document.framed)).strip()
-    price = offer.price if offer.score >= 3 else None
-    sells, short = bool(offer.buttons), len(text) <= SHORT_PAGE_CHARS
-    if short and not sells and price is None:
-        said = SAID["blocked"].search(f"{document.document_title} {text}")
-        said = said or (SAID["guards"].search(document.guards) if len(text) < 400 else None)
+def _classify(rendered: RenderedPage, page: Page, data: PageData, offer: Offer) -> tuple[PageClass, str, bool]:
+    own = " ".join(line.text for line in page.lines)
+    text = " ".join((own, *page.framed)).strip()
+    price, sells = offer.price, bool(page.buttons)
+    short = len(text) <= SHORT_PAGE_CHARS and not sells
+    if short and price is None:
+        said = SAID["blocked"].search(f"{page.document_title} {page.title} {text}")
+        said = said or (SAID["guards"].search(page.guards) if len(text) < 400 else None)
         if said is not None:
             return "blocked", f"asks whether we are human: {said[0]!r}", True
-    untitled = text[:1_500] if short and not sells and not document.title else ""
-    titles = (document.document_title, document.title, untitled)
-    missing = next((found for said in titles if (found := SAID["missing"].search(said))), None)
+    titles = (page.document_title, page.title, text[:1_500] if short and not page.title else "")
+    missing = next(filter(None, map(SAID["missing"].search, titles)), None)
     if missing is not None and not (price and sells):
         return "error", f"says that there is no such page: {missing[0]!r}", True
-    tiles = len({urlsplit(one.url).path for one in document.tiles})
-    path = urlsplit(page.final_url or page.url).path
+    others = len({urlsplit(url).path for url, _ in page.tiles})
+    path = urlsplit(rendered.final_url or rendered.url).path
     signs = [data.is_list, SAID["search_path"].search(path), SAID["results"].search(own[:20_000])]
-    exact = offer.clear and price is not None and not price.open
-    many = tiles >= 3 and not sells and not (exact and not any(signs))
-    if many or (tiles >= 6 and sum(map(bool, signs)) > 1 and not offer.clear):
-        return "listing", f"{tiles} other products{', no way to buy one of its own' if many else ''}", True
+    many = others >= 3 and not sells and (any(signs) or not offer.clear)
+    if many or (others >= 6 and sum(map(bool, signs)) > 1 and not offer.clear):
+        return "listing", f"{others} other products{', no way to buy one of its own' if many else ''}", True
     told = [f"a price of its own ({price.text})"] if price else []
     told += ["a way to buy it"] if sells else []
     told += ["data of a product"] if data.source else []
-    if not sells and any(len(line.text) < 120 and STOCKED.search(line.text) for line in document.lines):
+    if not sells and any(len(line.text) < 120 and STOCKED.search(line.text) for line in page.lines):
         told += ["words of stock"]
-    if document.title and ((price and len(told) > 1) or (sells and data.source)):
+    if page.title and ((price and len(told) > 1) or (sells and data.source)):
         return "product", f"one title with {', '.join(told)}", True
     if told:
         return "other", f"only {', '.join(told)}; that is too little for a product", False
     # What a page shows in pictures alone is not seen here.
-    sure = len(page.text) >= 200 or not page.segments
+    sure = len(rendered.text) >= 200 or not rendered.segments
     return "other", "neither a price nor a way to buy nor a list of products", sure
 
 
 class Offer(NamedTuple):
-    """What a page asks and struck out, and the buttons with which it sells; ``clear``: no other price is as loud."""
+    """What a page asks, by the line ``quote``, and what it struck out; ``clear``: no other price is as loud."""
 
-    buttons: tuple[Element, ...]
     price: FoundPrice | None = None
     list_price: FoundPrice | None = None
     clear: bool = False
-    score: int = -1
     quote: str = ""
 
 
 def _read_offer(page: Page, known: Money | None) -> Offer:
     """Of all prices of the product's part the one that most speaks for; ``known`` is what the data says."""
-    buttons = tuple(filter(_is_buying, page.body.iter("*")))
     found = list(_candidates(page, known))
-    current = [one for one in found if one[1].kind == "current" and one[0] >= 0]
+    current = [one for one in found if one[1].kind == "current" and one[0] >= SOME_SCORE]
     if not current:
-        return Offer(buttons)
+        return Offer()
     score, price, line = max(current, key=lambda one: one[0])
     rivals = [other + 1 for other, one, _ in current if one.amount != price.amount]
     old = [pair for pair in found if pair[1].kind == "list" and pair[1].amount > price.amount]
     nearest = min(old, key=lambda pair: abs(pair[2].place - line.place), default=(0, None))[1]
-    return Offer(buttons, price, nearest, score >= max([CLEAR_SCORE, *rivals]), score, line.text[:200])
-
-
-def _is_buying(element: Element) -> bool:
-    buying = SAID["buying"]
-    if element.tag == "input":
-        return element.get("type") in ("submit", "button") and bool(buying.match(element.get("value") or ""))
-    if element.tag == "button" or element.get("role") == "button":
-        return bool(buying.match(words_of(element)[:80]) or buying.match(element.get("aria-label") or ""))
-    alone = element.tag in ("div", "span", "p", "a") and not len(element) and element.get("class")
-    return bool(alone and buying.match((element.text or "")[:40]))
+    clear = score >= max([CLEAR_SCORE, *rivals]) and not price.open
+    return Offer(price, nearest, clear, line.text[:200])
 
 
 def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPrice, Line]]:
-    before = ""
     for line in page.lines:
-        label = before if len(before) <= 30 and not re.search(r"\d", before) else ""
-        before = line.text
         prices = () if line.element.tag in ("option", "select") else find_prices(line.text)
         for price in filter(lambda one: page.can_be_seen(one.text), prices):
-            up = list(ancestors(_owner(line, price.text), 4))
+            up = list(ancestors(line.holder_of(price.text), 4))
             called = [named(one) for one in up]
             now, close, kind = CALLED["now"], named(*up[:2]), price.kind
-            if kind == "current" and price.start == 0 and label:
-                kind = next((one.kind for one in find_prices(f"{label} {price.text}")), kind)
+            if kind == "current" and price.start == 0 and line.label:
+                kind = next((one.kind for one in find_prices(f"{line.label} {price.text}")), kind)
             if any(one.tag in ("del", "s", "strike") for one in up) or (close & CALLED["old"] and not close & now):
                 kind = "list"
             elif any(one & CALLED["other_price"] and not one & now for one in called[:3]):
@@ -220,20 +192,13 @@ def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPri
             score = 4 * any(one & CALLED["price"] for one in called) + 2 * any(one & now for one in called)
             score += (len(line.text) <= 40) - price.open - 4 * (len(line.text) > 90)
             score += 3 * (known is not None and abs(price.amount - known.amount) < 0.005)
-            score += 3 * (0 <= page.title_place < line.place <= page.title_place + 20)
+            score += 3 * (page.title != "" and 0 < line.place <= 20)
             yield score, price._replace(kind=kind), line
-
-
-def _owner(line: Line, text: str) -> Element:
-    block = next((up for up in ancestors(line.element, 8) if up.tag in CALLED["blocks"]), line.element)
-    inner = ((" ".join("".join(one.itertext()).split()), one) for one in islice(block.iter("*"), 60))
-    holding = [(len(said), one) for said, one in inner if text in said]
-    return min(holding, key=lambda pair: pair[0], default=(0, line.element))[1]
 
 
 def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
     told, old = data.facts, offer.list_price
-    hint = data.currency or CURRENCY_OF_LANGUAGE.get((page.body.getparent().get("lang") or "").lower(), "")
+    hint = data.currency or CURRENCY_OF_LANGUAGE.get(page.language, "")
     visible = offer.price is not None and (offer.clear or told.price is None)
     price = offer.price.money(hint) if offer.price is not None and visible else told.price
     attributes = _attributes(page)
@@ -241,8 +206,7 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
     brand = known.get("brand") or known.get("maker") or known.get("manufacturer") or _brand(page)
     seller = next((match["name"] for line in page.lines if (match := SAID["seller"].search(line.text))), "").strip()
     rating, count, rated = _rating(page)
-    shown = ("", "home", "start", page.title.casefold())
-    pictures = len({(one.get("src") or "").partition("?")[0] for one in page.body.iter("img")})
+    pictures = {(one.get("src") or "").partition("?")[0] for one in page.body.iter("img")}
     shipping, shipping_text = _shipping(page, price, hint)
     # What the page says of each, and its words for it where they are kept.
     said: dict[str, tuple[Any, str]] = {
@@ -250,33 +214,30 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
         "price": (price, offer.quote),
         "list_price": (old.money(hint), old.text) if old else (None, ""),
         "shipping": (shipping, shipping_text),
-        "availability": _stock(page, offer),
+        "availability": _stock(page),
         "rating": (rating, rated),
         "rating_count": (count, rated),
         "title": (page.title, page.title),
         "seller": (seller[:80], seller[:80]),
         **{name: (text, text) for name, text in _terms(page, attributes).items()},
         "shipping_text": (shipping_text, ""),
-        "categories": (tuple(one for one in page.crumbs if one.casefold() not in shown), ""),
+        "categories": (page.crumbs, ""),
         "attributes": ((*attributes, *(one for one in told.attributes if one.name.casefold() not in known)), ""),
         "reviews": (_reviews(page), ""),
         "description": (_description(page), ""),
         "features": (_features(page), ""),
-        "variants": (_variants(page, offer, hint), ""),
-        "picture_count": (pictures or None, ""),
+        "variants": (_variants(page, hint), ""),
+        "picture_count": (len(pictures) or None, ""),
     }
     in_data: dict[str, Any] = {"price": told.price and f"{told.price.amount:g} {told.price.currency}"}
     in_data |= {name: getattr(told, name) for name in _SOURCED}
     found = [(name, data.source, text) for name, text in in_data.items()]
     found += [(name, "page", words) for name, (value, words) in said.items() if value not in UNKNOWN]
-    sources = (
-        FactSource(field=name, source=where, quote=" ".join(str(text).split())[:240])
-        for name, where, text in found
-        if text not in UNKNOWN
-    )
+    quotes = [(name, where, " ".join(str(text).split())[:240]) for name, where, text in found if text not in UNKNOWN]
+    sources = tuple(FactSource(field=name, source=where, quote=quote) for name, where, quote in quotes)
     # Where nobody has rated it yet, an older figure of the data is not taken.
     kept = {name: one for name, (one, _) in said.items() if one not in UNKNOWN or (name == "rating" and count == 0)}
-    return msgspec.structs.replace(told, **kept, sources=tuple(sources))
+    return msgspec.structs.replace(told, **kept, sources=sources)
 
 
 def _saying(texts: Iterable[str], *names: str, but: Sequence[str] = ()) -> list[str]:
@@ -286,48 +247,43 @@ def _saying(texts: Iterable[str], *names: str, but: Sequence[str] = ()) -> list[
 
 def _terms(page: Page, attributes: tuple[Attribute, ...]) -> dict[str, str]:
     """Delivery, returns and warranty: the first lines after the title that speak of them, else lines of tables."""
-    lines = [line.text[:MAX_TEXT_CHARS] for line in page.after_title() if " " in line.text]
-    said = {
-        "delivery": _saying(lines, "delivery", "time", but=("returns",)),
-        "returns": _saying(lines, "returns"),
-        "warranty": _saying(lines, "warranty", but=("money_back",)),
-    }
-    rows = {name: [f"{one.name}: {one.value}" for one in attributes if SAID[name].search(one.name)] for name in said}
-    texts = {name: " | ".join(dict.fromkeys((said[name] or rows[name])[:3])) for name in said}
-    return {f"{name}_text": text[: 2 * MAX_TEXT_CHARS] for name, text in texts.items()}
+    lines = [line.text[:MAX_TEXT_CHARS] for line in page.lines if " " in line.text]
+    texts: dict[str, str] = {}
+    for name, more, but in (("delivery", ["time"], "returns"), ("returns", [], ""), ("warranty", [], "money_back")):
+        rows = [f"{one.name}: {one.value}" for one in attributes if SAID[name].search(one.name)]
+        said = _saying(lines, name, *more, but=[but] if but else []) or rows
+        texts[f"{name}_text"] = " | ".join(dict.fromkeys(said[:3]))[: 2 * MAX_TEXT_CHARS]
+    return texts
 
 
-def _stock(page: Page, offer: Offer) -> tuple[Availability, str]:
+def _stock(page: Page) -> tuple[str, str]:
     """Sold out is believed before in stock; words of single forms don't count."""
     lines = [
         line.text
-        for line in page.after_title(80)
+        for line in page.lines[:80]
         if len(line.text) <= 120 and STOCKED.search(line.text) and page.can_be_seen(line.text)
         if not any(up.tag in ("label", "option", "select") for up in ancestors(line.element, 3))
     ]
     if gone := _saying(lines, "sold_out"):
         return "sold_out", gone[0]
-    open_buttons = (one for one in offer.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
+    open_buttons = (one for one in page.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
     lines += [] if lines else [(words_of(one) or one.get("value") or "")[:80] for one in open_buttons]
     return ("in_stock", lines[0]) if lines else ("unknown", "")
 
 
 def _shipping(page: Page, price: Money | None, hint: str) -> tuple[Money | None, str]:
     """The cost of shipping by the product's own lines, then by the shop's rule, its bound held against the price."""
-    later, rest, before = list[str](), list[str](), ""
+    said, rules = list[str](), list[str]()
     for line in page.lines:
-        label = len(before) <= 30 and SAID["shipping"].search(before) and not find_prices(before)
-        text = f"{before.rstrip(':')}: {line.text}" if label else line.text
-        (later if line.place > page.title_place else rest).append(text)
-        before = line.text
-    said = _saying(later, "shipping")
-    for text in (*said, *filter(find_prices, _saying((*rest, *page.framed), "shipping"))):
-        for clause in re.split(r"[.;](?=\s|$)", text if len(text) <= MAX_TEXT_CHARS else ""):
+        named_so = SAID["shipping"].search(line.label)
+        text = f"{line.label.rstrip(':')}: {line.text}" if named_so else line.text
+        (said if line.place > 0 else rules).extend(_saying([text], "shipping"))
+    rules += _saying(page.framed, "shipping")
+    for text in (one for one in (*said, *filter(find_prices, rules)) if len(one) <= MAX_TEXT_CHARS):
+        for clause in re.split(r"[.;](?=\s|$)", text):
             speaks = SAID["shipping"].search(clause) or "order" in clause.lower()
-            if speaks and not SAID["not_shipping"].search(clause):
-                cost = _clause_cost(clause, text, price, hint)
-                if cost is not None:
-                    return cost, text
+            if speaks and not SAID["not_shipping"].search(clause) and (cost := _clause_cost(clause, text, price, hint)):
+                return cost, text
     return None, said[0][:MAX_TEXT_CHARS] if said else ""
 
 
@@ -362,19 +318,18 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
     value: float | None = None
     count: int | None = None
     quotes: list[str] = []
-    for line in page.after_title(200):
+    for line in page.lines[:200]:
         up = list(ancestors(line.element, 3))
         called = bool(named(*up) & CALLED["ratings"])
         texts = (line.text, *(one.get("aria-label") or "" for one in up[:2]))
-        for text in (one for one in texts if 0 < len(one) <= 200):
+        for text in (one for one in texts if len(one) <= 200):
             if SAID["none_yet"].search(text) and value is None:
                 return None, 0, text
             before = value, count
             if value is None and (called or SAID["rated"].search(text)):
                 value = stars_in(text)
             if count is None and (value is not None or called):
-                # Beside stars also a bare number in brackets.
-                match = SAID["counted"].search(text) or (value is not None and SAID["in_brackets"].match(text.strip()))
+                match = SAID["counted"].search(text) or SAID["in_brackets"].match(text.strip())
                 if match and (said := match["count"] or match["later"]):
                     count = round(float(said[:-1]) * 1000) if said[-1] in "kK" else int(re.sub(r"\D", "", said))
             quotes += [text[:160]] if before != (value, count) else []
@@ -383,7 +338,7 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
 
 def _brand(page: Page) -> str:
     called = ""
-    for line in sorted(page.lines, key=lambda line: abs(line.place - page.title_place))[:14]:
+    for line in sorted(page.lines, key=lambda line: abs(line.place))[:14]:
         if match := SAID["brand"].match(line.text):
             return (match["name"] or match["store"]).strip()
         is_called = "/brand" in (line.element.get("href") or "") or named(*ancestors(line.element, 2)) & CALLED["brand"]
@@ -392,22 +347,19 @@ def _brand(page: Page) -> str:
 
 
 def _attributes(page: Page) -> tuple[Attribute, ...]:
-    found: list[tuple[str, str]] = []
-    for one in page.body.iter("dt", "tr"):
-        cells = [one, one.getnext()] if one.tag == "dt" else [cell for cell in one if cell.tag in ("th", "td")]
-        if len(cells) == 2 and cells[1] is not None:
-            found.append((words_of(cells[0]).rstrip(":"), words_of(cells[1])))
-    later = (line.text for line in page.lines if line.place > page.title_place and not find_prices(line.text))
+    """Rows of tables and lists of terms, then lines such as "Colour: Red"; the first of each name."""
+    names = page.body.xpath(".//dt | .//tr[count(th | td) = 2]/*[self::th or self::td][1]")
+    found = [(words_of(one).rstrip(":"), words_of(one.getnext())) for one in names if one.getnext() is not None]
+    later = (line.text for line in page.lines if line.place > 0 and not find_prices(line.text))
     found += [(match["name"], match["value"]) for match in map(_NAMED_LINE.match, later) if match]
-    pairs: dict[str, str] = {}
+    first: dict[str, str] = {}
     for name, value in found:
-        if name and value and len(name) <= 120:
-            pairs.setdefault(name, value[:500])
-    return tuple(Attribute(name=name, value=value) for name, value in pairs.items())
+        first.setdefault(name, value[:500])
+    return tuple(Attribute(name=name, value=first[name]) for name in first if name and first[name] and len(name) <= 120)
 
 
 def _features(page: Page) -> tuple[str, ...]:
-    later = {line.element for line in page.lines if line.place > page.title_place}
+    later = {line.element for line in page.lines if line.place > 0}
     for one in page.body.iter("ul", "ol"):
         texts = [words_of(item)[:400] for item in one if item.tag == "li"]
         linked = sum(item.find(".//a") is not None for item in one)
@@ -420,47 +372,54 @@ def _features(page: Page) -> tuple[str, ...]:
 def _description(page: Page) -> str:
     marked = (one for one in page.body.iter("p", "div", "section") if "description" in named(one))
     called = (" ".join(words_of(part) for part in one.iter("p")) or words_of(one) for one in marked)
-    lines = (line.text for line in page.after_title() if line.element.tag in ("p", "span", "em"))
+    lines = (line.text for line in page.lines if line.element.tag in ("p", "span", "em"))
     long = _saying((one for one in lines if len(one.split()) > 4), but=("returns", "delivery", "rated", "seller"))
     return next((text[:5_000] for text in (*called, *long) if len(text) >= 20), "")
 
 
-def _variants(page: Page, offer: Offer, hint: str) -> tuple[Variant, ...]:
+def _alike(elements: Iterable[Element], attribute: str) -> list[list[Element]]:
+    """Elements in groups of those that stand side by side and are built alike."""
+    groups: defaultdict[Any, list[Element]] = defaultdict(list)
+    for one in elements:
+        groups[one.getparent(), one.tag, one.get(attribute)].append(one)
+    return list(groups.values())
+
+
+def _variants(page: Page, hint: str) -> tuple[Variant, ...]:
     selects = page.body.iter("select")
     own = [one for one in selects if not SAID["quantity"].search(f"{' '.join(named(one))} {one.get('name') or ''}")]
-    found = [(words_of(one), one) for select in own for one in select.iter("option")]
-    for radio in islice(page.body.iterfind(".//input[@type='radio']"), MAX_MANY):
-        labels = (up for up in ancestors(radio) if up.tag == "label")
-        label = next(labels, None) if radio.label is None else radio.label
-        found += [] if label is None else [(words_of(label), radio)]
-    if not found:
+    choices = [one for select in own for one in select.iter("option")]
+    choices += page.body.iterfind(".//input[@type='radio']")
+    if not choices:
         small = page.body.xpath(".//*[self::button or @role='radio' or @role='option' or @role='button']")
-        like = Counter((one.getparent(), one.tag, one.get("role")) for one in small)
-        several = [one for one in small if like[one.getparent(), one.tag, one.get("role")] > 1]
-        found = [(words_of(one) or one.get("aria-label") or "", one) for one in several if one not in offer.buttons]
+        choices = [one for group in _alike(small, "role") if len(group) > 1 for one in group if one not in page.buttons]
     variants: dict[str, Variant] = {}
-    for words, one in found[:MAX_MANY]:
+    for one in choices[:MAX_MANY]:
+        around = next(one.iterancestors("label"), one) if one.tag == "input" else one
+        words = words_of(around if one.label is None else one.label) or one.get("aria-label") or ""
         prices = find_prices(words)
         # "(+ $20)" is what a form adds to the price, and stays in its name.
         stated = prices[0] if len(prices) == 1 and "+" not in words else None
         name = SAID["sold_out"].sub("", words if stated is None else words.replace(stated.text, ""))
         name = " ".join(name.replace("()", "").split()).strip(" -\u2013\u2014:|·,")
         if name and len(name) <= 100 and not SAID["placeholder"].match(name):
-            out = one.get("disabled") is not None or SAID["sold_out"].search(words)
-            stock: Availability = "sold_out" if out or named(one) & {"gone", "unavailable"} else "unknown"
+            out = (
+                one.get("disabled") is not None
+                or SAID["sold_out"].search(words)
+                or named(one) & {"gone", "unavailable"}
+            )
             money = None if stated is None else stated.money(hint)
-            variants.setdefault(name.casefold(), Variant(name=name, price=money, availability=stock))
+            variant = Variant(name=name, price=money, availability="sold_out" if out else "unknown")
+            variants.setdefault(name.casefold(), variant)
     return tuple(variants.values()) if len(variants) > 1 else ()
 
 
 def _reviews(page: Page) -> tuple[CustomerReview, ...]:
     parts = (page.body, *page.reviews)
     marked = [one for part in parts for one in part.iter() if "review" in (one.get("itemprop") or "").split()]
-    groups: defaultdict[Any, list[Element]] = defaultdict(list)
-    for one in (one for part in page.reviews for one in part.iter("li", "article", "div", "blockquote")):
-        groups[one.getparent(), one.tag, one.get("class")].append(one)
-    several = [group for group in groups.values() if len(group) > 1 or group[0].tag in ("article", "blockquote")]
-    marked = marked or max(several, key=lambda group: sum(len(words_of(one)) for one in group), default=[])
+    blocks = (one for part in page.reviews for one in part.iter("li", "article", "div", "blockquote"))
+    groups = [one for one in _alike(blocks, "class") if len(one) > 1 or one[0].tag in ("article", "blockquote")]
+    marked = marked or max(groups, key=lambda group: sum(len(words_of(one)) for one in group), default=[])
     found: dict[str, CustomerReview] = {}
     for one in marked[:MAX_MANY]:
         title = next((words_of(part) for part in one.iter("h3", "h4", "h5", "strong", "b")), "")

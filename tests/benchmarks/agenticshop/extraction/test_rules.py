@@ -152,6 +152,17 @@ def test_the_visible_price_wins_over_data_where_it_is_clear() -> None:
     assert price(product(f'<p class="price js-only">$49.00</p>{PRICE}'), text=shown) == 59.0
 
 
+def test_the_datas_price_is_taken_where_the_page_says_the_least_of_several() -> None:
+    head = json_ld(offers=offer_json("59.00"))
+    assert price(product('<p class="price">from $49.00</p>', head=head)) == 59.0
+
+
+def test_of_two_prices_as_loud_the_one_after_the_title_is_taken() -> None:
+    before = '<p class="price">$19.00</p>'
+    more = "<p>A line of the description, and nothing else.</p>" * 20
+    assert price(product(f"{more}{PRICE}").replace("<main>", f"<main>{before}")) == 59.0
+
+
 def test_data_or_language_name_the_currency_of_a_shared_sign() -> None:
     found = facts(product(PRICE, head=json_ld(offers=offer_json("59.00", "CAD"))))
     assert found.price == Money(amount=59.0, currency="CAD")
@@ -245,6 +256,11 @@ TABLE = (
 )  # fmt: skip
 def test_a_fact_of_the_page(field: str, shown: str, expected: object) -> None:
     assert getattr(facts(product(f"{PRICE}", after=shown)), field) == expected
+
+
+def test_ratings_are_counted_in_brackets_beside_what_is_called_stars() -> None:
+    found = facts(product(PRICE, after='<div class="stars" aria-label="4.5 out of 5">(1,204)</div>'))
+    assert (found.rating, found.rating_count) == (4.5, 1204)
 
 
 @pytest.mark.parametrize(

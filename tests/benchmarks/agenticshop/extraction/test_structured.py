@@ -54,6 +54,12 @@ def test_json_ld_says_what_it_says() -> None:
     assert facts.attributes == (Attribute(name="Capacity", value="1.7 l"),)
 
 
+def test_json_ld_may_call_its_product_so_in_small_letters() -> None:
+    found = data_of(script('{"@type": "product", "name": "Kettle", "offers": {"price": "49", "priceCurrency": "USD"}}'))
+    assert (found.source, found.facts.title) == ("json-ld", "Kettle")
+    assert found.facts.price == Money(amount=49.0, currency="USD")
+
+
 def test_microdata_says_the_same_things_and_opengraph_is_taken_where_nothing_else_is() -> None:
     found = data_of("", MICRODATA, title="Copper Kettle 1.7 L")
     facts = found.facts
