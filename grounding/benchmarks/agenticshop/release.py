@@ -259,22 +259,24 @@ _CURATED = {"name": "product_name", "url": "product_url", "reasoning": "reasonin
 
 
 def read_search_answers(path: Path) -> dict[str, Curation]:
-    """The entries of a file of curated products, by user, the last of each."""
+    """The entries of a file of curated products, by user, the last of each. One that names no products is ``unparsed``,
+    or an ``error`` where it tells of one; a UserError where somebody's name is missing.
+    """
     decoded: Any = read_json(path, "a list of curated products")
     found: dict[str, Curation] = {}
     for item, entry in enumerate(decoded if isinstance(decoded, list) else [decoded]):
-        results: Any = (entry.get("search_results") or []) if isinstance(entry, dict) else None
+        if not isinstance(entry, dict) or not isinstance(user := entry.get("user"), str):
+            raise UserError(f"{path}: item {item}: expected an object with a user and search_results")
+        results: Any = entry.get("search_results") or []
         objects = isinstance(results, list) and all(isinstance(one, dict) for one in results)
-        if not objects or not isinstance(user := entry.get("user"), str):
-            form = "an object with a user and search_results, a list of objects with a product_url"
-            raise UserError(f"{path}: item {item}: expected {form}")
         products = tuple(
             Curated(rank=rank, **{ours: text_of(one.get(theirs)) for ours, theirs in _CURATED.items()})
-            for rank, one in enumerate(results)
+            for rank, one in enumerate(results if objects else ())
         )
         failure, error = None, text_of(entry.get("error"))
         if not products:
-            failure = Failure(kind="error" if error else "unparsed", message=error or "the answer holds no products")
+            why = "the answer holds no products" if objects else f"no list of products: {text_of(results)[:200]!r}"
+            failure = Failure(kind="error" if error else "unparsed", message=error or why)
         found[user] = Curation(step_id=user, key="", products=products, failure=failure)
     return found
 

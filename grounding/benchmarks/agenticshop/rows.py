@@ -74,6 +74,7 @@ _WARNINGS: dict[PlaceOutcome, str] = {
     "unparsed": "places have replies that could not be read, also when asked again, and are not scored",
     "blocked": "pages wanted to see a human and count as 0; the row without blocked leaves them out. "
     "--blocked-retries N asks again, --browser-profile FILE comes with the cookies of your own browser",
+    "missing": "places are of products that nothing is recorded of, and are not scored",
     "open": "places are not done yet and are not scored",
 }
 

@@ -36,7 +36,7 @@ from .scores import (
 BENCHMARK: Literal["agenticshop"] = "agenticshop"
 EVIDENCE = "evidence"  # The folder of kept pages within that of a run.
 ROLES = {"agent": "agent", "extractor": "extractor", "judges": "judge"}  # As costs are shown, and as they are kept.
-SCORING = "agenticshop.2"  # Both readings are always computed; the number goes up when the arithmetic of one changes.
+SCORING = "agenticshop.3"  # Both readings are always computed; the number goes up when the arithmetic of one changes.
 AnswerT = TypeVar("AnswerT", Curation, Extraction, Judgement)
 
 

@@ -130,8 +130,9 @@ def _place(run: StoredRun, task: CurationTask, rank: int, judge: str) -> PlaceVe
     if curation is None:
         outcome, why = "open", "not curated yet"
     elif curated is None:
+        # What failed, or is not recorded, says nothing of the agent; an answer that names nothing does.
         failed = curation.failure
-        outcome = "error" if failed is not None and failed.kind == "error" else "not-curated"
+        outcome = "not-curated" if failed is None or failed.kind == "unparsed" else failed.kind
         why = "" if failed is None else failed.message
     elif extraction is None:
         outcome, why = "open", "not extracted yet"
@@ -145,7 +146,7 @@ def _place(run: StoredRun, task: CurationTask, rank: int, judge: str) -> PlaceVe
     else:
         failed = judgement.failure
         outcome, why = ("judged", "") if failed is None else (failed.kind, failed.message)
-    if target is not None and target.brand and target.product_type and outcome not in ("open", "error"):
+    if target is not None and target.brand and target.product_type and (facts is not None or outcome in MEASURED):
         found = facts is not None and is_of_target(facts, target)
     return PlaceVerdict(
         task=task.id,
@@ -286,10 +287,10 @@ def official_figures(tasks: Sequence[TaskVerdicts]) -> OfficialFigures:
     """The release's figures of what judges reported of themselves, bug for bug (``collect_results.py``).
 
     The mean of the percentages as the judge wrote them over each user's products, then over users, both rounded to four
-    decimals. A user with curated products and no report adds 0, one without curated products is absent. Dimensions are
-    texts ``x / y``: anything else is 0 of 0, and a dimension of nothing is 0, not missing.
+    decimals. A user with results and no report adds 0, one without any is absent. Dimensions are texts ``x / y``:
+    anything else is 0 of 0, and a dimension of nothing is 0, not missing.
     """
-    present = [[one for one in places if one.outcome not in ("not-curated", "open")] for places in tasks]
+    present = [[one for one in places if _has_results(one)] for places in tasks]
     # The release goes through its folders by name. Our own wording does not ask what verdicts add up to.
     ordered = sorted(filter(None, present), key=lambda places: places[0].user)
     said = [[one.reported for one in places if one.reported] for places in ordered]
@@ -302,6 +303,11 @@ def official_figures(tasks: Sequence[TaskVerdicts]) -> OfficialFigures:
     return OfficialFigures(
         satisfaction_percentage=percentage, dimensions=dimensions, users=len(reports), products=products
     )
+
+
+def _has_results(one: PlaceVerdict) -> bool:
+    """Whether the release has a folder of the product: one was named, and its page read."""
+    return bool(one.url) and one.outcome != "open" and (one.outcome != "missing" or bool(one.link))
 
 
 def _dimension_sum(reports: Sequence[Reported], dimension: Dimension) -> float:

@@ -116,7 +116,7 @@ def test_what_is_not_done_is_open_and_what_failed_is_an_error():
     unread = verdict_of(made_extraction(task, 0, url, failure=Failure(kind="unparsed", message="no JSON")))
     assert (unread.outcome, unread.share) == ("unparsed", None)
     assert outcomes_of(None) == {"open"}
-    for kind, outcome in (("error", "error"), ("unparsed", "not-curated")):
+    for kind, outcome in (("error", "error"), ("missing", "missing"), ("unparsed", "not-curated")):
         failed = made_curation(task, [], failure=Failure(kind=kind, message="500"))  # type: ignore[arg-type]
         assert outcomes_of(failed) == {outcome}
 
@@ -364,6 +364,8 @@ def test_percentages_are_averaged_as_the_judge_wrote_them_and_dimensions_are_sum
         # A user without reports adds nought, and one without products is absent.
         (place(0, "unreachable", "c"),),
         tuple(place(rank, "not-curated", "d") for rank in range(3)),
+        (place(0, "error", "e", url=""),),
+        (place(0, "missing", "f", link=""),),
     ]
     found = official_figures(users)
     assert found.satisfaction_percentage == pytest.approx((25.25 + 30.0 + 0) / 3, abs=1e-4)

@@ -308,12 +308,26 @@ def test_an_earlier_run(tmp_path: Path) -> None:
         assert replayed(path, other).failure == none
 
 
+def test_one_answer_that_cannot_be_read_takes_no_other_with_it(tmp_path: Path) -> None:
+    answers = [
+        {"user": "u", "search_results": [{"product_url": A}]},
+        {"user": "u2", "search_results": "see above"},
+        {"user": "u3", "search_results": [3]},
+        {"user": "u4", "search_results": [], "error": "timed out"},
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(answers))
+    found = [replayed(tmp_path / "a.json", made_task(one["user"])) for one in answers]
+    assert [one.failure and one.failure.kind for one in found] == [None, "unparsed", "unparsed", "error"]
+    assert [one.failure.message for one in found if one.failure] == [
+        "no list of products: 'see above'", "no list of products: '[3]'", "timed out"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
         ("a.json", "{}", "item 0: expected an object with a user"),
         ("a.json", '[{"search_results": []}]', "item 0: expected an object with a user"),
-        ("a.json", '[{"user": "u", "search_results": [3]}]', "search_results, a list of objects"),
         ("a.json", "[", "is no JSON"),
         ("a.jsonl", '{"step_id": "nonsense", "key": "k"}\n', "is no task of users"),
         ("a.txt", "x", "unknown form"),
