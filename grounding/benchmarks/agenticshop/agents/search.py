@@ -90,24 +90,21 @@ def request_text(view: ShopperView, *, in_words: bool) -> str:
 
 
 def _openai(card: SearchCard, prompt: str, form: CurationPrompts | None) -> dict[str, Any]:
-    """With a schema the text carries no citations: the sources of the searches are asked for, as the release does."""
-    asked = _responses(card, prompt) | {"include": ["web_search_call.action.sources"]}
+    asked: dict[str, Any] = {"model": card.model, "include": ["web_search_call.action.sources"], "input": prompt}
     if form:
-        named = {"name": form.schema_name, "strict": True, "schema": form.schema}
-        asked["text"] = {"format": {"type": "json_schema", **named}}
-    return asked
+        schema = {"type": "json_schema", "strict": True, "name": form.schema_name, "schema": form.schema}
+        asked["text"] = {"format": schema}
+    # In the order in which the release's program, by OpenAI's package, sends them.
+    return asked | {"tools": [{"type": "web_search", **card.tool}], **card.parameters}
 
 
 def _perplexity(card: SearchCard, prompt: str, form: CurationPrompts | None) -> dict[str, Any]:
-    asked = _responses(card, prompt)
+    tools = [{"type": "web_search", **card.tool}]
+    asked = {"model": card.model, "input": prompt, "tools": tools, **card.parameters}
     if form:
         named = {"name": form.schema_name, "schema": inlined(form.schema)}
         asked["response_format"] = {"type": "json_schema", "json_schema": named}
     return asked
-
-
-def _responses(card: SearchCard, prompt: str) -> dict[str, Any]:
-    return {"model": card.model, "input": prompt, "tools": [{"type": "web_search", **card.tool}], **card.parameters}
 
 
 def _anthropic(card: SearchCard, prompt: str, form: CurationPrompts | None) -> dict[str, Any]:

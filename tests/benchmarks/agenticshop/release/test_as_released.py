@@ -2,8 +2,8 @@
 
 ``recorded/`` was made by running the release (github.com/happysnail06/AgenticShop at 884800f) with the ``openai``
 package against a server that keeps requests: ``judge.json`` and ``extractor.json`` are what its Evaluator and its
-Extractor sent for ``inputs.json`` and ``page.html``; ``reports.json`` has reports of a judge and what its
-collect_results.py made of them.
+Extractor sent for ``inputs.json`` and ``page.html``, ``search.jsonl`` what its gpt_search.py sent for the profiles of
+``inputs.json``; ``reports.json`` has reports of a judge and what its collect_results.py made of them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ import pytest
 from fakes import make
 from PIL import Image
 
+from grounding.benchmarks.agenticshop.agents.search import Interface, request_text
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
 from grounding.benchmarks.agenticshop.judge.model import judge_prompt, official_messages
-from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, Judgement, PageClass
+from grounding.benchmarks.agenticshop.loader import read_curation
+from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, Judgement, PageClass, view_of
 from grounding.benchmarks.agenticshop.release import read_evaluation, read_extraction
 from grounding.benchmarks.agenticshop.released import (
     ReleasedPrompt,
@@ -41,6 +43,8 @@ from grounding.benchmarks.agenticshop.released import (
 from grounding.benchmarks.agenticshop.scores import official_figures
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.calls import read_wording
+from grounding.cards import SearchCard, find_card
+from grounding.cards.places import models_dir
 from grounding.llm.budget import Budget
 from grounding.llm.chat import ChatOptions
 from grounding.run.display import Progress
@@ -78,6 +82,14 @@ def test_the_extractor_is_asked_byte_for_byte() -> None:
     for url in pictures:
         with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
             assert picture.format == "PNG"
+
+
+def test_the_search_is_asked_byte_for_byte(tmp_path: Path) -> None:
+    for profile, sent in zip(INPUTS["profiles"], (RECORDED / "search.jsonl").read_bytes().splitlines(), strict=True):
+        (tmp_path / "open_user_profile.json").write_text(json.dumps([profile]))
+        (task,) = read_curation(tmp_path).tasks
+        card = find_card("gpt-4o-search", models_dir() / "search", SearchCard, builtin=(), kind="search model")
+        assert Interface(card).request(request_text(view_of(task), in_words=False)) == sent
 
 
 @pytest.mark.parametrize(("height", "parts"), [(300, 1), (720, 1), (721, 2), (1440, 3), (2160, 4), (9_000, 5)])
