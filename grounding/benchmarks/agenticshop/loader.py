@@ -272,7 +272,13 @@ def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
         return Inspection(problems=problems.problems)
     expected, counts = locate(dataset, data_dir).expected, count_curation(found)
     odd = differences(counts, replace(expected, groups={}))
-    parts = ", ".join(f"{count} {scenario}" for scenario, count in counts.groups["scenario"].items())
+    items = Counter[str]()
+    for task in found.tasks:
+        items[task.scenario] += len(task.checklist)
+    parts = ", ".join(
+        f"{count} {scenario} of {items[scenario] / count:.1f} items"
+        for scenario, count in counts.groups["scenario"].items()
+    )
     checklists = {(task.user, task.checklist) for task in found.tasks}
     summary = (
         f"{counts.participants:,} users, {counts.tasks:,} tasks ({parts}), {len(checklists):,} checklists with "

@@ -39,7 +39,7 @@ SEARCH_USD = 0.01  # What one web search costs beside the tokens: 10 US dollars 
 MAX_PARTS = 5
 _VIEWPORT = Size(width=1280, height=720)
 PICTURE_SIZES = ImageSizes(original=_VIEWPORT, sent=_VIEWPORT, model=_VIEWPORT)
-_DROPPED = ("script", "style", "noscript", "header", "footer", "nav", "template")
+_DROPPED = ["script", "style", "noscript", "header", "footer", "nav"]
 
 
 class ReleasedWire(ResponsesWire):
@@ -155,12 +155,13 @@ def extraction_text(prompt: ReleasedPrompt, url: str, html: str) -> str:
 
 
 def page_text(html: str) -> str:
-    """A document's words as the release reads them: every text by itself on lines of its own, without blank lines."""
-    from .extraction.document import parsed
+    """A document's words as the release reads them, by its own library: each text on lines of its own, none blank."""
+    from bs4 import BeautifulSoup
 
-    dropped = " or ".join(f"ancestor::{name}" for name in _DROPPED)
-    texts = parsed(html).xpath(f"//text()[not({dropped})]")
-    return "\n".join(line for text in texts for line in text.strip().splitlines() if line.strip())
+    page = BeautifulSoup(html, "html.parser")
+    for one in page(_DROPPED):
+        one.decompose()
+    return "\n".join(line for line in page.get_text("\n", strip=True).splitlines() if line.strip())
 
 
 def page_data(html: str, url: str) -> dict[str, Any]:

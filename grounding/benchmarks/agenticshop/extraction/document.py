@@ -9,6 +9,7 @@ import html as entities
 import re
 from collections.abc import Collection, Iterable, Iterator, KeysView, Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,15 +37,23 @@ SAID: dict[str, re.Pattern[str]] = {
 }
 CALLED: dict[str, frozenset[str]] = {name: frozenset(entries) for name, entries in _WORDS["names"].items()}
 SIGNS: dict[str, list[str]] = _WORDS["signs"]
-CODES = {code for codes in SIGNS.values() for code in codes}
-_SIGN = "|".join(
-    [re.escape(sign) for sign in sorted((one for one in SIGNS if not one.isalpha()), key=len, reverse=True)]
-    + [rf"(?<![A-Za-z])(?:{'|'.join(sorted(CODES))}|[Ee]uros?|kr\.?|zł|Kč)(?![A-Za-z])\s?\$?"]
-)
 _NUMBER = r"(?:\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?|\d{1,9}(?:[.,](?:\d{1,2}|[-\u2013\u2014]))?)(?![\d])"
-_PRICE = re.compile(
-    rf"(?P<sign>{_SIGN})\s?(?P<number>{_NUMBER})|(?<![\d.,$€£])(?P<before>{_NUMBER})\s?(?P<after>{_SIGN})"
-)
+_WORDS_TOO = {"ALL", "BAM", "CUP", "GEL", "MAD", "PEN", "SOS", "TOP", "TRY"}  # "TOP 10" is no amount of money.
+
+
+@cache
+def _price_pattern() -> re.Pattern[str]:
+    from price_parser.parser import CURRENCY_CODES, SAFE_CURRENCY_SYMBOLS
+
+    signs = sorted((one for one in {*SIGNS, *SAFE_CURRENCY_SYMBOLS} if not one.isalpha()), key=lambda one: -len(one))
+    codes = "|".join(sorted({*CURRENCY_CODES} - _WORDS_TOO))
+    letters = rf"(?<![A-Za-z])(?:{codes}|[Ee]uros?|kr\.?|zł|Kč|RM|Rp|lei)(?![A-Za-z])\s?\$?"
+    sign = "|".join([*map(re.escape, signs), letters])
+    return re.compile(
+        rf"(?P<sign>{sign})\s?(?P<number>{_NUMBER})|(?<![\d.,$€£])(?P<before>{_NUMBER})\s?(?P<after>{sign})"
+    )
+
+
 _OTHER_AFTER = re.compile(rf"[^.;,$€£\d]{{0,12}}{SAID['other_price'].pattern}", re.IGNORECASE)
 
 
@@ -75,7 +84,7 @@ def find_prices(text: str) -> list[FoundPrice]:
     text = text[:5_000]
     found: list[FoundPrice] = []
     end = 0
-    for match in _PRICE.finditer(text):
+    for match in _price_pattern().finditer(text):
         amount = Price.fromstring(re.sub(r"[.,][-\u2013\u2014]$", "", match["number"] or match["before"])).amount_float
         if amount is None or not 0 <= amount < 1e8:
             continue
@@ -95,9 +104,11 @@ def currency_code(sign: str, hint: str = "") -> str:
     >>> currency_code("€"), currency_code("$", "CAD"), currency_code("usd"), currency_code("?")
     ('EUR', 'CAD', 'USD', '')
     """
+    from price_parser.parser import CURRENCY_CODES
+
     plain = sign.strip().rstrip(".").upper()
-    plain = plain.removesuffix("$").strip() if plain[:3] in CODES else plain
-    codes = [plain] if plain in CODES else SIGNS.get(plain, [""])
+    plain = plain.removesuffix("$").strip() if plain[:3] in CURRENCY_CODES else plain
+    codes = [plain] if plain in CURRENCY_CODES else SIGNS.get(plain, [""])
     return hint if hint in codes else codes[0]
 
 

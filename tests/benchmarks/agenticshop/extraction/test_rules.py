@@ -169,6 +169,21 @@ def test_data_or_language_name_the_currency_of_a_shared_sign() -> None:
     assert facts(product(PRICE, lang="en-AU")).price == Money(amount=59.0, currency="AUD")
 
 
+@pytest.mark.parametrize(
+    ("shown", "amount", "currency"),
+    [
+        ("3000 XAU", 3000.0, "XAU"),
+        ("\u20ab1.250.000", 1_250_000.0, "VND"),
+        ("RM 45.90", 45.9, "MYR"),
+        ("AED 120", 120.0, "AED"),
+        ("\u20b21.500", 1500.0, ""),
+    ],
+)
+def test_a_price_in_any_currency_is_a_price(shown: str, amount: float, currency: str) -> None:
+    found = facts(product(f'<p class="price">{shown}</p><p>TOP 10 of our kettles</p>'))
+    assert found.price == Money(amount=amount, currency=currency)
+
+
 def test_shipping_is_held_against_the_visible_price() -> None:
     other = '<div><a href="/p/other"><img src="o.png">Kettle Pro</a> $19.00 Free shipping</div>'
 

@@ -36,6 +36,7 @@ from grounding.benchmarks.agenticshop.released import (
     extraction_messages,
     extraction_text,
     open_released,
+    page_text,
     part_bounds,
     released_judge,
     reply_form,
@@ -82,6 +83,17 @@ def test_the_extractor_is_asked_byte_for_byte() -> None:
     for url in pictures:
         with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
             assert picture.format == "PNG"
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<header>h</header><p>a<ruby>b<rt>c</rt></ruby><p> d&nbsp;e <template>t</template>", "a\nb\nd\xa0e"),
+        ("<p>a</p><![CDATA[ x ]]><!-- y --><nav>z</nav>\n\n<pre>1\n\n 2</pre>", "a\nx\n1\n 2"),
+    ],
+)
+def test_a_page_is_read_as_the_releases_library_reads_it(html: str, text: str) -> None:
+    assert page_text(html) == text
 
 
 def test_the_search_is_asked_byte_for_byte(tmp_path: Path) -> None:
