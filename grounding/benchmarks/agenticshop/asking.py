@@ -10,7 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -24,9 +24,7 @@ from grounding.llm.wire import ImagePart, Message
 from grounding.records import Call, Failure, ImageSizes, Record, Screenshot
 
 from .records import Money, ProductFacts, Segment
-
-if TYPE_CHECKING:
-    from .web.evidence import EvidenceFolder
+from .web.evidence import EvidenceFolder
 
 OFFICIAL = "official"
 LONG_REPLY_TOKENS = 8192  # Room for verdicts on twenty items with their reasons and quotes, and for thinking before.

@@ -283,16 +283,18 @@ class ProductFacts(Record, frozen=True, kw_only=True):
 
 class Extraction(Record, frozen=True, kw_only=True):
     """The evidence of the product ``step_id``, ``TASK/RANK``; ``facts`` is None where the page is no product's.
-    ``failure`` is of infrastructure, so that asking again may help: what the web answered says ``page.failure``.
+    ``failure`` is of infrastructure, so that asking again may help: what the web answered says ``page.failure``. Where
+    structure alone is not ``sure`` of the class, a model may decide. ``raw`` is a model's reply as it came.
     """
 
-    step_id: str
-    key: str
-    url: str
-    extractor: str
+    step_id: str = ""
+    key: str = ""
+    url: str = ""
+    extractor: str = ""
     page: RenderedPage | None = None
     page_class: PageClass | None = None
     class_reason: str = ""
+    sure: bool = True
     facts: ProductFacts | None = None
     raw: str = ""
     call: Call | None = None

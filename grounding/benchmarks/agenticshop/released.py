@@ -29,9 +29,9 @@ from grounding.run.display import Progress
 
 from .agents.search import searches
 from .asking import OFFICIAL, ask
-from .extraction.structural import Extracted, extract_page
+from .extraction.structural import extract_page
 from .judge.model import ModelJudge, ProductJudgePrompt, judge_prompt, reply_object
-from .records import RenderedPage, Segment
+from .records import Extraction, RenderedPage, Segment
 from .release import read_extraction
 from .web.evidence import EvidenceFolder, load_html
 
@@ -111,11 +111,11 @@ class ReleasedExtractor:
         self.check, self.aclose = opened.model.check, opened.model.aclose
         self.identity = f"extractor released {self._prompt.label} {opened.model.identity}"
 
-    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
+    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extraction:
         """Asked also where no page came, as the release does."""
         wanted = "available_product_info"
 
-        def question() -> tuple[tuple[Message, ...], Extracted]:
+        def question() -> tuple[tuple[Message, ...], Extraction]:
             html = load_html(page, evidence)
             text = extraction_text(self._prompt, page.url, html)
             pictures = released_pictures(page.segments, evidence)
@@ -127,7 +127,7 @@ class ReleasedExtractor:
         try:
             messages, classed = await asyncio.to_thread(question)
         except (UserError, OSError) as error:
-            return Extracted(failure=Failure(kind="error", message=str(error)))
+            return Extraction(failure=Failure(kind="error", message=str(error)))
         form = reply_form(self._prompt)
         answer = await ask(self._opened, lambda: messages, PICTURE_SIZES, wrong, tools=(form,))
         found = replace(classed, facts=None, raw=answer.text, call=answer.call, failure=answer.failure)

@@ -20,7 +20,7 @@ from grounding.run.journal import Journal
 from grounding.run.lock import benchmark_of
 
 from .agents.base import BrokenOff, Browses, CurationAgent, curation_key
-from .extraction.structural import Extracted, Extractor
+from .extraction.structural import Extractor
 from .judge.base import JudgedProduct, ProductJudge, judgement_id, judgement_key
 from .records import (
     Condition,
@@ -141,15 +141,13 @@ def extract_stage(
             await asyncio.sleep(_RETRY_S * number)
             async with showing:
                 page = await browser.render(item.url, evidence, again=number > 0)
-            read = Extracted(failure=page.failure)
+            read = Extraction(failure=page.failure)
             if page.failure is None or page.failure.kind != "error":
                 async with reading:
                     read = await extractor.extract(page, evidence)
             if read.page_class != "blocked":
                 break
-        said = msgspec.structs.asdict(read)
-        del said["sure"]
-        return Extraction(step_id=item.product_id, key=key, page=page, **about(item), **said)
+        return msgspec.structs.replace(read, step_id=item.product_id, key=key, page=page, **about(item))
 
     return CurationStage(
         name="extract",

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from grounding.benchmarks.agenticshop.extraction.structural import Extracted
 from grounding.benchmarks.agenticshop.records import CuratedPage, Extraction, RenderedPage
 from grounding.benchmarks.agenticshop.stages import CurationStage, extract_stage
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
@@ -38,10 +37,10 @@ class Worker:
     async def start(self) -> Worker:
         return self
 
-    async def extract(self, *_: Any) -> Extracted:
+    async def extract(self, *_: Any) -> Extraction:
         await self.work()
         self.walls -= 1
-        return Extracted(page_class="blocked" if self.walls >= 0 else "other")
+        return Extraction(page_class="blocked" if self.walls >= 0 else "other")
 
     async def check(self) -> None: ...
 

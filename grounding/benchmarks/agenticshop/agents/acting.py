@@ -18,14 +18,13 @@ from grounding.benchmarks.calls import json_values
 from grounding.records import Point, Record
 
 from ..records import BehaviourKind, Segment
+from ..web.evidence import EvidenceFolder
 from ..web.guard import VIEWPORT, PageLost, PageTrouble
+from ..web.render import BrowserTab
 from .base import MAX_URL_CHARS, products_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
-
-    from ..web.evidence import EvidenceFolder
-    from ..web.render import BrowserTab
 
 VERSION = 5  # Goes up with every change of what is shown, read, refused or done: a model may answer differently.
 MAX_OUTLINE_CHARS, MAX_LINE_CHARS, MAX_REPLY_CHARS, MAX_TYPED_CHARS = 30_000, 300, 40_000, 200

@@ -28,17 +28,16 @@ from grounding.benchmarks.calls import json_values
 from grounding.cards import ChatCard
 from grounding.cards.functions import is_function, loaded_function
 from grounding.errors import Halted, UserError
+from grounding.llm.budget import Budget
 from grounding.records import Failure
+from grounding.run.display import Progress
 
 from ..records import Curated, Curation, ShopperView
+from ..web.browser import WebBrowser
+from ..web.evidence import EvidenceFolder
 
 if TYPE_CHECKING:
-    from grounding.llm.budget import Budget
-    from grounding.run.display import Progress
-
     from ..preparation import CurationOptions
-    from ..web.browser import WebBrowser
-    from ..web.evidence import EvidenceFolder
 
 # So many products of a reply are kept; the scores look at the first three.
 MAX_PRODUCTS, MAX_TRACE_STEPS, MAX_CITED_URLS = 10, 400, 50

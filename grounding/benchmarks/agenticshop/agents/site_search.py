@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urljoin
 
 import msgspec
@@ -24,15 +24,12 @@ from grounding.records import Failure
 
 from ..asking import money_text
 from ..records import COUNTED_PRODUCTS as WANTED
-from ..records import Curated, Curation, ProductFacts, ShopperView, TraceStep
+from ..records import Curated, Curation, Extraction, ProductFacts, ShopperView, TraceStep
 from ..scores import spending_limits, words
 from ..web.guard import PageLost, PageTrouble
+from ..web.render import BrowserTab
 from .acting import first_line
 from .base import Browses, CurationServices, agent, made
-
-if TYPE_CHECKING:
-    from ..extraction.structural import Extracted
-    from ..web.render import BrowserTab
 
 VERSION = 7
 MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_QUERIES = 12, 12, 7, 8, 3
@@ -253,7 +250,7 @@ class SiteSearchAgent(Browses):
         return found
 
     async def _look(self, urls: list[str], trace: list[TraceStep]) -> dict[str, ProductFacts]:
-        async def read(url: str) -> tuple[str, Extracted]:
+        async def read(url: str) -> tuple[str, Extraction]:
             page = await self.web.render(url, self.evidence)
             return page.final_url or url, await self.extractor.extract(page, self.evidence)
 

@@ -43,7 +43,7 @@ _WORDS_TOO = {"ALL", "BAM", "CUP", "GEL", "MAD", "PEN", "SOS", "TOP", "TRY"}  # 
 
 @cache
 def _price_pattern() -> re.Pattern[str]:
-    from price_parser.parser import CURRENCY_CODES, SAFE_CURRENCY_SYMBOLS
+    from price_parser.parser import CURRENCY_CODES, SAFE_CURRENCY_SYMBOLS  # type: ignore[attr-defined]
 
     signs = sorted((one for one in {*SIGNS, *SAFE_CURRENCY_SYMBOLS} if not one.isalpha()), key=lambda one: -len(one))
     codes = "|".join(sorted({*CURRENCY_CODES} - _WORDS_TOO))
@@ -104,7 +104,7 @@ def currency_code(sign: str, hint: str = "") -> str:
     >>> currency_code("€"), currency_code("$", "CAD"), currency_code("usd"), currency_code("?")
     ('EUR', 'CAD', 'USD', '')
     """
-    from price_parser.parser import CURRENCY_CODES
+    from price_parser.parser import CURRENCY_CODES  # type: ignore[attr-defined]
 
     plain = sign.strip().rstrip(".").upper()
     plain = plain.removesuffix("$").strip() if plain[:3] in CURRENCY_CODES else plain

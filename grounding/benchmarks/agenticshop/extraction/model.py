@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -22,11 +22,9 @@ from grounding.llm.wire import Message, TextPart
 from grounding.records import Failure, Record
 
 from ..asking import ask, fence_mark, largest_sizes, picture_part, reply_objects
-from ..records import FactSource, PageClass, ProductFacts, RenderedPage, Segment
-from .structural import VERSION, Extracted, extract_page
-
-if TYPE_CHECKING:
-    from ..web.evidence import EvidenceFolder
+from ..records import Extraction, FactSource, PageClass, ProductFacts, RenderedPage, Segment
+from ..web.evidence import EvidenceFolder, load_html
+from .structural import VERSION, extract_page
 
 MAX_PAGE_CHARS, MAX_DATA_CHARS, MAX_TEXT_CHARS, MAX_ENTRIES = 40_000, 20_000, 5_000, 200
 MAX_PICTURES = 5  # Segments that are shown, from the top of the page (the release cuts a page into one to five parts).
@@ -70,9 +68,7 @@ class ModelExtractor:
         asked = f"{model.model.identity}|{self._prompts.label}"
         self.identity = f"model:1|{asked}|pictures={MAX_PICTURES}|structural:{VERSION}"
 
-    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        from ..web.evidence import load_html
-
+    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extraction:
         segments = page.segments[:MAX_PICTURES]
         try:
             classed = await asyncio.to_thread(lambda: extract_page(page, load_html(page, evidence)))
@@ -80,7 +76,7 @@ class ModelExtractor:
                 return classed
             sizes = largest_sizes(segments, self.card.image)
         except (UserError, OSError, ValueError) as error:
-            return Extracted(failure=Failure(kind="error", message=f"{page.url}: {error}"))
+            return Extraction(failure=Failure(kind="error", message=f"{page.url}: {error}"))
 
         def wrong(text: str) -> str:
             failure = read_reply(text, page, classed).failure
@@ -90,7 +86,7 @@ class ModelExtractor:
         if answer.failure is None:
             found = read_reply(answer.text, page, classed)
         else:
-            found = msgspec.structs.replace(classed, facts=None) if answer.failure.kind == "unparsed" else Extracted()
+            found = msgspec.structs.replace(classed, facts=None) if answer.failure.kind == "unparsed" else Extraction()
         return msgspec.structs.replace(found, raw=answer.text, call=answer.call, failure=answer.failure)
 
     def _messages(self, page: RenderedPage, segments: Sequence[Segment], evidence: EvidenceFolder) -> list[Message]:
@@ -127,7 +123,7 @@ class _Reply(Record, frozen=True):
     facts: _Facts | None = None
 
 
-def read_reply(text: str, page: RenderedPage, classed: Extracted) -> Extracted:
+def read_reply(text: str, page: RenderedPage, classed: Extraction) -> Extraction:
     """What a model said of a page: its facts, and the class where structure is not sure, or a failure."""
     why = "the reply holds no JSON object"
     for value in reply_objects(text):
@@ -137,7 +133,7 @@ def read_reply(text: str, page: RenderedPage, classed: Extracted) -> Extracted:
             why = f"the reply's JSON is not of the form that was asked for: {error}"
             continue
         reason = f"structure: {classed.class_reason}; the model: {(said.class_reason or said.page_class)[:300]}"
-        decided = classed if classed.sure else Extracted(page_class=said.page_class, class_reason=reason)
+        decided = classed if classed.sure else Extraction(page_class=said.page_class, class_reason=reason)
         if decided.page_class != "product":
             return decided
         if said.page_class != "product" or said.facts is None:
@@ -146,7 +142,7 @@ def read_reply(text: str, page: RenderedPage, classed: Extracted) -> Extracted:
         sources = [_source(one, page) for one in said.facts.quotes if one.quote]
         told = msgspec.to_builtins(said.facts) | {"picture_count": None, "sources": msgspec.to_builtins(sources)}
         return msgspec.structs.replace(decided, facts=msgspec.convert(told, ProductFacts))
-    return Extracted(failure=Failure(kind="unparsed", message=why))
+    return Extraction(failure=Failure(kind="unparsed", message=why))
 
 
 def _bounded(value: Any) -> Any:

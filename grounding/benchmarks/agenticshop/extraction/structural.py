@@ -10,16 +10,27 @@ import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
 from grounding.errors import UserError
-from grounding.records import Call, Failure, Record
+from grounding.records import Failure
 
 from ..asking import StageModel
-from ..records import Attribute, CustomerReview, FactSource, Money, PageClass, ProductFacts, RenderedPage, Variant
+from ..records import (
+    Attribute,
+    CustomerReview,
+    Extraction,
+    FactSource,
+    Money,
+    PageClass,
+    ProductFacts,
+    RenderedPage,
+    Variant,
+)
+from ..web.evidence import EvidenceFolder, load_html
 from .document import (
     CALLED,
     MAX_MANY,
@@ -38,9 +49,6 @@ from .document import (
     words_of,
 )
 
-if TYPE_CHECKING:
-    from ..web.evidence import EvidenceFolder
-
 VERSION = 5  # Goes up in a release whose rules find other facts: part of the extractor's identity.
 SHORT_PAGE_CHARS, MAX_TEXT_CHARS = 3_000, 400
 _SOURCED = ("brand", "seller", "rating", "rating_count", "availability", "description")
@@ -56,26 +64,12 @@ _NAMED_LINE = re.compile(
 )
 
 
-class Extracted(Record, frozen=True, kw_only=True):
-    """What one page says, a part of ``records.Extraction``; ``page_class`` is None only beside a ``failure``.
-
-    Where structure alone is not ``sure`` of the class, a model may decide. ``facts`` is None where the page is no
-    product's. ``raw`` is a model's reply as it came.
-    """
-
-    page_class: PageClass | None = None
-    class_reason: str = ""
-    sure: bool = True
-    facts: ProductFacts | None = None
-    raw: str = ""
-    call: Call | None = None
-    failure: Failure | None = None
-
-
 class Extractor(StageModel, Protocol):
-    """Raises BudgetReached where the cost limit leaves no room, UserError where every request is refused."""
+    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extraction:
+        """What the page says, or a failure; whose it is, and the page itself, is put in by the stage.
 
-    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted: ...
+        Raises BudgetReached where the cost limit leaves no room, UserError where every request is refused.
+        """
 
 
 class StructuralExtractor:
@@ -83,40 +77,38 @@ class StructuralExtractor:
     max_concurrency = 2
     identity = f"structural:{VERSION}"
 
-    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extracted:
-        from ..web.evidence import load_html
-
+    async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extraction:
         try:
             return await asyncio.to_thread(lambda: extract_page(page, load_html(page, evidence)))
         except (UserError, OSError) as error:
-            return Extracted(failure=Failure(kind="error", message=str(error)))
+            return Extraction(failure=Failure(kind="error", message=str(error)))
 
     async def check(self) -> None: ...
 
     async def aclose(self) -> None: ...
 
 
-def extract_page(page: RenderedPage, html: str) -> Extracted:
+def extract_page(page: RenderedPage, html: str) -> Extraction:
     """The class of a page, by its document after scripts and what the browser said, and of a product's its facts."""
     if page.failure is not None:
-        return Extracted(page_class="error", class_reason=f"no page: {page.failure.message[:200]}")
+        return Extraction(page_class="error", class_reason=f"no page: {page.failure.message[:200]}")
     if page.status is None or page.status >= 400:
         said = "no answer came" if page.status is None else f"the site answered {page.status}"
-        return Extracted(page_class="blocked" if page.status in _BLOCKED_STATUS else "error", class_reason=said)
+        return Extraction(page_class="blocked" if page.status in _BLOCKED_STATUS else "error", class_reason=said)
     kind = page.content_type.partition(";")[0].strip().lower()
     if kind and kind not in ("text/html", "application/xhtml+xml"):
-        return Extracted(page_class="other", class_reason=f"the answer is {kind}, not a page")
+        return Extraction(page_class="other", class_reason=f"the answer is {kind}, not a page")
     url = page.final_url or page.url
     blocks = page.data or structured_data(html, url)
     name = read_data(blocks, url).facts.title
     document = Page(html, url, seen="" if page.text_cut else page.text, name=name)
     if not (document.lines or document.framed):
-        return Extracted(page_class="other", class_reason="the page has no text", sure=False)
+        return Extraction(page_class="other", class_reason="the page has no text", sure=False)
     data = read_data(blocks, url, document.title)
     offer = _read_offer(document, data.facts.price)
     page_class, reason, sure = _classify(page, document, data, offer)
     facts = _product_facts(document, data, offer) if page_class == "product" else None
-    return Extracted(page_class=page_class, class_reason=reason, sure=sure, facts=facts)
+    return Extraction(page_class=page_class, class_reason=reason, sure=sure, facts=facts)
 
 
 def _classify(rendered: RenderedPage, page: Page, data: PageData, offer: Offer) -> tuple[PageClass, str, bool]:

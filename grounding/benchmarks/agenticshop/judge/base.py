@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -19,9 +19,7 @@ from grounding.run.benchmark import nothing
 from ..asking import StageModel, money_text
 from ..records import ChecklistItem, Condition, Extraction, ItemVerdict, Judgement, ProductFacts, VerdictFlag
 from ..scores import UNDECIDED, spending_limits, words
-
-if TYPE_CHECKING:
-    from ..web.evidence import EvidenceFolder
+from ..web.evidence import EvidenceFolder
 
 
 class JudgedProduct(Record, frozen=True, kw_only=True, omit_defaults=False):

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -25,10 +25,8 @@ from ..asking import ask, bounded, fact_lines, fence_mark, largest_sizes, one_li
 from ..loader import checklist_of
 from ..records import ChecklistItem, Condition, ItemVerdict, Judgement, PlaceOnPage, Reported, Segment, VerdictFlag
 from ..release import extraction_json, read_evaluation, read_reported
+from ..web.evidence import EvidenceFolder
 from .base import JudgedProduct, no_product, unjudged
-
-if TYPE_CHECKING:
-    from ..web.evidence import EvidenceFolder
 
 VERSION = 1  # Goes up when the same product is shown, or a reply read, otherwise: part of a judge's identity.
 MAX_CHARS = {"ADDRESS": 2_000, "FACTS": 20_000, "DATA": 16_000, "TEXT": 40_000}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from grounding.benchmarks.agenticshop.extraction.structural import Extracted, extract_page
-from grounding.benchmarks.agenticshop.records import ProductFacts, RenderedPage
+from grounding.benchmarks.agenticshop.extraction.structural import extract_page
+from grounding.benchmarks.agenticshop.records import Extraction, ProductFacts, RenderedPage
 
 URL = "https://shop.test/p/copper-kettle"
 
@@ -49,7 +49,7 @@ def offer_json(price: str, currency: str = "USD", **more: str) -> str:
     return f'{{"@type": "Offer", "price": "{price}", "priceCurrency": "{currency}"{fields}}}'
 
 
-def extracted(html: str, **more: Any) -> Extracted:
+def extracted(html: str, **more: Any) -> Extraction:
     return extract_page(made_page(**more), html)
 
 

@@ -24,8 +24,14 @@ from grounding.benchmarks.agenticshop.extraction.model import (
     question,
     read_reply,
 )
-from grounding.benchmarks.agenticshop.extraction.structural import Extracted
-from grounding.benchmarks.agenticshop.records import Money, ProductFacts, RenderedPage, Segment, StructuredData
+from grounding.benchmarks.agenticshop.records import (
+    Extraction,
+    Money,
+    ProductFacts,
+    RenderedPage,
+    Segment,
+    StructuredData,
+)
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 from grounding.benchmarks.asking import Opened
 from grounding.records import Size
@@ -56,8 +62,8 @@ def kept(folder: Path, html: str, *, pictures: int = 0, **more: Any) -> Rendered
     return made_page(html_file=file, html_sha256=digest, text=TEXT, segments=tuple(shots), **more)
 
 
-def ask(page: RenderedPage, folder: Path, *script: Behaviour) -> tuple[Extracted, ChatServer]:
-    async def run(server: ChatServer) -> Extracted:
+def ask(page: RenderedPage, folder: Path, *script: Behaviour) -> tuple[Extraction, ChatServer]:
+    async def run(server: ChatServer) -> Extraction:
         card = make.planner_card()
         extractor = ModelExtractor(Opened(model=make.model(card, server.base_url, max_retries=1), card=card))
         try:
@@ -70,7 +76,7 @@ def ask(page: RenderedPage, folder: Path, *script: Behaviour) -> tuple[Extracted
         return asyncio.run(run(server)), server
 
 
-def kind_of(found: Extracted) -> str:
+def kind_of(found: Extraction) -> str:
     return "" if found.failure is None else found.failure.kind
 
 
@@ -140,8 +146,8 @@ def test_the_page_cannot_end_its_own_fence() -> None:
 # --- replies ------------------------------------------------------------------------------------------------------
 
 
-def read(said: str) -> Extracted:
-    return read_reply(said, made_page(text=TEXT), Extracted(page_class="product"))
+def read(said: str) -> Extraction:
+    return read_reply(said, made_page(text=TEXT), Extraction(page_class="product"))
 
 
 @pytest.mark.parametrize(
