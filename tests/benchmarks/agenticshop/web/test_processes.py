@@ -99,7 +99,8 @@ def test_a_browser_or_a_page_that_dies_is_started_once_more(
                 }
                 assert kinds, found
                 for pid in kinds:
-                    os.kill(pid, signal.SIGKILL)
+                    with suppress(ProcessLookupError):  # One may have gone with another.
+                        os.kill(pid, signal.SIGKILL)
             await asyncio.sleep(0.1)
             released.set()
             return await work
@@ -127,7 +128,7 @@ def test_a_browser_or_a_page_that_dies_is_started_once_more(
 
 PROGRAM = """
 import asyncio, sys
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from grounding.benchmarks.agenticshop.web.browser import WebBrowser
 from grounding.benchmarks.agenticshop.web.guard import WebPolicy
 
