@@ -181,8 +181,9 @@ def failures_of(run: CurationScored) -> tuple[Failures, ...]:
     brands = {words(one.facts.brand) for one in stored.extractions.values() if one.facts is not None}
     brands |= {words(task.target.brand) for task, _ in answered if task.target}
     cases: list[Case] = []
+    verdicts = run.places
     for task, curation in answered:
-        places = run.places.get(task.id, ())
+        places = verdicts[task.id]
         cases += _of_task(task, curation, places, brands - {()})
         for curated, place in zip(curation.products, places, strict=False):
             cases += _of_product(run, curation, curated, place)

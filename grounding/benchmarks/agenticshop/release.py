@@ -22,7 +22,6 @@ their user: the release collects them in the order in which they were done, whic
 
 import codecs
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -133,9 +132,14 @@ def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, .
     return made(page=RenderedPage(url=url, text=text, segments=segments), facts=facts if text else None, raw=raw)
 
 
+def _is_released(name: str) -> bool:
+    """Whether an extractor or a judge is the release's own: recorded by it, or asked as it asks."""
+    return name == JUDGE or name.endswith("@official")
+
+
 def extraction_json(extraction: Extraction) -> dict[str, Any]:
     """An extraction as the release writes it: the facts told as a description, the reviews as one text."""
-    if extraction.extractor == EXTRACTOR or extraction.extractor.endswith("@official"):
+    if _is_released(extraction.extractor):
         with suppress(ValueError, AttributeError):  # What the release's own extractor wrote stands as it is.
             said = json.loads(extraction.raw)
             return {"source_url": extraction.url, **{name: said.get(name, {}) for name in _KEPT}}
@@ -191,11 +195,13 @@ def _plain(text: str) -> str:
 
 
 def read_reported(evaluation: dict[str, Any]) -> Reported:
-    """What the judge says that its verdicts add up to; as in the release, true and false are numbers."""
+    """What the judge says that its verdicts add up to; as in the release, true and false are numbers. What is no finite
+    number, or so large that it can't be meant, is none.
+    """
     parts = (evaluation.get("stats"), evaluation.get("page_accessibility"))
     stats, page = (one if isinstance(one, dict) else {} for one in parts)
     numbers = {
-        ours: float(said) if isinstance(said := stats.get(theirs), int | float) and math.isfinite(said) else None
+        ours: float(said) if isinstance(said := stats.get(theirs), int | float) and abs(said) < 1e15 else None
         for ours, theirs in _NUMBERS.items()
     }
     total = numbers.pop("total_items")
@@ -211,12 +217,13 @@ def read_reported(evaluation: dict[str, Any]) -> Reported:
 
 
 def evaluation_json(judgement: Judgement, checklist: Sequence[ChecklistItem], extraction: Extraction) -> dict[str, Any]:
-    """A judgement without a failure as the release's collector reads it. ``stats`` are what the judge reported, else
-    what its verdicts add up to over all items of the checklist.
+    """A judgement without a failure as the release's collector reads it. ``stats`` are what the judge reported;
+    where it was not asked for sums, what its verdicts add up to over all items of the checklist.
     """
     verdicts = {verdict.item: verdict for verdict in judgement.verdicts if "missing" not in verdict.flags}
-    reported = judgement.reported or _added_up(verdicts, checklist, extraction)
-    kind = None if judgement.reported else extraction.page_class
+    reported, kind = judgement.reported, None
+    if reported is None or not (reported.adds_up or _is_released(judgement.judge)):
+        reported, kind = _added_up(verdicts, checklist, extraction), extraction.page_class
     usual = {True: "success", False: "error", None: None}[reported.accessible]
     page = {
         "accessible": reported.accessible,
@@ -327,8 +334,11 @@ def read_eval_results(
     for task in tasks:
         for rank in range(MAX_RESULTS):
             result, product = _result(root, task, rank), product_id(task.id, rank)
-            for extracted in _decoded(result / "extraction_result.json"):
-                segments = () if evidence is None else _segments(result / "artifacts", evidence)
+            if not result.is_dir():
+                continue
+            segments = () if evidence is None else _segments(result / "artifacts", evidence)
+            # Where its extractor failed, the release leaves a folder without the file.
+            for extracted in _decoded(result / "extraction_result.json") or [None]:
                 extractions.append(read_extraction(product, extracted, segments=segments))
             for evaluated in _decoded(result / "evaluation_result.json"):
                 judgements.append(read_evaluation(product, evaluated, task.checklist))
@@ -381,7 +391,7 @@ def export_run(run: Path, to: Path, *, judge: str | None = None) -> str:
     folder = CurationFolder(run)
     info = folder.read_info()
     stored, asked = read_stored(folder, info), info.asked
-    chosen = judge or headline_of(stored.judgements)
+    chosen = judge or headline_of(stored)
     if chosen not in stored.judgements:
         known = ", ".join(stored.judgements) or "none"
         raise UserError(f"--judge {chosen}: no such judge in {run}; there are: {known}")
@@ -409,9 +419,12 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
     for task in stored.tasks:
         for rank in range(COUNTED_PRODUCTS):
             extraction = stored.extractions.get(product_id(task.id, rank))
-            if extraction is None:
+            if extraction is None or (extraction.failure is not None and extraction.failure.kind == "missing"):
                 continue
             result = _result(results, task, rank)
+            if extraction.failure is not None:
+                result.mkdir(parents=True, exist_ok=True)
+                continue
             write_json(result / "extraction_result.json", extraction_json(extraction), indent=2)
             for number, segment in enumerate(extraction.page.segments if extraction.page else (), start=1):
                 (result / "artifacts").mkdir(exist_ok=True)

@@ -214,7 +214,7 @@ METRICS = (
 def read(path: Path) -> RunRows:
     scored = read_scored(path)
     info, summary, asked, stored = scored.info, scored.summary, scored.info.asked, scored.stored
-    places = scored.places
+    places = scored.places if summary.headline else {}
     return RunRows(
         folder=path,
         benchmark="agenticshop",
@@ -260,7 +260,8 @@ def _row(task: CurationTask, places: TaskVerdicts, curation: Curation | None) ->
     outcomes = tuple(dict.fromkeys(one.outcome for one in places))
     asked = curation is not None and "open" not in outcomes
     found = curation or Curation(step_id=task.id, key="")
-    scores: dict[str, float | None] = {"success": 100.0 * is_success(places) if places else None}
+    success = is_success(places) if places else None
+    scores: dict[str, float | None] = {"success": None if success is None else 100.0 * success}
     for metric, measure in _MEASURED.items():
         above, below = share_of(MEASURES[measure](places))
         scores[metric] = 100.0 * above / below if below else None
@@ -271,7 +272,7 @@ def _row(task: CurationTask, places: TaskVerdicts, curation: Curation | None) ->
         "Products": answer,
         "Places": "\n".join(f"{one.rank + 1}: {one.outcome} {one.reason}".strip() for one in places),
     }
-    result: Result = "hit" if is_success(places) else "miss"
+    result: Result = "hit" if success else "miss"
     if curation is None or not places:
         result = "missing"
     elif found.failure is not None and not found.products:
@@ -320,7 +321,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
     stored, info, headline = scored.stored, scored.info, scored.places
     rows, details = [], []
     for number, task in enumerate(stored.tasks):
-        curation, places = stored.curations.get(task.id), headline.get(task.id, ())
+        curation, places = stored.curations.get(task.id), headline[task.id]
         named = () if curation is None else curation.products[:MAX_PRODUCTS]
         judged = zip(named, (*places, *[None] * MAX_PRODUCTS), strict=False)
         products = [_product(stored, product_id(task.id, rank), *one) for rank, one in enumerate(judged)]
@@ -333,7 +334,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
                 "id": task.id,
                 "user": task.user,
                 "scenario": task.scenario,
-                "outcome": ", ".join(dict.fromkeys(one.outcome for one in places)) or "missing",
+                "outcome": ", ".join(dict.fromkeys(one.outcome for one in places)),
                 "query": (task.query or task.situation)[:300],
                 "words": f"{task.id} {task.query} {task.situation} {task.product_type} {named_as}"[:4_000].lower(),
                 "shares": [(int(yes), int(of)) for yes, of in decided],

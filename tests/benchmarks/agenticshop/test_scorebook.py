@@ -25,7 +25,7 @@ from grounding.benchmarks.agenticshop.records import (
     RenderedPage,
     TraceStep,
 )
-from grounding.benchmarks.agenticshop.rows import losses, run_notes
+from grounding.benchmarks.agenticshop.rows import gather_curation, losses, run_notes
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, read_scored, read_stored, score_curation
 from grounding.cli import app
 from grounding.errors import UserError
@@ -230,6 +230,33 @@ def test_each_kind_of_failure_is_found(tmp_path: Path) -> None:
         "insufficient exploration": (1, 1),
     }
     assert found[0].cases[0][1] == "http://a.test/0 (brought)"
+
+
+def test_pages_of_a_run_that_nobody_judged_are_counted_and_shown(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", TASKS[:1], {}, judges=())
+    _, extractions, _ = journals(folder)
+    urls = [f"http://a.test/a/{rank}" for rank in range(3)]
+    extractions.append(made_extraction(TASKS[0], 0, urls[0], page_class="listing", facts=None))
+    extractions.close()
+    scored = score_curation(folder)
+    counted = {one.kind: (one.count, one.total) for one in failures_of(scored)}
+    assert (counted["premature termination"], counted["URL hallucination"]) == ((1, 1), (0, 3))
+    (row,), ((details),) = gather_curation(scored)[0]["tasks"], gather_curation(scored)[1]
+    assert (row["outcome"], row["shares"]) == ("not-product, open", [])
+    assert details["products"][0]["errors"] == ["irrelevant"]
+    (shown,) = read_rows(folder.path).rows
+    assert set(shown.scores.values()) == {None}
+
+
+def test_what_failed_is_no_task_without_three_product_pages(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", TASKS[:2], HALF)
+    curations, _, _ = journals(folder)
+    curations.append(made_curation(TASKS[0], [], failure=Failure(kind="error", message="HTTP 503")))
+    curations.close()
+    score_curation(folder)
+    rows = {row.user: row for row in read_rows(folder.path).rows}
+    assert (rows["a"].result, rows["a"].scores["success"]) == ("error", None)
+    assert (rows["b"].result, rows["b"].scores["success"]) == ("hit", 100.0)
 
 
 def test_queries_of_traces() -> None:
